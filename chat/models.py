@@ -1,0 +1,264 @@
+"""A conversation: who talks with which agent, what was said, and which turn is answering."""
+
+import datetime as dt
+import uuid
+from typing import Any, ClassVar
+
+from django.conf import settings
+from django.db import models
+from django.db.models import Max, Q
+from django.utils import timezone
+
+from oneclaw.models import Space, User
+
+
+class Agent(models.Model):
+    """Who answers: a name, instructions, a model."""
+
+    slug = models.SlugField(max_length=60, unique=True)
+    name = models.CharField(max_length=80)
+    # What the model is told before everything else; plain text.
+    instructions = models.TextField(blank=True)
+    # Empty: the server's ONECLAW_MODEL.
+    model = models.CharField(max_length=100, blank=True)
+    # Answers in every new conversation unless somebody chooses another.
+    is_default = models.BooleanField(default=False)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["is_default"], condition=Q(is_default=True), name="one_default_agent"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class ChatSessionQuerySet(models.QuerySet["ChatSession"]):
+    def visible_to(self, user: User) -> "ChatSessionQuerySet":
+        return self.filter(owner=user, deleted_at=None)
+
+    def listed(self) -> "ChatSessionQuerySet":
+        """As the sidebar shows them: newest activity first; ones nobody wrote in are not shown."""
+        return self.filter(archived_at=None, parent=None, last_seq__gt=0).order_by("-active_at")
+
+
+class ChatSession(models.Model):
+    """One conversation."""
+
+    class Mode(models.TextChoices):
+        AGENT = "agent", "reads and writes memory"
+        CHAT = "chat", "reads memory only"
+        TEMPORARY = "temporary", "no memory at all"
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    # Which session a message belongs to, in words: agent:<slug>:user:<id>:<uuid>.
+    key = models.CharField(max_length=200, unique=True)
+    owner = models.ForeignKey(User, on_delete=models.CASCADE, related_name="chat_sessions")
+    # The one shared space it sees besides its owner's own, if any.
+    space = models.ForeignKey(Space, on_delete=models.SET_NULL, null=True, blank=True, related_name="+")
+    agent = models.ForeignKey(Agent, on_delete=models.PROTECT, related_name="+")
+    # Of a spawned sub-session or a fork: where it came from.
+    parent = models.ForeignKey(
+        "self", on_delete=models.SET_NULL, null=True, blank=True, related_name="children"
+    )
+    mode = models.CharField(max_length=10, choices=Mode, default=Mode.AGENT)
+    title = models.CharField(max_length=200, blank=True)
+    # The number of the newest message; counted up under this row's lock.
+    last_seq = models.PositiveBigIntegerField(default=0)
+    # The stable part of the prompt as it was at the first turn, so that the provider's cache keeps working.
+    system_prompt = models.TextField(null=True, blank=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+    active_at = models.DateTimeField(default=timezone.now)
+    ended_at = models.DateTimeField(null=True, blank=True)
+    archived_at = models.DateTimeField(null=True, blank=True)
+    # Gone from every list; the rows stay for a while, so that it can be undone.
+    deleted_at = models.DateTimeField(null=True, blank=True)
+
+    objects: ClassVar[models.Manager["ChatSession"]] = ChatSessionQuerySet.as_manager()  # type: ignore[assignment]
+
+    class Meta:
+        indexes = [models.Index(fields=["owner", "-active_at"], name="session_recent")]
+        constraints = [
+            # What composite foreign keys of other tables point at: a row of one person cannot name
+            # the session of another.
+            models.UniqueConstraint(fields=["owner", "id"], name="session_of_owner"),
+        ]
+
+    def __str__(self) -> str:
+        return self.title or "New conversation"
+
+    def get_absolute_url(self) -> str:
+        return f"/c/{self.pk}"
+
+    def last_complete_seq(self) -> int:
+        """The number of the newest message before which nothing is still being written; 0 when there is none."""
+        messages = self.messages.all()
+        running = (
+            messages.filter(status=Message.Status.RUNNING)
+            .order_by("seq")
+            .values_list("seq", flat=True)
+            .first()
+        )
+        if running is not None:
+            messages = messages.filter(seq__lt=running)
+        return messages.aggregate(newest=Max("seq"))["newest"] or 0
+
+
+class TurnQuerySet(models.QuerySet["Turn"]):
+    def running(self) -> "TurnQuerySet":
+        return self.filter(status=Turn.Status.RUNNING)
+
+    def abandoned(self, now: dt.datetime | None = None) -> "TurnQuerySet":
+        """Running by their row, but the process that streamed them no longer renews the lease."""
+        return self.running().filter(lease_until__lt=now or timezone.now())
+
+
+class Turn(models.Model):
+    """One attempt to answer one user message."""
+
+    class Status(models.TextChoices):
+        RUNNING = "running"
+        COMPLETE = "complete"
+        STOPPED = "stopped"
+        INTERRUPTED = "interrupted"
+        FAILED = "failed"
+
+    class Kind(models.TextChoices):
+        SEND = "send"
+        RETRY = "retry"
+        CONTINUE = "continue"
+
+    session = models.ForeignKey(ChatSession, on_delete=models.CASCADE, related_name="turns")
+    # The user message that it answers.
+    prompt = models.ForeignKey("Message", on_delete=models.CASCADE, related_name="attempts")
+    attempt = models.PositiveIntegerField(default=1)
+    kind = models.CharField(max_length=10, choices=Kind, default=Kind.SEND)
+    status = models.CharField(max_length=12, choices=Status, default=Status.RUNNING)
+    # Who streams it, and until when nobody else may touch it. A new holder is a new token.
+    holder = models.UUIDField(default=uuid.uuid4)
+    lease_until = models.DateTimeField()
+    stop_requested = models.BooleanField(default=False)
+    # Of a failure: its kind (oneclaw.llm.ModelFailure.code) and the sentence that was shown.
+    error_code = models.CharField(max_length=40, blank=True)
+    error_text = models.TextField(blank=True)
+    started_at = models.DateTimeField(auto_now_add=True)
+    finished_at = models.DateTimeField(null=True, blank=True)
+
+    objects: ClassVar[models.Manager["Turn"]] = TurnQuerySet.as_manager()  # type: ignore[assignment]
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["session"], condition=Q(status="running"), name="one_running_turn"
+            ),
+            models.UniqueConstraint(fields=["prompt", "attempt"], name="one_answer_per_attempt"),
+        ]
+        indexes = [models.Index(fields=["lease_until"], condition=Q(status="running"), name="turn_leases")]
+
+    def __str__(self) -> str:
+        return f"turn {self.pk} of {self.session_id}: {self.status}"
+
+
+class MessageQuerySet(models.QuerySet["Message"]):
+    def visible_to(self, user: User) -> "MessageQuerySet":
+        return self.filter(session__owner=user, session__deleted_at=None)
+
+    def shown(self) -> "MessageQuerySet":
+        """The branch that is on the page and in the prompt, in order."""
+        return self.filter(active=True).order_by("seq")
+
+    def settled(self) -> "MessageQuerySet":
+        return self.exclude(status=Message.Status.RUNNING)
+
+
+class Message(models.Model):
+    """What was said: the API's content blocks. Appended, never edited; only a running answer grows."""
+
+    class Role(models.TextChoices):
+        USER = "user"
+        ASSISTANT = "assistant"
+        # The results of tools, which the API receives as a user message.
+        TOOL = "tool"
+
+    class Status(models.TextChoices):
+        RUNNING = "running"
+        COMPLETE = "complete"
+        STOPPED = "stopped"
+        INTERRUPTED = "interrupted"
+        FAILED = "failed"
+
+    session = models.ForeignKey(ChatSession, on_delete=models.CASCADE, related_name="messages")
+    # Its place in the session: 1, 2, 3 … without a gap.
+    seq = models.PositiveBigIntegerField()
+    # The message before it on its branch; siblings share one.
+    parent = models.ForeignKey(
+        "self", on_delete=models.SET_NULL, null=True, blank=True, related_name="replies"
+    )
+    # Whether it is on the branch that is shown.
+    active = models.BooleanField(default=True)
+    # The attempt that wrote it; None for what a person wrote.
+    turn = models.ForeignKey(Turn, on_delete=models.SET_NULL, null=True, blank=True, related_name="messages")
+    role = models.CharField(max_length=10, choices=Role)
+    # Made by the browser; a message sent twice with the same one is stored once.
+    client_id = models.UUIDField(null=True, blank=True)
+    status = models.CharField(max_length=12, choices=Status, default=Status.COMPLETE)
+    # The API's content blocks.
+    content = models.JSONField(default=list)
+    # What cannot stand in the API's blocks: a tool's card, keyed by tool_use id.
+    meta = models.JSONField(default=dict)
+    # The words of the text blocks, for search and lists.
+    text = models.TextField(blank=True)
+    # The finished message as sanitised HTML, and the renderer's version that made it.
+    html = models.TextField(blank=True)
+    html_version = models.PositiveSmallIntegerField(default=0)
+    model = models.CharField(max_length=100, blank=True)
+    stop_reason = models.CharField(max_length=40, blank=True)
+    # The API's token counts of this request.
+    usage = models.JSONField(null=True, blank=True)
+    created_at = models.DateTimeField(default=timezone.now)
+    finished_at = models.DateTimeField(null=True, blank=True)
+
+    objects: ClassVar[models.Manager["Message"]] = MessageQuerySet.as_manager()  # type: ignore[assignment]
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["session", "seq"], name="one_message_per_place"),
+            models.UniqueConstraint(
+                fields=["session", "client_id"],
+                condition=Q(client_id__isnull=False),
+                name="one_message_per_client_id",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.role} {self.seq}: {self.text[:60]}"
+
+    def tool_uses(self) -> list[dict[str, Any]]:
+        return [block for block in self.content if block["type"] == "tool_use"]
+
+
+class Presence(models.Model):
+    """Where a person was last, and on which of their days."""
+
+    user = models.OneToOneField(User, on_delete=models.CASCADE, related_name="presence")
+    # The session open in the last socket that opened one.
+    session = models.ForeignKey(
+        ChatSession, on_delete=models.SET_NULL, null=True, blank=True, related_name="+"
+    )
+    # The person's local date when they were last here; None before the first visit.
+    day = models.DateField(null=True, blank=True)
+    seen_at = models.DateTimeField(default=timezone.now)
+
+    def __str__(self) -> str:
+        return f"{self.user} last seen {self.seen_at:%Y-%m-%d %H:%M}"
+
+
+def default_agent() -> Agent:
+    """The one default agent, made on first use."""
+    agent, _ = Agent.objects.get_or_create(
+        is_default=True, defaults={"slug": "oneclaw", "name": settings.DEFAULT_AGENT_NAME}
+    )
+    return agent

@@ -1,0 +1,20 @@
+"""What happens to a conversation, for whoever wants to act on it.
+
+Every signal is sent after COMMIT by `chat/sessions.py`, `chat/presence.py` or `chat/turns.py`. `sender` is the
+ChatSession class. All carry `user`; `session` is the ChatSession that is meant (None where noted).
+"""
+
+from django.dispatch import Signal
+
+# The person opened another existing session: `session` is the one left, `to` the one opened.
+session_switched = Signal()
+# The session was ended: `session`, `reason` (end, archive, new, reset).
+session_ended = Signal()
+# The person's last socket closed a while ago: `session` was open in it (or None).
+user_left = Signal()
+# A reconnect found a new local day: `session` was the current one (or None), `previous`, `today` (dates).
+day_changed = Signal()
+# A turn reached its end: `session`, `turn`.
+turn_finished = Signal()
+# The session's context is about to be compacted: `session`. A receiver that raises stops the compaction.
+compaction_due = Signal()

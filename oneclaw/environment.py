@@ -1,0 +1,91 @@
+"""How a setting is read from the environment: once, typed, and with a sentence when it is wrong."""
+
+import os
+from collections.abc import Iterable
+from urllib.parse import unquote, urlsplit
+
+from django.core.exceptions import ImproperlyConfigured
+
+TRUE, FALSE = {"1", "true", "yes", "on"}, {"0", "false", "no", "off"}
+
+
+def text(name: str, default: str = "") -> str:
+    """The variable's value without surrounding space; an empty variable counts as not set."""
+    return os.environ.get(name, "").strip() or default
+
+
+def choice(name: str, allowed: Iterable[str], default: str) -> str:
+    value = text(name, default).lower()
+    allowed = list(allowed)
+    if value not in allowed:
+        raise ImproperlyConfigured(f"{name} is “{value}”; it must be one of {', '.join(allowed)}.")
+    return value
+
+
+def flag(name: str, default: bool) -> bool:
+    value = text(name, "yes" if default else "no").lower()
+    if value not in TRUE | FALSE:
+        raise ImproperlyConfigured(f"{name} is “{value}”; it must be yes or no.")
+    return value in TRUE
+
+
+def number(name: str, default: float, least: float, most: float) -> float:
+    value = text(name, str(default))
+    try:
+        found = float(value)
+    except ValueError:
+        raise ImproperlyConfigured(f"{name} is “{value}”; it must be a number.") from None
+    if not least <= found <= most:
+        raise ImproperlyConfigured(f"{name} is {value}; it must lie between {least:g} and {most:g}.")
+    return found
+
+
+def whole(name: str, default: int, least: int, most: int) -> int:
+    found = number(name, default, least, most)
+    if found != int(found):
+        raise ImproperlyConfigured(f"{name} is {found:g}; it must be a whole number.")
+    return int(found)
+
+
+def words(name: str, default: Iterable[str] = ()) -> list[str]:
+    """A list separated by commas or white space."""
+    return text(name).replace(",", " ").split() or list(default)
+
+
+def address(name: str, schemes: Iterable[str], default: str = "") -> str:
+    """A URL with one of `schemes`, without a trailing slash."""
+    value = text(name, default)
+    if value:
+        parts = urlsplit(value)
+        schemes = list(schemes)
+        if parts.scheme not in schemes or not (parts.netloc or parts.path):
+            expected = " or ".join(f"{scheme}://" for scheme in schemes)
+            raise ImproperlyConfigured(f"{name} is not an address that starts with {expected}.")
+    return value.rstrip("/")
+
+
+def postgres(name: str) -> dict | None:
+    """`postgresql://user:password@host:port/name` as Django's DATABASES entry; None when not set.
+
+    `sslmode` and other libpq options may follow as a query string.
+    """
+    value = address(name, ["postgresql", "postgres"])
+    if not value:
+        return None
+    parts = urlsplit(value)
+    options = dict(pair.split("=", 1) for pair in parts.query.split("&") if "=" in pair)
+    try:
+        port = parts.port or 5432
+    except ValueError:
+        raise ImproperlyConfigured(f"{name} has a port that is not a number.") from None
+    if not parts.path.strip("/"):
+        raise ImproperlyConfigured(f"{name} names no database: add /name after the host.")
+    return {
+        "ENGINE": "django.db.backends.postgresql",
+        "NAME": unquote(parts.path.strip("/")),
+        "USER": unquote(parts.username or ""),
+        "PASSWORD": unquote(parts.password or ""),
+        "HOST": parts.hostname or "",
+        "PORT": port,
+        "OPTIONS": options,
+    }

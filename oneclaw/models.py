@@ -1,0 +1,137 @@
+"""People, and whose a thing is."""
+
+import datetime as dt
+import zoneinfo
+from typing import Any, ClassVar
+
+from django.contrib.auth.base_user import BaseUserManager
+from django.contrib.auth.models import AbstractUser
+from django.core.exceptions import ValidationError
+from django.db import models
+from django.db.models.functions import Lower
+from django.utils import timezone
+
+
+class UserManager(BaseUserManager["User"]):
+    use_in_migrations = True
+
+    def get_by_natural_key(self, username: str | None) -> "User":
+        return self.get(email__iexact=username)
+
+    def create_user(self, email: str, password: str | None = None, **fields: Any) -> "User":
+        """A person with a lower-case email; without a password nobody can sign in until one is set."""
+        if not email:
+            raise ValueError("A person needs an email address.")
+        user = self.model(email=email.strip().lower(), **fields)
+        user.set_password(password)
+        user.save(using=self._db)
+        return user
+
+    def create_superuser(self, email: str, password: str | None = None, **fields: Any) -> "User":
+        return self.create_user(email, password, is_staff=True, is_superuser=True, **fields)
+
+
+def validate_timezone(name: str) -> None:
+    """An IANA name such as Europe/Zurich."""
+    if name not in zoneinfo.available_timezones():
+        raise ValidationError(
+            "“%(name)s” is not a timezone. Write it like Europe/Zurich.", params={"name": name}
+        )
+
+
+class User(AbstractUser):
+    """A person. Signs in by email; has a day of their own."""
+
+    username = None  # type: ignore[assignment]
+    email = models.EmailField("email address", unique=True)
+    # Taken from the browser at sign-in and changeable; decides on which day something happened.
+    timezone = models.CharField(max_length=64, default="UTC", validators=[validate_timezone])
+
+    USERNAME_FIELD = "email"
+    REQUIRED_FIELDS: ClassVar[list[str]] = []
+    objects: ClassVar[UserManager] = UserManager()
+
+    class Meta:
+        constraints = [models.UniqueConstraint(Lower("email"), name="user_email_once")]
+
+    def __str__(self) -> str:
+        return self.get_full_name() or self.email
+
+    @property
+    def zone(self) -> zoneinfo.ZoneInfo:
+        """The person's timezone; UTC if the stored name has left the timezone database."""
+        try:
+            return zoneinfo.ZoneInfo(self.timezone)
+        except (zoneinfo.ZoneInfoNotFoundError, ValueError):
+            return zoneinfo.ZoneInfo("UTC")
+
+    def local(self, moment: dt.datetime | None = None) -> dt.datetime:
+        """`moment` (aware; now when not given) on the person's own clock."""
+        return (moment or timezone.now()).astimezone(self.zone)
+
+    def day(self, moment: dt.datetime | None = None) -> dt.date:
+        """Which day it is, or was at `moment`, for this person. The only answer to that question."""
+        return self.local(moment).date()
+
+
+class SpaceQuerySet(models.QuerySet["Space"]):
+    def visible_to(self, user: User) -> "SpaceQuerySet":
+        return self.filter(members__user=user)
+
+    def own_of(self, user: User) -> "Space":
+        """The person's own space, made on first use."""
+        space = self.filter(owner=user, kind=Space.Kind.OWN).first()
+        if space is None:
+            space, made = self.get_or_create(
+                owner=user, kind=Space.Kind.OWN, defaults={"name": str(user)[:200]}
+            )
+            SpaceMember.objects.get_or_create(
+                space=space, user=user, defaults={"role": SpaceMember.Role.OWNER}
+            )
+        return space
+
+
+class Space(models.Model):
+    """Whose a memory is: a person's own, a project's, or a team's."""
+
+    class Kind(models.TextChoices):
+        OWN = "own", "a person's own"
+        PROJECT = "project", "a project's"
+        TEAM = "team", "a team's"
+
+    kind = models.CharField(max_length=10, choices=Kind, default=Kind.OWN)
+    name = models.CharField(max_length=200)
+    # The person who made it; of an own space, the only person who ever sees it.
+    owner = models.ForeignKey(User, on_delete=models.CASCADE, related_name="owned_spaces")
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    objects: ClassVar[models.Manager["Space"]] = SpaceQuerySet.as_manager()  # type: ignore[assignment]
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["owner"], condition=models.Q(kind="own"), name="one_own_space_per_person"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.name} ({self.get_kind_display()})"
+
+
+class SpaceMember(models.Model):
+    """A person's role in a space."""
+
+    class Role(models.TextChoices):
+        OWNER = "owner", "owner: reads, writes, manages members"
+        EDITOR = "editor", "editor: reads and writes"
+        READER = "reader", "reader: reads"
+
+    space = models.ForeignKey(Space, on_delete=models.CASCADE, related_name="members")
+    user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="memberships")
+    role = models.CharField(max_length=10, choices=Role, default=Role.READER)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["space", "user"], name="member_once_per_space")]
+
+    def __str__(self) -> str:
+        return f"{self.user} in {self.space}: {self.role}"

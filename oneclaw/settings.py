@@ -1,0 +1,289 @@
+"""Every setting, read from the environment once. `docs/settings.md` lists what a person may set."""
+
+import secrets
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from django.core.exceptions import ImproperlyConfigured
+
+from oneclaw import environment
+
+BASE_DIR = Path(__file__).resolve().parent.parent
+
+# -- Where the data is ---------------------------------------------------------------------------
+
+# The data folder: embedded database, workspaces (the Markdown files), secret key, uploads.
+HOME = Path(environment.text("ONECLAW_HOME", str(BASE_DIR / "data"))).expanduser().resolve()
+WORKSPACES = HOME / "workspaces"
+
+try:
+    HOME.mkdir(parents=True, exist_ok=True)
+except OSError as error:
+    raise ImproperlyConfigured(
+        f"The data folder {HOME} cannot be made ({error.strerror}): set ONECLAW_HOME to a folder you may write to."
+    ) from error
+
+
+def _secret_key() -> str:
+    """ONECLAW_SECRET_KEY, or one made once and kept in the data folder, readable by its owner only."""
+    if given := environment.text("ONECLAW_SECRET_KEY"):
+        if len(given) < 32:
+            raise ImproperlyConfigured("ONECLAW_SECRET_KEY is shorter than 32 characters: make it longer.")
+        return given
+    kept = HOME / "secret_key"
+    try:
+        draft = HOME / f".secret_key.{secrets.token_hex(4)}"
+        if not kept.exists():
+            draft.touch(mode=0o600)
+            draft.write_text(secrets.token_urlsafe(64))
+            try:
+                kept.hardlink_to(draft)  # of several that start at once, the first one wins
+            except FileExistsError:
+                pass
+            draft.unlink()
+        return kept.read_text()
+    except OSError as error:
+        raise ImproperlyConfigured(
+            f"The data folder {HOME} cannot be written ({error.strerror}): set ONECLAW_HOME to one that can."
+        ) from error
+
+
+SECRET_KEY = _secret_key()
+
+# The embedded PostgreSQL runs when no DATABASE_URL names another.
+_database = environment.postgres("DATABASE_URL") or {
+    "ENGINE": "oneclaw.db.postgresql",
+    "NAME": "oneclaw",
+    "OPTIONS": {"home": str(HOME)},
+}
+_database["OPTIONS"]["pool"] = {
+    "min_size": 0,
+    # Connections a process may hold; web and worker processes times this must fit max_connections.
+    "max_size": environment.whole("ONECLAW_DATABASE_POOL", 10, 2, 200),
+    "timeout": 10,
+    "max_idle": 60,
+}
+_database["CONN_HEALTH_CHECKS"] = True  # or a database restart fails once per pooled connection
+DATABASES = {"default": _database}
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+
+# -- Who may reach it ----------------------------------------------------------------------------
+
+DEBUG = environment.flag("ONECLAW_DEBUG", False)
+
+# Full origins under which people open the page, e.g. https://chat.example.org.
+ORIGINS = [origin.rstrip("/") for origin in environment.words("ONECLAW_ORIGINS")]
+for _origin in ORIGINS:
+    if urlsplit(_origin).scheme not in ("http", "https") or not urlsplit(_origin).hostname:
+        raise ImproperlyConfigured(
+            f"ONECLAW_ORIGINS has “{_origin}”; write it like https://chat.example.org."
+        )
+# Host names the server answers to; those of ORIGINS are always among them.
+ALLOWED_HOSTS = environment.words("ONECLAW_ALLOWED_HOSTS", ["127.0.0.1", "localhost", "[::1]"])
+ALLOWED_HOSTS += [
+    host for origin in ORIGINS if (host := urlsplit(origin).hostname) not in ALLOWED_HOSTS and host
+]
+if "*" in ALLOWED_HOSTS:
+    raise ImproperlyConfigured("ONECLAW_ALLOWED_HOSTS may not be *: name the hosts, e.g. chat.example.org.")
+CSRF_TRUSTED_ORIGINS = ORIGINS
+
+# Served over https (behind a proxy that sets X-Forwarded-Proto) as soon as an origin says so.
+HTTPS = any(origin.startswith("https://") for origin in ORIGINS)
+SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = SECURE_SSL_REDIRECT = HTTPS
+SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if HTTPS else None
+SECURE_HSTS_SECONDS = 31_536_000 if HTTPS else 0
+SECURE_HSTS_INCLUDE_SUBDOMAINS = SECURE_HSTS_PRELOAD = HTTPS
+SECURE_REDIRECT_EXEMPT = [r"^healthz$", r"^readyz$"]
+SECURE_REFERRER_POLICY = "same-origin"
+X_FRAME_OPTIONS = "DENY"
+# No inline script, no inline style, no other host.
+CONTENT_SECURITY_POLICY = {
+    "DIRECTIVES": {
+        "default-src": ["'self'"],
+        "connect-src": ["'self'"],
+        "img-src": ["'self'", "data:", "blob:"],
+        "object-src": ["'none'"],
+        "base-uri": ["'none'"],
+        "frame-ancestors": ["'none'"],
+        "form-action": ["'self'"],
+    }
+}
+
+# -- The parts -----------------------------------------------------------------------------------
+
+INSTALLED_APPS = [
+    "memory",
+    "chat",
+    "oneclaw",
+    "django.contrib.admin",
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.sessions",
+    "django.contrib.messages",
+    "django.contrib.staticfiles",
+    "django.contrib.postgres",
+    "django_htmx",
+    "allauth",
+    "allauth.account",
+]
+
+MIDDLEWARE = [
+    "django.middleware.security.SecurityMiddleware",
+    "csp.middleware.CSPMiddleware",
+    "servestatic.middleware.ServeStaticMiddleware",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.locale.LocaleMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "allauth.account.middleware.AccountMiddleware",
+    "django_htmx.middleware.HtmxMiddleware",
+]
+
+ROOT_URLCONF = "oneclaw.urls"
+ASGI_APPLICATION = "oneclaw.asgi.application"
+
+TEMPLATES = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [BASE_DIR / "templates"],
+        "APP_DIRS": True,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+            ],
+        },
+    },
+    {
+        # Prompts are plain text for a model: nothing is HTML-escaped.
+        "NAME": "prompts",
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [BASE_DIR / "templates" / "prompts"],
+        "OPTIONS": {"autoescape": False},
+    },
+]
+
+STATIC_URL = "static/"
+STATICFILES_DIRS = [BASE_DIR / "static"]
+STATIC_ROOT = HOME / "static"
+
+# -- People --------------------------------------------------------------------------------------
+
+AUTH_USER_MODEL = "oneclaw.User"
+AUTHENTICATION_BACKENDS = ["allauth.account.auth_backends.AuthenticationBackend"]
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": f"django.contrib.auth.password_validation.{name}"}
+    for name in ("UserAttributeSimilarityValidator", "MinimumLengthValidator", "CommonPasswordValidator")
+]
+LOGIN_URL = "account_login"
+LOGIN_REDIRECT_URL = "/"
+ACCOUNT_ADAPTER = "oneclaw.people.AccountAdapter"
+ACCOUNT_USER_MODEL_USERNAME_FIELD = None
+ACCOUNT_LOGIN_METHODS = {"email"}
+ACCOUNT_SIGNUP_FIELDS = ["email*", "password1*", "password2*"]
+ACCOUNT_EMAIL_VERIFICATION = "none"
+ACCOUNT_SESSION_REMEMBER = True
+# Whether strangers may make themselves an account.
+SIGNUP_OPEN = environment.flag("ONECLAW_SIGNUP_OPEN", False)
+# How many days a one-time link for a new person works.
+INVITATION_DAYS = environment.whole("ONECLAW_INVITATION_DAYS", 7, 1, 90)
+PASSWORD_RESET_TIMEOUT = INVITATION_DAYS * 86_400
+
+LANGUAGE_CODE = "en"
+USE_I18N = True
+USE_TZ = True
+TIME_ZONE = "UTC"
+
+# -- The model -----------------------------------------------------------------------------------
+
+ANTHROPIC_API_KEY = environment.text("ANTHROPIC_API_KEY")
+# Any server that speaks the Messages API.
+ANTHROPIC_BASE_URL = environment.address("ANTHROPIC_BASE_URL", ["http", "https"])
+# `oneclaw serve` sets this to its own demo model's address when there is neither a key nor a base URL.
+DEMO_URL = environment.address("ONECLAW_DEMO_URL", ["http"])
+MODEL = environment.text("ONECLAW_MODEL", "claude-sonnet-5-5")
+# Titles and summaries.
+FAST_MODEL = environment.text("ONECLAW_FAST_MODEL", "claude-haiku-5-5")
+# Tokens one answer may have.
+MAX_OUTPUT_TOKENS = environment.whole("ONECLAW_MAX_OUTPUT_TOKENS", 8192, 64, 128_000)
+# Seconds: to connect, of silence on a stream, and for a whole turn with its tools.
+CONNECT_TIMEOUT = environment.number("ONECLAW_CONNECT_TIMEOUT", 5, 0.1, 60)
+SILENCE_TIMEOUT = environment.number("ONECLAW_SILENCE_TIMEOUT", 30, 0.1, 600)
+TURN_TIMEOUT = environment.number("ONECLAW_TURN_TIMEOUT", 600, 1, 7200)
+# Rounds of tool calls a turn may have before it must answer.
+TOOL_ROUNDS = environment.whole("ONECLAW_TOOL_ROUNDS", 8, 1, 50)
+
+# -- The conversation ----------------------------------------------------------------------------
+
+# What the default agent is called when it is first made.
+DEFAULT_AGENT_NAME = environment.text("ONECLAW_AGENT_NAME", "OneClaw")
+
+# Unicode code points one message may have; the browser counts the same way.
+MESSAGE_LENGTH = environment.whole("ONECLAW_MESSAGE_LENGTH", 20_000, 100, 60_000)
+# Seconds for which the process that streams an answer holds it before somebody else may call it interrupted.
+LEASE_SECONDS = environment.number("ONECLAW_LEASE_SECONDS", 15, 1, 300)
+# Seconds between two saves of a growing answer.
+CHECKPOINT_SECONDS = environment.number("ONECLAW_CHECKPOINT_SECONDS", 1.0, 0.1, 10)
+# Frames of one growing block that a socket gets in a second, at most.
+FRAMES_PER_SECOND = environment.number("ONECLAW_FRAMES_PER_SECOND", 20, 1, 60)
+
+# -- Memory --------------------------------------------------------------------------------------
+
+EMBEDDINGS = environment.choice("ONECLAW_EMBEDDINGS", ["auto", "local", "openai", "gemini", "none"], "auto")
+OPENAI_API_KEY = environment.text("OPENAI_API_KEY")
+OPENAI_BASE_URL = environment.address("OPENAI_BASE_URL", ["http", "https"])
+GEMINI_API_KEY = environment.text("GEMINI_API_KEY")
+# What a search returns when nobody says otherwise: passages, the least score (0 to 1), characters a snippet.
+SEARCH_RESULTS = environment.whole("ONECLAW_SEARCH_RESULTS", 6, 1, 60)
+SEARCH_FLOOR = environment.number("ONECLAW_SEARCH_FLOOR", 0.35, 0, 1)
+SNIPPET_LENGTH = environment.whole("ONECLAW_SNIPPET_LENGTH", 700, 100, 4000)
+# How the two legs of a search weigh.
+VECTOR_WEIGHT = environment.number("ONECLAW_VECTOR_WEIGHT", 0.7, 0, 1)
+TEXT_WEIGHT = environment.number("ONECLAW_TEXT_WEIGHT", 0.3, 0, 1)
+
+# -- Tasks ---------------------------------------------------------------------------------------
+
+# Without Redis, tasks travel through a folder. Either way they are hints: a sweep finds what was lost.
+REDIS_URL = environment.address("REDIS_URL", ["redis", "rediss"])
+CELERY_BROKER_URL = REDIS_URL or "filesystem://"
+CELERY_BROKER_TRANSPORT_OPTIONS = (
+    {"visibility_timeout": 300, "socket_timeout": None}
+    if REDIS_URL
+    else {
+        "data_folder_in": str(HOME / "queue"),
+        "data_folder_out": str(HOME / "queue"),
+        "control_folder": str(HOME / "queue" / "control"),
+        "polling_interval": 0.1,
+    }
+)
+CELERY_TASK_IGNORE_RESULT = True
+CELERY_TASK_ACKS_LATE = True
+CELERY_TASK_REJECT_ON_WORKER_LOST = True
+CELERY_WORKER_PREFETCH_MULTIPLIER = 1
+CELERY_TASK_SOFT_TIME_LIMIT = 240
+CELERY_TASK_TIME_LIMIT = 270
+CELERY_TASK_SERIALIZER = "json"
+CELERY_ACCEPT_CONTENT = ["json"]
+CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
+CELERY_WORKER_HIJACK_ROOT_LOGGER = False
+# Every minute each app looks for what is still to be done.
+CELERY_BEAT_SCHEDULE = {
+    "chat-sweep": {"task": "chat.tasks.sweep", "schedule": 15.0},
+    "memory-sweep": {"task": "memory.tasks.sweep", "schedule": 60.0},
+}
+
+# -- What is logged ------------------------------------------------------------------------------
+
+LOGGING = {
+    "version": 1,
+    "disable_existing_loggers": False,
+    "formatters": {
+        "line": {"format": "{asctime} {levelname} {name} {message}", "style": "{"},
+    },
+    "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line"}},
+    "root": {"handlers": ["console"], "level": environment.text("ONECLAW_LOG_LEVEL", "WARNING").upper()},
+}

@@ -1,0 +1,10 @@
+"""Every address. Each app brings its own."""
+
+from django.contrib import admin
+from django.urls import include, path
+
+urlpatterns = [
+    path("admin/", admin.site.urls),
+    path("accounts/", include("allauth.urls")),
+    path("", include("oneclaw.people_urls")),
+]

@@ -1,0 +1,52 @@
+"""The cast and the stage: real PostgreSQL, async tests on the test's own transaction."""
+
+import inspect
+import os
+import tempfile
+from collections.abc import Iterator
+
+# Tests never touch the data folder of a running OneClaw. Read by oneclaw.settings on import.
+os.environ.setdefault("ONECLAW_HOME", os.path.join(tempfile.gettempdir(), f"oneclaw-tests-{os.getuid()}"))
+
+import pytest
+from asgiref.sync import async_to_sync
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
+    """Run `async def` tests under asgiref, so that the ORM stays on this thread, inside the test's transaction."""
+    if not inspect.iscoroutinefunction(pyfuncitem.obj):
+        return None
+    arguments = {name: pyfuncitem.funcargs[name] for name in pyfuncitem._fixtureinfo.argnames}
+    async_to_sync(pyfuncitem.obj)(**arguments)
+    return True
+
+
+@pytest.fixture(autouse=True)
+def workspaces(settings, tmp_path) -> Iterator[None]:
+    """Each test has its own folder of files."""
+    settings.WORKSPACES = tmp_path / "workspaces"
+    yield
+
+
+@pytest.fixture
+def ada(db):
+    """A person with an account."""
+    from oneclaw.models import User
+
+    return User.objects.create_user("ada@example.org", "correct horse battery", timezone="Europe/Zurich")
+
+
+@pytest.fixture
+def stranger(db):
+    """Another person with an account, who must see nothing of Ada's."""
+    from oneclaw.models import User
+
+    return User.objects.create_user("stranger@example.org", "correct horse battery")
+
+
+@pytest.fixture
+def admin_person(db):
+    from oneclaw.models import User
+
+    return User.objects.create_superuser("root@example.org", "correct horse battery")
