@@ -1,0 +1,171 @@
+"""What can go wrong with the model: one class per outcome, its docstring is what the person reads."""
+
+import inspect
+from typing import Any, ClassVar
+
+
+class ModelFailure(Exception):
+    """The model could not answer. Try again."""
+
+    # The code of an `error` frame (docs/protocol.md) and of a failed turn.
+    code: ClassVar[str] = "model_error"
+    # Whether the same request may succeed by itself a little later, as long as nothing has been shown.
+    retryable: ClassVar[bool] = False
+
+    def __init__(self, detail: str = "", retry_after: float | None = None) -> None:
+        """`detail` is what the server said, for the log; `retry_after` the seconds that it asked to wait."""
+        super().__init__(detail or self.sentence)
+        self.detail = detail
+        self.retry_after = retry_after
+
+    @property
+    def sentence(self) -> str:
+        """What happened and what to do next, for the person."""
+        return " ".join(inspect.cleandoc(type(self).__doc__ or "").split())
+
+
+class NoKey(ModelFailure):
+    """No API key is set. Set ANTHROPIC_API_KEY, start OneClaw again, and send your message once more."""
+
+    code = "no_key"
+
+
+class KeyRefused(ModelFailure):
+    """The model's server refused the API key. Check ANTHROPIC_API_KEY and start OneClaw again."""
+
+    code = "key_refused"
+
+
+class RateLimited(ModelFailure):
+    """The model's server takes no more requests for the moment. Wait a little and try again."""
+
+    code = "rate_limited"
+    retryable = True
+
+    @property
+    def sentence(self) -> str:
+        if not self.retry_after:
+            return super().sentence
+        return f"The model's server takes no more requests for the moment. Try again in {_in_words(self.retry_after)}."
+
+
+class Overloaded(ModelFailure):
+    """The model is overloaded. Wait a little and try again."""
+
+    code = "overloaded"
+    retryable = True
+
+
+class Unreachable(ModelFailure):
+    """The model's server cannot be reached. Check the network and ANTHROPIC_BASE_URL, then try again."""
+
+    code = "unreachable"
+    retryable = True
+
+
+class TimedOut(ModelFailure):
+    """The model's server fell silent. Try again."""
+
+    code = "timed_out"
+
+
+class CutOff(ModelFailure):
+    """The connection to the model broke before the answer was whole. What arrived is kept."""
+
+    code = "cut_off"
+
+
+class ContextTooLong(ModelFailure):
+    """This conversation has become too long for the model. Start a new one: what is remembered comes along."""
+
+    code = "context_too_long"
+
+
+class SpendLimit(ModelFailure):
+    """The account at the model's provider has reached its spending limit. Raise it there, then try again."""
+
+    code = "spend_limit"
+
+
+class UnknownModel(ModelFailure):
+    """The model's server does not know this model. Choose another one, or check ONECLAW_MODEL."""
+
+    code = "unknown_model"
+
+
+class BadRequest(ModelFailure):
+    """The model's server did not accept the request. Start a new conversation if it happens again."""
+
+    code = "bad_request"
+
+
+class Refused(ModelFailure):
+    """The model declined to answer this. Put it in other words, or start a new conversation."""
+
+    code = "refused"
+
+
+class ModelError(ModelFailure):
+    """The model's server answered with something that cannot be read. Try again."""
+
+
+class ServerFault(ModelFailure):
+    """The model's server had a fault of its own. Try again."""
+
+    retryable = True
+
+
+# By `error.type` of the API; what is not here goes by the status.
+BY_TYPE: dict[str, type[ModelFailure]] = {
+    "authentication_error": KeyRefused,
+    "permission_error": KeyRefused,
+    "billing_error": SpendLimit,
+    "not_found_error": UnknownModel,
+    "request_too_large": ContextTooLong,
+    "rate_limit_error": RateLimited,
+    "overloaded_error": Overloaded,
+    "timeout_error": ServerFault,
+    "api_error": ServerFault,
+    "invalid_request_error": BadRequest,
+}
+BY_STATUS: dict[int, type[ModelFailure]] = {
+    401: KeyRefused,
+    402: SpendLimit,
+    403: KeyRefused,
+    404: UnknownModel,
+    408: ServerFault,
+    413: ContextTooLong,
+    429: RateLimited,
+    503: Overloaded,
+    529: Overloaded,
+}
+
+
+def of_answer(status: int, body: Any, retry_after: float | None = None) -> ModelFailure:
+    """The failure that an error answer means: its HTTP status (200 when it came inside a stream) and its JSON."""
+    error = body.get("error") if isinstance(body, dict) else None
+    error = error if isinstance(error, dict) else {}
+    kind, detail = str(error.get("type") or ""), str(error.get("message") or "")
+    details = error.get("details")
+    cause = str(details.get("error_code") or "") if isinstance(details, dict) else ""
+    return _which(status, kind, cause, detail)(f"{status} {kind}: {detail}"[:1000], retry_after)
+
+
+def _which(status: int, kind: str, cause: str, detail: str) -> type[ModelFailure]:
+    if "spend_limit" in cause or "billing" in cause:
+        return SpendLimit
+    found = BY_TYPE.get(kind) or BY_STATUS.get(status) or (ServerFault if status >= 500 else BadRequest)
+    if found is BadRequest:
+        # The API has no type of its own for these two: its wording is all there is.
+        wording = detail.lower()
+        if "prompt is too long" in wording or "context window" in wording or "context limit" in wording:
+            return ContextTooLong
+        if "credit balance" in wording or "usage limits" in wording or "spend limit" in wording:
+            return SpendLimit
+    return found
+
+
+def _in_words(seconds: float) -> str:
+    if seconds < 90:
+        return f"{max(1, round(seconds))} seconds"
+    return f"{round(seconds / 60)} minutes"
