@@ -50,3 +50,13 @@ def admin_person(db):
     from oneclaw.models import User
 
     return User.objects.create_superuser("root@example.org", "correct horse battery")
+
+
+@pytest.fixture
+def scripted(settings):
+    """A model that follows the test's script, over real HTTP; oneclaw.llm talks to it."""
+    from oneclaw.scripted import ScriptedModel
+
+    with ScriptedModel() as model:
+        settings.ANTHROPIC_API_KEY, settings.ANTHROPIC_BASE_URL = "test", model.url
+        yield model

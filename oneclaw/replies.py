@@ -1,0 +1,299 @@
+"""What a server of the Messages API answers: blocks, faults, and their bytes. Shared by scripted.py and demo.py.
+
+answer(thinking("Let me see."), text("Hello.", pace=0.02), tool_use("save_memory", {"content": "tea"}))
+reset(answer(text("Hello there.")), after="Hello")
+rate_limited(retry_after=2)
+"""
+
+import enum
+import json
+import uuid
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+# Characters of one delta.
+SIZE = 8
+
+
+class Ending(enum.Enum):
+    """How the body of a reply ends."""
+
+    WHOLE = "the terminating chunk"
+    CLOSED = "the connection is closed without it"
+    RESET = "the connection is reset"
+    STALLED = "nothing more comes, until the client leaves"
+
+
+@dataclass(frozen=True)
+class Block:
+    """One content block: as it is when whole, and its deltas with the seconds before each."""
+
+    start: dict[str, Any]
+    kind: str
+    key: str
+    deltas: Iterable[str]
+    pace: float | None = None
+
+
+@dataclass(frozen=True)
+class Fault:
+    """After `after` (bytes; or once this text has been sent; None: at once) comes `data`, and then the ending."""
+
+    after: str | int | None
+    ending: Ending
+    data: bytes = b""
+
+
+@dataclass(frozen=True)
+class Reply:
+    """One answer of the server."""
+
+    blocks: tuple[Block, ...] = ()
+    stop_reason: str = "end_turn"
+    usage: Mapping[str, int] = field(default_factory=dict)
+    # Seconds: before the first byte, and before each delta.
+    first_byte: float = 0.0
+    pace: float = 0.0
+    fault: Fault | None = None
+    # Of an answer that is no stream: an error, a page.
+    status: int = 200
+    headers: Mapping[str, str] = field(default_factory=dict)
+    body: bytes | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A piece of the body: wait, then send. `text` is what it says."""
+
+    data: bytes
+    wait: float = 0.0
+    text: str = ""
+
+
+# -- The vocabulary ------------------------------------------------------------------------------
+
+
+def text(words: str | Iterable[str], *, pace: float | None = None, size: int = SIZE) -> Block:
+    """A text block, sent in deltas of `size` characters with `pace` seconds before each; or deltas as given."""
+    deltas = _cut(words, size) if isinstance(words, str) else words
+    return Block({"type": "text", "text": ""}, "text_delta", "text", deltas, pace)
+
+
+def thinking(words: str, *, pace: float | None = None, size: int = SIZE) -> Block:
+    start = {"type": "thinking", "thinking": "", "signature": ""}
+    return Block(start, "thinking_delta", "thinking", _cut(words, size), pace)
+
+
+def tool_use(
+    name: str,
+    input: Mapping[str, Any] | str,
+    *,
+    id: str = "",
+    pace: float | None = None,
+    size: int = SIZE,
+) -> Block:
+    """A tool call. `input` as a string is sent as it is, for arguments that are no JSON."""
+    start = {"type": "tool_use", "id": id or f"toolu_{uuid.uuid4().hex[:24]}", "name": name, "input": {}}
+    arguments = input if isinstance(input, str) else json.dumps(input, ensure_ascii=False)
+    return Block(start, "input_json_delta", "partial_json", _cut(arguments, size), pace)
+
+
+def answer(
+    *blocks: Block | str,
+    stop_reason: str = "",
+    usage: Mapping[str, int] | None = None,
+    first_byte: float = 0.0,
+    pace: float = 0.0,
+) -> Reply:
+    """A whole answer. A string is a text block; the stop reason follows from the blocks unless given."""
+    made = tuple(text(block) if isinstance(block, str) else block for block in blocks)
+    calls = any(block.start["type"] == "tool_use" for block in made)
+    reason = stop_reason or ("tool_use" if calls else "end_turn")
+    return Reply(made, reason, usage or {}, first_byte, pace)
+
+
+def error(status: int, kind: str, message: str, **headers: str) -> Reply:
+    """An answer with an error status, in the API's own form. A header is written retry_after="2"."""
+    names = {name.replace("_", "-"): value for name, value in headers.items()}
+    return Reply(status=status, headers={"content-type": "application/json", **names}, body=_error(kind, message))
+
+
+def key_refused() -> Reply:
+    return error(401, "authentication_error", "invalid x-api-key")
+
+
+def rate_limited(retry_after: float | None = None) -> Reply:
+    headers = {} if retry_after is None else {"retry_after": f"{retry_after:g}"}
+    return error(429, "rate_limit_error", "This request would exceed your rate limit.", **headers)
+
+
+def server_fault(status: int = 500) -> Reply:
+    return error(status, "api_error", "Internal server error")
+
+
+def unknown_model(name: str = "") -> Reply:
+    return error(404, "not_found_error", f"model: {name}")
+
+
+def bad_request(message: str = "messages: at least one message is required") -> Reply:
+    return error(400, "invalid_request_error", message)
+
+
+def context_too_long() -> Reply:
+    return bad_request("prompt is too long: 200001 tokens > 200000 maximum")
+
+
+def spend_limit() -> Reply:
+    return bad_request("Your credit balance is too low to access the Anthropic API.")
+
+
+def html() -> Reply:
+    """A page where an answer should be, with status 200, as proxies and portals send it."""
+    page = b"<!doctype html><title>Sign in</title><p>Please sign in to the network.\n\n<p>data: no\n\n"
+    return Reply(headers={"content-type": "text/html"}, body=page)
+
+
+def overloaded(reply: Reply | None = None, after: str | int | None = None) -> Reply:
+    """Status 529; or, given a reply, an error event inside its stream."""
+    if reply is None:
+        return error(529, "overloaded_error", "Overloaded")
+    event = b"event: error\ndata: " + _error("overloaded_error", "Overloaded") + b"\n\n"
+    return replace(reply, fault=Fault(after, Ending.WHOLE, event))
+
+
+def stalled(reply: Reply, after: str | int | None = None) -> Reply:
+    """Nothing more comes, and the connection stays open."""
+    return replace(reply, fault=Fault(after, Ending.STALLED))
+
+
+def reset(reply: Reply, after: str | int | None = None) -> Reply:
+    """The connection is reset."""
+    return replace(reply, fault=Fault(after, Ending.RESET))
+
+
+def ended(reply: Reply, after: str | int | None = None) -> Reply:
+    """The body ends early, with everything in order as far as HTTP can see."""
+    return replace(reply, fault=Fault(after, Ending.WHOLE))
+
+
+def cut(reply: Reply, after: str | int | None = None) -> Reply:
+    """The connection is closed, wherever that is: in the middle of an event too."""
+    return replace(reply, fault=Fault(after, Ending.CLOSED))
+
+
+def garbled(reply: Reply, after: str | int | None = None) -> Reply:
+    """An event that is no JSON comes, and then the body ends."""
+    event = b'event: content_block_delta\ndata: {"type": "content_block_delta", "index": \n\n'
+    return replace(reply, fault=Fault(after, Ending.WHOLE, event))
+
+
+# -- Its bytes -----------------------------------------------------------------------------------
+
+
+def steps(reply: Reply, body: Mapping[str, Any]) -> Iterator[Step | Ending]:
+    """The stream that answers the request `body`, piece by piece; an Ending is the last."""
+    whole = _events(reply, body)
+    if reply.fault is None:
+        yield from whole
+        yield Ending.WHOLE
+    else:
+        yield from _broken(whole, reply.fault)
+
+
+def recorded(reply: Reply, body: Mapping[str, Any] | None = None) -> bytes:
+    """All bytes of the stream, for tests that cut it themselves."""
+    return b"".join(step.data for step in steps(reply, body or {}) if isinstance(step, Step))
+
+
+def message(reply: Reply, body: Mapping[str, Any]) -> dict[str, Any]:
+    """The same answer for a request that does not stream."""
+    blocks = []
+    for block in reply.blocks:
+        words = "".join(block.deltas)
+        if block.key == "partial_json":
+            blocks.append({**block.start, "input": json.loads(words or "{}")})
+        else:
+            blocks.append({**block.start, block.key: words})
+    return {
+        **_opening(body),
+        "content": blocks,
+        "stop_reason": reply.stop_reason,
+        "usage": {**_usage(body), "output_tokens": max(1, len(str(blocks)) // 4), **reply.usage},
+    }
+
+
+def _events(reply: Reply, body: Mapping[str, Any]) -> Iterator[Step]:
+    opening = {**_opening(body), "content": [], "stop_reason": None, "usage": {**_usage(body), "output_tokens": 1}}
+    yield Step(_event("message_start", message=opening), reply.first_byte)
+    yield Step(_event("ping"))
+    output = 0
+    for index, block in enumerate(reply.blocks):
+        pace = reply.pace if block.pace is None else block.pace
+        yield Step(_event("content_block_start", index=index, content_block=block.start))
+        for delta in block.deltas:
+            output += len(delta)
+            event = _event("content_block_delta", index=index, delta={"type": block.kind, block.key: delta})
+            yield Step(event, pace, delta if block.key == "text" else "")
+        if block.key == "thinking":
+            signature = {"type": "signature_delta", "signature": "c2lnbmVk"}
+            yield Step(_event("content_block_delta", index=index, delta=signature))
+        yield Step(_event("content_block_stop", index=index))
+    usage = {"output_tokens": max(1, output // 4), **reply.usage}
+    ending = {"stop_reason": reply.stop_reason, "stop_sequence": None}
+    yield Step(_event("message_delta", delta=ending, usage=usage) + _event("message_stop"))
+
+
+def _broken(whole: Iterator[Step], fault: Fault) -> Iterator[Step | Ending]:
+    sent, said = 0, ""
+    if fault.after is not None:
+        for step in whole:
+            sent, said = sent + len(step.data), said + step.text
+            if isinstance(fault.after, int) and sent >= fault.after:
+                yield replace(step, data=step.data[: len(step.data) - (sent - fault.after)])
+                break
+            yield step
+            if isinstance(fault.after, str) and fault.after in said:
+                break
+        else:
+            yield Ending.WHOLE
+            return
+    if fault.data:
+        yield Step(fault.data)
+    yield fault.ending
+
+
+def _event(kind: str, **fields: Any) -> bytes:
+    payload = json.dumps({"type": kind, **fields}, ensure_ascii=False)
+    return f"event: {kind}\ndata: {payload}\n\n".encode("utf-8", "surrogatepass")
+
+
+def _opening(body: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        "id": f"msg_{uuid.uuid4().hex[:24]}",
+        "type": "message",
+        "role": "assistant",
+        "model": body.get("model", "scripted"),
+        "stop_sequence": None,
+    }
+
+
+def _usage(body: Mapping[str, Any]) -> dict[str, int]:
+    return {
+        "input_tokens": tokens(body),
+        "cache_creation_input_tokens": 0,
+        "cache_read_input_tokens": 0,
+    }
+
+
+def tokens(body: Mapping[str, Any]) -> int:
+    """Roughly how many tokens a request has: four characters each."""
+    return len(json.dumps([body.get("system"), body.get("messages"), body.get("tools")])) // 4
+
+
+def _error(kind: str, message: str) -> bytes:
+    return json.dumps({"type": "error", "error": {"type": kind, "message": message}}).encode()
+
+
+def _cut(words: str, size: int) -> list[str]:
+    return [words[start : start + size] for start in range(0, len(words), size)]
