@@ -27,9 +27,7 @@ class Agent(models.Model):
 
     class Meta:
         constraints = [
-            models.UniqueConstraint(
-                fields=["is_default"], condition=Q(is_default=True), name="one_default_agent"
-            ),
+            models.UniqueConstraint(fields=["is_default"], condition=Q(is_default=True), name="one_default_agent"),
         ]
 
     def __str__(self) -> str:
@@ -61,9 +59,7 @@ class ChatSession(models.Model):
     space = models.ForeignKey(Space, on_delete=models.SET_NULL, null=True, blank=True, related_name="+")
     agent = models.ForeignKey(Agent, on_delete=models.PROTECT, related_name="+")
     # Of a spawned sub-session or a fork: where it came from.
-    parent = models.ForeignKey(
-        "self", on_delete=models.SET_NULL, null=True, blank=True, related_name="children"
-    )
+    parent = models.ForeignKey("self", on_delete=models.SET_NULL, null=True, blank=True, related_name="children")
     mode = models.CharField(max_length=10, choices=Mode, default=Mode.AGENT)
     title = models.CharField(max_length=200, blank=True)
     # The number of the newest message; counted up under this row's lock.
@@ -96,12 +92,7 @@ class ChatSession(models.Model):
     def last_complete_seq(self) -> int:
         """The number of the newest message before which nothing is still being written; 0 when there is none."""
         messages = self.messages.all()
-        running = (
-            messages.filter(status=Message.Status.RUNNING)
-            .order_by("seq")
-            .values_list("seq", flat=True)
-            .first()
-        )
+        running = messages.filter(status=Message.Status.RUNNING).order_by("seq").values_list("seq", flat=True).first()
         if running is not None:
             messages = messages.filter(seq__lt=running)
         return messages.aggregate(newest=Max("seq"))["newest"] or 0
@@ -151,9 +142,7 @@ class Turn(models.Model):
 
     class Meta:
         constraints = [
-            models.UniqueConstraint(
-                fields=["session"], condition=Q(status="running"), name="one_running_turn"
-            ),
+            models.UniqueConstraint(fields=["session"], condition=Q(status="running"), name="one_running_turn"),
             models.UniqueConstraint(fields=["prompt", "attempt"], name="one_answer_per_attempt"),
         ]
         indexes = [models.Index(fields=["lease_until"], condition=Q(status="running"), name="turn_leases")]
@@ -194,9 +183,7 @@ class Message(models.Model):
     # Its place in the session: 1, 2, 3 … without a gap.
     seq = models.PositiveBigIntegerField()
     # The message before it on its branch; siblings share one.
-    parent = models.ForeignKey(
-        "self", on_delete=models.SET_NULL, null=True, blank=True, related_name="replies"
-    )
+    parent = models.ForeignKey("self", on_delete=models.SET_NULL, null=True, blank=True, related_name="replies")
     # Whether it is on the branch that is shown.
     active = models.BooleanField(default=True)
     # The attempt that wrote it; None for what a person wrote.
@@ -245,9 +232,7 @@ class Presence(models.Model):
 
     user = models.OneToOneField(User, on_delete=models.CASCADE, related_name="presence")
     # The session open in the last socket that opened one.
-    session = models.ForeignKey(
-        ChatSession, on_delete=models.SET_NULL, null=True, blank=True, related_name="+"
-    )
+    session = models.ForeignKey(ChatSession, on_delete=models.SET_NULL, null=True, blank=True, related_name="+")
     # The person's local date when they were last here; None before the first visit.
     day = models.DateField(null=True, blank=True)
     seen_at = models.DateTimeField(default=timezone.now)

@@ -4,15 +4,25 @@ An app registers a tool once, in its AppConfig.ready():
 
     registry.register(Tool("save_memory", description, input_schema, call))
 
-A `ToolSet` is then made for one session and one turn, so that no tool carries another person's context.
+Whose turn it is travels with each `ToolCall`, so that no tool carries another person's context.
 """
 
+import json
+import logging
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from chat.models import ChatSession
+from jsonschema import Draft202012Validator
+
+from chat.models import ChatSession, Message, Turn
 from oneclaw.models import User
+
+logger = logging.getLogger(__name__)
+
+# Bytes of JSON that a call's arguments may have.
+LARGEST_INPUT = 64 * 1024
 
 
 class ToolError(Exception):
@@ -75,5 +85,68 @@ class ToolRegistry:
         tools = (self._tools[name] for name in sorted(self._tools))
         return [tool for tool in tools if tool.offered is None or tool.offered(session)]
 
+    def find(self, session: ChatSession, name: str) -> Tool:
+        """The tool, or ToolError `unknown_tool`."""
+        for tool in self.for_session(session):
+            if tool.name == name:
+                return tool
+        raise ToolError("unknown_tool", f"There is no tool named “{name}” in this conversation.")
+
 
 registry = ToolRegistry()
+
+
+def call_tool(turn: Turn, answer: Message, use: dict[str, Any], broken: str) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Run one tool_use block of `answer`: the API's tool_result block, and the card for the page. Sync.
+
+    `broken` says what is wrong with the arguments as they arrived (cut, malformed); such a call changes nothing.
+    Whatever goes wrong becomes a result that the model can read.
+    """
+    started = time.monotonic()
+    try:
+        result = run(turn, answer, use, broken)
+    except ToolError as error:
+        told = {"error": {"code": error.code, "message": error.message}}
+        result = ToolResult(told, error.message, is_error=True)
+    text = result.content if isinstance(result.content, str) else json.dumps(result.content, ensure_ascii=False)
+    block = {"type": "tool_result", "tool_use_id": use["id"], "content": text}
+    if result.is_error:
+        block["is_error"] = True
+    card = {
+        "state": "failed" if result.is_error else "done",
+        "summary": result.summary,
+        "lines": result.lines,
+        "seconds": round(time.monotonic() - started, 3),
+    }
+    return block, card
+
+
+def run(turn: Turn, answer: Message, use: dict[str, Any], broken: str) -> ToolResult:
+    session = ChatSession.objects.select_related("owner", "agent", "space").get(pk=turn.session_id)
+    tool = registry.find(session, use["name"])
+    if broken:
+        raise ToolError("validation_error", broken)
+    validate(tool, use["input"])
+    call = ToolCall(use["id"], tool.name, use["input"], session.owner, session, answer.pk)
+    try:
+        return tool.call(call)
+    except ToolError:
+        raise
+    except Exception as error:
+        # A tool comes from any app: its fault must not end the conversation.
+        logger.exception("The tool %s failed.", tool.name)
+        raise ToolError("tool_failed", f"The tool {tool.name} failed: {type(error).__name__}.") from error
+
+
+def validate(tool: Tool, arguments: Any) -> None:
+    """ToolError `validation_error` unless the arguments fit the tool's schema and size."""
+    size = len(json.dumps(arguments).encode())
+    if size > LARGEST_INPUT:
+        raise ToolError("validation_error", f"The arguments have {size:,} bytes; at most {LARGEST_INPUT:,} are taken.")
+    errors = sorted(Draft202012Validator(tool.input_schema).iter_errors(arguments), key=lambda error: str(error.path))
+    for error in errors:
+        if error.validator == "required":
+            missing = next(name for name in error.validator_value if name not in arguments)
+            raise ToolError("validation_error", f"Parameter '{missing}' is required and must be non-empty.")
+        where = ".".join(str(part) for part in error.path)
+        raise ToolError("validation_error", f"Parameter '{where}': {error.message}" if where else error.message)

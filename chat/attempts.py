@@ -1,0 +1,34 @@
+"""Another attempt at an answer: retry it, or continue it. New rows each time; nothing is overwritten."""
+
+from django.db import transaction
+
+from chat import sessions
+from chat.models import Message, Turn
+from chat.transcript import Busy, begin, interrupt_abandoned
+from oneclaw.models import User
+
+
+class NothingToRepeat(Exception):
+    """This answer is not the last one of its conversation, or not yours."""
+
+
+@transaction.atomic
+def again(user: User, message_id: int, kind: str) -> tuple[Turn, Message]:
+    """A new turn for the user message that `message_id` answered, and the placeholder of the new answer.
+
+    `kind` is Turn.Kind.RETRY: the earlier attempt leaves the page and the prompt, but stays in the database; or
+    CONTINUE: it stays where it is and the new answer follows it. Raises NothingToRepeat, Busy.
+    """
+    message = Message.objects.visible_to(user).select_related("turn").filter(pk=message_id).first()
+    if message is None or message.turn is None:
+        raise NothingToRepeat
+    session = sessions.lock(user, message.session_id)
+    interrupt_abandoned(session)
+    if session.turns.running().exists():
+        raise Busy
+    prompt = message.turn.prompt
+    if not prompt.active or session.messages.shown().filter(role=Message.Role.USER, seq__gt=prompt.seq).exists():
+        raise NothingToRepeat
+    if kind == Turn.Kind.RETRY:
+        session.messages.filter(active=True, seq__gt=prompt.seq).update(active=False)
+    return begin(session, prompt, kind)

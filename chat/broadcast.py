@@ -1,0 +1,140 @@
+"""From a running turn to the sockets of its session: when frames leave, and what they say."""
+
+import asyncio
+from typing import TYPE_CHECKING, Any
+
+from django.conf import settings
+
+from chat.answers import GrowingAnswer
+from chat.fragments import tool_card_html
+from chat.live import Frame, done_frame, message_frame, room_of
+from chat.models import Message
+
+if TYPE_CHECKING:
+    from chat.turns import RunningTurn
+    from oneclaw.llm import ModelFailure
+
+
+class Broadcast:
+    """What one turn tells the room of its session. The first text leaves at once, then FRAMES_PER_SECOND."""
+
+    def __init__(self, running: "RunningTurn", answer: Message) -> None:
+        self.room = room_of(running.turn.session_id)
+        self.room.running = self
+        self.turn = running.turn
+        self._running = running
+        self.answer = GrowingAnswer(answer)
+        self._loop = asyncio.get_running_loop()
+        self._next_frame_at = 0.0
+        self._timer: asyncio.TimerHandle | None = None
+
+    def begun(self) -> None:
+        self.room.publish(message_frame(self.answer.message))
+
+    def stop(self, turn_id: int | None) -> None:
+        """Somebody asked for the end of this turn (None: of whatever runs here)."""
+        if turn_id in (None, self.turn.pk):
+            self._running.end("stopped")
+
+    def text(self, index: int, text: str) -> None:
+        self.answer.add_text(index, text)
+        if self._timer is None:
+            delay = self._next_frame_at - self._loop.time()
+            if delay <= 0:
+                self._publish_blocks()
+            else:
+                self._timer = self._loop.call_later(delay, self._publish_blocks)
+
+    def block(self, index: int, block: dict[str, Any]) -> None:
+        """A block of the answer is whole; a tool call among them gets its card."""
+        self.answer.finish(index, block)
+        if block["type"] == "tool_use":
+            self._publish_now()
+            self._publish_card(block, {"state": "running", "summary": "", "lines": []})
+
+    def tool(self, use: dict[str, Any], card: dict[str, Any]) -> None:
+        self._publish_card(use, card)
+
+    def next_answer(self, cards: dict[str, Any], following: Message) -> None:
+        """The round is over: the answer with its cards is final, and the next one begins to grow."""
+        self._publish_settled(self.answer.message, cards, final=False)
+        self.answer = GrowingAnswer(following)
+        self.room.publish(message_frame(following))
+
+    def retrying(self, failure: "ModelFailure", seconds: float) -> None:
+        html = f"{failure.sentence} Trying again by itself in {max(1, round(seconds))} s."
+        self.room.publish({"type": "notice", "kind": "retrying", "html": html})
+
+    def settled(self, message: Message, failure: "ModelFailure | None") -> None:
+        """The turn is over."""
+        message.turn = self.turn
+        if failure:
+            self.turn.error_code, self.turn.error_text = failure.code, failure.sentence
+        self._publish_settled(message, None, final=True)
+        if failure:
+            self.room.publish(
+                {
+                    "type": "error",
+                    "code": failure.code,
+                    "text": failure.sentence,
+                    "retry_after": failure.retry_after,
+                    "message": str(message.pk),
+                }
+            )
+
+    def growing_frames(self) -> list[Frame]:
+        """The running answer as it is now, for a page that has just opened."""
+        frames = [message_frame(self.answer.message)]
+        for index, html in enumerate(self.answer.shown()):
+            frames.append(self._block_frame(index, html))
+        return frames
+
+    def close(self) -> None:
+        if self._timer:
+            self._timer.cancel()
+        self.room.running = None
+        self.room.close_if_empty()
+
+    def _publish_settled(self, message: Message, cards: dict[str, Any] | None, *, final: bool) -> None:
+        if self._timer:
+            self._timer.cancel()
+            self._timer = None
+        self.room.settled_seq = max(self.room.settled_seq, message.seq)
+        self.room.publish(message_frame(message, cards))
+        self.room.publish(done_frame(message, final=final))
+
+    def _publish_now(self) -> None:
+        if self._timer:
+            self._timer.cancel()
+        self._publish_blocks()
+
+    def _publish_blocks(self) -> None:
+        self._timer = None
+        self._next_frame_at = self._loop.time() + 1 / settings.FRAMES_PER_SECOND
+        if not self.room.outboxes:
+            return
+        for index, html in self.answer.changes():
+            self.room.publish(self._block_frame(index, html), ("block", self.answer.message.pk, index))
+
+    def _block_frame(self, index: int, html: str) -> Frame:
+        return {
+            "type": "block",
+            "message": str(self.answer.message.pk),
+            "index": index,
+            "revision": self.answer.revision,
+            "html": html,
+        }
+
+    def _publish_card(self, use: dict[str, Any], card: dict[str, Any]) -> None:
+        html = tool_card_html(use["id"], use["name"], card["state"], use["input"], card["summary"], card["lines"])
+        self.room.publish(
+            {
+                "type": "tool",
+                "message": str(self.answer.message.pk),
+                "id": use["id"],
+                "name": use["name"],
+                "state": card["state"],
+                "html": html,
+            },
+            ("tool", use["id"]),
+        )

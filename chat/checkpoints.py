@@ -1,0 +1,89 @@
+"""The growing answers of this process, saved together: one statement for all leases, one for all texts."""
+
+import asyncio
+import json
+import logging
+from typing import TYPE_CHECKING, Any
+
+from django.conf import settings
+from django.db import Error, connection, transaction
+
+from chat.transcript import announce, fields_of, lease
+from oneclaw.crossing import in_database
+
+if TYPE_CHECKING:
+    from chat.turns import RunningTurn
+
+logger = logging.getLogger(__name__)
+
+# A lease is renewed only by the holder that the row names; whoever is missing in the answer has lost it.
+RENEW = """
+    UPDATE chat_turn AS turn SET lease_until = %s
+    FROM unnest(%s::bigint[], %s::uuid[]) AS mine(id, holder)
+    WHERE turn.id = mine.id AND turn.holder = mine.holder AND turn.status = 'running'
+    RETURNING turn.id, turn.stop_requested
+"""
+SAVE = """
+    UPDATE chat_message AS message SET content = fresh.content::jsonb, text = fresh.text
+    FROM unnest(%s::bigint[], %s::text[], %s::text[]) AS fresh(id, content, text)
+    WHERE message.id = fresh.id AND message.status = 'running'
+"""
+
+
+class Checkpoints:
+    """The turns that this process runs. While there is one, they are saved every CHECKPOINT_SECONDS."""
+
+    def __init__(self) -> None:
+        self.turns: dict[int, RunningTurn] = {}
+        self._saver: asyncio.Task[None] | None = None
+
+    def add(self, running: "RunningTurn") -> None:
+        self.turns[running.turn.pk] = running
+        if self._saver is None or self._saver.done():
+            self._saver = asyncio.create_task(self._save_while_running())
+
+    def remove(self, running: "RunningTurn") -> None:
+        self.turns.pop(running.turn.pk, None)
+
+    async def _save_while_running(self) -> None:
+        while self.turns:
+            await asyncio.sleep(settings.CHECKPOINT_SECONDS)
+            try:
+                await self.save()
+            except Error:
+                # The database is away for a moment: the answers go on and are saved the next time.
+                logger.exception("A checkpoint was not saved.")
+
+    async def save(self) -> None:
+        """Save what grew, renew every lease, and end the turns that were stopped elsewhere or lost."""
+        running = list(self.turns.values())
+        grown = [(turn, turn.answer.revision) for turn in running if turn.answer.revision != turn.saved_revision]
+        texts = [(turn.turn.pk, turn.answer.message.pk, turn.turn.session_id, turn.answer.content) for turn, _ in grown]
+        leases = [(turn.turn.pk, turn.turn.holder) for turn in running]
+        held = await in_database(save_rows, leases, texts)
+        for turn, revision in grown:
+            turn.saved_revision = revision
+        for turn in running:
+            if turn.turn.pk not in held:
+                turn.end("lost")
+            elif held[turn.turn.pk]:
+                turn.end("stopped")
+
+
+def save_rows(leases: list[tuple[int, Any]], texts: list[tuple[int, int, Any, list]]) -> dict[int, bool]:
+    """{turn id: whether a stop was asked for} of the turns that are still held; their texts are saved."""
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute(RENEW, [lease(), [pk for pk, _ in leases], [holder for _, holder in leases]])
+        held = dict(cursor.fetchall())
+        rows = [(message, fields_of(content)) for turn, message, _, content in texts if turn in held]
+        if rows:
+            ids = [message for message, _ in rows]
+            contents = [json.dumps(fields["content"]) for _, fields in rows]
+            cursor.execute(SAVE, [ids, contents, [fields["text"] for _, fields in rows]])
+            for turn, _, session_id, _ in texts:
+                if turn in held:
+                    announce(session_id)
+    return held
+
+
+checkpoints = Checkpoints()

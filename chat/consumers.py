@@ -1,0 +1,245 @@
+"""The socket: one JSON frame in, one action; frames out through the outbox. docs/protocol.md says each."""
+
+import asyncio
+import contextlib
+import json
+import logging
+import uuid
+from collections.abc import Awaitable, Callable
+from typing import Any, ClassVar
+
+from channels.generic.websocket import AsyncWebsocketConsumer
+from django.conf import settings
+
+from chat import attempts, live, presence, sessions, transcript, turns
+from chat.models import Message, Turn
+from chat.outbox import Frame, Outbox, encode
+from oneclaw import hints
+from oneclaw.crossing import in_database
+from oneclaw.text import BadText, checked
+
+logger = logging.getLogger(__name__)
+
+LARGEST_FRAME = 64 * 1024
+# Seconds without any frame from the browser, which pings every 20, before the socket counts as dead.
+SILENCE = 45
+# Closing codes.
+TOO_SLOW, NOT_SIGNED_IN = 1013, 4401
+
+
+class Refusal(Exception):
+    """A frame that cannot be done: a protocol error code and one sentence for the person."""
+
+    def __init__(self, code: str, sentence: str):
+        super().__init__(sentence)
+        self.code, self.sentence = code, sentence
+
+
+class ChatConsumer(AsyncWebsocketConsumer):
+    """One socket of one person, showing one session at a time."""
+
+    async def connect(self) -> None:
+        self.user = self.scope["user"]
+        self.room: live.Room | None = None
+        self.outbox = Outbox()
+        self.unsubscribe: Callable[[], None] = lambda: None
+        self.writer: asyncio.Task[None] | None = None
+        self.silence: asyncio.TimerHandle | None = None
+        await self.accept()
+        if not self.user.is_authenticated:
+            await self.close(NOT_SIGNED_IN)
+            return
+        self.last_heard = asyncio.get_running_loop().time()
+        self.writer = asyncio.create_task(self._write())
+        self._check_silence()
+        self.unsubscribe = hints.subscribe(f"user:{self.user.pk}", self._sessions_changed)
+        await in_database(presence.arrive, self.user)
+
+    async def disconnect(self, code: int) -> None:
+        self.unsubscribe()
+        self._leave_room()
+        if self.writer is not None:
+            self.writer.cancel()
+        if self.silence is not None:
+            self.silence.cancel()
+
+    async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None) -> None:
+        self.last_heard = asyncio.get_running_loop().time()
+        frame: dict[str, Any] = {}
+        try:
+            frame = decoded(text_data, bytes_data)
+            await self.HANDLERS[frame["type"]](self, frame)
+        except (Refusal, BadText) as refusal:
+            self._tell(error_frame(refusal.code, refusal.sentence, frame.get("client_id")))
+
+    # -- What a browser may say ------------------------------------------------------------------
+
+    async def _open(self, frame: dict[str, Any]) -> None:
+        session_id = uuid.uuid4() if frame.get("session") is None else identifier(frame, "session")
+        last_seq = frame.get("last_seq", 0)
+        if not isinstance(last_seq, int) or isinstance(last_seq, bool) or last_seq < 0:
+            raise Refusal("bad_frame", "last_seq must be a whole number.")
+        try:
+            session = await in_database(sessions.open_session, self.user, session_id)
+        except sessions.SessionNotFound:
+            raise NOT_FOUND from None
+        newest = session.last_seq if session else 0
+        reset = last_seq > newest or newest - last_seq > live.LONGEST_REPLAY
+        room = self._enter_room(session_id)
+        frames, settled = await room.read_rows(0 if reset else last_seq)
+        if room is not self.room:
+            return
+        if room.outboxes == {self.outbox}:
+            room.settled_seq = max(room.settled_seq, settled)
+        self._tell({"type": "ready", "session": str(session_id), "seq": newest, "reset": reset})
+        growing = room.running.growing_frames() if room.running else []
+        for found in frames + growing:
+            self._tell(found)
+
+    async def _send(self, frame: dict[str, Any]) -> None:
+        client_id, session_id = identifier(frame, "client_id"), identifier(frame, "session")
+        text = checked(frame.get("text"), longest=settings.MESSAGE_LENGTH)
+        try:
+            accepted = await in_database(transcript.accept, self.user, session_id, client_id, text)
+        except sessions.SessionNotFound:
+            raise NOT_FOUND from None
+        except transcript.Conflict:
+            raise Refusal("conflict", "This message was already sent with another text.") from None
+        except transcript.Busy:
+            raise BUSY from None
+        room = self._enter_room(session_id)
+        message = accepted.message
+        self._tell(
+            {
+                "type": "ack",
+                "client_id": str(client_id),
+                "message": str(message.pk),
+                "seq": message.seq,
+                "duplicate": accepted.duplicate,
+            }
+        )
+        if accepted.turn is not None and accepted.answer is not None:
+            room.publish(live.message_frame(message))
+            self._start(accepted.turn, accepted.answer)
+
+    async def _retry(self, frame: dict[str, Any]) -> None:
+        await self._again(frame, Turn.Kind.RETRY)
+
+    async def _continue(self, frame: dict[str, Any]) -> None:
+        await self._again(frame, Turn.Kind.CONTINUE)
+
+    async def _again(self, frame: dict[str, Any], kind: str) -> None:
+        try:
+            turn, answer = await in_database(attempts.again, self.user, message_number(frame), kind)
+        except attempts.NothingToRepeat:
+            raise NOT_FOUND from None
+        except transcript.Busy:
+            raise BUSY from None
+        room = live.room_of(turn.session_id)
+        running = self._start(turn, answer)
+        if kind == Turn.Kind.RETRY:
+            frames, _ = await room.read_rows(0)
+            room.publish({"type": "ready", "session": str(turn.session_id), "seq": answer.seq, "reset": True})
+            for found in frames + running.broadcast.growing_frames():
+                room.publish(found)
+
+    async def _stop(self, frame: dict[str, Any]) -> None:
+        number = message_number(frame) if frame.get("message") is not None else None
+        session_id = self.room.session_id if self.room else None
+        await in_database(transcript.request_stop, self.user, session_id, number)
+
+    async def _ping(self, frame: dict[str, Any]) -> None:
+        self._tell({"type": "pong"})
+
+    HANDLERS: ClassVar[dict[str, Callable[["ChatConsumer", dict[str, Any]], Awaitable[None]]]] = {
+        "open": _open,
+        "send": _send,
+        "stop": _stop,
+        "retry": _retry,
+        "continue": _continue,
+        "ping": _ping,
+    }
+
+    # -- How it is done --------------------------------------------------------------------------
+
+    def _start(self, turn: Turn, answer: Message) -> turns.RunningTurn:
+        running = turns.RunningTurn(turn, answer)
+        running.broadcast.begun()
+        return running
+
+    def _tell(self, frame: Frame) -> None:
+        self.outbox.offer(encode(frame))
+
+    def _enter_room(self, session_id: uuid.UUID) -> live.Room:
+        if self.room is None or self.room.session_id != session_id:
+            self._leave_room()
+            self.room = live.room_of(session_id)
+            self.room.outboxes.add(self.outbox)
+        return self.room
+
+    def _leave_room(self) -> None:
+        if self.room is not None:
+            self.room.leave(self.outbox)
+            self.room = None
+
+    def _sessions_changed(self, payload: dict[str, Any]) -> None:
+        self._tell({"type": "notice", "kind": payload["kind"], "html": ""})
+
+    async def _write(self) -> None:
+        """Send what waits; a reader that is too slow is let go, and reconnects."""
+        with contextlib.suppress(OSError, RuntimeError):  # the socket is gone: disconnect() follows
+            await self.outbox.drain(self._send_text)
+            await self.close(TOO_SLOW)
+
+    async def _send_text(self, text: str) -> None:
+        await self.send(text_data=text)
+
+    def _check_silence(self) -> None:
+        """Close a socket whose browser is gone without a word."""
+        loop = asyncio.get_running_loop()
+        left = self.last_heard + SILENCE - loop.time()
+        if left > 0:
+            self.silence = loop.call_later(left, self._check_silence)
+        else:
+            self.closing = asyncio.create_task(self.close())
+
+
+NOT_FOUND = Refusal("not_found", "There is no such conversation any more.")
+BUSY = Refusal("busy", "An answer is still being written here. Wait for it, or stop it.")
+
+
+def decoded(text: str | None, data: bytes | None) -> dict[str, Any]:
+    """The frame, or a Refusal that says what is wrong with it."""
+    if text is None:
+        raise Refusal("bad_frame", "Frames are JSON text.")
+    size = len(text.encode(errors="surrogatepass"))
+    if size > LARGEST_FRAME:
+        raise Refusal("too_large", f"This frame has {size:,} bytes; at most {LARGEST_FRAME:,} can be sent at once.")
+    try:
+        frame = json.loads(text)
+    except (ValueError, RecursionError):
+        raise Refusal("bad_frame", "This frame is not JSON.") from None
+    if not isinstance(frame, dict) or frame.get("type") not in ChatConsumer.HANDLERS:
+        raise Refusal("bad_frame", "This frame has no known type.")
+    return frame
+
+
+def identifier(frame: dict[str, Any], field: str) -> uuid.UUID:
+    try:
+        return uuid.UUID(frame[field])
+    except (KeyError, ValueError, AttributeError, TypeError):
+        raise Refusal("bad_frame", f"{field} must be a UUID.") from None
+
+
+def message_number(frame: dict[str, Any]) -> int:
+    value = frame.get("message")
+    if not isinstance(value, str) or not value.isascii() or not value.isdigit() or len(value) > 18:
+        raise Refusal("bad_frame", "message must be the id of a message.")
+    return int(value)
+
+
+def error_frame(code: str, sentence: str, client_id: object = None) -> Frame:
+    frame: Frame = {"type": "error", "code": code, "text": sentence, "retry_after": None}
+    if isinstance(client_id, str):
+        frame["client_id"] = client_id[:64]
+    return frame

@@ -1,0 +1,148 @@
+"""Who is looking at a session right now, in this process: frames go from the running turn straight to its sockets.
+
+Token deltas never leave the process. Other processes get a hint and read the rows (`catch_up`).
+"""
+
+import asyncio
+import uuid
+from typing import TYPE_CHECKING, Any
+
+from chat.fragments import message_html
+from chat.models import ChatSession, Message
+from chat.outbox import Frame, Outbox, encode
+from oneclaw import hints
+from oneclaw.crossing import in_database
+
+if TYPE_CHECKING:
+    from chat.broadcast import Broadcast
+
+# A page that lacks more messages than this gets the list anew instead of a replay.
+LONGEST_REPLAY = 50
+
+
+class Room:
+    """A session's sockets in this process, and the turn that this process runs for it, if any."""
+
+    def __init__(self, session_id: uuid.UUID) -> None:
+        self.session_id = session_id
+        self.outboxes: set[Outbox] = set()
+        self.running: Broadcast | None = None
+        # The newest message with nothing running before it that every socket here has been sent.
+        self.settled_seq = 0
+        # Counts what was published apart from growing blocks, so that a reader of rows sees whether they are stale.
+        self.version = 0
+        self._catching_up: asyncio.Task[None] | None = None
+        self._changed_again = False
+        self._unsubscribe = hints.subscribe(f"session:{session_id}", self._hinted)
+
+    def publish(self, frame: Frame, key: object = None) -> None:
+        if key is None:
+            self.version += 1
+        if self.outboxes:
+            text = encode(frame)
+            for outbox in self.outboxes:
+                outbox.offer(text, key)
+
+    def leave(self, outbox: Outbox) -> None:
+        self.outboxes.discard(outbox)
+        self.close_if_empty()
+
+    def close_if_empty(self) -> None:
+        if not self.outboxes and self.running is None and rooms.get(self.session_id) is self:
+            del rooms[self.session_id]
+            self._unsubscribe()
+
+    async def read_rows(self, seq: int) -> tuple[list[Frame], int]:
+        """`frames_after`, as of one moment: read again when something was published meanwhile."""
+        while True:
+            version = self.version
+            found = await in_database(frames_after, self.session_id, seq)
+            if self.version == version:
+                return found
+
+    def _hinted(self, payload: dict[str, Any]) -> None:
+        """Some process changed the session's rows, or asks its running turn to stop."""
+        if payload["kind"] == "stop":
+            if self.running is not None:
+                self.running.stop(payload["turn"])
+        elif payload["kind"] == "deleted":
+            self.publish({"type": "error", "code": "not_found", "text": GONE, "retry_after": None})
+            if self.running is not None:
+                self.running.stop(None)
+        elif self._catching_up is not None:
+            self._changed_again = True
+        elif self.outboxes and self.running is None:
+            self._catching_up = asyncio.create_task(self._catch_up())
+
+    async def _catch_up(self) -> None:
+        """Send what another process wrote to the sockets here. A running answer arrives as of its checkpoint."""
+        try:
+            while True:
+                self._changed_again = False
+                frames, settled = await self.read_rows(self.settled_seq)
+                if self.running is not None:
+                    return
+                for frame in frames:
+                    self.publish(frame, (frame["type"], frame.get("id") or frame.get("message")))
+                self.settled_seq = max(self.settled_seq, settled)
+                if not self._changed_again:
+                    return
+        finally:
+            self._catching_up = None
+
+
+GONE = "This conversation was deleted."
+
+rooms: dict[uuid.UUID, Room] = {}
+
+
+def room_of(session_id: uuid.UUID) -> Room:
+    if session_id not in rooms:
+        rooms[session_id] = Room(session_id)
+    return rooms[session_id]
+
+
+def message_frame(message: Message, results: dict[str, dict] | None = None) -> Frame:
+    html = message_html(message, results)
+    return {"type": "message", "seq": message.seq, "id": str(message.pk), "html": html}
+
+
+def done_frame(message: Message, *, final: bool) -> Frame:
+    return {
+        "type": "done",
+        "message": str(message.pk),
+        "status": message.status,
+        "usage": message.usage,
+        "final": final,
+    }
+
+
+def frames_after(session_id: uuid.UUID, seq: int) -> tuple[list[Frame], int]:
+    """What a page lacks that shows everything up to `seq`: the frames, and the new settled seq. Sync.
+
+    A running answer is as of its last checkpoint; its `done` is still to come.
+    """
+    messages = list(
+        Message.objects.filter(session_id=session_id, active=True, seq__gt=seq).select_related("turn").order_by("seq")
+    )
+    results: dict[str, dict] = {}
+    for message in messages:
+        results |= message.meta.get("cards", {})
+    frames: list[Frame] = []
+    settled, unbroken = seq, True
+    for message in messages:
+        running = message.status == Message.Status.RUNNING
+        unbroken = unbroken and not running
+        if unbroken:
+            settled = message.seq
+        if message.role == Message.Role.TOOL:
+            continue
+        frames.append(message_frame(message, results))
+        if not running and message.role == Message.Role.ASSISTANT:
+            final = message.turn is None or message.turn.status != "running"
+            frames.append(done_frame(message, final=final))
+    return frames, settled
+
+
+def newest_seq(session: ChatSession | None) -> int:
+    return session.last_seq if session else 0

@@ -1,0 +1,98 @@
+"""What the model is sent: the stable sections first, then the conversation."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from django.conf import settings
+from django.template.loader import get_template
+
+from chat.models import ChatSession, Message, Turn
+from chat.tools import registry
+from oneclaw.llm import Request
+
+# What a stopped answer is told when the person asks for more of it.
+CONTINUE = "Your last answer was cut off. Continue exactly where it ended, without repeating anything."
+
+
+@dataclass(frozen=True)
+class Section:
+    """A stable part of the prompt. `build` returns its text for a session, or nothing; sync, may use the ORM."""
+
+    name: str
+    order: int
+    build: Callable[[ChatSession], str]
+
+
+class Sections:
+    """The stable parts that the installed apps bring, by order: 100 agent, 200 memory, 300 guidelines."""
+
+    def __init__(self) -> None:
+        self._sections: dict[str, Section] = {}
+
+    def register(self, name: str, order: int, build: Callable[[ChatSession], str]) -> None:
+        self._sections[name] = Section(name, order, build)
+
+    def text(self, session: ChatSession) -> str:
+        ordered = sorted(self._sections.values(), key=lambda section: (section.order, section.name))
+        built = (section.build(session).strip() for section in ordered)
+        return "\n\n".join(text for text in built if text)
+
+
+sections = Sections()
+
+
+def agent_section(session: ChatSession) -> str:
+    context = {"agent": session.agent, "person": session.owner, "today": session.owner.local()}
+    return get_template("agent.txt", using="prompts").render(context)
+
+
+sections.register("agent", 100, agent_section)
+
+
+def build_request(turn: Turn, *, tools: bool = True) -> Request:
+    """The request for the next answer of `turn`. Sync.
+
+    The system prompt is built once a session and kept, so that its bytes, and the provider's cache, stay the same.
+    Without `tools` the model sees the tools but must answer in words.
+    """
+    session = ChatSession.objects.select_related("agent", "owner").get(pk=turn.session_id)
+    if session.system_prompt is None:
+        session.system_prompt = sections.text(session)
+        ChatSession.objects.filter(pk=session.pk, system_prompt=None).update(system_prompt=session.system_prompt)
+    offered = [
+        {"name": tool.name, "description": tool.description, "input_schema": dict(tool.input_schema)}
+        for tool in registry.for_session(session)
+    ]
+    messages = conversation(session)
+    if turn.kind == Turn.Kind.CONTINUE and messages[-1]["role"] == "assistant":
+        messages.append({"role": "user", "content": [{"type": "text", "text": CONTINUE}]})
+    return Request(
+        model=session.agent.model or settings.MODEL,
+        system=[{"type": "text", "text": session.system_prompt, "cache_control": {"type": "ephemeral"}}],
+        messages=with_cache_mark(messages),
+        tools=offered,
+        tool_choice=None if tools or not offered else {"type": "none"},
+    )
+
+
+def conversation(session: ChatSession) -> list[dict[str, Any]]:
+    """The shown and settled messages as the API wants them: roles in turn, no empty block."""
+    messages: list[dict[str, Any]] = []
+    for role, content in session.messages.shown().settled().values_list("role", "content"):
+        role = "assistant" if role == Message.Role.ASSISTANT else "user"
+        blocks = [block for block in content if block["type"] != "text" or block["text"].strip()]
+        if not blocks:
+            continue
+        if messages and messages[-1]["role"] == role:
+            messages[-1]["content"] += blocks
+        else:
+            messages.append({"role": role, "content": blocks})
+    return messages
+
+
+def with_cache_mark(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The provider may cache everything up to the newest message."""
+    last = messages[-1]["content"]
+    last[-1] = {**last[-1], "cache_control": {"type": "ephemeral"}}
+    return messages

@@ -1,0 +1,84 @@
+"""The life of a conversation: made, opened, switched, renamed, ended, deleted. Sends the lifecycle signals."""
+
+import uuid
+
+from django.db import transaction
+from django.utils import timezone
+
+from chat import presence
+from chat.models import ChatSession, Turn, default_agent
+from chat.signals import session_ended, session_switched
+from oneclaw import hints
+from oneclaw.models import User
+
+
+class SessionNotFound(LookupError):
+    """There is no such conversation. (Somebody else's looks the same.)"""
+
+
+def session_key(user: User, agent_slug: str, session_id: uuid.UUID) -> str:
+    return f"agent:{agent_slug}:user:{user.pk}:{session_id}"
+
+
+def find(user: User, session_id: uuid.UUID) -> ChatSession | None:
+    """The person's session; None when nobody has one with this id yet. Raises SessionNotFound for anybody else's,
+    and for a deleted one."""
+    session = ChatSession.objects.visible_to(user).filter(pk=session_id).first()
+    if session is None and ChatSession.objects.filter(pk=session_id).exists():
+        raise SessionNotFound
+    return session
+
+
+def lock(user: User, session_id: uuid.UUID) -> ChatSession:
+    """The person's session under its row lock, made when nobody has one with this id. Call inside a transaction.
+
+    Whoever writes messages or turns of a session holds this lock, so places are without gap and turns one at a time.
+    """
+    mine = ChatSession.objects.visible_to(user).filter(pk=session_id)
+    session = mine.select_for_update().first()
+    if session is None:
+        agent = default_agent()
+        key = session_key(user, agent.slug, session_id)
+        _, made = ChatSession.objects.get_or_create(pk=session_id, defaults={"key": key, "owner": user, "agent": agent})
+        if made:
+            hints.notify(f"user:{user.pk}", {"kind": "sessions"})
+        session = mine.select_for_update().first()
+        if session is None:
+            raise SessionNotFound
+    return session
+
+
+def open_session(user: User, session_id: uuid.UUID) -> ChatSession | None:
+    """The person looks at this session now. Leaving another existing one for an existing one is a switch.
+
+    None when it does not exist yet: a new chat leaves nothing, and becomes the current one with its first message.
+    """
+    session = find(user, session_id)
+    if session is not None:
+        left = presence.enter(user, session)
+        if left is not None:
+            session_switched.send_robust(ChatSession, user=user, session=left, to=session)
+    return session
+
+
+def rename(session: ChatSession, title: str) -> None:
+    session.title = " ".join(title.split())[:200]
+    session.save(update_fields=["title"])
+    hints.notify(f"user:{session.owner_id}", {"kind": "sessions"})
+
+
+def end(session: ChatSession, reason: str) -> None:
+    """Close the conversation; it stays readable. `reason`: end, archive, new, reset."""
+    ChatSession.objects.filter(pk=session.pk).update(ended_at=timezone.now())
+    transaction.on_commit(
+        lambda: session_ended.send_robust(ChatSession, user=session.owner, session=session, reason=reason)
+    )
+
+
+@transaction.atomic
+def delete(session: ChatSession) -> None:
+    """Take the conversation out of every list. What runs in it stops; what was not flushed is not remembered."""
+    ChatSession.objects.filter(pk=session.pk).update(deleted_at=timezone.now())
+    session.turns.filter(status=Turn.Status.RUNNING).update(stop_requested=True)
+    hints.notify(f"session:{session.pk}", {"kind": "deleted"})
+    hints.notify(f"user:{session.owner_id}", {"kind": "sessions"})

@@ -1,0 +1,256 @@
+"""How a session's messages and turns are written.
+
+Each public function is one transaction and safe to run twice: a commit may have worked although its answer was lost.
+"""
+
+import datetime as dt
+import uuid
+from dataclasses import dataclass
+from typing import Any
+
+from django.conf import settings
+from django.db import transaction
+from django.db.models import Q
+from django.utils import timezone
+
+from chat import presence, sessions
+from chat.models import ChatSession, Message, Turn
+from oneclaw import hints
+from oneclaw.models import User
+from oneclaw.text import mended_json
+
+
+class Conflict(Exception):
+    """This client_id already stands for another text."""
+
+
+class Busy(Exception):
+    """An answer is running in this conversation: send again when it is done, or stop it."""
+
+
+class LeaseLost(Exception):
+    """Somebody else has ended this turn; nothing of it may be written any more."""
+
+
+@dataclass(frozen=True)
+class Accepted:
+    """A stored user message; `turn` and `answer` (its placeholder) are None for a duplicate."""
+
+    message: Message
+    turn: Turn | None
+    answer: Message | None
+
+    @property
+    def duplicate(self) -> bool:
+        return self.turn is None
+
+
+@transaction.atomic
+def accept(user: User, session_id: uuid.UUID, client_id: uuid.UUID, text: str) -> Accepted:
+    """Store a person's message, and a running turn with its placeholder, once per (session, client_id).
+
+    `text` has passed `oneclaw.text.checked`. Raises Conflict, Busy, SessionNotFound.
+    """
+    session = sessions.lock(user, session_id)
+    known = session.messages.filter(client_id=client_id).first()
+    if known is not None:
+        if known.text != text:
+            raise Conflict
+        return Accepted(known, None, None)
+    interrupt_abandoned(session)
+    if session.turns.running().exists():
+        raise Busy
+    content = [{"type": "text", "text": text}]
+    message = append(session, Message.Role.USER, client_id=client_id, content=content, text=text)
+    if not session.title:
+        session.title = opening_words(text)
+        session.save(update_fields=["title"])
+        hints.notify(f"user:{user.pk}", {"kind": "sessions"})
+    turn, answer = begin(session, message, Turn.Kind.SEND)
+    presence.enter(user, session)
+    return Accepted(message, turn, answer)
+
+
+def opening_words(text: str, longest: int = 60) -> str:
+    """The first line, cut at a word: what a conversation is called until it has a better title."""
+    line = " ".join(text.strip().split("\n", 1)[0].split())
+    return line if len(line) <= longest else line[: longest - 1].rsplit(" ", 1)[0] + "…"
+
+
+def append(session: ChatSession, role: str, **fields: Any) -> Message:
+    """The next message of a locked session."""
+    parent = session.messages.shown().last()
+    session.last_seq += 1
+    session.active_at = timezone.now()
+    session.save(update_fields=["last_seq", "active_at"])
+    return Message.objects.create(session=session, seq=session.last_seq, parent=parent, role=role, **fields)
+
+
+def begin(session: ChatSession, prompt: Message, kind: str) -> tuple[Turn, Message]:
+    """A running turn of a locked session, and the placeholder of its answer."""
+    attempt = prompt.attempts.count() + 1
+    turn = Turn.objects.create(session=session, prompt=prompt, attempt=attempt, kind=kind, lease_until=lease())
+    return turn, placeholder(session, turn)
+
+
+def placeholder(session: ChatSession, turn: Turn) -> Message:
+    answer = append(session, Message.Role.ASSISTANT, turn=turn, status=Message.Status.RUNNING)
+    announce(session.pk)
+    return answer
+
+
+def lease() -> dt.datetime:
+    return timezone.now() + dt.timedelta(seconds=settings.LEASE_SECONDS)
+
+
+def announce(session_id: uuid.UUID) -> None:
+    """Tell every process, on commit, that this session has something new."""
+    hints.notify(f"session:{session_id}", {"kind": "changed"})
+
+
+def held(turn: Turn) -> ChatSession:
+    """The turn's session, locked, if this process still holds the turn; LeaseLost otherwise. Inside a transaction."""
+    session = ChatSession.objects.select_for_update().get(pk=turn.session_id)
+    held = Turn.objects.filter(pk=turn.pk, holder=turn.holder, status=Turn.Status.RUNNING)
+    if not held.update(lease_until=lease()):
+        raise LeaseLost
+    return session
+
+
+@transaction.atomic
+def finish_round(turn: Turn, answer: Message, content: list[dict[str, Any]], **fields: Any) -> Message:
+    """`answer` is whole and calls tools. Returns the row that will hold their results: the intent, before any runs."""
+    session = held(turn)
+    if intended := turn.messages.filter(role=Message.Role.TOOL, status=Message.Status.RUNNING).first():
+        return intended
+    write(answer, status=Message.Status.COMPLETE, finished_at=timezone.now(), **fields_of(content), **fields)
+    return append(session, Message.Role.TOOL, turn=turn, status=Message.Status.RUNNING)
+
+
+@transaction.atomic
+def finish_tools(turn: Turn, results: Message, content: list[dict[str, Any]], cards: dict[str, Any]) -> Message:
+    """All results of a round are there. Returns the placeholder of the next answer."""
+    session = held(turn)
+    if following := turn.messages.filter(seq__gt=results.seq, status=Message.Status.RUNNING).first():
+        return following
+    write_results(results, content, cards)
+    return placeholder(session, turn)
+
+
+@transaction.atomic
+def settle(
+    turn: Turn,
+    answer: Message,
+    content: list[dict[str, Any]],
+    status: str,
+    *,
+    code: str = "",
+    sentence: str = "",
+    **fields: Any,
+) -> Message:
+    """The end of a turn: the answer as far as it came, and how it ended. Raises LeaseLost."""
+    if Turn.objects.filter(pk=turn.pk, holder=turn.holder, status=status).exists():
+        return answer
+    session, now = held(turn), timezone.now()
+    write(answer, status=status, finished_at=now, **fields_of(content), **fields)
+    if answer.tool_uses():
+        close_tools(session, turn, answer, NEVER_RAN)
+    turn.status, turn.finished_at = Turn.Status(status), now
+    turn.error_code, turn.error_text = code, sentence
+    turn.save(update_fields=["status", "finished_at", "error_code", "error_text"])
+    return answer
+
+
+def fields_of(content: list[dict[str, Any]]) -> dict[str, Any]:
+    """The columns that follow from an answer's content blocks."""
+    content = [mended_json(block) for block in content]  # type: ignore[misc]
+    text = "\n\n".join(block["text"] for block in content if block["type"] == "text")
+    return {"content": content, "text": text}
+
+
+def write(message: Message, **fields: Any) -> None:
+    for name, value in fields.items():
+        setattr(message, name, value)
+    message.save(update_fields=list(fields))
+    announce(message.session_id)
+
+
+def write_results(results: Message, content: list[dict[str, Any]], cards: dict[str, Any]) -> None:
+    write(
+        results,
+        content=mended_json(content),
+        meta={"cards": mended_json(cards)},
+        status=Message.Status.COMPLETE,
+        finished_at=timezone.now(),
+    )
+
+
+# What the model reads later in place of a result that never came.
+NEVER_RAN = "This call was not run, because the answer was ended before it."
+UNKNOWN_RESULT = (
+    "The result of this call was lost because the server stopped. It may or may not have taken effect: "
+    "look before you repeat it."
+)
+
+
+def close_tools(session: ChatSession, turn: Turn, answer: Message, sentence: str) -> None:
+    """Every tool call has its result: the calls of `answer` get one that says why there is no other."""
+    content, cards = [], {}
+    for use in answer.tool_uses():
+        content.append({"type": "tool_result", "tool_use_id": use["id"], "content": sentence, "is_error": True})
+        cards[use["id"]] = {"state": "failed", "summary": "Interrupted.", "lines": []}
+    running = session.messages.filter(turn=turn, role=Message.Role.TOOL, status=Message.Status.RUNNING).first()
+    write_results(running or append(session, Message.Role.TOOL, turn=turn), content, cards)
+
+
+def interrupt(session: ChatSession, turn: Turn) -> None:
+    """End a turn whose process is gone, under the session's lock: the rows as they are, marked as interrupted.
+
+    The turn gets another holder, so that a late writer with the old one is refused.
+    """
+    now = timezone.now()
+    last = turn.messages.filter(role=Message.Role.ASSISTANT).order_by("seq").last()
+    if last is not None and last.status == Message.Status.RUNNING:
+        write(last, status=Message.Status.INTERRUPTED, finished_at=now)
+        if last.tool_uses():
+            close_tools(session, turn, last, NEVER_RAN)
+    elif last is not None:
+        close_tools(session, turn, last, UNKNOWN_RESULT)
+        append(session, Message.Role.ASSISTANT, turn=turn, status=Message.Status.INTERRUPTED, finished_at=now)
+    turn.status, turn.finished_at, turn.holder = Turn.Status.INTERRUPTED, now, uuid.uuid4()
+    turn.save(update_fields=["status", "finished_at", "holder"])
+    announce(session.pk)
+
+
+@transaction.atomic
+def give_up(turn: Turn) -> None:
+    """End a turn of this process that cannot go on, whatever state its rows are in."""
+    interrupt(held(turn), turn)
+
+
+def interrupt_abandoned(session: ChatSession) -> int:
+    """End the turns of a locked session that nobody holds any more; how many there were."""
+    abandoned = list(session.turns.abandoned())
+    for turn in abandoned:
+        interrupt(session, turn)
+    return len(abandoned)
+
+
+@transaction.atomic
+def request_stop(user: User, session_id: uuid.UUID | None, message_id: int | None) -> None:
+    """Ask the process that runs the turn to stop it: the turn of this message, or whatever runs in the session."""
+    turns = Turn.objects.running().filter(session__owner=user)
+    of_message = Q(messages=message_id) | Q(prompt=message_id)
+    asked = of_message if message_id is not None else Q(session=session_id)
+    for turn in turns.filter(asked).distinct():
+        Turn.objects.filter(pk=turn.pk).update(stop_requested=True)
+        hints.notify(f"session:{turn.session_id}", {"kind": "stop", "turn": turn.pk})
+
+
+def sweep() -> int:
+    """Interrupt every abandoned turn; how many there were."""
+    count = 0
+    for turn in Turn.objects.abandoned():
+        with transaction.atomic():
+            count += interrupt_abandoned(ChatSession.objects.select_for_update().get(pk=turn.session_id))
+    return count

@@ -1,0 +1,223 @@
+"""The loop: request → stream → tools → save, until the stop-reason table says stop.
+
+A turn is a task of the process, not of a socket: a closed page does not end it. It ends by its own last answer, by
+Stop, by a limit, by a failure of the model, or because the process stops.
+"""
+
+import asyncio
+import logging
+from collections.abc import Callable
+from contextlib import aclosing
+from typing import Any, ParamSpec, TypeVar
+
+from django.conf import settings
+from django.db import InterfaceError, OperationalError
+
+from chat import transcript
+from chat.broadcast import Broadcast
+from chat.checkpoints import checkpoints
+from chat.models import ChatSession, Message, Turn
+from chat.prompt import build_request
+from chat.signals import turn_finished
+from chat.tools import call_tool
+from oneclaw import llm
+from oneclaw.crossing import in_database
+
+logger = logging.getLogger(__name__)
+P = ParamSpec("P")
+R = TypeVar("R")
+
+# How a turn ends after an answer without tool calls that has this stop reason.
+ENDINGS = {
+    "end_turn": "complete",
+    "stop_sequence": "complete",
+    "max_tokens": "complete",
+    "pause_turn": "complete",
+    "refusal": llm.Refused,
+    "model_context_window_exceeded": llm.ContextTooLong,
+}
+
+
+class TurnEnded(Exception):
+    """The turn was ended from outside: stopped, interrupted, lost."""
+
+
+# What this process runs; held here, because the event loop itself holds tasks only weakly.
+running_turns: set["RunningTurn"] = set()
+
+
+class RunningTurn:
+    """One turn while this process runs it."""
+
+    def __init__(self, turn: Turn, answer: Message) -> None:
+        self.turn = turn
+        # stopped, interrupted or lost, once somebody asked for the end.
+        self.ending = ""
+        self._streaming = False
+        self.broadcast = Broadcast(self, answer)
+        self.task = asyncio.create_task(self._run())
+        self.task.add_done_callback(log_failure)
+        running_turns.add(self)
+        checkpoints.add(self)
+
+    @property
+    def answer(self) -> Any:
+        return self.broadcast.answer
+
+    def end(self, how: str) -> None:
+        """End the turn soon: at once while the model streams, after the tools while they run."""
+        if not self.ending:
+            self.ending = how
+            if self._streaming:
+                self.task.cancel()
+
+    async def _run(self) -> None:
+        try:
+            await self._answer()
+        except transcript.LeaseLost:
+            logger.warning("Turn %s was ended by somebody else.", self.turn.pk)
+        finally:
+            checkpoints.remove(self)
+            running_turns.discard(self)
+            self.broadcast.close()
+
+    async def _answer(self) -> None:
+        try:
+            finished = await self._rounds()
+            ending = ENDINGS.get(finished.stop_reason, "complete")
+            if isinstance(ending, str):
+                await self._settle(ending, finished=finished)
+            else:
+                await self._settle("failed", ending(), finished=finished)
+        except TurnEnded:
+            await self._settle(self.ending)
+        except TimeoutError:
+            await self._settle("failed", llm.TimedOut())
+        except llm.ModelFailure as failure:
+            logger.info("Turn %s: %s", self.turn.pk, failure)
+            await self._settle("failed", failure)
+        except transcript.LeaseLost:
+            raise
+        except Exception:
+            await persist(transcript.give_up, self.turn)
+            raise
+
+    async def _rounds(self) -> llm.Finished:
+        """Answers and tools in turn; the last answer, which calls none."""
+        deadline = asyncio.get_running_loop().time() + settings.TURN_TIMEOUT
+        for number in range(settings.TOOL_ROUNDS + 1):
+            async with asyncio.timeout_at(deadline):
+                finished, broken = await self._stream(tools=number < settings.TOOL_ROUNDS)
+            uses = [block for block in self.answer.content if block["type"] == "tool_use"]
+            if not uses:
+                return finished
+            if number == settings.TOOL_ROUNDS:
+                raise llm.ModelError("called tools again when it was told not to")
+            await self._use_tools(uses, broken, finished)
+            if self.ending:
+                raise TurnEnded
+        raise AssertionError("The last round returns or raises.")
+
+    async def _stream(self, *, tools: bool) -> tuple[llm.Finished, dict[str, str]]:
+        """One answer as it grows; how it finished, and what is wrong with the arguments of which tool call."""
+        request = await persist(build_request, self.turn, tools=tools)
+        if self.ending:
+            raise TurnEnded
+        broken: dict[str, str] = {}
+        self._streaming = True
+        try:
+            async with aclosing(llm.stream(request)) as events:
+                async for event in events:
+                    match event:
+                        case llm.TextDelta(index, text):
+                            self.broadcast.text(index, text)
+                        case llm.BlockStarted(index, block):
+                            self.answer.start(index, block)
+                        case llm.BlockFinished(index, block, error):
+                            self.broadcast.block(index, block)
+                            if error:
+                                broken[block["id"]] = error
+                        case llm.Retrying(failure, seconds):
+                            self.broadcast.retrying(failure, seconds)
+                        case llm.Finished():
+                            return event, broken
+        except asyncio.CancelledError:
+            if self.ending and self.task.uncancel() == 0:
+                raise TurnEnded from None
+            raise
+        finally:
+            self._streaming = False
+        raise llm.CutOff("the stream ended without an end")
+
+    async def _use_tools(self, uses: list[dict[str, Any]], broken: dict[str, str], finished: llm.Finished) -> None:
+        """Run the calls of this answer, one after the other; the next answer's placeholder follows."""
+        answer = self.answer.message
+        results = await persist(transcript.finish_round, self.turn, answer, self.answer.content, **columns_of(finished))
+        content, cards = [], {}
+        for use in uses:
+            result, card = await in_database(call_tool, self.turn, answer, use, broken.get(use["id"], ""))
+            content.append(result)
+            cards[use["id"]] = card
+            self.broadcast.tool(use, card)
+        following = await persist(transcript.finish_tools, self.turn, results, content, cards)
+        self.broadcast.next_answer(cards, following)
+
+    async def _settle(
+        self, status: str, failure: llm.ModelFailure | None = None, finished: llm.Finished | None = None
+    ) -> None:
+        if status == "lost":
+            raise transcript.LeaseLost
+        message = await persist(
+            transcript.settle,
+            self.turn,
+            self.answer.message,
+            self.answer.content,
+            status,
+            code=failure.code if failure else "",
+            sentence=failure.sentence if failure else "",
+            **(columns_of(finished) if finished else {}),
+        )
+        self.turn.status = Turn.Status(status)
+        self.broadcast.settled(message, failure)
+        await in_database(tell_finished, self.turn)
+
+
+def columns_of(finished: llm.Finished) -> dict[str, Any]:
+    return {"stop_reason": finished.stop_reason[:40], "usage": finished.usage, "model": finished.model[:100]}
+
+
+def tell_finished(turn: Turn) -> None:
+    session = ChatSession.objects.select_related("owner").get(pk=turn.session_id)
+    turn_finished.send_robust(ChatSession, user=session.owner, session=session, turn=turn)
+
+
+def log_failure(task: "asyncio.Task[None]") -> None:
+    if not task.cancelled() and (error := task.exception()) is not None:
+        logger.error("A turn failed.", exc_info=error)
+
+
+async def persist(function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
+    """`in_database`, again and again while the database is away, for as long as the lease may last.
+
+    What is called is safe to run twice: a commit may have worked although its answer was lost.
+    """
+    deadline = asyncio.get_running_loop().time() + settings.LEASE_SECONDS
+    delay = 0.1
+    while True:
+        try:
+            return await in_database(function, *args, **kwargs)
+        except (OperationalError, InterfaceError):
+            if asyncio.get_running_loop().time() + delay > deadline:
+                raise
+            logger.warning("The database is away; trying again.", exc_info=True)
+        await asyncio.sleep(delay)
+        delay = min(delay * 2, 2.0)
+
+
+async def shutdown(seconds: float = 4.0) -> None:
+    """The process stops: end every turn as interrupted, with all that has come, and wait until that is saved."""
+    turns = list(running_turns)
+    for running in turns:
+        running.end("interrupted")
+    if turns:
+        await asyncio.wait([running.task for running in turns], timeout=seconds)
