@@ -7,7 +7,7 @@ from chat.models import Agent, ChatSession, Turn
 
 
 @admin.register(Agent)
-class AgentAdmin(admin.ModelAdmin[Agent]):
+class AgentAdmin(admin.ModelAdmin):
     list_display = ["name", "slug", "model", "is_default"]
     prepopulated_fields = {"slug": ["name"]}
 
