@@ -33,6 +33,9 @@ class Sections:
     def register(self, name: str, order: int, build: Callable[[ChatSession], str]) -> None:
         self._sections[name] = Section(name, order, build)
 
+    def forget(self, name: str) -> None:
+        del self._sections[name]
+
     def text(self, session: ChatSession) -> str:
         ordered = sorted(self._sections.values(), key=lambda section: (section.order, section.name))
         built = (section.build(session).strip() for section in ordered)

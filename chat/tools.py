@@ -80,6 +80,9 @@ class ToolRegistry:
         self._tools[tool.name] = tool
         return tool
 
+    def forget(self, tool: Tool) -> None:
+        del self._tools[tool.name]
+
     def for_session(self, session: ChatSession) -> list[Tool]:
         """What this session may use, in the order of their names (stable, for the provider's cache)."""
         tools = (self._tools[name] for name in sorted(self._tools))

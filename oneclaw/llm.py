@@ -97,6 +97,8 @@ class Request:
     messages: Sequence[dict[str, Any]]
     tools: Sequence[dict[str, Any]] = ()
     max_tokens: int = settings.MAX_OUTPUT_TOKENS
+    # As the API has it; None leaves the choice to the model.
+    tool_choice: dict[str, Any] | None = None
 
 
 async def stream(request: Request) -> AsyncIterator[Event]:
@@ -272,6 +274,8 @@ def _parts(request: Request) -> dict[str, Any]:
         parts["system"] = list(request.system)
     if request.tools:
         parts["tools"] = list(request.tools)
+        if request.tool_choice:
+            parts["tool_choice"] = request.tool_choice
     return parts
 
 

@@ -3,7 +3,6 @@
 import inspect
 import os
 import tempfile
-from collections.abc import Iterator
 
 # Tests never touch the data folder of a running OneClaw. Read by oneclaw.settings on import.
 os.environ.setdefault("ONECLAW_HOME", os.path.join(tempfile.gettempdir(), f"oneclaw-tests-{os.getuid()}"))
@@ -23,10 +22,10 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
 
 
 @pytest.fixture(autouse=True)
-def workspaces(settings, tmp_path) -> Iterator[None]:
-    """Each test has its own folder of files."""
+def own_stage(settings, tmp_path) -> None:
+    """Each test has its own folder of files, and passwords that hash in no time."""
     settings.WORKSPACES = tmp_path / "workspaces"
-    yield
+    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 
 
 @pytest.fixture

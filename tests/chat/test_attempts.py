@@ -1,0 +1,50 @@
+"""Retry and Continue: new rows, nothing overwritten."""
+
+import pytest
+
+from chat import attempts, transcript
+from chat.models import Message, Turn
+from chat.prompt import CONTINUE, build_request
+from tests.conversations import send, settle
+
+
+def test_a_retry_is_a_second_attempt_and_the_first_leaves_the_branch(ada):
+    first = send(ada)
+    settle(first, "Bad", "failed")
+    turn, answer = attempts.again(ada, first.answer.pk, Turn.Kind.RETRY)
+    assert (turn.attempt, turn.prompt) == (2, first.message)
+    shown = list(first.message.session.messages.shown())
+    assert shown == [first.message, answer]
+    assert Message.objects.get(pk=first.answer.pk).text == "Bad"
+
+
+def test_continue_keeps_the_half_and_asks_the_model_to_go_on(ada):
+    first = send(ada)
+    settle(first, "Half an", "stopped")
+    turn, _ = attempts.again(ada, first.answer.pk, Turn.Kind.CONTINUE)
+    request = build_request(turn)
+    assert [message["role"] for message in request.messages] == ["user", "assistant", "user"]
+    assert request.messages[1]["content"][0]["text"] == "Half an"
+    assert request.messages[2]["content"][0]["text"] == CONTINUE
+
+
+def test_nobody_repeats_the_answer_of_another(ada, stranger):
+    first = send(ada)
+    settle(first)
+    with pytest.raises(attempts.NothingToRepeat):
+        attempts.again(stranger, first.answer.pk, Turn.Kind.RETRY)
+
+
+def test_an_answer_in_the_middle_is_not_repeated(ada):
+    first = send(ada)
+    settle(first)
+    second = send(ada, "More", first.message.session_id)
+    settle(second)
+    with pytest.raises(attempts.NothingToRepeat):
+        attempts.again(ada, first.answer.pk, Turn.Kind.RETRY)
+
+
+def test_a_running_answer_is_not_repeated(ada):
+    first = send(ada)
+    with pytest.raises(transcript.Busy):
+        attempts.again(ada, first.answer.pk, Turn.Kind.RETRY)

@@ -1,0 +1,56 @@
+"""What waits for one socket."""
+
+import asyncio
+
+from chat.outbox import MOST_WAITING, Outbox
+
+
+async def drained(outbox, count):
+    sent = []
+
+    async def send(text):
+        sent.append(text)
+
+    task = asyncio.create_task(outbox.drain(send))
+    while len(sent) < count and not task.done():
+        await asyncio.sleep(0)
+    task.cancel()
+    return sent
+
+
+async def test_frames_leave_in_order():
+    outbox = Outbox()
+    for text in "abc":
+        outbox.offer(text)
+    assert await drained(outbox, 3) == ["a", "b", "c"]
+
+
+async def test_a_newer_frame_replaces_the_one_of_its_key_and_goes_to_the_end():
+    outbox = Outbox()
+    outbox.offer("old", "k")
+    outbox.offer("other")
+    outbox.offer("new", "k")
+    assert await drained(outbox, 2) == ["other", "new"]
+
+
+async def test_a_reader_that_does_not_read_is_given_up():
+    outbox = Outbox()
+
+    async def never(text):
+        raise AssertionError("nothing is sent any more")
+
+    while not outbox.overflowed:
+        outbox.offer("x" * 1000)
+    await asyncio.wait_for(outbox.drain(never), 1)
+
+
+async def test_a_slow_reader_of_one_growing_block_is_not_given_up():
+    outbox = Outbox()
+    for size in range(2000):
+        outbox.offer("x" * size, "block")
+    assert not outbox.overflowed
+    assert await drained(outbox, 1) == ["x" * 1999]
+
+
+def test_the_bound_is_as_documented():
+    assert MOST_WAITING == 256 * 1024

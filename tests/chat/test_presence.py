@@ -1,0 +1,112 @@
+"""Switching sessions and the change of day."""
+
+import datetime as dt
+import uuid
+
+import pytest
+from django.utils import timezone
+
+from chat import presence, sessions, signals
+from chat.models import Presence
+from tests.conversations import send, settle
+
+
+@pytest.fixture
+def heard():
+    """What the two signals said: (name, session, …)."""
+    said = []
+
+    def switched(**kwargs):
+        said.append(("switched", kwargs["session"], kwargs["to"]))
+
+    def changed(**kwargs):
+        said.append(("day", kwargs["session"], kwargs["previous"], kwargs["today"]))
+
+    signals.session_switched.connect(switched)
+    signals.day_changed.connect(changed)
+    yield said
+    signals.session_switched.disconnect(switched)
+    signals.day_changed.disconnect(changed)
+
+
+def conversation(user):
+    accepted = send(user)
+    settle(accepted)
+    return accepted.message.session
+
+
+def test_opening_another_existing_session_is_a_switch(ada, heard):
+    first, second = conversation(ada), conversation(ada)
+    sessions.open_session(ada, first.pk)
+    assert heard == [("switched", second, first)]
+
+
+def test_opening_the_same_session_again_is_no_switch(ada, heard):
+    session = conversation(ada)
+    sessions.open_session(ada, session.pk)
+    sessions.open_session(ada, session.pk)
+    assert heard == []
+
+
+def test_a_new_chat_is_no_switch(ada, heard):
+    conversation(ada)
+    assert sessions.open_session(ada, uuid.uuid4()) is None
+    conversation(ada)
+    assert heard == []
+
+
+def test_the_session_of_another_person_cannot_be_opened(ada, stranger, heard):
+    session = conversation(ada)
+    with pytest.raises(sessions.SessionNotFound):
+        sessions.open_session(stranger, session.pk)
+    assert heard == []
+
+
+def test_a_deleted_session_is_not_reported_as_left(ada, heard):
+    first, second = conversation(ada), conversation(ada)
+    sessions.delete(second)
+    sessions.open_session(ada, first.pk)
+    assert heard == []
+
+
+def test_the_first_visit_only_stores_the_day(ada, heard):
+    presence.arrive(ada)
+    assert heard == []
+    assert Presence.objects.get().day == ada.day()
+
+
+def test_a_visit_on_another_local_day_is_told_once(ada, heard):
+    session = conversation(ada)
+    yesterday = ada.day() - dt.timedelta(days=1)
+    Presence.objects.filter(user=ada).update(day=yesterday)
+    presence.arrive(ada)
+    presence.arrive(ada)
+    assert heard == [("day", session, yesterday, ada.day())]
+
+
+def test_a_change_of_day_without_a_session_is_fine(ada, heard):
+    Presence.objects.create(user=ada, day=ada.day() - dt.timedelta(days=3))
+    presence.arrive(ada)
+    assert heard[0][1] is None
+
+
+def test_the_day_is_stored_even_when_a_receiver_fails(ada):
+    def fails(**kwargs):
+        raise RuntimeError("no flush today")
+
+    signals.day_changed.connect(fails)
+    try:
+        Presence.objects.create(user=ada, day=ada.day() - dt.timedelta(days=1))
+        presence.arrive(ada)
+    finally:
+        signals.day_changed.disconnect(fails)
+    assert Presence.objects.get().day == ada.day()
+
+
+def test_the_day_is_the_persons_own_and_not_the_servers(ada, heard, monkeypatch):
+    moment = dt.datetime(2026, 11, 20, 22, 30, tzinfo=dt.UTC)
+    monkeypatch.setattr(timezone, "now", lambda: moment)
+    presence.arrive(ada)
+    monkeypatch.setattr(timezone, "now", lambda: moment + dt.timedelta(hours=1))
+    presence.arrive(ada)
+    assert [entry[2:] for entry in heard] == [(dt.date(2026, 11, 20), dt.date(2026, 11, 21))]

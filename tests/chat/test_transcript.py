@@ -1,0 +1,171 @@
+"""How a session's messages and turns are written: once, in order, one turn at a time."""
+
+import uuid
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from django.db import connection
+
+from chat import sessions, transcript
+from chat.models import ChatSession, Message, Turn
+from tests.conversations import FINISHED, TOOL_USE, abandon, send, settle
+
+
+def test_the_first_message_makes_the_session_and_a_placeholder(ada):
+    accepted = send(ada, "Plan my week\nplease")
+    session = accepted.message.session
+    assert (session.owner, session.title, session.last_seq) == (ada, "Plan my week", 2)
+    assert (accepted.message.seq, accepted.answer.seq) == (1, 2)
+    assert accepted.answer.status == Message.Status.RUNNING
+    assert accepted.turn.status == Turn.Status.RUNNING
+
+
+def test_a_resend_is_the_same_message(ada):
+    first = send(ada)
+    again = send(ada, session_id=first.message.session_id, client_id=first.message.client_id)
+    assert again.duplicate
+    assert again.message == first.message
+    assert Message.objects.count() == 2
+
+
+def test_the_same_client_id_with_another_text_is_refused(ada):
+    first = send(ada)
+    with pytest.raises(transcript.Conflict):
+        send(ada, "Other words", first.message.session_id, first.message.client_id)
+
+
+def test_a_second_message_waits_for_the_running_turn(ada):
+    first = send(ada)
+    with pytest.raises(transcript.Busy):
+        send(ada, session_id=first.message.session_id)
+    settle(first)
+    assert send(ada, session_id=first.message.session_id).message.seq == 3
+
+
+def test_nobody_writes_into_the_session_of_another(ada, stranger):
+    first = send(ada)
+    with pytest.raises(sessions.SessionNotFound):
+        send(stranger, session_id=first.message.session_id)
+
+
+def test_nobody_writes_into_a_deleted_session(ada):
+    first = send(ada)
+    sessions.delete(first.message.session)
+    with pytest.raises(sessions.SessionNotFound):
+        send(ada, session_id=first.message.session_id)
+
+
+def test_a_settled_answer_keeps_blocks_usage_and_words(ada):
+    accepted = send(ada)
+    settle(accepted, "Hi **you**")
+    answer = Message.objects.get(pk=accepted.answer.pk)
+    assert answer.content == [{"type": "text", "text": "Hi **you**"}]
+    assert (answer.text, answer.status, answer.stop_reason) == ("Hi **you**", "complete", "end_turn")
+    assert answer.usage == {"output_tokens": 3}
+    assert Turn.objects.get().status == Turn.Status.COMPLETE
+
+
+def test_settling_twice_changes_nothing(ada):
+    accepted = send(ada)
+    settle(accepted, "Hi")
+    settle(accepted, "Other")
+    assert Message.objects.get(pk=accepted.answer.pk).text == "Hi"
+
+
+def test_a_round_of_tools_writes_the_intent_then_the_results_then_the_next_placeholder(ada):
+    accepted = send(ada)
+    results = transcript.finish_round(accepted.turn, accepted.answer, [TOOL_USE], **FINISHED)
+    assert (results.role, results.status) == (Message.Role.TOOL, Message.Status.RUNNING)
+    block = {"type": "tool_result", "tool_use_id": "toolu_1", "content": "ok"}
+    following = transcript.finish_tools(accepted.turn, results, [block], {"toolu_1": {"state": "done"}})
+    assert [message.role for message in Message.objects.order_by("seq")] == ["user", "assistant", "tool", "assistant"]
+    assert following.status == Message.Status.RUNNING
+
+
+def test_each_step_of_a_round_may_be_repeated(ada):
+    accepted = send(ada)
+    results = transcript.finish_round(accepted.turn, accepted.answer, [TOOL_USE], **FINISHED)
+    assert transcript.finish_round(accepted.turn, accepted.answer, [TOOL_USE], **FINISHED) == results
+    following = transcript.finish_tools(accepted.turn, results, [], {})
+    assert transcript.finish_tools(accepted.turn, results, [], {}) == following
+    assert Message.objects.count() == 4
+
+
+def test_an_abandoned_turn_becomes_interrupted_with_the_text_so_far(ada):
+    accepted = send(ada)
+    Message.objects.filter(pk=accepted.answer.pk).update(content=[{"type": "text", "text": "Half"}], text="Half")
+    abandon(accepted.turn)
+    assert transcript.sweep() == 1
+    answer = Message.objects.get(pk=accepted.answer.pk)
+    assert (answer.text, answer.status) == ("Half", Message.Status.INTERRUPTED)
+    assert Turn.objects.get().status == Turn.Status.INTERRUPTED
+    assert transcript.sweep() == 0
+
+
+def test_a_live_turn_is_not_swept(ada):
+    send(ada)
+    assert transcript.sweep() == 0
+
+
+def test_the_old_holder_may_not_write_after_the_sweep(ada):
+    accepted = send(ada)
+    abandon(accepted.turn)
+    transcript.sweep()
+    with pytest.raises(transcript.LeaseLost):
+        settle(accepted)
+
+
+def test_a_crash_between_a_tool_and_its_result_leaves_a_result_that_says_so(ada):
+    accepted = send(ada)
+    transcript.finish_round(accepted.turn, accepted.answer, [TOOL_USE], **FINISHED)
+    abandon(accepted.turn)
+    transcript.sweep()
+    roles = list(Message.objects.order_by("seq").values_list("role", "status"))
+    assert roles[1:] == [("assistant", "complete"), ("tool", "complete"), ("assistant", "interrupted")]
+    block = Message.objects.get(role="tool").content[0]
+    assert (block["tool_use_id"], block["content"]) == ("toolu_1", transcript.UNKNOWN_RESULT)
+
+
+def test_a_stopped_answer_whose_tool_never_ran_has_a_result_that_says_so(ada):
+    accepted = send(ada)
+    transcript.settle(accepted.turn, accepted.answer, [TOOL_USE], "stopped")
+    assert Message.objects.get(role="tool").content[0]["content"] == transcript.NEVER_RAN
+
+
+def test_a_new_message_ends_an_abandoned_turn_first(ada):
+    first = send(ada)
+    abandon(first.turn)
+    second = send(ada, session_id=first.message.session_id)
+    assert not second.duplicate
+    assert Turn.objects.get(pk=first.turn.pk).status == Turn.Status.INTERRUPTED
+
+
+def test_a_stop_is_asked_only_by_the_owner(ada, stranger):
+    accepted = send(ada)
+    transcript.request_stop(stranger, accepted.message.session_id, accepted.answer.pk)
+    assert not Turn.objects.get().stop_requested
+    transcript.request_stop(ada, None, accepted.answer.pk)
+    assert Turn.objects.get().stop_requested
+
+
+def test_what_cannot_be_stored_is_replaced_in_what_a_model_says(ada):
+    accepted = send(ada)
+    settle(accepted, "a\x00b\ud800c")
+    assert Message.objects.get(pk=accepted.answer.pk).text == "a\ufffdb\ufffdc"
+
+
+@pytest.mark.django_db(transaction=True)
+def test_twenty_resends_at_once_store_one_message(ada):
+    session_id, client_id = uuid.uuid4(), uuid.uuid4()
+
+    def attempt(_):
+        try:
+            return send(ada, "Hello", session_id, client_id).duplicate
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(8) as pool:
+        duplicates = list(pool.map(attempt, range(20)))
+    assert duplicates.count(False) == 1
+    assert Message.objects.filter(role="user").count() == 1
+    assert ChatSession.objects.count() == 1

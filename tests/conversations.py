@@ -1,0 +1,24 @@
+"""Conversations for tests, written the way the product writes them."""
+
+import datetime as dt
+import uuid
+
+from django.utils import timezone
+
+from chat import transcript
+from chat.models import Turn
+
+FINISHED = {"stop_reason": "end_turn", "usage": {"output_tokens": 3}, "model": "m"}
+TOOL_USE = {"type": "tool_use", "id": "toolu_1", "name": "save_memory", "input": {"content": "x"}}
+
+
+def send(user, text="Hello", session_id=None, client_id=None):
+    return transcript.accept(user, session_id or uuid.uuid4(), client_id or uuid.uuid4(), text)
+
+
+def settle(accepted, text="Hi", status="complete"):
+    return transcript.settle(accepted.turn, accepted.answer, [{"type": "text", "text": text}], status, **FINISHED)
+
+
+def abandon(turn):
+    Turn.objects.filter(pk=turn.pk).update(lease_until=timezone.now() - dt.timedelta(seconds=1))
