@@ -39,7 +39,7 @@ class Checkpoints:
 
     def add(self, running: "RunningTurn") -> None:
         self.turns[running.turn.pk] = running
-        if self._saver is None or self._saver.done():
+        if self._saver is None or self._saver.done() or self._saver.get_loop() is not asyncio.get_running_loop():
             self._saver = asyncio.create_task(self._save_while_running())
 
     def remove(self, running: "RunningTurn") -> None:

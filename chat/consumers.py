@@ -183,7 +183,7 @@ class ChatConsumer(AsyncWebsocketConsumer):
             self.room = None
 
     def _sessions_changed(self, payload: dict[str, Any]) -> None:
-        self._tell({"type": "notice", "kind": payload["kind"], "html": ""})
+        self._tell({"type": "notice", "kind": "sessions", "html": ""})
 
     async def _write(self) -> None:
         """Send what waits; a reader that is too slow is let go, and reconnects."""
@@ -219,7 +219,8 @@ def decoded(text: str | None, data: bytes | None) -> dict[str, Any]:
         frame = json.loads(text)
     except (ValueError, RecursionError):
         raise Refusal("bad_frame", "This frame is not JSON.") from None
-    if not isinstance(frame, dict) or frame.get("type") not in ChatConsumer.HANDLERS:
+    kind = frame.get("type") if isinstance(frame, dict) else None
+    if not isinstance(kind, str) or kind not in ChatConsumer.HANDLERS:
         raise Refusal("bad_frame", "This frame has no known type.")
     return frame
 

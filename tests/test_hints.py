@@ -1,0 +1,87 @@
+"""Hints between processes."""
+
+import asyncio
+
+import pytest
+from django.db import connection, transaction
+
+from oneclaw import hints
+from oneclaw.crossing import in_database
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+class Heard(list):
+    """What a subscriber was told, without what it hears at each connect."""
+
+    def hear(self, payload):
+        if payload != hints.MISSED:
+            self.append(payload)
+
+    async def wait_for(self, count):
+        async with asyncio.timeout(5):
+            while len(self) < count:
+                await asyncio.sleep(0.01)  # noqa: ASYNC110 - a test may look now and then
+
+
+async def listening():
+    await asyncio.wait_for(hints.Listener.of_this_loop().connected.wait(), 5)
+
+
+async def test_a_subscriber_hears_its_topic_and_no_other():
+    heard = Heard()
+    hints.subscribe("session:1", heard.hear)
+    await listening()
+    await in_database(hints.notify, "session:2", {"kind": "stop"})
+    await in_database(hints.notify, "session:1", {"kind": "stop", "turn": 7})
+    await heard.wait_for(1)
+    assert heard == [{"kind": "stop", "turn": 7}]
+
+
+async def test_nothing_is_heard_after_the_end_of_a_subscription():
+    first, second = Heard(), Heard()
+    unsubscribe = hints.subscribe("topic", first.hear)
+    hints.subscribe("topic", second.hear)
+    await listening()
+    unsubscribe()
+    await in_database(hints.notify, "topic", {"kind": "stop"})
+    await second.wait_for(1)
+    assert first == []
+
+
+async def test_a_hint_arrives_only_if_its_transaction_commits():
+    heard = Heard()
+    hints.subscribe("topic", heard.hear)
+    await listening()
+
+    def rolled_back():
+        with transaction.atomic():
+            hints.notify("topic", {"kind": "never"})
+            transaction.set_rollback(True)
+
+    await in_database(rolled_back)
+    await in_database(hints.notify, "topic", {"kind": "then"})
+    await heard.wait_for(1)
+    assert heard == [{"kind": "then"}]
+
+
+async def test_after_a_lost_connection_everybody_is_told_to_read_again():
+    told = asyncio.Event()
+    hints.subscribe("topic", lambda payload: told.set() if payload == hints.MISSED else None)
+    await listening()
+    told.clear()
+
+    def cut():
+        with connection.cursor() as cursor:
+            cursor.execute(
+                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+                " WHERE query LIKE 'LISTEN%%' AND datname = current_database()"
+            )
+
+    await in_database(cut)
+    await asyncio.wait_for(told.wait(), 5)
+
+
+def test_a_hint_carries_ids_and_nothing_long(db):
+    with pytest.raises(ValueError, match="carry ids"):
+        hints.notify("topic", {"text": "x" * 8000})
