@@ -1,0 +1,50 @@
+"""Code in colours: spans with Pygments' short class names, which static/code.css gives their colours."""
+
+import functools
+import time
+from html import escape
+
+from pygments.lexer import Lexer
+from pygments.lexers import get_lexer_by_name
+from pygments.token import STANDARD_TYPES, Token, _TokenType
+from pygments.util import ClassNotFound
+
+# Characters of code above which colours cost more than they help.
+LONGEST = 40_000
+# Seconds that one piece of code may take.
+PATIENCE = 0.25
+
+CLASSES = {name for name in STANDARD_TYPES.values() if name}
+
+
+def highlighted(code: str, language: str) -> str:
+    """`code` as HTML, escaped; in colours when the language is known and it does not take too long."""
+    lexer = _lexer(language.lower()) if language and len(code) <= LONGEST else None
+    if lexer is None:
+        return escape(code, quote=False)
+    until = time.perf_counter() + PATIENCE
+    html: list[str] = []
+    # The unprocessed tokens are the code itself; get_tokens() would strip and add line ends.
+    for _, kind, words in lexer.get_tokens_unprocessed(code):
+        if time.perf_counter() > until:
+            return escape(code, quote=False)
+        name = _class(kind)
+        html.append(f'<span class="{name}">{escape(words, quote=False)}</span>' if name else escape(words, quote=False))
+    return "".join(html)
+
+
+@functools.lru_cache(maxsize=64)
+def _lexer(language: str) -> Lexer | None:
+    try:
+        return get_lexer_by_name(language)
+    except ClassNotFound:
+        return None
+
+
+@functools.cache
+def _class(kind: _TokenType) -> str:
+    """The class of the nearest token type that has one; "" for plain text and white space."""
+    while kind not in STANDARD_TYPES:
+        assert kind.parent is not None
+        kind = kind.parent
+    return "" if kind in (Token.Text, Token.Text.Whitespace) else STANDARD_TYPES[kind]

@@ -1,0 +1,271 @@
+"""One Markdown text to the safe HTML of its top-level blocks. The only place where a model's text becomes HTML."""
+
+import re
+import time
+from collections.abc import Iterator, Mapping, MutableMapping, Sequence
+from dataclasses import dataclass
+from html import escape
+from typing import Any
+
+import nh3
+from markdown_it import MarkdownIt
+from markdown_it.renderer import RendererHTML
+from markdown_it.rules_block import StateBlock
+from markdown_it.rules_core import StateCore
+from markdown_it.rules_inline import StateInline
+from markdown_it.token import Token
+
+from chat.highlighting import CLASSES, highlighted
+
+# Blocks inside blocks; below this the text is shown as it was written.
+DEEPEST = 16
+# Characters of one paragraph, above which it is shown as it was written.
+LONGEST_PARAGRAPH = 30_000
+# Link definitions of one message; further ones are not looked up.
+MOST_DEFINITIONS = 64
+# Seconds that one text may take.
+PATIENCE = 0.5
+
+
+class Overrun(Exception):
+    """The text takes too long to parse."""
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A top-level block: the lines it stands on, and its HTML."""
+
+    first_line: int
+    end_line: int
+    html: str
+
+
+def rendered(text: str, definitions: MutableMapping[str, Any]) -> list[Block]:
+    """The top-level blocks of `text`. `definitions` are the links defined so far; those of `text` are added.
+
+    Text that would take too long is one block that shows it as it was written.
+    """
+    env = {"references": definitions, "until": time.perf_counter() + PATIENCE}
+    try:
+        tokens = PARSER.parse(text, env)
+        return [
+            Block(*_lines(group), CLEANER.clean(PARSER.renderer.render(group, PARSER.options, env)).strip())
+            for group in _groups(tokens)
+        ]
+    except (Overrun, RecursionError):
+        return [Block(0, text.count("\n") + 1, as_written(text))]
+
+
+def outline(text: str) -> list[tuple[int, int]]:
+    """(first line, end line) of each top-level block: the cheap half of rendered(). Overrun when it takes too long."""
+    env: dict[str, Any] = {"until": time.perf_counter() + PATIENCE}
+    tokens: list[Token] = []
+    PARSER.block.parse(text, PARSER, env, tokens)
+    return [_lines(group) for group in _groups(tokens)]
+
+
+def as_written(text: str) -> str:
+    """Text without any markup read into it."""
+    return f'<pre class="plain" tabindex="0">{escape(text, quote=False)}</pre>'
+
+
+def code(content: str, language: str, colours: bool = True) -> str:
+    """A block of code, with the language's name for the page to show."""
+    language = "".join(LANGUAGE.findall(language[:40]))
+    name = f' data-language="{language}"' if language else ""
+    shown = highlighted(content, language) if colours else escape(content, quote=False)
+    return f'<pre class="code" tabindex="0"{name}><code>{shown}</code></pre>'
+
+
+def _groups(tokens: Sequence[Token]) -> Iterator[list[Token]]:
+    """The tokens of each top-level block."""
+    group: list[Token] = []
+    for token in tokens:
+        group.append(token)
+        if token.level == 0 and token.nesting <= 0:
+            yield group
+            group = []
+
+
+def _lines(group: Sequence[Token]) -> tuple[int, int]:
+    first, end = group[0].map or [0, 0]
+    return first, end
+
+
+# -- The parser's own rules ----------------------------------------------------------------------
+
+LANGUAGE = re.compile(r"[\w.+#-]")
+ADDRESS = re.compile(r"://[^\s<>\x00-\x1f]+")
+
+
+def _deep(state: StateBlock, first: int, end: int, silent: bool) -> bool:
+    """Where the parser would drop text that is nested too deeply, keep it as written."""
+    if time.perf_counter() > state.env["until"]:
+        raise Overrun
+    if silent or state.level < DEEPEST:
+        return False
+    token = state.push("as_written", "", 0)
+    token.content = state.getLines(first, end, state.blkIndent, False)
+    token.map = [first, end]
+    state.line = end
+    return True
+
+
+def _in_time(state: StateInline, silent: bool) -> bool:
+    if time.perf_counter() > state.env.get("until", float("inf")):
+        raise Overrun
+    return False
+
+
+def _address(state: StateInline, silent: bool) -> bool:
+    """A bare http(s) address becomes a link."""
+    if silent or state.linkLevel > 0 or state.src[state.pos] != ":":
+        return False
+    scheme = next((name for name in ("https", "http") if state.pending.endswith(name)), None)
+    found = ADDRESS.match(state.src, state.pos, state.posMax)
+    if scheme is None or found is None or state.pending[: -len(scheme)][-1:].isalnum():
+        return False
+    rest = _without_trailing_punctuation(found.group())
+    href = state.md.normalizeLink(scheme + rest)
+    if len(rest) <= 3 or not state.md.validateLink(href):
+        return False
+    state.pending = state.pending[: -len(scheme)]
+    state.push("link_open", "a", 1).attrs = {"href": href}
+    state.push("text", "", 0).content = scheme + rest
+    state.push("link_close", "a", -1)
+    state.pos += len(rest)
+    return True
+
+
+def _without_trailing_punctuation(address: str) -> str:
+    while address:
+        last = address[-1]
+        if last in "?!.,:;*_~'\"]|" or (last == ")" and address.count("(") < address.count(")")):
+            address = address[:-1]
+        else:
+            break
+    return address
+
+
+def _few_definitions(state: StateCore) -> None:
+    """Between blocks and their text: a message's definitions are bounded."""
+    definitions = state.env.get("references", {})
+    for label in list(definitions)[MOST_DEFINITIONS:]:
+        del definitions[label]
+
+
+def _short_paragraphs(state: StateCore) -> None:
+    for token in state.tokens:
+        if token.type == "inline" and len(token.content) > LONGEST_PARAGRAPH:
+            token.type, token.children = "as_written", None
+
+
+def _images_as_links(state: StateCore) -> None:
+    """No picture is fetched because a model says so: it becomes a link that a person may follow."""
+    for token in state.tokens:
+        if token.type != "inline" or not any(child.type == "image" for child in token.children or []):
+            continue
+        children: list[Token] = []
+        inside_link = False
+        for child in token.children or []:
+            if child.type in ("link_open", "link_close"):
+                inside_link = child.type == "link_open"
+            if child.type == "image":
+                address = str(child.attrs.get("src", ""))
+                shown = Token("text", "", 0, content=child.content or address)
+                around = [Token("link_open", "a", 1, attrs={"href": address}), Token("link_close", "a", -1)]
+                children += [shown] if inside_link else [around[0], shown, around[1]]
+            else:
+                children.append(child)
+        token.children = children
+
+
+class Renderer(RendererHTML):
+    """What differs from the parser's own HTML."""
+
+    def as_written(self, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
+        return as_written(tokens[index].content)
+
+    def fence(self, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
+        token = tokens[index]
+        language = token.info.split(maxsplit=1)[0] if token.info.strip() else ""
+        # While it still grows it stays plain, so that a long one costs little.
+        return code(token.content, language, colours=_closed(token)) + "\n"
+
+    def code_block(self, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
+        return code(tokens[index].content, "") + "\n"
+
+    def list_item_open(self, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
+        html = self.renderToken(tokens, index, options, env)
+        checked = (tokens[index].meta or {}).get("checked")
+        return html if checked is None else f'{html}<span class="task">{"☑" if checked else "☐"}</span> '
+
+    def heading_open(self, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
+        # The page has its own outline; a model's first heading may be of any level.
+        return f'<h3 data-level="{tokens[index].tag[1:]}">'
+
+    def heading_close(self, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
+        return "</h3>\n"
+
+    def table_open(self, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
+        return '<div class="wide" tabindex="0"><table>\n'
+
+    def table_close(self, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
+        return "</table></div>\n"
+
+    def th_open(self, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
+        style = str(tokens[index].attrs.get("style", ""))
+        side = style.removeprefix("text-align:") if style else ""
+        return f'<{tokens[index].tag} class="{side}">' if side else f"<{tokens[index].tag}>"
+
+    td_open = th_open
+
+
+def _closed(fence: Token) -> bool:
+    """Whether the closing line of a fenced block has come."""
+    first, end = fence.map or [0, 0]
+    return end - first - 2 == fence.content.count("\n")
+
+
+def _parser() -> MarkdownIt:
+    parser = MarkdownIt("default", {"html": False, "breaks": True, "tasklists": True}, renderer_cls=Renderer)
+    parser.block.ruler.before("table", "deep", _deep, {"alt": []})
+    parser.inline.ruler.before("text", "in_time", _in_time)
+    parser.inline.ruler.push("address", _address)
+    parser.core.ruler.after("block", "few_definitions", _few_definitions)
+    parser.core.ruler.after("few_definitions", "short_paragraphs", _short_paragraphs)
+    parser.core.ruler.after("inline", "images_as_links", _images_as_links)
+    return parser
+
+
+PARSER = _parser()
+
+TAGS = {
+    *("p", "br", "hr", "h3", "blockquote", "ul", "ol", "li", "pre", "code", "span", "div"),
+    *("strong", "em", "s", "a", "table", "thead", "tbody", "tr", "th", "td"),
+}
+ATTRIBUTES: Mapping[str, set[str]] = {
+    "a": {"href", "title"},
+    "ol": {"start"},
+    "h3": {"data-level"},
+    "pre": {"data-language"},
+}
+# The last step, always: whatever the parser may have let through ends here.
+CLEANER = nh3.Cleaner(
+    tags=TAGS,
+    attributes={name: set(allowed) for name, allowed in ATTRIBUTES.items()},
+    allowed_classes={
+        "span": CLASSES | {"task"},
+        "pre": {"code", "plain"},
+        "div": {"wide"},
+        "ul": {"contains-task-list"},
+        "li": {"task-list-item"},
+        "th": {"left", "center", "right"},
+        "td": {"left", "center", "right"},
+    },
+    tag_attribute_values={"pre": {"tabindex": {"0"}}, "div": {"tabindex": {"0"}}},
+    set_tag_attribute_values={"a": {"target": "_blank"}},
+    link_rel="noopener noreferrer nofollow",
+    url_schemes={"http", "https", "mailto"},
+    url_relative="deny",
+)
