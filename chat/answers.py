@@ -16,6 +16,8 @@ class GrowingAnswer:
         self.content: list[dict[str, Any]] = []
         # Grows with every change, so that a frame can say how new it is.
         self.revision = 0
+        # The revision that the last checkpoint saved.
+        self.saved_revision = 0
         self._open: dict[int, dict[str, Any]] = {}
         self._texts: list[GrowingText | str] = []
         self._growing: dict[int, GrowingText] = {}
@@ -63,7 +65,7 @@ class GrowingAnswer:
                 first += 1
                 continue
             changed += [(first + index, html) for index, html in part.changes()]
-            first += part.count
+            first += len(part.blocks())
         return changed
 
     def shown(self) -> list[str]:

@@ -4,10 +4,12 @@ import asyncio
 import json
 import logging
 from typing import TYPE_CHECKING, Any
+from uuid import UUID
 
 from django.conf import settings
 from django.db import Error, connection, transaction
 
+from chat.models import Turn
 from chat.transcript import announce, fields_of, lease
 from oneclaw.crossing import in_database
 
@@ -41,6 +43,7 @@ class Checkpoints:
         self.turns[running.turn.pk] = running
         if self._saver is None or self._saver.done() or self._saver.get_loop() is not asyncio.get_running_loop():
             self._saver = asyncio.create_task(self._save_while_running())
+            self._saver.add_done_callback(log_failure)
 
     def remove(self, running: "RunningTurn") -> None:
         self.turns.pop(running.turn.pk, None)
@@ -57,12 +60,13 @@ class Checkpoints:
     async def save(self) -> None:
         """Save what grew, renew every lease, and end the turns that were stopped elsewhere or lost."""
         running = list(self.turns.values())
-        grown = [(turn, turn.answer.revision) for turn in running if turn.answer.revision != turn.saved_revision]
-        texts = [(turn.turn.pk, turn.answer.message.pk, turn.turn.session_id, turn.answer.content) for turn, _ in grown]
         leases = [(turn.turn.pk, turn.turn.holder) for turn in running]
+        grown = [(turn, turn.answer, turn.answer.revision) for turn in running]
+        grown = [(turn, answer, revision) for turn, answer, revision in grown if revision != answer.saved_revision]
+        texts = [(turn.turn, answer.message.pk, answer.content) for turn, answer, _ in grown]
         held = await in_database(save_rows, leases, texts)
-        for turn, revision in grown:
-            turn.saved_revision = revision
+        for _, answer, revision in grown:
+            answer.saved_revision = revision
         for turn in running:
             if turn.turn.pk not in held:
                 turn.end("lost")
@@ -70,19 +74,26 @@ class Checkpoints:
                 turn.end("stopped")
 
 
-def save_rows(leases: list[tuple[int, Any]], texts: list[tuple[int, int, Any, list]]) -> dict[int, bool]:
-    """{turn id: whether a stop was asked for} of the turns that are still held; their texts are saved."""
+def log_failure(task: "asyncio.Task[None]") -> None:
+    if not task.cancelled() and (error := task.exception()) is not None:
+        logger.error("Growing answers are not saved any more.", exc_info=error)
+
+
+def save_rows(leases: list[tuple[int, UUID]], texts: list[tuple[Turn, int, list[dict[str, Any]]]]) -> dict[int, bool]:
+    """{turn id: whether a stop was asked for} of the turns that are still held; their texts are saved.
+
+    `leases` are (turn id, holder), `texts` (turn, message id, content blocks).
+    """
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute(RENEW, [lease(), [pk for pk, _ in leases], [holder for _, holder in leases]])
         held = dict(cursor.fetchall())
-        rows = [(message, fields_of(content)) for turn, message, _, content in texts if turn in held]
-        if rows:
-            ids = [message for message, _ in rows]
-            contents = [json.dumps(fields["content"]) for _, fields in rows]
-            cursor.execute(SAVE, [ids, contents, [fields["text"] for _, fields in rows]])
-            for turn, _, session_id, _ in texts:
-                if turn in held:
-                    announce(session_id)
+        kept = [(turn, message, fields_of(content)) for turn, message, content in texts if turn.pk in held]
+        if kept:
+            contents = [json.dumps(fields["content"]) for _, _, fields in kept]
+            words = [fields["text"] for _, _, fields in kept]
+            cursor.execute(SAVE, [[message for _, message, _ in kept], contents, words])
+            for turn, _, _ in kept:
+                announce(turn.session_id)
     return held
 
 

@@ -14,6 +14,7 @@ from django.conf import settings
 from django.db import InterfaceError, OperationalError
 
 from chat import transcript
+from chat.answers import GrowingAnswer
 from chat.broadcast import Broadcast
 from chat.checkpoints import checkpoints
 from chat.models import ChatSession, Message, Turn
@@ -61,7 +62,7 @@ class RunningTurn:
         checkpoints.add(self)
 
     @property
-    def answer(self) -> Any:
+    def answer(self) -> GrowingAnswer:
         return self.broadcast.answer
 
     def end(self, how: str) -> None:

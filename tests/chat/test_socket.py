@@ -1,0 +1,307 @@
+"""The socket protocol, from a client's side, with the real consumer and a scripted model."""
+
+import asyncio
+import json
+import uuid
+
+import pytest
+from channels.testing import WebsocketCommunicator
+from django.contrib.auth.models import AnonymousUser
+
+from chat import live
+from chat.consumers import ChatConsumer
+from chat.models import ChatSession, Message, Turn
+from oneclaw import scripted as model
+from oneclaw.crossing import in_database
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+class Client:
+    """One socket of one person."""
+
+    def __init__(self, user):
+        self.socket = WebsocketCommunicator(ChatConsumer.as_asgi(), "/ws/")
+        self.socket.scope["user"] = user
+        self.seen = []
+
+    async def __aenter__(self):
+        connected, _ = await self.socket.connect()
+        assert connected
+        return self
+
+    async def __aexit__(self, *error):
+        await self.socket.disconnect()
+
+    async def say(self, kind, **fields):
+        await self.socket.send_to(text_data=json.dumps({"type": kind, **fields}))
+
+    async def hear(self, kind, **fields):
+        """The next frame of this kind with these fields; what comes before it is kept in `seen`."""
+        while True:
+            frame = json.loads(await self.socket.receive_from(timeout=5))
+            self.seen.append(frame)
+            if frame["type"] == kind and fields.items() <= frame.items():
+                return frame
+
+    async def open(self, session=None, last_seq=0):
+        await self.say("open", session=session and str(session), last_seq=last_seq)
+        return uuid.UUID((await self.hear("ready"))["session"])
+
+    async def send(self, session, text, client_id=None):
+        client_id = str(client_id or uuid.uuid4())
+        await self.say("send", client_id=client_id, session=str(session), text=text)
+        return await self.hear("ack", client_id=client_id)
+
+    async def ask(self, session, text):
+        """Send, and wait for the end of the turn."""
+        await self.send(session, text)
+        return await self.hear("done", final=True)
+
+
+async def idle():
+    """Wait until no turn runs in this process."""
+    from chat.turns import running_turns
+
+    while running_turns:
+        await asyncio.sleep(0.01)
+
+
+async def test_a_conversation(ada, scripted):
+    scripted.script(model.answer(model.text("Good **morning**")))
+    async with Client(ada) as client:
+        session = await client.open()
+        ack = await client.send(session, "Hello")
+        assert (ack["seq"], ack["duplicate"]) == (1, False)
+        done = await client.hear("done", final=True)
+    assert done["status"] == "complete"
+    kinds = [frame["type"] for frame in client.seen]
+    assert kinds.index("ack") < kinds.index("message") < kinds.index("block") < kinds.index("done")
+    final = [frame for frame in client.seen if frame["type"] == "message"][-1]
+    assert "<strong>morning</strong>" in final["html"]
+    stored = await in_database(lambda: list(Message.objects.order_by("seq").values_list("role", "text", "status")))
+    assert stored == [("user", "Hello", "complete"), ("assistant", "Good **morning**", "complete")]
+
+
+async def test_a_stranger_without_sign_in_is_turned_away():
+    socket = WebsocketCommunicator(ChatConsumer.as_asgi(), "/ws/")
+    socket.scope["user"] = AnonymousUser()
+    await socket.connect()
+    assert (await socket.receive_output())["code"] == 4401
+
+
+async def test_the_first_block_leaves_before_the_answer_is_whole(ada, scripted):
+    scripted.script(model.answer(model.text(["First.", " Second."], pace=0.5)))
+    async with Client(ada) as client:
+        await client.send(await client.open(), "Hello")
+        block = await client.hear("block")
+        assert "First." in block["html"]
+        assert "Second" not in block["html"]
+        await client.hear("done", final=True)
+
+
+async def test_a_resend_is_answered_with_the_same_id(ada, scripted):
+    client_id = uuid.uuid4()
+    async with Client(ada) as client:
+        session = await client.open()
+        first = await client.send(session, "Hello", client_id)
+        await client.hear("done", final=True)
+        again = await client.send(session, "Hello", client_id)
+    assert (again["message"], again["duplicate"]) == (first["message"], True)
+    assert len(scripted.messages) == 1
+
+
+async def test_the_same_client_id_with_another_text_is_a_conflict(ada, scripted):
+    client_id = str(uuid.uuid4())
+    async with Client(ada) as client:
+        session = await client.open()
+        await client.send(session, "Hello", client_id)
+        await client.hear("done", final=True)
+        await client.say("send", client_id=client_id, session=str(session), text="Other")
+        error = await client.hear("error")
+    assert (error["code"], error["client_id"]) == ("conflict", client_id)
+
+
+async def test_stop_keeps_the_partial_answer(ada, scripted):
+    scripted.script(model.answer(model.text(["One.", " Two."] + [" more"] * 200, pace=0.1)))
+    async with Client(ada) as client:
+        await client.send(await client.open(), "Hello")
+        await client.hear("block")
+        await client.say("stop", message=None)
+        done = await client.hear("done", final=True)
+    assert done["status"] == "stopped"
+    answer = await in_database(Message.objects.get, role="assistant")
+    assert answer.text.startswith("One.")
+    assert answer.status == "stopped"
+
+
+async def test_a_closed_socket_does_not_end_the_turn(ada, scripted):
+    scripted.script(model.answer(model.text(["Still", " here", "."], pace=0.1)))
+    async with Client(ada) as client:
+        await client.send(await client.open(), "Hello")
+    await idle()
+    answer = await in_database(Message.objects.get, role="assistant")
+    assert (answer.text, answer.status) == ("Still here.", "complete")
+
+
+async def test_a_second_tab_sees_the_running_answer_from_its_start(ada, scripted):
+    scripted.script(model.answer(model.text(["One. ", "Two. ", "Three."], pace=0.3)))
+    async with Client(ada) as first, Client(ada) as second:
+        session = await first.open()
+        await first.send(session, "Hello")
+        await first.hear("block")
+        await second.open(session)
+        block = await second.hear("block")
+        assert "One." in block["html"]
+        await second.hear("done", final=True)
+    html = [frame["html"] for frame in second.seen if frame["type"] == "message"][-1]
+    assert "One. Two. Three." in html
+
+
+async def test_open_replays_only_what_is_missing(ada, scripted):
+    async with Client(ada) as client:
+        session = await client.open()
+        await client.ask(session, "One")
+        await client.ask(session, "Two")
+    async with Client(ada) as again:
+        await again.open(session, last_seq=2)
+        await again.hear("done")
+    messages = [frame["seq"] for frame in again.seen if frame["type"] == "message"]
+    assert messages == [3, 4]
+
+
+async def test_a_page_that_is_far_behind_gets_the_list_anew(ada, scripted, monkeypatch):
+    monkeypatch.setattr(live, "LONGEST_REPLAY", 2)
+    async with Client(ada) as client:
+        session = await client.open()
+        await client.ask(session, "One")
+        await client.ask(session, "Two")
+        await client.say("open", session=str(session), last_seq=1)
+        ready = await client.hear("ready")
+    assert (ready["reset"], ready["seq"]) == (True, 4)
+
+
+async def test_a_failure_is_one_sentence_and_the_message_stays(ada, scripted):
+    scripted.script(model.key_refused())
+    async with Client(ada) as client:
+        await client.send(await client.open(), "Hello")
+        done = await client.hear("done", final=True)
+        error = await client.hear("error")
+    assert (done["status"], error["code"]) == ("failed", "key_refused")
+    html = [frame["html"] for frame in client.seen if frame["type"] == "message"][-1]
+    assert error["text"].replace("'", "&#x27;") in html
+    assert await in_database(Message.objects.filter(role="user", text="Hello").count) == 1
+
+
+async def test_a_cut_stream_keeps_what_came(ada, scripted):
+    scripted.script(model.reset(model.answer(model.text("Half an answer that breaks")), after="answer"))
+    async with Client(ada) as client:
+        await client.send(await client.open(), "Hello")
+        done = await client.hear("done", final=True)
+    assert done["status"] == "failed"
+    assert (await in_database(Message.objects.get, role="assistant")).text.startswith("Half an")
+
+
+async def test_retry_answers_again_in_a_new_row(ada, scripted):
+    scripted.script(model.key_refused(), model.answer(model.text("Now it works")))
+    async with Client(ada) as client:
+        session = await client.open()
+        failed = await client.ask(session, "Hello")
+        await client.say("retry", message=failed["message"])
+        done = await client.hear("done", final=True)
+    assert (done["status"], done["message"] != failed["message"]) == ("complete", True)
+    assert await in_database(Turn.objects.count) == 2
+
+
+async def test_a_message_while_an_answer_runs_is_refused_as_busy(ada, scripted):
+    scripted.script(model.answer(model.text(["One", "Two", "Three"], pace=0.2)))
+    async with Client(ada) as client:
+        session = await client.open()
+        await client.send(session, "Hello")
+        await client.say("send", client_id=str(uuid.uuid4()), session=str(session), text="And?")
+        assert (await client.hear("error"))["code"] == "busy"
+        await client.hear("done", final=True)
+
+
+@pytest.mark.parametrize(
+    ("frame", "code"),
+    [
+        ("not json", "bad_frame"),
+        ("[]", "bad_frame"),
+        ('{"type": "fly"}', "bad_frame"),
+        ('{"type": ["send"]}', "bad_frame"),
+        ('{"type": "open", "session": "x"}', "bad_frame"),
+        ('{"type": "open", "session": null, "last_seq": -1}', "bad_frame"),
+        ('{"type": "stop", "message": "1e5"}', "bad_frame"),
+        ('{"type": "send", "client_id": 1}', "bad_frame"),
+        ('{"type": "ping", "pad": "' + "x" * 70_000 + '"}', "too_large"),
+        ("[" * 60_000, "bad_frame"),
+    ],
+)
+async def test_a_frame_that_makes_no_sense_is_refused_and_the_socket_lives(ada, frame, code):
+    async with Client(ada) as client:
+        await client.socket.send_to(text_data=frame)
+        assert (await client.hear("error"))["code"] == code
+        await client.say("ping")
+        await client.hear("pong")
+
+
+@pytest.mark.parametrize(
+    ("text", "code"), [("  \n", "empty"), ("x" * 20_001, "too_long"), ("a\x00b", "bad_text"), ("\ud800", "bad_text")]
+)
+async def test_text_that_cannot_be_kept_is_refused(ada, text, code):
+    async with Client(ada) as client:
+        session = await client.open()
+        await client.say("send", client_id=str(uuid.uuid4()), session=str(session), text=text)
+        assert (await client.hear("error"))["code"] == code
+    assert await in_database(ChatSession.objects.count) == 0
+
+
+async def test_nothing_of_another_person_is_reachable(ada, stranger, scripted):
+    async with Client(ada) as client:
+        session = await client.open()
+        done = await client.ask(session, "My secret")
+    for frame in (
+        {"type": "open", "session": str(session), "last_seq": 0},
+        {"type": "send", "client_id": str(uuid.uuid4()), "session": str(session), "text": "Hi"},
+        {"type": "retry", "message": done["message"]},
+        {"type": "continue", "message": done["message"]},
+    ):
+        async with Client(stranger) as client:
+            await client.say(**{"kind": frame.pop("type"), **frame})
+            assert (await client.hear("error"))["code"] == "not_found"
+            assert "secret" not in json.dumps(client.seen)
+
+
+async def test_a_stranger_cannot_stop_an_answer(ada, stranger, scripted):
+    scripted.script(model.answer(model.text(["One", " two"], pace=0.3)))
+    async with Client(ada) as client, Client(stranger) as other:
+        await client.send(await client.open(), "Hello")
+        message = (await client.hear("block"))["message"]
+        await other.say("stop", message=message)
+        done = await client.hear("done", final=True)
+    assert done["status"] == "complete"
+
+
+async def test_a_shutdown_saves_what_came_as_interrupted(ada, scripted):
+    from chat import turns
+
+    scripted.script(model.answer(model.text(["One. "] + ["more "] * 100, pace=0.1)))
+    async with Client(ada) as client:
+        await client.send(await client.open(), "Hello")
+        await client.hear("block")
+        await turns.shutdown()
+        assert (await client.hear("done", final=True))["status"] == "interrupted"
+    assert (await in_database(Message.objects.get, role="assistant")).text.startswith("One.")
+
+
+async def test_a_growing_answer_is_saved_at_least_each_second(ada, scripted):
+    scripted.script(model.answer(model.text(["One. "] + ["more "] * 40, pace=0.1)))
+    async with Client(ada) as client:
+        await client.send(await client.open(), "Hello")
+        await client.hear("block")
+        await asyncio.sleep(1.2)
+        saved = await in_database(Message.objects.get, role="assistant")
+        assert (saved.status, saved.text[:5]) == ("running", "One. ")
+        await client.say("stop", message=None)
+        await client.hear("done", final=True)
