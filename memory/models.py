@@ -1,5 +1,6 @@
 """What is remembered: documents, every change of them, the pieces that search finds, and what was flushed."""
 
+import datetime as dt
 import hashlib
 from typing import ClassVar
 
@@ -24,10 +25,10 @@ class MemoryDocumentQuerySet(models.QuerySet["MemoryDocument"]):
         return self.filter(deleted_at=None)
 
     def to_mirror(self) -> "MemoryDocumentQuerySet":
-        return self.exclude(mirrored_version=F("version"))
+        return self.filter(mirrored_version__lt=F("version"))
 
     def to_index(self) -> "MemoryDocumentQuerySet":
-        return self.exclude(indexed_version=F("version"))
+        return self.filter(indexed_version__lt=F("version"))
 
 
 class MemoryDocument(models.Model):
@@ -53,15 +54,25 @@ class MemoryDocument(models.Model):
     class Meta:
         constraints = [
             models.UniqueConstraint(fields=["space", "path"], name="document_path_once"),
+            # What composite foreign keys of other tables point at: a row of one space cannot name
+            # the document of another.
             models.UniqueConstraint(fields=["space", "id"], name="document_of_space"),
+        ]
+        indexes = [
+            models.Index(fields=["id"], condition=Q(mirrored_version__lt=F("version")), name="documents_to_mirror"),
+            models.Index(fields=["id"], condition=Q(indexed_version__lt=F("version")), name="documents_to_index"),
         ]
 
     def __str__(self) -> str:
         return self.path
 
+    @property
+    def is_deleted(self) -> bool:
+        return self.deleted_at is not None
+
 
 class MemoryRevision(models.Model):
-    """One change of one document: who, how, from which message, what. Never edited."""
+    """One change of one document: who, how, from which message, what. The database refuses to change one."""
 
     class Kind(models.TextChoices):
         APPEND = "append"
@@ -111,6 +122,23 @@ class MemoryRevision(models.Model):
         return f"{self.document} version {self.number}"
 
 
+class FlushQuerySet(models.QuerySet["Flush"]):
+    def visible_to(self, user: User) -> "FlushQuerySet":
+        return self.filter(owner=user)
+
+    def finished(self) -> "FlushQuerySet":
+        return self.filter(status__in=[Flush.Status.DONE, Flush.Status.NOTHING])
+
+    def open(self) -> "FlushQuerySet":
+        return self.filter(status__in=[Flush.Status.QUEUED, Flush.Status.RUNNING])
+
+    def due(self, now: dt.datetime | None = None) -> "FlushQuerySet":
+        """To be taken up by whoever comes first: queued and due, or claimed by somebody who has not come back."""
+        now = now or timezone.now()
+        waiting = Q(status=Flush.Status.QUEUED, due_at__lte=now)
+        return self.filter(waiting | Q(status=Flush.Status.RUNNING, lease_until__lt=now)).order_by("due_at")
+
+
 class Flush(models.Model):
     """Durable notes from one range of a session's messages, within one local day of its owner."""
 
@@ -121,6 +149,9 @@ class Flush(models.Model):
         # The model found nothing worth keeping; the range counts as covered.
         NOTHING = "nothing"
 
+    # Composite foreign keys (owner, session) and (owner, space) in the migration: the notes of one person's
+    # conversation cannot go into the space of another.
+    owner = models.ForeignKey(User, on_delete=models.CASCADE, related_name="+")
     session = models.ForeignKey(ChatSession, on_delete=models.CASCADE, related_name="flushes")
     space = models.ForeignKey(Space, on_delete=models.CASCADE, related_name="+")
     # Covers messages with after_seq < seq <= through_seq. Known once claimed.
@@ -129,7 +160,7 @@ class Flush(models.Model):
     # The day of the owner whose log it writes.
     day = models.DateField(null=True, blank=True)
     status = models.CharField(max_length=10, choices=Status, default=Status.QUEUED)
-    # Which trigger asked: switched, day_changed, ended, left, idle, compaction.
+    # Which trigger asked: switched, day_changed, ended, left, idle, compaction, shell.
     reason = models.CharField(max_length=20)
     # The claim: whoever holds this token may finish; a later claim has another one.
     token = models.UUIDField(null=True, blank=True)
@@ -138,14 +169,21 @@ class Flush(models.Model):
     # Not before this moment: after a failure, later and later.
     due_at = models.DateTimeField(default=timezone.now)
     error = models.TextField(blank=True)
+    # False: the model could not be had, and an extract of what was said stands in for its notes.
+    summarised = models.BooleanField(default=True)
     revision = models.ForeignKey(
         MemoryRevision, on_delete=models.SET_NULL, null=True, blank=True, related_name="+"
     )
     created_at = models.DateTimeField(auto_now_add=True)
     finished_at = models.DateTimeField(null=True, blank=True)
 
+    objects: ClassVar[models.Manager["Flush"]] = FlushQuerySet.as_manager()  # type: ignore[assignment]
+
     class Meta:
         verbose_name_plural = "flushes"
+        indexes = [
+            models.Index(fields=["due_at"], condition=Q(status__in=["queued", "running"]), name="flushes_open"),
+        ]
         constraints = [
             models.UniqueConstraint(
                 fields=["session"], condition=Q(status="queued"), name="one_queued_flush"

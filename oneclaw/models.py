@@ -112,6 +112,8 @@ class Space(models.Model):
             models.UniqueConstraint(
                 fields=["owner"], condition=models.Q(kind="own"), name="one_own_space_per_person"
             ),
+            # What composite foreign keys of other tables point at.
+            models.UniqueConstraint(fields=["owner", "id"], name="space_of_owner"),
         ]
 
     def __str__(self) -> str:

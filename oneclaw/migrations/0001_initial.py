@@ -66,6 +66,10 @@ class Migration(migrations.Migration):
             constraint=models.UniqueConstraint(condition=models.Q(('kind', 'own')), fields=('owner',), name='one_own_space_per_person'),
         ),
         migrations.AddConstraint(
+            model_name='space',
+            constraint=models.UniqueConstraint(fields=('owner', 'id'), name='space_of_owner'),
+        ),
+        migrations.AddConstraint(
             model_name='spacemember',
             constraint=models.UniqueConstraint(fields=('space', 'user'), name='member_once_per_space'),
         ),
