@@ -53,13 +53,16 @@ class ChatConsumer(AsyncWebsocketConsumer):
         self.writer = asyncio.create_task(self._write())
         self._check_silence()
         self.unsubscribe = hints.subscribe(f"user:{self.user.pk}", self._sessions_changed)
+        presence.attendance.enter(self.user.pk)
         await in_database(presence.arrive, self.user)
 
     async def disconnect(self, code: int) -> None:
+        if self.writer is None:
+            return
+        presence.attendance.leave(self.user.pk)
         self.unsubscribe()
         self._leave_room()
-        if self.writer is not None:
-            self.writer.cancel()
+        self.writer.cancel()
         if self.silence is not None:
             self.silence.cancel()
 

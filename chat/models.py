@@ -235,7 +235,13 @@ class Presence(models.Model):
     session = models.ForeignKey(ChatSession, on_delete=models.SET_NULL, null=True, blank=True, related_name="+")
     # The person's local date when they were last here; None before the first visit.
     day = models.DateField(null=True, blank=True)
+    # Renewed while a socket of theirs is open in any process.
     seen_at = models.DateTimeField(default=timezone.now)
+    # Whether they are here; turned off once, by whoever tells that they have left.
+    here = models.BooleanField(default=False)
+
+    class Meta:
+        indexes = [models.Index(fields=["seen_at"], condition=Q(here=True), name="presence_here")]
 
     def __str__(self) -> str:
         return f"{self.user} last seen {self.seen_at:%Y-%m-%d %H:%M}"

@@ -1,11 +1,20 @@
-"""Where a person is: their current session, and whether a new day began since they were last here."""
+"""Where a person is: their current session, whether a new day began since they were last here, and when they left."""
 
-from django.db import transaction
+import asyncio
+import collections
+import datetime as dt
+import logging
+
+from django.conf import settings
+from django.db import DatabaseError, transaction
 from django.utils import timezone
 
 from chat.models import ChatSession, Presence
-from chat.signals import day_changed
+from chat.signals import day_changed, user_left
+from oneclaw.crossing import in_database
 from oneclaw.models import User
+
+logger = logging.getLogger(__name__)
 
 
 def arrive(user: User) -> None:
@@ -19,7 +28,7 @@ def arrive(user: User) -> None:
     if previous is not None and previous != today:
         session = ChatSession.objects.visible_to(user).filter(pk=presence.session_id).first()
         day_changed.send_robust(ChatSession, user=user, session=session, previous=previous, today=today)
-    Presence.objects.filter(user=user).update(day=today, seen_at=timezone.now())
+    Presence.objects.filter(user=user).update(day=today, seen_at=timezone.now(), here=True)
 
 
 @transaction.atomic
@@ -32,3 +41,48 @@ def enter(user: User, session: ChatSession) -> ChatSession | None:
     if left_id is None or left_id == session.pk:
         return None
     return ChatSession.objects.visible_to(user).filter(pk=left_id).first()
+
+
+def tell_left() -> int:
+    """Tell once of each person who has had no open socket for LEAVE_SECONDS; how many there were. Called by the sweep."""
+    longest = timezone.now() - dt.timedelta(seconds=settings.LEAVE_SECONDS)
+    gone = 0
+    for presence in Presence.objects.filter(here=True, seen_at__lt=longest).select_related("user", "session"):
+        if Presence.objects.filter(pk=presence.pk, here=True, seen_at=presence.seen_at).update(here=False):
+            user_left.send_robust(ChatSession, user=presence.user, session=presence.session)
+            gone += 1
+    return gone
+
+
+class Attendance:
+    """Who has a socket open in this process. While somebody has, their rows are renewed by one statement."""
+
+    def __init__(self) -> None:
+        self._sockets: collections.Counter[int] = collections.Counter()
+        self._renewer: asyncio.Task[None] | None = None
+
+    def enter(self, user_id: int) -> None:
+        self._sockets[user_id] += 1
+        loop = asyncio.get_running_loop()
+        if self._renewer is None or self._renewer.done() or self._renewer.get_loop() is not loop:
+            self._renewer = loop.create_task(self._renew())
+
+    def leave(self, user_id: int) -> None:
+        self._sockets[user_id] -= 1
+        if self._sockets[user_id] <= 0:
+            del self._sockets[user_id]
+
+    async def _renew(self) -> None:
+        while self._sockets:
+            try:
+                await in_database(renew, list(self._sockets))
+            except DatabaseError:
+                logger.exception("Presence was not renewed.")
+            await asyncio.sleep(settings.LEAVE_SECONDS / 3)
+
+
+def renew(user_ids: list[int]) -> None:
+    Presence.objects.filter(user__in=user_ids).update(seen_at=timezone.now(), here=True)
+
+
+attendance = Attendance()

@@ -2,9 +2,10 @@
 
 from celery import shared_task
 
-from chat import transcript
+from chat import presence, transcript
 
 
 @shared_task
 def sweep() -> None:
     transcript.sweep()
+    presence.tell_left()

@@ -231,6 +231,9 @@ CHECKPOINT_SECONDS = environment.number("ONECLAW_CHECKPOINT_SECONDS", 1.0, 0.1, 
 # Frames of one growing block that a socket gets in a second, at most.
 FRAMES_PER_SECOND = environment.number("ONECLAW_FRAMES_PER_SECOND", 20, 1, 60)
 
+# Seconds after a person's last socket has closed until they count as gone.
+LEAVE_SECONDS = environment.number("ONECLAW_LEAVE_SECONDS", 60, 1, 86_400)
+
 # -- Memory --------------------------------------------------------------------------------------
 
 EMBEDDINGS = environment.choice("ONECLAW_EMBEDDINGS", ["auto", "local", "openai", "gemini", "none"], "auto")

@@ -110,3 +110,33 @@ def test_the_day_is_the_persons_own_and_not_the_servers(ada, heard, monkeypatch)
     monkeypatch.setattr(timezone, "now", lambda: moment + dt.timedelta(hours=1))
     presence.arrive(ada)
     assert [entry[2:] for entry in heard] == [(dt.date(2026, 11, 20), dt.date(2026, 11, 21))]
+
+
+@pytest.fixture
+def leavers():
+    """The people of whom it was told that they left."""
+    told = []
+
+    def left(**kwargs):
+        told.append((kwargs["user"], kwargs["session"]))
+
+    signals.user_left.connect(left)
+    yield told
+    signals.user_left.disconnect(left)
+
+
+def test_a_person_has_left_when_no_socket_was_open_for_a_minute(ada, leavers, settings):
+    session = conversation(ada)
+    presence.arrive(ada)
+    assert presence.tell_left() == 0
+    Presence.objects.update(seen_at=timezone.now() - dt.timedelta(seconds=settings.LEAVE_SECONDS + 1))
+    assert presence.tell_left() == 1
+    assert presence.tell_left() == 0
+    assert leavers == [(ada, session)]
+
+
+def test_an_open_socket_anywhere_keeps_a_person_here(ada, leavers, settings):
+    presence.arrive(ada)
+    Presence.objects.update(seen_at=timezone.now() - dt.timedelta(seconds=settings.LEAVE_SECONDS + 1))
+    presence.renew([ada.pk])
+    assert presence.tell_left() == 0
