@@ -68,7 +68,7 @@ class _Open:
 
 
 class Reader:
-    """Turns the bytes of one answer into events. Raises a ModelFailure for whatever is not an answer."""
+    """Turns the bytes of one answer into events."""
 
     def __init__(self, model: str) -> None:
         self._parser = sse.Parser()
@@ -76,24 +76,29 @@ class Reader:
         self._model = model
         self._stop_reason: str | None = None
         self._usage: dict[str, Any] = {}
+        # How it ended: whole, or not. Events that came before a failure in the same read still count.
         self.finished = False
+        self.failure: ModelFailure | None = None
 
     def feed(self, data: bytes) -> list[Event]:
-        """The events that `data` completes; text of one block that arrived together is one delta."""
+        """The events that `data` completes; text of one block that arrived together is one delta.
+
+        What is not an answer is in `failure` afterwards, and nothing more is read.
+        """
         events: list[Event] = []
         try:
             for name, payload in self._parser.feed(data):
-                if self.finished:
+                if self.finished or self.failure:
                     break
                 self._take(name, payload, events)
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-            raise ModelError(f"unreadable event: {error!r}") from error
+            self.failure = ModelError(f"unreadable event: {error!r}")
         return events
 
     def close(self) -> None:
-        """The stream has ended: CutOff unless the answer was whole."""
-        if not self.finished:
-            raise CutOff("the stream ended early")
+        """The stream has ended, which is a failure unless the answer was whole."""
+        if not self.finished and not self.failure:
+            self.failure = CutOff("the stream ended early")
 
     def _take(self, name: str, payload: bytes, events: list[Event]) -> None:
         message = json.loads(payload)
@@ -117,7 +122,7 @@ class Reader:
         elif kind == "message_stop":
             self._stop(events)
         elif kind == "error":
-            raise of_answer(200, message)
+            self.failure = of_answer(200, message)
         # ping, and whatever the API will bring one day, is passed over.
 
     def _delta(self, index: int, delta: dict[str, Any], events: list[Event]) -> None:
@@ -143,7 +148,8 @@ class Reader:
 
     def _stop(self, events: list[Event]) -> None:
         if self._open or not self._stop_reason:
-            raise CutOff("the answer was closed before it was whole")
+            self.failure = CutOff("the answer was closed before it was whole")
+            return
         self.finished = True
         events.append(Finished(self._stop_reason, self._usage, self._model))
 

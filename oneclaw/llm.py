@@ -101,7 +101,7 @@ class Request:
     tool_choice: dict[str, Any] | None = None
 
 
-async def stream(request: Request) -> AsyncIterator[Event]:
+async def stream(request: Request) -> AsyncGenerator[Event]:
     """The answer as it grows. It is whole if and only if the last event is Finished.
 
     Raises a ModelFailure otherwise, and nothing else. As long as nothing has arrived, a failure that may pass is
@@ -110,9 +110,10 @@ async def stream(request: Request) -> AsyncIterator[Event]:
     for attempt in range(1, ATTEMPTS + 1):
         arrived = False
         try:
-            async for event in _attempt(request):
-                arrived = True
-                yield event
+            async with contextlib.aclosing(_attempt(request)) as events:
+                async for event in events:
+                    arrived = True
+                    yield event
             return
         except ModelFailure as failure:
             seconds = _wait(failure, attempt)
@@ -187,6 +188,9 @@ async def _attempt(request: Request) -> AsyncGenerator[Event]:
     try:
         create = _client().messages.with_streaming_response.create
         async with create(**_parts(request), stream=True) as response:
+            kind = response.headers.get("content-type", "text/event-stream")
+            if not kind.startswith("text/event-stream"):
+                raise ModelError(f"status {response.status_code} with {kind} where a stream should be")
             # The SDK's own reading of events costs three times as much as this.
             chunks = response.http_response.aiter_bytes()
             async for data in chunks:
@@ -195,9 +199,11 @@ async def _attempt(request: Request) -> AsyncGenerator[Event]:
                     if isinstance(event, Finished):
                         await _read_to_the_end(chunks)
                     yield event
-                if reader.finished:
-                    return
+                if reader.finished or reader.failure:
+                    break
         reader.close()
+        if reader.failure:
+            raise reader.failure
     except Exception as error:
         # The wire fails in many ways; each becomes a typed one.
         failure = _failure(error, arrived)

@@ -1,5 +1,6 @@
 """A text that grows shows, after its last delta, exactly what the finished text shows."""
 
+import itertools
 import re
 
 import pytest
@@ -12,7 +13,25 @@ PIECES = [
     *("word ", "two words", "\n", "\n\n", "- ", "* ", "1. ", "2) ", "# ", "### ", "> ", "    ", "\t", "  \n"),
     *("```", "```py\n", "~~~\n", "`", "**", "*", "_", "~~", "[", "]", "(", ")", "[a]", "[a]: http://x.y\n", "[b]: <u>"),
     *("|", "| a | b |\n|---|:-:|\n", "| 1 |\n", "---\n", "===\n", "***", "- [ ] ", "- [x] ", "![i](http://x.y/p.png)"),
-    *("http://a.b/c_d", "https", "://", "&amp;", "&", ";", "<b>", "<", ">", "\\", "\r\n", "\r", "\0", "é", "東京", "🦀", "!"),
+    *(
+        "http://a.b/c_d",
+        "https",
+        "://",
+        "&amp;",
+        "&",
+        ";",
+        "<b>",
+        "<",
+        ">",
+        "\\",
+        "\r\n",
+        "\r",
+        "\0",
+        "é",
+        "東京",
+        "🦀",
+        "!",
+    ),
     *("'", '"', "'title'", "-", "=", "+", "1", ".", ":", "#", "\u2028", "\x0c", "\u00a0", "  ", "://x.y/"),
 ]
 TEXTS = st.lists(st.sampled_from(PIECES), max_size=40).map("".join)
@@ -22,7 +41,7 @@ def grown(text, cuts):
     """(what the page shows after all deltas, the object)"""
     growing, page = GrowingText(), {}
     places = sorted({0, len(text), *(cut % (len(text) + 1) for cut in cuts)})
-    for start, end in zip(places, places[1:], strict=False):
+    for start, end in itertools.pairwise(places):
         growing.append(text[start:end])
         page.update(growing.changes())
     return [html for _, html in sorted(page.items()) if html], growing
