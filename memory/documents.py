@@ -1,0 +1,237 @@
+"""The only write path of memory: an operation becomes a revision and the document's new content.
+
+    apply(space, "MEMORY.md", Append("- likes tea\\n"), Author(Source.TOOL, user))
+
+After COMMIT the search index and the file follow (memory/projections.py).
+"""
+
+from dataclasses import dataclass
+from enum import Enum
+from functools import partial
+
+from django.db import models, transaction
+from django.utils import timezone
+
+from memory import projections
+from memory.hunks import apply_hunks, diff
+from memory.models import MemoryDocument, MemoryRevision, content_hash
+from memory.paths import BadPath, checked_path
+from oneclaw.models import Space, User
+from oneclaw.text import UNSTORABLE, BadText
+
+__all__ = [
+    "Append",
+    "Author",
+    "BadPath",
+    "BadText",
+    "Delete",
+    "DocumentError",
+    "MissingDocument",
+    "Replace",
+    "Separator",
+    "StaleVersion",
+    "TooLarge",
+    "apply",
+    "content_at",
+    "history",
+]
+
+Source = MemoryRevision.Source
+
+# Bytes of UTF-8 that a document may have.
+LARGEST = 1024 * 1024
+
+
+class DocumentError(Exception):
+    """An operation that did nothing; the message is one sentence for the person."""
+
+
+class StaleVersion(DocumentError):
+    """Somebody else has changed the document since `base_version` was read."""
+
+    def __init__(self, path: str, base_version: int, version: int):
+        super().__init__(f"{path} was changed meanwhile (you saw version {base_version}, it has version {version}).")
+        self.base_version, self.version = base_version, version
+
+
+class MissingDocument(DocumentError):
+    """There is no such document to delete."""
+
+    def __init__(self, path: str):
+        super().__init__(f"There is no {path}.")
+
+
+class TooLarge(DocumentError):
+    """The document would become larger than LARGEST."""
+
+    def __init__(self, path: str, size: int):
+        super().__init__(f"{path} would have {size:,} bytes; at most {LARGEST:,} are possible.")
+
+
+class Separator(Enum):
+    """What stands between what is appended and what stands before it. Either begins on a line of its own."""
+
+    LINE = "nothing more"
+    PARAGRAPH = "a blank line"
+    LIST = "a blank line, unless one list item follows another"
+
+
+@dataclass(frozen=True)
+class Append:
+    """Add `text` at the end; needs to have seen nothing. `opening` goes before it into an empty document."""
+
+    text: str
+    separator: Separator = Separator.LINE
+    opening: str = ""
+
+
+@dataclass(frozen=True)
+class Replace:
+    """The whole content becomes `content`, if the document still has `base_version` (0: there is none yet)."""
+
+    content: str
+    base_version: int
+
+
+@dataclass(frozen=True)
+class Delete:
+    """The document goes, if it still has `base_version`. Its revisions stay, so that it can be brought back."""
+
+    base_version: int
+
+
+Operation = Append | Replace | Delete
+
+
+@dataclass(frozen=True)
+class Author:
+    """Who changes it, how, and why. An operation with an `operation_key` happens once in a space."""
+
+    source: MemoryRevision.Source
+    user: User | None = None
+    message_id: int | None = None
+    reason: str = ""
+    operation_key: str | None = None
+
+
+def apply(space: Space, path: str, operation: Operation, author: Author) -> MemoryRevision | None:
+    """Change a document, in one transaction. Returns the revision; None when there was nothing to change.
+
+    An operation whose key has happened already returns the revision that it made then. Raises BadPath, BadText, or a
+    DocumentError. Whether `author` may do this is for the caller to know.
+    """
+    path = checked_path(path)
+    _check_text(operation, path)
+    if isinstance(operation, Append) and not operation.text:
+        return None
+    with transaction.atomic():
+        document = _locked(space, path)
+        if author.operation_key is not None:
+            happened = MemoryRevision.objects.filter(space=space, operation_key=author.operation_key).first()
+            if happened is not None:
+                if document.version == 0:
+                    document.delete()
+                return happened
+        existed = document.version > 0 and not document.is_deleted
+        content = _content_after(document, operation)
+        if content == document.content and existed and not isinstance(operation, Delete):
+            return None
+        return _write(document, operation, content, author)
+
+
+def history(document: MemoryDocument) -> "models.QuerySet[MemoryRevision]":
+    """Every change of the document, newest first, with its author."""
+    return document.revisions.select_related("author", "message").order_by("-number")
+
+
+def content_at(document: MemoryDocument, number: int) -> str:
+    """The content after revision `number`: all changes up to it, added up. HunkMismatch when they do not fit."""
+    content = ""
+    for hunks in document.revisions.filter(number__lte=number).order_by("number").values_list("hunks", flat=True):
+        content = apply_hunks(content, hunks)
+    return content
+
+
+def _check_text(operation: Operation, path: str) -> None:
+    match operation:
+        case Append(text, _, opening):
+            text = opening + text
+        case Replace(content):
+            text = content
+        case _:
+            return
+    if UNSTORABLE.search(text):
+        sentence = f"{path} cannot hold this text: it contains NUL or half a surrogate pair."
+        raise BadText("bad_text", sentence)
+
+
+def _locked(space: Space, path: str) -> MemoryDocument:
+    """The document under its row lock; a new one has version 0 until its first revision, in this transaction."""
+    rows = MemoryDocument.objects.select_for_update().filter(space=space, path=path)
+    document = rows.first()
+    if document is None:
+        # Of several that create it at once, the unique constraint lets one in; the others wait for it here.
+        MemoryDocument.objects.bulk_create([MemoryDocument(space=space, path=path)], ignore_conflicts=True)
+        document = rows.get()
+    return document
+
+
+def _content_after(document: MemoryDocument, operation: Operation) -> str:
+    match operation:
+        case Append(text, separator, opening):
+            content = _appended(document.content, text, separator, opening)
+        case Replace(content, base_version):
+            if base_version != document.version and not (base_version == 0 and document.is_deleted):
+                raise StaleVersion(document.path, base_version, document.version)
+        case Delete(base_version):
+            if document.version == 0 or document.is_deleted:
+                raise MissingDocument(document.path)
+            if base_version != document.version:
+                raise StaleVersion(document.path, base_version, document.version)
+            return ""
+    size = len(content.encode())
+    if size > LARGEST:
+        raise TooLarge(document.path, size)
+    return content
+
+
+def _appended(before: str, text: str, separator: Separator, opening: str) -> str:
+    """`before`, then `text`, each ending with a line end and with nothing else changed."""
+    if not text.endswith("\n"):
+        text += "\n"
+    if not before:
+        return opening + text
+    if not before.endswith("\n"):
+        before += "\n"
+    last = before[:-1].rsplit("\n", 1)[-1]
+    together = separator is Separator.LINE or not last.strip()
+    if separator is Separator.LIST and last.startswith("- ") and text.startswith("- "):
+        together = True
+    return before + ("" if together else "\n") + text
+
+
+def _write(document: MemoryDocument, operation: Operation, content: str, author: Author) -> MemoryRevision:
+    now = timezone.now()
+    kinds = {Append: "append", Replace: "replace", Delete: "delete"}
+    hunks = diff(document.content, content)
+    document.version += 1
+    document.content, document.content_hash = content, content_hash(content)
+    document.updated_at = now
+    document.deleted_at = now if isinstance(operation, Delete) else None
+    document.save(update_fields=["version", "content", "content_hash", "updated_at", "deleted_at"])
+    revision = MemoryRevision.objects.create(
+        space_id=document.space_id,
+        document=document,
+        number=document.version,
+        kind=kinds[type(operation)],
+        source=author.source,
+        author=author.user,
+        message_id=author.message_id,
+        reason=author.reason[:200],
+        hunks=hunks,
+        content_hash=document.content_hash,
+        operation_key=author.operation_key,
+        created_at=now,
+    )
+    transaction.on_commit(partial(projections.follow, document.pk), robust=True)
+    return revision
