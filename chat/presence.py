@@ -44,7 +44,7 @@ def enter(user: User, session: ChatSession) -> ChatSession | None:
 
 
 def tell_left() -> int:
-    """Tell once of each person who has had no open socket for LEAVE_SECONDS; how many there were. Called by the sweep."""
+    """Tell once of each person who has had no open socket for LEAVE_SECONDS; how many there were."""
     longest = timezone.now() - dt.timedelta(seconds=settings.LEAVE_SECONDS)
     gone = 0
     for presence in Presence.objects.filter(here=True, seen_at__lt=longest).select_related("user", "session"):

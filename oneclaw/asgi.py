@@ -1,0 +1,45 @@
+"""The ASGI application: pages by Django, sockets by Channels, and the start and end of the process."""
+
+import os
+from collections.abc import Awaitable, Callable, MutableMapping
+from typing import Any
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "oneclaw.settings")
+
+from django.core.asgi import get_asgi_application
+
+pages = get_asgi_application()  # loads the apps: whatever follows may import models
+
+from channels.auth import AuthMiddlewareStack
+from channels.routing import ProtocolTypeRouter, URLRouter
+
+from chat import turns
+from chat.routing import websocket_urlpatterns
+from oneclaw import llm
+from oneclaw.origins import SameOrigin
+
+Message = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+
+
+async def lifespan(scope: Message, receive: Receive, send: Send) -> None:
+    """Warm what the first answer would wait for; at the end, save every running answer."""
+    while True:
+        message = await receive()
+        if message["type"] == "lifespan.startup":
+            await llm.warm()
+            await send({"type": "lifespan.startup.complete"})
+        elif message["type"] == "lifespan.shutdown":
+            await turns.shutdown()
+            await send({"type": "lifespan.shutdown.complete"})
+            return
+
+
+application = ProtocolTypeRouter(
+    {
+        "http": pages,
+        "websocket": SameOrigin(AuthMiddlewareStack(URLRouter(websocket_urlpatterns))),
+        "lifespan": lifespan,
+    }
+)
