@@ -34,8 +34,16 @@ class Recorded:
 class MessagesServer:
     """Answers on a loopback port from a thread of its own, from start() to stop()."""
 
-    def __init__(self, brain: Brain, model_ids: Sequence[str] = ("scripted-large", "scripted-small"), port: int = 0):
+    def __init__(
+        self,
+        brain: Brain,
+        model_ids: Sequence[str] = ("scripted-large", "scripted-small"),
+        port: int = 0,
+        record: bool = True,
+    ):
+        """`record` keeps every request in `requests`, for as long as the server lives."""
         self.requests: list[Recorded] = []
+        self._record = record
         self._brain = brain
         self._model_ids = list(model_ids)
         self._port = port
@@ -92,7 +100,8 @@ class MessagesServer:
     async def _connection(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         while True:
             request = await _read(reader)
-            self.requests.append(request)
+            if self._record:
+                self.requests.append(request)
             try:
                 keep = await self._answer(request, reader, writer)
                 request.outcome = "sent"

@@ -1,0 +1,87 @@
+"""What a sentence asks of the demo model: a few rules for English and German, pure."""
+
+import re
+
+REMEMBER = re.compile(
+    r"""(?:^|(?<=[.!?\n])\s*)(?:(?:please|ok(?:ay)?|and|bitte|hey|hi|hello)[,!]?\s+)*
+    (?:(?:can|could|would|will|kannst|könntest)\s+(?:you|du)\s+(?:please\s+|bitte\s+)?)?
+    (?:remember|memori[sz]e|note\s+down|note|make\s+a\s+note|keep\s+in\s+mind|(?:do\s+not|don['’]t)\s+forget|save
+      |(?:(?:dir|mir)\s+)?merk(?:e|en)?(?:\s+dir)?|notier(?:e|en)?(?:\s+dir)?|vergiss\s+nicht|denk(?:e)?\s+dar?an)
+    (?:\s+(?:for\s+me|this|the\s+following|folgendes))?
+    \s*(?P<mark>[:,]\s*|\s)(?:(?P<that>that|dass)\s+)?(?P<what>\S[^\n]*)""",
+    re.IGNORECASE | re.VERBOSE,
+)
+PAST = re.compile(
+    r"""\b(?:do|did|can|could)\s+you\s+(?:still\s+)?(?:remember|recall|know|find)\b
+    |\bwhat\s+(?:do|did)\s+you\s+(?:still\s+)?(?:remember|know|note|save)\b
+    |\bremind\s+me\b|\bsearch\s+(?:your|my|the)\s+(?:memory|notes)\b
+    |\b(?:what|when|where|who|whom|whose|which|why|how)\b.*\b(?:i|i['’]m|my|me|mine|we|our|us|yesterday|last\s+\w+)\b
+    |\b(?:did|have|was|am|do)\s+(?:i|we|my)\b
+    |\b(?:weißt|weisst|erinnerst|kennst)\s+du\b
+    |\b(?:was|wann|wo|wer|wen|wem|wessen|welche\w*|warum|wieso|wie)\b.*\b(?:ich|mein\w*|mir|mich|wir|unser\w*|uns|gestern)\b
+    |\bhabe?\s+ich\b""",
+    re.IGNORECASE | re.VERBOSE,
+)
+GREETING = re.compile(
+    r"^\s*(?:hi|hello|hey|hallo|grüezi|servus|moin|salut|bonjour|hola|ciao|good\s+(?:morning|afternoon|evening)"
+    r"|guten?\s+(?:morgen|tag|abend))(?:\s+(?:there|you|zusammen|oneclaw))?\b[\s,.!?🙂👋]*",
+    re.IGNORECASE,
+)
+SMALL_TALK = re.compile(
+    r"^\W*(?:thanks?|thank you|thx|danke|ok(?:ay)?|bye|good night|tschüss|yes|no|ja|nein)\b.{0,20}$", re.I
+)
+HELP = re.compile(r"\bhelp\b|\bwhat\s+can\s+you\s+do\b|\bhilfe\b|\bwas\s+kannst\s+du\b", re.IGNORECASE)
+SENTENCE = re.compile(r"[^.!?\n]+(?:[.!?]+(?=\s|$)|(?=\n|$)|[.!?]+)")
+WORD = re.compile(r"[^\W_]{3,}")
+# Words that say nothing about what a sentence is about.
+COMMON_WORDS = """
+the and for are was were what when where who which why how did does you your remember know about that this
+with have has had can could will would from tell still recall please there they them then than not but any our
+out mine mein meine meinen meiner ich dir mir was wann der die das und ist bin war hab habe weißt weisst noch
+über von mit ein eine wie heißt heisst heissen called name said say day last
+"""
+COMMON = frozenset(COMMON_WORDS.split())
+
+
+def to_remember(text: str) -> str:
+    """What the person asks to keep, as a sentence of its own; "" if nothing."""
+    found = REMEMBER.search(text)
+    if not found or found["what"].startswith(("when", "how", "what", "wann", "wie", "was ")):
+        return ""
+    # A question after it is no part of it.
+    kept = [sentence for sentence in sentences(found["what"]) if not sentence.endswith("?")]
+    what = " ".join(kept).strip()
+    if len(what) < 3:
+        return ""
+    if (found["that"] or "").lower() == "dass":
+        return f"Ich bat zu merken, dass {what}"
+    return what[0].upper() + what[1:]
+
+
+def about_the_past(text: str) -> bool:
+    """Whether the person asks for something that was said before."""
+    return bool(PAST.search(text)) and ("?" in text or not to_remember(text))
+
+
+def greeting(text: str) -> str:
+    """What the text says besides its greeting; the text itself when it has none."""
+    return GREETING.sub("", text, count=1)
+
+
+def sentences(text: str) -> list[str]:
+    return [found.group().strip() for found in SENTENCE.finditer(text) if found.group().strip()]
+
+
+def statements(text: str) -> list[str]:
+    """The sentences that say something: no greeting, no thanks, no question."""
+    said = (greeting(sentence).strip() for sentence in sentences(text))
+    return [
+        sentence
+        for sentence in said
+        if len(sentence.split()) >= 3 and not sentence.endswith("?") and not SMALL_TALK.match(sentence)
+    ]
+
+
+def subjects(text: str) -> set[str]:
+    """The words that say what a text is about, cut to a common beginning."""
+    return {word.lower()[:6] for word in WORD.findall(text) if word.lower() not in COMMON}
