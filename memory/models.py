@@ -7,6 +7,7 @@ from typing import ClassVar
 from django.db import models
 from django.db.models import F, Q
 from django.utils import timezone
+from pgvector.django import HalfVectorField
 
 from chat.models import ChatSession, Message
 from oneclaw.models import Space, User
@@ -200,3 +201,78 @@ class Flush(models.Model):
 
     def __str__(self) -> str:
         return f"flush of {self.session_id} ({self.after_seq}, {self.through_seq}]: {self.status}"
+
+
+class EmbeddingModel(models.Model):
+    """A model that made vectors, as its provider names it, and how wide they are."""
+
+    # Made of name and width, so that nobody has to look it up.
+    id = models.BigIntegerField(primary_key=True)
+    name = models.CharField(max_length=200)
+    width = models.PositiveIntegerField()
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["name", "width"], name="embedding_model_once")]
+
+    def __str__(self) -> str:
+        return f"{self.name} ({self.width})"
+
+
+class MemoryChunk(models.Model):
+    """A searchable unit of a document: a line of talk, a bullet, a short paragraph. Its neighbours are ordinal ± 1."""
+
+    # Composite foreign key (space, document) in the migration: a chunk cannot point into another space.
+    space = models.ForeignKey(Space, models.DO_NOTHING, related_name="+", db_constraint=False, db_index=False)
+    document = models.ForeignKey(
+        MemoryDocument, models.DO_NOTHING, related_name="chunks", db_constraint=False, db_index=False
+    )
+    # 0, 1, 2 … in the order of the document.
+    ordinal = models.PositiveIntegerField()
+    # Lines of the document, counted from 1, both included.
+    start_line = models.PositiveIntegerField()
+    end_line = models.PositiveIntegerField()
+    heading = models.TextField(blank=True)
+    text = models.TextField()
+    # The first 8 bytes of the hash of what is embedded: by it a chunk finds its vector.
+    text_key = models.BigIntegerField()
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["document", "ordinal"], name="chunk_ordinal_once")]
+
+    def __str__(self) -> str:
+        return f"{self.document_id}:{self.start_line}-{self.end_line}"
+
+
+class DocumentIndex(models.Model):
+    """What a search reads of one document: the terms and the layout of all its units, packed (memory/packing.py)."""
+
+    document = models.OneToOneField(
+        MemoryDocument, models.DO_NOTHING, primary_key=True, related_name="index", db_constraint=False
+    )
+    # Composite foreign key (space, document) in the migration, as above.
+    space = models.ForeignKey(Space, models.DO_NOTHING, related_name="+", db_constraint=False)
+    # The document's version that was indexed, and the layout of `data`.
+    version = models.PositiveIntegerField()
+    layout = models.PositiveSmallIntegerField()
+    units = models.PositiveIntegerField()
+    data = models.BinaryField()
+    # The model that has embedded every unit; None while some wait.
+    embedded_by = models.ForeignKey(EmbeddingModel, models.SET_NULL, null=True, blank=True, related_name="+")
+
+    def __str__(self) -> str:
+        return f"index of {self.document_id} at version {self.version}"
+
+
+class TextVector(models.Model):
+    """The vector that a model gave to a text, kept once for each space in which the text stands."""
+
+    space = models.ForeignKey(Space, models.CASCADE, related_name="+", db_index=False)
+    model = models.ForeignKey(EmbeddingModel, models.CASCADE, related_name="+", db_index=False)
+    text_key = models.BigIntegerField()
+    vector = HalfVectorField()
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["space", "model", "text_key"], name="vector_once")]
+
+    def __str__(self) -> str:
+        return f"{self.text_key} by {self.model_id}"

@@ -1,0 +1,27 @@
+"""Which model makes the vectors, as the settings choose."""
+
+from typing import Protocol
+
+import numpy as np
+from django.conf import settings
+from numpy.typing import NDArray
+
+
+class Embedder(Protocol):
+    """A model that turns texts into vectors. `name` is kept with every vector that it made."""
+
+    name: str
+    width: int
+    at_once: bool
+
+    def embed(self, texts: list[str]) -> NDArray[np.float32]:
+        """One row of length 1 (or 0) for each text."""
+
+
+def embedder() -> Embedder | None:
+    """The model that the settings name; None when search goes by words alone."""
+    if settings.EMBEDDINGS == "none":
+        return None
+    from memory.embeddings.local import WordVectors  # 30 MB that a process without search does without
+
+    return WordVectors()

@@ -1,0 +1,57 @@
+"""Vectors without a server, a download or a GPU: the word vectors that come inside the wordllama package.
+
+A text is the mean of its tokens' vectors: 0.03 ms a question, 16 MB mapped from the file. The package itself is not
+imported, only its two files are read.
+"""
+
+import importlib.util
+import json
+import threading
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+from tokenizers import Tokenizer
+
+_loading = threading.Lock()
+
+
+class WordVectors:
+    """The local model that is always there."""
+
+    name = "local/wordllama-l2-supercat-256"
+    width = 256
+    # Whether it answers within a save's own time.
+    at_once = True
+
+    def embed(self, texts: list[str]) -> NDArray[np.float32]:
+        """One row of length 1 for each text; zeros for a text without a token."""
+        with _loading:
+            tokenizer, vectors = _model()
+        rows = np.zeros((len(texts), self.width), np.float32)
+        for row, encoded in zip(rows, tokenizer.encode_batch(texts, add_special_tokens=False), strict=True):
+            if encoded.ids:
+                row[:] = vectors[encoded.ids].astype(np.float32).mean(axis=0)
+        return rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-9)
+
+
+@cache
+def _model() -> tuple[Tokenizer, NDArray[np.float16]]:
+    spec = importlib.util.find_spec("wordllama")
+    if spec is None or spec.origin is None:
+        raise RuntimeError("The package wordllama is not installed: install the requirements again.")
+    folder = Path(spec.origin).parent
+    tokenizer = Tokenizer.from_file(str(folder / "tokenizers" / "l2_supercat_tokenizer_config.json"))
+    tokenizer.no_padding()
+    tokenizer.no_truncation()
+    return tokenizer, _mapped(folder / "weights" / "l2_supercat_256.safetensors", "embedding.weight")
+
+
+def _mapped(path: Path, name: str) -> NDArray[np.float16]:
+    """One tensor of a safetensors file, mapped: only the rows that are used come into memory."""
+    with path.open("rb") as file:
+        length = int.from_bytes(file.read(8), "little")
+        about = json.loads(file.read(length))[name]
+    start = 8 + length + about["data_offsets"][0]
+    return np.memmap(path, np.float16, mode="r", offset=start, shape=tuple(about["shape"]))

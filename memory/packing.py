@@ -1,0 +1,70 @@
+"""What a search needs of a document, packed into bytes: its units in a row, and all their terms in a row.
+
+Scoring reads every unit of a space, so that each unit must cost nanoseconds: arrays of numbers, no object for each.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+# Raised when anything below changes; an index of another layout is made again.
+LAYOUT = 1
+UNIT = np.dtype(
+    [
+        ("key", "<i8"),  # by which its vector is found
+        ("terms", "<u4"),  # how many terms it has
+        ("characters", "<u4"),
+        ("section", "<u4"),  # number of the section within the document
+        ("speaker", "<u4"),  # number of the term that is the speaker's name; 0: nobody
+        ("day", "<i4"),  # the day it belongs to, as date.toordinal(); 0: none
+        ("heading", "<u4"),  # 1 for a heading
+    ]
+)
+TERM = np.dtype("<u4")
+
+
+@dataclass(frozen=True)
+class Haystack:
+    """All units of the documents searched, one after the other."""
+
+    units: NDArray[np.void]
+    # For each unit the place of its document among the documents given.
+    document: NDArray[np.intp]
+    # For each unit its place in its document.
+    ordinal: NDArray[np.intp]
+    # All terms of all units, and for each term its unit.
+    terms: NDArray[np.uint32]
+    unit_of_term: NDArray[np.intp]
+
+    def __len__(self) -> int:
+        return len(self.units)
+
+
+def pack(units: Sequence[tuple[int, ...]], terms: Sequence[int]) -> bytes:
+    """The bytes of one document: its units as tuples in the order of UNIT's fields, and their terms in a row."""
+    head = np.array(len(units), "<u4").tobytes()
+    return head + np.array(list(units), UNIT).tobytes() + np.array(terms, TERM).tobytes()
+
+
+def unpack(documents: Iterable[bytes | memoryview]) -> Haystack:
+    """The documents, put together."""
+    units, terms = [np.empty(0, UNIT)], [np.empty(0, TERM)]
+    counts = []
+    for data in documents:
+        count = int.from_bytes(bytes(data[:4]), "little")
+        split = 4 + count * UNIT.itemsize
+        units.append(np.frombuffer(data[4:split], UNIT))
+        terms.append(np.frombuffer(data[split:], TERM))
+        counts.append(count)
+    every = np.concatenate(units)
+    lengths = np.array(counts, np.intp)
+    starts = np.cumsum(lengths) - lengths
+    return Haystack(
+        units=every,
+        document=np.repeat(np.arange(len(lengths)), lengths),
+        ordinal=np.arange(len(every)) - np.repeat(starts, lengths),
+        terms=np.concatenate(terms),
+        unit_of_term=np.repeat(np.arange(len(every)), every["terms"].astype(np.intp)),
+    )

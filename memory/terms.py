@@ -1,0 +1,84 @@
+"""Words into index terms: a stem for each language word, the word itself beside it, whole identifiers, CJK n-grams.
+
+A term travels as a 32-bit number, the CRC of its text, so that an index is arrays of numbers.
+"""
+
+import re
+import unicodedata
+from functools import lru_cache
+from zlib import crc32
+
+import snowballstemmer
+
+from memory.languages import STOP_WORDS
+
+# Words and identifiers: letters and digits, held together by the marks that code, ids and addresses use inside.
+TOKEN = re.compile(r"[^\W_]+(?:['’_\-./@:#+]+[^\W_]+)*", re.UNICODE)
+WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)?")
+CAMEL = re.compile(r"[a-z0-9]+|[A-Z]+(?![a-z])|[A-Z][a-z0-9]*")
+# Scripts written without spaces: Thai, Lao, Burmese, Khmer, kana, Han and its extensions. (Korean has spaces, but its
+# particles stick to the words: two syllables at a time find both.)
+UNSEGMENTED = re.compile(
+    "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af"
+    "\uf900-\ufaff\U00020000-\U0003ffff]+"
+)
+LONGEST_TERM = 64
+
+
+def terms_of(text: str, language: str = "english") -> list[int]:
+    """The terms of a text, in its order, repeated as often as they stand there. Stop words have none."""
+    found: list[int] = []
+    for token in TOKEN.findall(text if text.isascii() else unicodedata.normalize("NFKC", text)):
+        found += _terms(token, language)
+    return found
+
+
+def words_of(text: str) -> list[str]:
+    """The words of a text in lower case, without stop words."""
+    return [word for word in map(_plain, WORD.findall(text)) if word not in STOP_WORDS]
+
+
+def number(term: str) -> int:
+    """The number by which a term is kept."""
+    return crc32(term.encode())
+
+
+def _plain(word: str) -> str:
+    return word.lower().replace("’", "'").removesuffix("'s")
+
+
+@lru_cache(maxsize=65_536)
+def _terms(token: str, language: str) -> tuple[int, ...]:
+    """Every term of one token."""
+    token = token[:LONGEST_TERM]
+    if not token.isascii() and UNSEGMENTED.search(token):
+        return tuple(term for run in UNSEGMENTED.split(token) if run for term in _terms(run, language)) + tuple(
+            number(gram) for run in UNSEGMENTED.findall(token) for gram in _grams(run)
+        )
+    parts = WORD.findall(token)
+    if len(parts) == 1:
+        return tuple(map(number, _word_terms(parts[0], language)))
+    # An identifier: the whole of it, and its parts.
+    whole = token.lower()
+    return (number("=" + whole), *(number(term) for part in parts for term in _word_terms(part, language)))
+
+
+def _word_terms(word: str, language: str) -> list[str]:
+    """The stem of a word, and the word itself where they differ; of camelCase its parts too."""
+    plain = _plain(word)
+    humps = CAMEL.findall(word) if word.isascii() and not (word.islower() or word.isupper() or word.istitle()) else []
+    parts = [term for hump in humps for term in _word_terms(hump.lower(), language)] if len(humps) > 1 else []
+    if plain in STOP_WORDS:
+        return parts
+    stem = _stemmer(language).stemWord(plain) if plain.isalpha() else plain
+    return [stem, *(["=" + plain] if stem != plain else []), *parts]
+
+
+def _grams(run: str) -> list[str]:
+    """The pairs of neighbouring characters, and each character."""
+    return [*run, *(run[at : at + 2] for at in range(len(run) - 1))]
+
+
+@lru_cache(maxsize=32)
+def _stemmer(language: str) -> snowballstemmer.stemmer:
+    return snowballstemmer.stemmer(language)
