@@ -1,0 +1,30 @@
+"""What a conversation may see: its owner's own space, and at most one shared one."""
+
+from chat.models import ChatSession
+from memory.models import MemoryDocument
+from oneclaw.models import Space
+
+
+def spaces_of(session: ChatSession) -> list[Space]:
+    """The spaces whose memory the session reads, the person's own first. A temporary session reads none."""
+    if session.mode == ChatSession.Mode.TEMPORARY:
+        return []
+    spaces = [own_space(session)]
+    shared = Space.objects.visible_to(session.owner).filter(pk=session.space_id).first()
+    if shared is not None and shared != spaces[0]:
+        spaces.append(shared)
+    return spaces
+
+
+def own_space(session: ChatSession) -> Space:
+    """Where the session writes."""
+    return Space.objects.own_of(session.owner)
+
+
+def find_document(session: ChatSession, path: str) -> MemoryDocument | None:
+    """The document that the session means by `path`; the person's own goes before a shared one."""
+    for space in spaces_of(session):
+        document = space.documents.present().filter(path=path).first()
+        if document is not None:
+            return document
+    return None

@@ -1,0 +1,168 @@
+"""What the model may do with memory: save a line, search, read."""
+
+import hashlib
+import logging
+from typing import Any
+
+from django.conf import settings
+from django.db import Error as DatabaseFailure
+
+from chat.models import ChatSession
+from chat.tools import Tool, ToolCall, ToolError, ToolResult
+from memory import documents
+from memory.documents import Append, Author, Separator, Source
+from memory.scope import find_document, own_space, spaces_of
+
+logger = logging.getLogger(__name__)
+
+# Unicode code points of one saved memory.
+LONGEST_CONTENT = 5000
+# Lines and characters that memory_get shows at once.
+MOST_LINES = 500
+MOST_CHARACTERS = 20_000
+
+
+def save_memory(call: ToolCall) -> ToolResult:
+    """Append to MEMORY.md of the person's own space. The same call, made again, saves nothing twice."""
+    content = call.input["content"]
+    if not content.strip():
+        raise ToolError("validation_error", "Parameter 'content' is required and must be non-empty.")
+    if len(content) > LONGEST_CONTENT:
+        raise ToolError("validation_error", "Parameter 'content' must be 5,000 characters or less.")
+    author = Author(
+        Source.TOOL,
+        call.user,
+        message_id=call.message_id,
+        reason="Saved in a conversation",
+        operation_key=f"tool:{call.message_id}:{hashlib.sha256(call.id.encode()).hexdigest()[:32]}",
+    )
+    try:
+        documents.apply(own_space(call.session), "MEMORY.md", Append(entry(content), Separator.LIST), author)
+    except (documents.DocumentError, documents.BadText) as error:
+        raise ToolError("save_failed", f"Failed to save memory: {error}") from error
+    except (DatabaseFailure, OSError) as error:
+        logger.exception("A memory could not be saved.")
+        raise ToolError("save_failed", "Failed to save memory: the database did not take it.") from error
+    return ToolResult({"saved": True, "path": "MEMORY.md"}, "Saved to MEMORY.md", [content])
+
+
+def entry(content: str) -> str:
+    """How a memory stands in MEMORY.md, its words unchanged: one line as a list item; anything that has a form of
+    its own (several lines, a list, a heading, code, a quotation) as a paragraph of its own."""
+    has_form = "\n" in content.rstrip("\n") or content.startswith(("- ", "* ", "+ ", "#", ">", "```", "~~~", " ", "\t"))
+    return content if has_form else f"- {content}"
+
+
+def memory_search(call: ToolCall) -> ToolResult:
+    """The passages of memory that fit a question best."""
+    # The search loads the embedding model: only who searches waits for it.
+    from memory.search import HybridSearchManager
+
+    query = call.input["query"]
+    if not query.strip():
+        raise ToolError("validation_error", "Parameter 'query' is required and must be non-empty.")
+    passages = HybridSearchManager(spaces_of(call.session)).search(
+        query,
+        max_results=call.input.get("max_results", settings.SEARCH_RESULTS),
+        min_score=call.input.get("min_score", settings.SEARCH_FLOOR),
+        today=call.user.day(),
+    )
+    found = [
+        {
+            "path": passage.path,
+            "start_line": passage.start_line,
+            "end_line": passage.end_line,
+            "score": round(passage.score, 3),
+            "snippet": passage.snippet,
+        }
+        for passage in passages
+    ]
+    lines = [f"{hit['path']}:{hit['start_line']}–{hit['end_line']} {first_line(hit['snippet'])}" for hit in found]
+    return ToolResult({"results": found}, counted(len(found)), lines)
+
+
+def memory_get(call: ToolCall) -> ToolResult:
+    """Lines of one memory file. What is not there and what is somebody else's look the same."""
+    path, start, count = call.input["path"], call.input.get("from_line", 1), call.input.get("lines", MOST_LINES)
+    document = find_document(call.session, path)
+    if document is None:
+        raise ToolError("not_found", f"There is no memory file “{path}”.")
+    lines = document.content.removesuffix("\n").split("\n")
+    shown = lines[start - 1 : start - 1 + count]
+    text = "\n".join(shown)
+    result: dict[str, Any] = {"path": path, "from_line": start, "lines": len(shown), "total_lines": len(lines)}
+    if len(text) > MOST_CHARACTERS:
+        text = text[:MOST_CHARACTERS]
+        result |= {"cut": True, "lines": text.count("\n") + 1}
+    last = start + result["lines"] - 1
+    summary = f"Read {path}, lines {start}–{last}" if shown else f"{path} has {len(lines)} lines"
+    return ToolResult(result | {"text": text}, summary)
+
+
+def reads(session: ChatSession) -> bool:
+    return session.mode != ChatSession.Mode.TEMPORARY
+
+
+def writes(session: ChatSession) -> bool:
+    return session.mode == ChatSession.Mode.AGENT
+
+
+def counted(number: int) -> str:
+    return "Found nothing" if number == 0 else "Found 1 passage" if number == 1 else f"Found {number} passages"
+
+
+def first_line(text: str, longest: int = 120) -> str:
+    line = text.strip().split("\n", 1)[0]
+    return line if len(line) <= longest else line[: longest - 1] + "…"
+
+
+SAVE = Tool(
+    "save_memory",
+    "Save one durable fact about the person, their preferences, decisions or projects to their long-term memory "
+    "(MEMORY.md). Use it whenever they ask you to remember something, and when they tell you something that will "
+    "still matter in later conversations. Write one self-contained sentence in their language, with names and full "
+    "dates. Never save passwords, keys or other secrets.",
+    {
+        "type": "object",
+        "properties": {
+            "content": {"type": "string", "description": "What to remember: 1 to 5,000 characters, Markdown allowed."}
+        },
+        "required": ["content"],
+    },
+    save_memory,
+    offered=writes,
+)
+
+SEARCH = Tool(
+    "memory_search",
+    "Search everything remembered about the person: saved facts and the notes of past conversations. Use it before "
+    "you answer questions about earlier conversations, people, dates, decisions, preferences or plans.",
+    {
+        "type": "object",
+        "properties": {
+            "query": {"type": "string", "description": "What to look for, in natural words and with names."},
+            "max_results": {"type": "integer", "minimum": 1, "maximum": 60, "description": "Default 6."},
+            "min_score": {"type": "number", "minimum": 0, "maximum": 1, "description": "The least score of a result."},
+        },
+        "required": ["query"],
+    },
+    memory_search,
+    offered=reads,
+)
+
+GET = Tool(
+    "memory_get",
+    "Read lines of one memory file, for example around a result of memory_search: MEMORY.md holds the saved facts, "
+    "memory/YYYY-MM-DD.md the notes of a day.",
+    {
+        "type": "object",
+        "properties": {
+            "path": {"type": "string", "description": "The file, as memory_search names it."},
+            "from_line": {"type": "integer", "minimum": 1, "description": "The first line, from 1. Default 1."},
+            "lines": {"type": "integer", "minimum": 1, "maximum": MOST_LINES, "description": "How many lines."},
+        },
+        "required": ["path"],
+    },
+    memory_get,
+    offered=reads,
+)
