@@ -13,7 +13,8 @@ from django.db import transaction
 from django.db.models import Q
 from django.utils import timezone
 
-from chat import presence, sessions
+from chat import presence, rendering, sessions
+from chat.fragments import rendered
 from chat.models import ChatSession, Message, Turn
 from oneclaw import hints
 from oneclaw.models import User
@@ -128,12 +129,15 @@ def finish_round(turn: Turn, answer: Message, content: list[dict[str, Any]], **f
 
 
 @transaction.atomic
-def finish_tools(turn: Turn, results: Message, content: list[dict[str, Any]], cards: dict[str, Any]) -> Message:
-    """All results of a round are there. Returns the placeholder of the next answer."""
+def finish_tools(
+    turn: Turn, answer: Message, results: Message, content: list[dict[str, Any]], cards: dict[str, Any]
+) -> Message:
+    """All results of the calls in `answer` are there. Returns the placeholder of the next answer."""
     session = held(turn)
     if following := turn.messages.filter(seq__gt=results.seq, status=Message.Status.RUNNING).first():
         return following
     write_results(results, content, cards)
+    write(answer, **kept_html(answer.content, cards))
     return placeholder(session, turn)
 
 
@@ -155,6 +159,8 @@ def settle(
     write(answer, status=status, finished_at=now, **fields_of(content), **fields)
     if answer.tool_uses():
         close_tools(session, turn, answer, NEVER_RAN)
+    else:
+        write(answer, **kept_html(answer.content, {}))
     turn.status, turn.finished_at = Turn.Status(status), now
     turn.error_code, turn.error_text = code, sentence
     turn.save(update_fields=["status", "finished_at", "error_code", "error_text"])
@@ -166,6 +172,11 @@ def fields_of(content: list[dict[str, Any]]) -> dict[str, Any]:
     content = [mended_json(block) for block in content]  # type: ignore[misc]
     text = "\n\n".join(block["text"] for block in content if block["type"] == "text")
     return {"content": content, "text": text}
+
+
+def kept_html(content: list[dict[str, Any]], cards: dict[str, Any]) -> dict[str, Any]:
+    """The columns that keep an answer's HTML, so that a page of many messages renders none of them."""
+    return {"html": rendered(content, cards), "html_version": rendering.VERSION}
 
 
 def write(message: Message, **fields: Any) -> None:
@@ -201,6 +212,7 @@ def close_tools(session: ChatSession, turn: Turn, answer: Message, sentence: str
         cards[use["id"]] = {"state": "failed", "summary": "Interrupted.", "lines": []}
     running = session.messages.filter(turn=turn, role=Message.Role.TOOL, status=Message.Status.RUNNING).first()
     write_results(running or append(session, Message.Role.TOOL, turn=turn), content, cards)
+    write(answer, **kept_html(answer.content, cards))
 
 
 def interrupt(session: ChatSession, turn: Turn) -> None:

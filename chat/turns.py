@@ -160,7 +160,7 @@ class RunningTurn:
             content.append(result)
             cards[use["id"]] = card
             self.broadcast.tool(use, card)
-        following = await persist(transcript.finish_tools, self.turn, results, content, cards)
+        following = await persist(transcript.finish_tools, self.turn, answer, results, content, cards)
         self.broadcast.next_answer(cards, following)
 
     async def _settle(

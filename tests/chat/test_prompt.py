@@ -29,7 +29,7 @@ def test_tool_results_travel_as_user_messages_and_the_placeholder_not_at_all(ada
     accepted = send(ada)
     results = transcript.finish_round(accepted.turn, accepted.answer, [TOOL_USE], **FINISHED)
     block = {"type": "tool_result", "tool_use_id": "toolu_1", "content": "ok"}
-    transcript.finish_tools(accepted.turn, results, [block], {})
+    transcript.finish_tools(accepted.turn, accepted.answer, results, [block], {})
     messages = conversation(accepted.message.session)
     assert [message["role"] for message in messages] == ["user", "assistant", "user"]
     assert messages[2]["content"] == [block]

@@ -77,7 +77,9 @@ def test_a_round_of_tools_writes_the_intent_then_the_results_then_the_next_place
     results = transcript.finish_round(accepted.turn, accepted.answer, [TOOL_USE], **FINISHED)
     assert (results.role, results.status) == (Message.Role.TOOL, Message.Status.RUNNING)
     block = {"type": "tool_result", "tool_use_id": "toolu_1", "content": "ok"}
-    following = transcript.finish_tools(accepted.turn, results, [block], {"toolu_1": {"state": "done"}})
+    following = transcript.finish_tools(
+        accepted.turn, accepted.answer, results, [block], {"toolu_1": {"state": "done"}}
+    )
     assert [message.role for message in Message.objects.order_by("seq")] == ["user", "assistant", "tool", "assistant"]
     assert following.status == Message.Status.RUNNING
 
@@ -86,8 +88,8 @@ def test_each_step_of_a_round_may_be_repeated(ada):
     accepted = send(ada)
     results = transcript.finish_round(accepted.turn, accepted.answer, [TOOL_USE], **FINISHED)
     assert transcript.finish_round(accepted.turn, accepted.answer, [TOOL_USE], **FINISHED) == results
-    following = transcript.finish_tools(accepted.turn, results, [], {})
-    assert transcript.finish_tools(accepted.turn, results, [], {}) == following
+    following = transcript.finish_tools(accepted.turn, accepted.answer, results, [], {})
+    assert transcript.finish_tools(accepted.turn, accepted.answer, results, [], {}) == following
     assert Message.objects.count() == 4
 
 

@@ -1,0 +1,81 @@
+"""Pieces of the conversation as HTML: the same for the page and for the frames of the socket."""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from django.template.loader import render_to_string
+from django.utils.html import format_html
+from django.utils.safestring import SafeString, mark_safe
+
+from chat import rendering
+from chat.models import Message
+
+# What a tool's card is headed with, by its name and state.
+HEADINGS = {
+    "save_memory": {"running": "Saving to memory …", "done": "Saved to memory", "failed": "Could not save to memory"},
+    "memory_search": {"running": "Searching memory …", "done": "Searched memory", "failed": "Could not search memory"},
+    "memory_get": {"running": "Reading memory …", "done": "Read memory", "failed": "Could not read memory"},
+}
+
+RUNNING_CARD: Mapping[str, Any] = {"state": "running", "summary": "", "lines": []}
+
+
+def message_html(message: Message, results: Mapping[str, dict[str, Any]] | None = None) -> str:
+    """One stored message as an article; "" for tool results, which the cards show.
+
+    `results` are the cards of tool results by tool_use id (Message.meta["cards"] of the messages around it).
+    """
+    if message.role == Message.Role.TOOL:
+        return ""
+    context = {"message": message, "body": body_html(message, results or {}), "turn": message.turn}
+    return render_to_string("chat/_message.html", context)
+
+
+def page_messages(messages: Iterable[Message]) -> list[SafeString]:
+    """The messages of a page, in order, each as HTML."""
+    listed = list(messages)
+    results: dict[str, dict[str, Any]] = {}
+    for message in listed:
+        results |= message.meta.get("cards", {})
+    return [mark_safe(message_html(message, results)) for message in listed]  # noqa: S308 - made of safe parts
+
+
+def body_html(message: Message, results: Mapping[str, dict[str, Any]]) -> SafeString:
+    """The display blocks of a message: a person's words as they are, an answer's Markdown and tool cards."""
+    if message.role == Message.Role.USER:
+        return format_html('<div class="said">{}</div>', message.text)
+    parts: list[SafeString] = []
+    for block in message.content:
+        if block["type"] == "text":
+            # rendering.blocks() sanitises.
+            parts += [
+                block_html(len(parts) + index, html) for index, html in enumerate(rendering.blocks(block["text"]))
+            ]
+        elif block["type"] == "tool_use":
+            card = results.get(block["id"], RUNNING_CARD)
+            html = tool_card_html(
+                block["id"], block["name"], card["state"], block["input"], card["summary"], card["lines"]
+            )
+            parts.append(block_html(len(parts), html))
+    return mark_safe("".join(parts))  # noqa: S308 - made of safe parts
+
+
+def block_html(index: int, html: str) -> SafeString:
+    return format_html('<div class="block" data-index="{}">{}</div>', index, mark_safe(html))  # noqa: S308 - sanitised
+
+
+def tool_card_html(
+    tool_use_id: str, name: str, state: str, input: Mapping[str, Any], summary: str, lines: Sequence[str]
+) -> str:
+    """The card of one tool call. `state` is running, done or failed; `lines` are what was saved or found."""
+    context = {
+        "id": tool_use_id,
+        "name": name,
+        "state": state,
+        "heading": HEADINGS.get(name, {}).get(state, name.replace("_", " ").capitalize()),
+        "summary": summary,
+        "lines": lines,
+        "input": json.dumps(input, ensure_ascii=False, indent=2) if input else "",
+    }
+    return render_to_string("chat/_tool_card.html", context)
