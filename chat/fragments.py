@@ -45,13 +45,18 @@ def body_html(message: Message, results: Mapping[str, dict[str, Any]]) -> SafeSt
     """The display blocks of a message: a person's words as they are, an answer's Markdown and tool cards."""
     if message.role == Message.Role.USER:
         return format_html('<div class="said">{}</div>', message.text)
+    if message.html_version == rendering.VERSION:
+        return mark_safe(message.html)  # noqa: S308 - kept as it was made below
+    return rendered(message.content, results)
+
+
+def rendered(content: Sequence[Mapping[str, Any]], results: Mapping[str, dict[str, Any]]) -> SafeString:
+    """The display blocks of an answer's content; Message.html keeps them once the answer and its tools are done."""
     parts: list[SafeString] = []
-    for block in message.content:
+    for block in content:
         if block["type"] == "text":
-            # rendering.blocks() sanitises.
-            parts += [
-                block_html(len(parts) + index, html) for index, html in enumerate(rendering.blocks(block["text"]))
-            ]
+            for html in rendering.blocks(block["text"]):  # sanitised there
+                parts.append(block_html(len(parts), html))
         elif block["type"] == "tool_use":
             card = results.get(block["id"], RUNNING_CARD)
             html = tool_card_html(
