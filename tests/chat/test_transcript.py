@@ -10,6 +10,8 @@ from chat import sessions, transcript
 from chat.models import ChatSession, Message, Turn
 from tests.conversations import FINISHED, TOOL_USE, abandon, send, settle
 
+CARD = {"state": "done", "summary": "Saved", "lines": []}
+
 
 def test_the_first_message_makes_the_session_and_a_placeholder(ada):
     accepted = send(ada, "Plan my week\nplease")
@@ -77,9 +79,7 @@ def test_a_round_of_tools_writes_the_intent_then_the_results_then_the_next_place
     results = transcript.finish_round(accepted.turn, accepted.answer, [TOOL_USE], **FINISHED)
     assert (results.role, results.status) == (Message.Role.TOOL, Message.Status.RUNNING)
     block = {"type": "tool_result", "tool_use_id": "toolu_1", "content": "ok"}
-    following = transcript.finish_tools(
-        accepted.turn, accepted.answer, results, [block], {"toolu_1": {"state": "done"}}
-    )
+    following = transcript.finish_tools(accepted.turn, accepted.answer, results, [block], {"toolu_1": CARD})
     assert [message.role for message in Message.objects.order_by("seq")] == ["user", "assistant", "tool", "assistant"]
     assert following.status == Message.Status.RUNNING
 
@@ -88,8 +88,8 @@ def test_each_step_of_a_round_may_be_repeated(ada):
     accepted = send(ada)
     results = transcript.finish_round(accepted.turn, accepted.answer, [TOOL_USE], **FINISHED)
     assert transcript.finish_round(accepted.turn, accepted.answer, [TOOL_USE], **FINISHED) == results
-    following = transcript.finish_tools(accepted.turn, accepted.answer, results, [], {})
-    assert transcript.finish_tools(accepted.turn, accepted.answer, results, [], {}) == following
+    following = transcript.finish_tools(accepted.turn, accepted.answer, results, [], {"toolu_1": CARD})
+    assert transcript.finish_tools(accepted.turn, accepted.answer, results, [], {"toolu_1": CARD}) == following
     assert Message.objects.count() == 4
 
 
