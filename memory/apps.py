@@ -6,9 +6,12 @@ class MemoryConfig(AppConfig):
     verbose_name = "Memory"
 
     def ready(self) -> None:
-        """Plug into the conversation: its tools."""
+        """Plug into the conversation: its tools, its prompt, its signals."""
+        from chat.prompt import sections
         from chat.tools import registry
-        from memory import tools
+        from memory import recall, receivers, tools  # noqa: F401
 
         for tool in (tools.SAVE, tools.SEARCH, tools.GET):
             registry.register(tool)
+        sections.register("memory", 200, recall.curated_memory)
+        sections.register("recall", 300, recall.guidelines)

@@ -5,17 +5,12 @@ import json
 import pytest
 from django.db import connection
 
-from chat.models import ChatSession, Message, Turn, default_agent
+from chat.models import Message, Turn
 from chat.tools import ToolCall, ToolError, call_tool, registry
 from memory import documents, tools
 from memory.documents import Append, Author, Replace, Source
 from memory.models import MemoryDocument, MemoryRevision
 from oneclaw.models import Space
-
-
-@pytest.fixture
-def session(ada):
-    return ChatSession.objects.create(key="k", owner=ada, agent=default_agent())
 
 
 @pytest.fixture

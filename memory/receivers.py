@@ -1,0 +1,29 @@
+"""When this happens to a conversation, then its memory is written."""
+
+from typing import Any
+
+from django.dispatch import receiver
+
+from chat.models import ChatSession
+from chat.signals import day_changed, session_ended, session_switched, user_left
+from memory.tasks import flush_soon
+
+
+@receiver(session_switched)
+def when_switched(session: ChatSession, **_: Any) -> None:
+    flush_soon(session, "switched")
+
+
+@receiver(day_changed)
+def when_day_changed(session: ChatSession | None, **_: Any) -> None:
+    flush_soon(session, "day_changed")
+
+
+@receiver(session_ended)
+def when_ended(session: ChatSession, **_: Any) -> None:
+    flush_soon(session, "ended")
+
+
+@receiver(user_left)
+def when_left(session: ChatSession | None, **_: Any) -> None:
+    flush_soon(session, "left")

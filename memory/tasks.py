@@ -1,0 +1,60 @@
+"""Tasks: ids in, no logic, safe to run twice."""
+
+import logging
+from functools import partial
+
+from celery import Task, shared_task
+from django.db import transaction
+
+from chat.models import ChatSession
+from memory import flush, projections
+
+logger = logging.getLogger(__name__)
+
+
+def flush_soon(session: ChatSession | None, reason: str) -> None:
+    """Queue a flush of the session's unflushed messages, and wake a worker once that is committed."""
+    queued = flush.request(session, reason) if session is not None else None
+    if queued is not None:
+        hint(flush_session, queued.pk)
+
+
+def hint(task: Task, row_id: int) -> None:
+    """Wake a worker for this row, once it is committed. With the broker down nothing is lost: the sweep finds it."""
+    transaction.on_commit(partial(send, task, row_id))
+
+
+def send(task: Task, row_id: int) -> None:
+    try:
+        task.apply_async((row_id,), retry=False)
+    except Exception:
+        logger.exception("No worker could be told of %s(%s); the sweep finds it.", task.name, row_id)
+
+
+@shared_task
+def flush_session(flush_id: int) -> None:
+    following = flush.run(flush_id)
+    if following is not None:
+        send(flush_session, following)
+
+
+@shared_task
+def index_document(document_id: int) -> None:
+    projections.index(document_id)
+
+
+@shared_task
+def mirror_document(document_id: int) -> None:
+    projections.mirror(document_id)
+
+
+@shared_task
+def sweep() -> None:
+    """Whatever is due by its row, although nobody was told of it, or whoever was told did not do it."""
+    for flush_id in flush.due():
+        send(flush_session, flush_id)
+    to_index, to_mirror = projections.behind()
+    for document_id in to_index:
+        send(index_document, document_id)
+    for document_id in to_mirror:
+        send(mirror_document, document_id)
