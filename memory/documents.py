@@ -121,7 +121,6 @@ def apply(space: Space, path: str, operation: Operation, author: Author) -> Memo
     DocumentError. Whether `author` may do this is for the caller to know.
     """
     path = checked_path(path)
-    _check_text(operation, path)
     if isinstance(operation, Append) and not operation.text:
         return None
     with transaction.atomic():
@@ -139,6 +138,15 @@ def apply(space: Space, path: str, operation: Operation, author: Author) -> Memo
         return _write(document, operation, content, author)
 
 
+def check(path: str, content: str) -> None:
+    """BadText or TooLarge when the document at `path` cannot have this content."""
+    if UNSTORABLE.search(content):
+        raise BadText("bad_text", f"{path} cannot hold this text: it contains NUL or half a surrogate pair.")
+    size = len(content.encode())
+    if size > LARGEST:
+        raise TooLarge(path, size)
+
+
 def history(document: MemoryDocument) -> "models.QuerySet[MemoryRevision]":
     """Every change of the document, newest first, with its author."""
     return document.revisions.select_related("author", "message").order_by("-number")
@@ -150,19 +158,6 @@ def content_at(document: MemoryDocument, number: int) -> str:
     for hunks in document.revisions.filter(number__lte=number).order_by("number").values_list("hunks", flat=True):
         content = apply_hunks(content, hunks)
     return content
-
-
-def _check_text(operation: Operation, path: str) -> None:
-    match operation:
-        case Append(text, _, opening):
-            text = opening + text
-        case Replace(content):
-            text = content
-        case _:
-            return
-    if UNSTORABLE.search(text):
-        sentence = f"{path} cannot hold this text: it contains NUL or half a surrogate pair."
-        raise BadText("bad_text", sentence)
 
 
 def _locked(space: Space, path: str) -> MemoryDocument:
@@ -189,9 +184,7 @@ def _content_after(document: MemoryDocument, operation: Operation) -> str:
             if base_version != document.version:
                 raise StaleVersion(document.path, base_version, document.version)
             return ""
-    size = len(content.encode())
-    if size > LARGEST:
-        raise TooLarge(document.path, size)
+    check(document.path, content)
     return content
 
 

@@ -1,0 +1,212 @@
+"""Documents for admins to find and to correct, through the one write path; what the product wrote, to look at."""
+
+from typing import Any
+
+from django import forms
+from django.contrib import admin, messages
+from django.core.exceptions import PermissionDenied
+from django.db.models import Q, QuerySet
+from django.http import HttpRequest
+from django.template.loader import render_to_string
+from django.utils.safestring import SafeString
+
+from memory import documents
+from memory.documents import Author, Delete, Replace, Source
+from memory.models import Flush, MemoryDocument, MemoryRevision
+
+# Revisions that the page of a document shows.
+SHOWN_REVISIONS = 50
+
+
+class DocumentForm(forms.ModelForm):
+    """The content, and the version that the admin saw."""
+
+    content = forms.CharField(widget=forms.Textarea(attrs={"rows": 24, "cols": 100}), required=False, strip=False)
+    base_version = forms.IntegerField(widget=forms.HiddenInput)
+
+    class Meta:
+        model = MemoryDocument
+        fields = ["content"]
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["base_version"].initial = self.instance.version
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean() or self.cleaned_data
+        current = MemoryDocument.objects.get(pk=self.instance.pk)
+        cleaned["content"] = as_before(current.content, cleaned.get("content", ""))
+        if "base_version" in cleaned and cleaned["base_version"] != current.version:
+            raise forms.ValidationError(
+                "Somebody else has changed this document since you opened it (you saw version %(seen)s, it has "
+                "version %(current)s). Nothing was saved, and your text is still in the field: copy it, open the "
+                "document again, and make your change in the new version.",
+                params={"seen": cleaned["base_version"], "current": current.version},
+            )
+        try:
+            documents.check(current.path, cleaned["content"])
+        except (documents.DocumentError, documents.BadText) as error:
+            raise forms.ValidationError(str(error)) from error
+        return cleaned
+
+
+def as_before(before: str, submitted: str) -> str:
+    """The submitted text with the line ends that the document had: browsers send CRLF whatever was there."""
+    text = submitted.replace("\r\n", "\n").replace("\r", "\n")
+    if text == before.replace("\r\n", "\n").replace("\r", "\n"):
+        return before
+    return text.replace("\n", "\r\n") if "\r\n" in before else text
+
+
+class KindFilter(admin.SimpleListFilter):
+    """Documents by what their path says they are."""
+
+    title = "kind"
+    parameter_name = "kind"
+    KINDS = {
+        "curated": ("curated memory", Q(path="MEMORY.md")),
+        "log": ("daily logs", Q(path__regex=r"^memory/\d{4}-\d{2}-\d{2}[^/]*\.md$")),
+    }
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        return [*((key, label) for key, (label, _) in self.KINDS.items()), ("other", "other files")]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[MemoryDocument]) -> QuerySet[MemoryDocument]:
+        if self.value() == "other":
+            for _, condition in self.KINDS.values():
+                queryset = queryset.exclude(condition)
+        elif self.value() in self.KINDS:
+            queryset = queryset.filter(self.KINDS[str(self.value())][1])
+        return queryset
+
+
+class StateFilter(admin.SimpleListFilter):
+    """Deleted documents are shown on demand only."""
+
+    title = "state"
+    parameter_name = "state"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        return [("deleted", "deleted"), ("behind", "file or index behind")]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[MemoryDocument]) -> QuerySet[MemoryDocument]:
+        if self.value() == "deleted":
+            return queryset.exclude(deleted_at=None)
+        if self.value() == "behind":
+            return queryset.to_mirror() | queryset.to_index()  # type: ignore[attr-defined]
+        return queryset.filter(deleted_at=None)
+
+
+@admin.register(MemoryDocument)
+class MemoryDocumentAdmin(admin.ModelAdmin):
+    form = DocumentForm
+    list_display = ["path", "space", "owner", "version", "updated_at"]
+    list_filter = [KindFilter, StateFilter, "space__kind", "updated_at", ("space", admin.RelatedOnlyFieldListFilter)]
+    list_select_related = ["space__owner"]
+    search_fields = ["path", "content", "space__name", "space__owner__email"]
+    ordering = ["space", "path"]
+    date_hierarchy = "updated_at"
+    readonly_fields = ["space", "path", "version", "mirrored_version", "indexed_version", "updated_at", "history"]
+    fields = [
+        "path",
+        "space",
+        "content",
+        "base_version",
+        ("version", "mirrored_version", "indexed_version"),
+        "updated_at",
+        "history",
+    ]
+
+    @admin.display(ordering="space__owner__email")
+    def owner(self, document: MemoryDocument) -> str:
+        return document.space.owner.email
+
+    @admin.display(description="history")
+    def history(self, document: MemoryDocument) -> SafeString:
+        revisions = documents.history(document)[:SHOWN_REVISIONS]
+        earlier = max(0, document.version - SHOWN_REVISIONS)
+        return render_to_string("admin/memory/history.html", {"revisions": revisions, "earlier": earlier})
+
+    def get_object(self, request: HttpRequest, object_id: str, from_field: str | None = None) -> MemoryDocument | None:
+        found = super().get_object(request, object_id, from_field)
+        if found is not None and request.method == "POST":
+            # To the end of the transaction that Django's admin has opened: between the check of the version and the
+            # save nobody else writes.
+            MemoryDocument.objects.select_for_update().get(pk=found.pk)
+            found.refresh_from_db()
+        return found
+
+    def get_fields(self, request: HttpRequest, obj: MemoryDocument | None = None) -> Any:
+        if self.has_change_permission(request, obj):
+            return self.fields
+        return [field for field in self.fields or [] if field != "base_version"]
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return False
+
+    def save_model(self, request: HttpRequest, obj: MemoryDocument, form: Any, change: bool) -> None:
+        operation = Replace(form.cleaned_data["content"], form.cleaned_data["base_version"])
+        documents.apply(obj.space, obj.path, operation, by(request, "Edited in the admin"))
+
+    def delete_model(self, request: HttpRequest, obj: MemoryDocument) -> None:
+        if not obj.is_deleted:
+            documents.apply(obj.space, obj.path, Delete(obj.version), by(request, "Deleted in the admin"))
+
+    def delete_queryset(self, request: HttpRequest, queryset: QuerySet[MemoryDocument]) -> None:
+        for document in queryset:
+            try:
+                self.delete_model(request, document)
+            except documents.DocumentError as error:
+                messages.error(request, str(error))
+
+    def get_deleted_objects(self, objs: Any, request: HttpRequest) -> Any:
+        """Only the documents: their revisions stay, so that they can be brought back."""
+        if not self.has_delete_permission(request):
+            raise PermissionDenied
+        paths = [f"{document.path} of {document.space}" for document in objs]
+        return paths, {"documents": len(paths)}, set(), []
+
+
+def by(request: HttpRequest, reason: str) -> Author:
+    return Author(Source.ADMIN, request.user, reason=reason)  # type: ignore[arg-type]
+
+
+class ReadOnlyAdmin(admin.ModelAdmin):
+    """Rows that only the product writes."""
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: object = None) -> bool:
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: object = None) -> bool:
+        return False
+
+
+@admin.register(MemoryRevision)
+class MemoryRevisionAdmin(ReadOnlyAdmin):
+    list_display = ["document", "space", "number", "kind", "source", "author", "reason", "created_at"]
+    list_filter = ["source", "kind", "created_at"]
+    list_select_related = ["document", "space", "author"]
+    search_fields = ["document__path", "space__owner__email", "author__email", "reason"]
+    ordering = ["-created_at"]
+
+
+@admin.register(Flush)
+class FlushAdmin(ReadOnlyAdmin):
+    """Which conversations are noted, which are waiting, and why one failed."""
+
+    list_display = ["id", "owner", "status", "reason", "day", "messages", "attempts", "waiting_since", "error"]
+    list_filter = ["status", "reason", "summarised", "day"]
+    list_select_related = ["owner"]
+    search_fields = ["owner__email", "session__id", "error"]
+    ordering = ["-created_at"]
+
+    @admin.display(description="messages")
+    def messages(self, flush: Flush) -> str:
+        return "" if flush.after_seq is None else f"{flush.after_seq + 1}–{flush.through_seq}"
+
+    @admin.display(description="waiting since", ordering="created_at")
+    def waiting_since(self, flush: Flush) -> object:
+        return None if flush.finished_at else flush.created_at
