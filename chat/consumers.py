@@ -123,7 +123,7 @@ class ChatConsumer(AsyncWebsocketConsumer):
         )
         if accepted.turn is not None and accepted.answer is not None:
             room.publish(live.message_frame(message))
-            self._start(accepted.turn, accepted.answer)
+            turns.start(accepted.turn, accepted.answer)
 
     async def _retry(self, frame: dict[str, Any]) -> None:
         await self._again(frame, Turn.Kind.RETRY)
@@ -139,7 +139,7 @@ class ChatConsumer(AsyncWebsocketConsumer):
         except transcript.Busy:
             raise BUSY from None
         room = live.room_of(turn.session_id)
-        running = self._start(turn, answer)
+        running = turns.start(turn, answer)
         if kind == Turn.Kind.RETRY:
             frames, _ = await room.read_rows(0)
             room.publish({"type": "ready", "session": str(turn.session_id), "seq": answer.seq, "reset": True})
@@ -164,11 +164,6 @@ class ChatConsumer(AsyncWebsocketConsumer):
     }
 
     # -- How it is done --------------------------------------------------------------------------
-
-    def _start(self, turn: Turn, answer: Message) -> turns.RunningTurn:
-        running = turns.RunningTurn(turn, answer)
-        running.broadcast.begun()
-        return running
 
     def _tell(self, frame: Frame) -> None:
         self.outbox.offer(encode(frame))

@@ -39,6 +39,13 @@ ENDINGS = {
 }
 
 
+def start(turn: Turn, answer: Message) -> "RunningTurn":
+    """Run this turn in this process from now on; whoever looks at its session sees it begin."""
+    running = RunningTurn(turn, answer)
+    running.broadcast.begun()
+    return running
+
+
 class TurnEnded(Exception):
     """The turn was ended from outside: stopped, interrupted, lost."""
 

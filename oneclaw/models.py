@@ -47,6 +47,9 @@ class User(AbstractUser):
     # Taken from the browser at sign-in and changeable; decides on which day something happened.
     timezone = models.CharField(max_length=64, default="UTC", validators=[validate_timezone])
 
+    # Whether the person set it themselves; the browser's word is no longer taken then.
+    timezone_chosen = models.BooleanField(default=False)
+
     USERNAME_FIELD = "email"
     REQUIRED_FIELDS: ClassVar[list[str]] = []
     objects: ClassVar[UserManager] = UserManager()

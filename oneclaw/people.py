@@ -1,10 +1,85 @@
-"""How a person gets in: who may sign up, and one-time links for new people."""
+"""How a person gets in: who may sign up, one-time links for new people, and the timezone that the browser names."""
+
+import zoneinfo
+from typing import Any
 
 from allauth.account.adapter import DefaultAccountAdapter
 from django.conf import settings
+from django.contrib.auth.signals import user_logged_in
+from django.contrib.auth.tokens import default_token_generator
+from django.core import signing
+from django.db import connection, transaction
+from django.dispatch import receiver
 from django.http import HttpRequest
+from django.urls import reverse
+from django.utils.encoding import force_bytes, force_str
+from django.utils.http import urlsafe_base64_decode, urlsafe_base64_encode
+
+from oneclaw.models import User
+
+# What the first account's link is signed for.
+FIRST_ACCOUNT = "oneclaw.first_account"
 
 
 class AccountAdapter(DefaultAccountAdapter):
     def is_open_for_signup(self, request: HttpRequest) -> bool:
         return settings.SIGNUP_OPEN
+
+
+def base_url() -> str:
+    """Where people open the page: the first of ONECLAW_ORIGINS, or this machine's own address."""
+    return settings.ORIGINS[0] if settings.ORIGINS else f"http://127.0.0.1:{settings.PORT}"
+
+
+def invitation_link(user: User, base: str = "") -> str:
+    """A link with which `user` chooses a password, once, within INVITATION_DAYS.
+
+    The token ends with the first password or sign-in, because both are part of what it signs.
+    """
+    uid = urlsafe_base64_encode(force_bytes(user.pk))
+    return (base or base_url()) + reverse("welcome", args=[uid, default_token_generator.make_token(user)])
+
+
+def invited(uid: str, token: str) -> User | None:
+    """The person whom the link is for, if it still works."""
+    try:
+        user = User.objects.get(pk=int(force_str(urlsafe_base64_decode(uid))), is_active=True)
+    except (ValueError, OverflowError, User.DoesNotExist):
+        return None
+    return user if default_token_generator.check_token(user, token) else None
+
+
+def first_account_link(base: str = "") -> str | None:
+    """The link that makes the first account; None once there is anybody."""
+    if User.objects.exists():
+        return None
+    token = signing.dumps("first", salt=FIRST_ACCOUNT)
+    return (base or base_url()) + reverse("first_account", args=[token])
+
+
+def first_account_open(token: str) -> bool:
+    """Whether the link is ours, not too old, and nobody has an account yet."""
+    try:
+        signing.loads(token, salt=FIRST_ACCOUNT, max_age=settings.INVITATION_DAYS * 86_400)
+    except signing.BadSignature:
+        return False
+    return not User.objects.exists()
+
+
+@transaction.atomic
+def create_first_account(**fields: Any) -> User | None:
+    """The first person, an administrator; None if somebody else was faster."""
+    with connection.cursor() as cursor:
+        cursor.execute(f"LOCK TABLE {User._meta.db_table} IN SHARE ROW EXCLUSIVE MODE")
+    if User.objects.exists():
+        return None
+    return User.objects.create_superuser(**fields)
+
+
+@receiver(user_logged_in)
+def take_timezone(sender: object, request: HttpRequest, user: User, **kwargs: object) -> None:
+    """At sign-in, the browser's timezone becomes the person's, unless they have chosen one themselves."""
+    name = request.POST.get("timezone", "")
+    if not user.timezone_chosen and name != user.timezone and name in zoneinfo.available_timezones():
+        user.timezone = name
+        user.save(update_fields=["timezone"])

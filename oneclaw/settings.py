@@ -69,6 +69,10 @@ DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 # -- Who may reach it ----------------------------------------------------------------------------
 
+# Where `oneclaw serve` listens.
+HOST = environment.text("HOST", "127.0.0.1")
+PORT = environment.whole("PORT", 8000, 1, 65_535)
+
 DEBUG = environment.flag("ONECLAW_DEBUG", False)
 
 # Full origins under which people open the page, e.g. https://chat.example.org.

@@ -7,4 +7,5 @@ urlpatterns = [
     path("admin/", admin.site.urls),
     path("accounts/", include("allauth.urls")),
     path("", include("oneclaw.people_urls")),
+    path("", include("chat.urls")),
 ]

@@ -1,0 +1,16 @@
+"""Addresses of the chat."""
+
+from django.urls import path
+
+from chat import views
+
+urlpatterns = [
+    path("", views.new_chat, name="chat"),
+    path("sessions", views.session_list, name="sessions"),
+    path("c/<uuid:session_id>", views.conversation, name="conversation"),
+    path("c/<uuid:session_id>/messages", views.messages_after, name="messages_after"),
+    path("c/<uuid:session_id>/send", views.send, name="send"),
+    path("c/<uuid:session_id>/stop", views.stop, name="stop"),
+    path("c/<uuid:session_id>/rename", views.rename, name="rename"),
+    path("c/<uuid:session_id>/delete", views.delete, name="delete"),
+]

@@ -1,0 +1,68 @@
+"""The forms of one-time links and of the person's own settings."""
+
+from typing import Any
+
+from django import forms
+from django.contrib.auth.forms import SetPasswordMixin
+from django.core.exceptions import ValidationError
+
+from oneclaw.models import User, validate_timezone
+
+
+class WelcomeForm(SetPasswordMixin, forms.Form):
+    """A new person's name and password."""
+
+    name = forms.CharField(
+        label="Your name", max_length=150, required=False, widget=forms.TextInput(attrs={"autocomplete": "name"})
+    )
+    password1, password2 = SetPasswordMixin.create_password_fields(label1="Password", label2="Password, once more")
+
+    def __init__(self, *args: Any, user: User, **kwargs: Any) -> None:
+        self.user = user
+        super().__init__(*args, **kwargs)
+
+    def clean(self) -> dict[str, Any]:
+        self.validate_passwords()
+        self.validate_password_for_user(self.user)
+        return super().clean() or {}
+
+    def save(self) -> User:
+        self.user.first_name = self.cleaned_data["name"]
+        self.user.set_password(self.cleaned_data["password1"])
+        self.user.save()
+        return self.user
+
+
+class FirstAccountForm(WelcomeForm):
+    """The same with an email, for the first account of all."""
+
+    email = forms.EmailField(label="Email", widget=forms.EmailInput(attrs={"autocomplete": "email"}))
+    field_order = ("email", "name", "password1", "password2")
+
+    def clean_email(self) -> str:
+        self.user.email = self.cleaned_data["email"].strip().lower()
+        return self.user.email
+
+
+class SettingsForm(forms.ModelForm):
+    """What a person may change about themselves."""
+
+    class Meta:
+        model = User
+        fields = ("first_name", "timezone")
+        labels = {"first_name": "Name"}
+        widgets = {"timezone": forms.TextInput(attrs={"list": "timezones", "autocomplete": "off"})}
+        help_texts = {"timezone": "Decides on which day a conversation is written down. Such as Europe/Zurich."}
+
+    def clean_timezone(self) -> str:
+        name = self.cleaned_data["timezone"].strip()
+        try:
+            validate_timezone(name)
+        except ValidationError as error:
+            raise ValidationError("This is not a timezone. Write it like Europe/Zurich.") from error
+        return name
+
+    def save(self, commit: bool = True) -> User:
+        if "timezone" in self.changed_data:
+            self.instance.timezone_chosen = True
+        return super().save(commit)

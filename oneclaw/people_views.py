@@ -1,0 +1,62 @@
+"""Pages of one-time links and of the person's own settings."""
+
+import zoneinfo
+
+from django.contrib import messages
+from django.contrib.auth import login
+from django.contrib.auth.decorators import login_required
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.cache import never_cache
+from django.views.decorators.debug import sensitive_post_parameters
+from django.views.decorators.http import require_http_methods
+
+from oneclaw import people
+from oneclaw.models import User
+from oneclaw.people_forms import FirstAccountForm, SettingsForm, WelcomeForm
+
+BACKEND = "allauth.account.auth_backends.AuthenticationBackend"
+
+
+@sensitive_post_parameters()
+@never_cache
+@require_http_methods(["GET", "POST"])
+def welcome(request: HttpRequest, uid: str, token: str) -> HttpResponse:
+    """A new person chooses a password and is signed in; the link is dead afterwards."""
+    user = people.invited(uid, token)
+    if user is None:
+        return render(request, "people/link_ended.html", status=410)
+    form = WelcomeForm(request.POST or None, user=user, initial={"name": user.first_name})
+    if request.method == "POST" and form.is_valid():
+        login(request, form.save(), backend=BACKEND)
+        return redirect("chat")
+    return render(request, "people/welcome.html", {"form": form, "person": user})
+
+
+@sensitive_post_parameters()
+@never_cache
+@require_http_methods(["GET", "POST"])
+def first_account(request: HttpRequest, token: str) -> HttpResponse:
+    """The first person makes their account, an administrator's."""
+    if not people.first_account_open(token):
+        return render(request, "people/link_ended.html", status=410)
+    form = FirstAccountForm(request.POST or None, user=User())
+    if request.method == "POST" and form.is_valid():
+        data = form.cleaned_data
+        user = people.create_first_account(email=data["email"], password=data["password1"], first_name=data["name"])
+        if user is None:
+            return render(request, "people/link_ended.html", status=410)
+        login(request, user, backend=BACKEND)
+        return redirect("chat")
+    return render(request, "people/welcome.html", {"form": form, "person": None})
+
+
+@login_required
+@require_http_methods(["GET", "POST"])
+def settings_page(request: HttpRequest) -> HttpResponse:
+    form = SettingsForm(request.POST or None, instance=request.user)
+    if request.method == "POST" and form.is_valid():
+        form.save()
+        messages.success(request, "Saved.")
+        return redirect("settings")
+    return render(request, "people/settings.html", {"form": form, "timezones": sorted(zoneinfo.available_timezones())})
