@@ -1,7 +1,7 @@
 """The embedded PostgreSQL: join the server of a data folder, which is started if it is not running.
 
-The programs come from a wheel. A process that uses the server holds a shared lock on `pg.users` for as long as it lives,
-and so does each process forked from it; `oneclaw/guardian.py` runs the server for as long as somebody does.
+The programs come from a wheel. A process that uses the server holds a shared lock on `pg.users` for as long as it
+lives, and so does each process forked from it; `oneclaw/guardian.py` runs the server for as long as somebody does.
 """
 
 import contextlib
@@ -79,8 +79,8 @@ class EmbeddedPostgres:
     def _await_answer(self) -> None:
         deadline = time.monotonic() + PATIENCE
         started = False
-        while not self._answers():
-            guarded = self._is_guarded()
+        # A server that answers without a guardian is about to stop.
+        while not (guarded := self._is_guarded()) or not self._answers():
             if (started and not guarded) or time.monotonic() > deadline:
                 raise ServerUnavailable(f"The embedded PostgreSQL did not start: {self._last_words()}")
             if not guarded:
