@@ -14,6 +14,7 @@ LONGEST = 40_000
 # Seconds that one piece of code may take.
 PATIENCE = 0.25
 
+PLAIN = {Token.Text, Token.Text.Whitespace, Token.Name, Token.Punctuation}
 CLASSES = {name for name in STANDARD_TYPES.values() if name}
 
 
@@ -43,8 +44,8 @@ def _lexer(language: str) -> Lexer | None:
 
 @functools.cache
 def _class(kind: _TokenType) -> str:
-    """The class of the nearest token type that has one; "" for plain text and white space."""
+    """The class of the nearest token type that has one; "" for what has the colour of plain text."""
     while kind not in STANDARD_TYPES:
         assert kind.parent is not None
         kind = kind.parent
-    return "" if kind in (Token.Text, Token.Text.Whitespace) else STANDARD_TYPES[kind]
+    return "" if kind in PLAIN else STANDARD_TYPES[kind]

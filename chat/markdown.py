@@ -23,12 +23,25 @@ DEEPEST = 16
 LONGEST_PARAGRAPH = 30_000
 # Link definitions of one message; further ones are not looked up.
 MOST_DEFINITIONS = 64
-# Seconds that one text may take.
+# Seconds of processor time that one text may take.
 PATIENCE = 0.5
 
 
 class Overrun(Exception):
     """The text takes too long to parse."""
+
+
+class Clock:
+    """Says when the patience with one text has ended. Looks at the time only now and then: looking costs, too."""
+
+    def __init__(self, patience: float) -> None:
+        self._until = time.thread_time() + patience
+        self._steps = 0
+
+    def tick(self) -> None:
+        self._steps += 1
+        if not self._steps & 63 and time.thread_time() > self._until:
+            raise Overrun
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,12 +53,12 @@ class Block:
     html: str
 
 
-def rendered(text: str, definitions: MutableMapping[str, Any]) -> list[Block]:
+def rendered(text: str, definitions: MutableMapping[str, Any], patience: float = PATIENCE) -> list[Block]:
     """The top-level blocks of `text`. `definitions` are the links defined so far; those of `text` are added.
 
-    Text that would take too long is one block that shows it as it was written.
+    Text that would take longer than `patience` is one block that shows it as it was written.
     """
-    env = {"references": definitions, "until": time.perf_counter() + PATIENCE}
+    env = {"references": definitions, "clock": Clock(patience)}
     try:
         tokens = PARSER.parse(text, env)
         return [
@@ -56,11 +69,13 @@ def rendered(text: str, definitions: MutableMapping[str, Any]) -> list[Block]:
         return [Block(0, text.count("\n") + 1, as_written(text))]
 
 
-def outline(text: str) -> list[tuple[int, int]]:
-    """(first line, end line) of each top-level block: the cheap half of rendered(). Overrun when it takes too long."""
-    env: dict[str, Any] = {"until": time.perf_counter() + PATIENCE}
+def outline(text: str, patience: float = PATIENCE) -> list[tuple[int, int]]:
+    """(first line, end line) of each top-level block, the cheap half of rendered(); [] when it takes too long."""
     tokens: list[Token] = []
-    PARSER.block.parse(text, PARSER, env, tokens)
+    try:
+        PARSER.block.parse(text, PARSER, {"clock": Clock(patience)}, tokens)
+    except (Overrun, RecursionError):
+        return []
     return [_lines(group) for group in _groups(tokens)]
 
 
@@ -100,8 +115,7 @@ ADDRESS = re.compile(r"://[^\s<>\x00-\x1f]+")
 
 def _deep(state: StateBlock, first: int, end: int, silent: bool) -> bool:
     """Where the parser would drop text that is nested too deeply, keep it as written."""
-    if time.perf_counter() > state.env["until"]:
-        raise Overrun
+    state.env["clock"].tick()
     if silent or state.level < DEEPEST:
         return False
     token = state.push("as_written", "", 0)
@@ -112,8 +126,7 @@ def _deep(state: StateBlock, first: int, end: int, silent: bool) -> bool:
 
 
 def _in_time(state: StateInline, silent: bool) -> bool:
-    if time.perf_counter() > state.env.get("until", float("inf")):
-        raise Overrun
+    state.env["clock"].tick()
     return False
 
 
@@ -138,13 +151,13 @@ def _address(state: StateInline, silent: bool) -> bool:
 
 
 def _without_trailing_punctuation(address: str) -> str:
-    while address:
-        last = address[-1]
-        if last in "?!.,:;*_~'\"]|" or (last == ")" and address.count("(") < address.count(")")):
-            address = address[:-1]
-        else:
-            break
-    return address
+    """As people write them: a full stop after an address, or a parenthesis around it, is not part of it."""
+    closing = address.count(")") - address.count("(")
+    end = len(address)
+    while end and (address[end - 1] in "?!.,:;*_~'\"]|" or (address[end - 1] == ")" and closing > 0)):
+        end -= 1
+        closing -= address[end] == ")"
+    return address[:end]
 
 
 def _few_definitions(state: StateCore) -> None:
@@ -154,10 +167,17 @@ def _few_definitions(state: StateCore) -> None:
         del definitions[label]
 
 
-def _short_paragraphs(state: StateCore) -> None:
+def _inline(state: StateCore) -> None:
+    """Instead of the parser's own rule: a very long paragraph is shown as it was written."""
     for token in state.tokens:
-        if token.type == "inline" and len(token.content) > LONGEST_PARAGRAPH:
-            token.type, token.children = "as_written", None
+        if token.type == "inline" and len(token.content) <= LONGEST_PARAGRAPH:
+            token.children = []
+            state.md.inline.parse(token.content, state.md, state.env, token.children)
+        elif token.type == "inline":
+            lines = token.content.split("\n")
+            token.children = [Token("text", "", 0, content=lines[0])]
+            for line in lines[1:]:
+                token.children += [Token("softbreak", "br", 0), Token("text", "", 0, content=line)]
 
 
 def _images_as_links(state: StateCore) -> None:
@@ -224,7 +244,8 @@ class Renderer(RendererHTML):
 def _closed(fence: Token) -> bool:
     """Whether the closing line of a fenced block has come."""
     first, end = fence.map or [0, 0]
-    return end - first - 2 == fence.content.count("\n")
+    unfinished = bool(fence.content) and not fence.content.endswith("\n")
+    return not unfinished and end - first - 2 == fence.content.count("\n")
 
 
 def _parser() -> MarkdownIt:
@@ -233,7 +254,7 @@ def _parser() -> MarkdownIt:
     parser.inline.ruler.before("text", "in_time", _in_time)
     parser.inline.ruler.push("address", _address)
     parser.core.ruler.after("block", "few_definitions", _few_definitions)
-    parser.core.ruler.after("few_definitions", "short_paragraphs", _short_paragraphs)
+    parser.core.ruler.at("inline", _inline)
     parser.core.ruler.after("inline", "images_as_links", _images_as_links)
     return parser
 

@@ -1,11 +1,17 @@
 """Markdown to safe HTML, block by block, also while the text still grows."""
 
+import time
 from typing import Any
 
 from chat import markdown
+from chat.seams import CodeSeam, WordSeam, seam
 
 # Counted up whenever the same text gets other HTML: stored HTML of another version is made anew.
 VERSION = 1
+# Characters of an open block above which it is told late when it costs much.
+LONG = 8_000
+# Seconds of processor time that one look at a growing text may take; the finished one has more.
+HASTE = 0.1
 
 
 def render(text: str) -> str:
@@ -19,12 +25,13 @@ def blocks(text: str) -> list[str]:
 
 
 class GrowingText:
-    """One text block while it streams. After the last delta its blocks are those of the finished text.
+    """One text block while it streams. After the last delta, blocks() are those of the finished text.
 
     Only the last block is open; a block is settled when a complete line begins the next one.
     """
 
     def __init__(self) -> None:
+        # Markdown that can still change: from the first line of the open block on; and what has come since.
         self._tail = ""
         self._new: list[str] = []
         self._after_return = False
@@ -33,9 +40,12 @@ class GrowingText:
         self._settled: list[str] = []
         self._definitions: dict[str, Any] = {}
         # The links that were known when the settled blocks were rendered.
-        self._known: dict[str, Any] = {}
+        self._known: dict[str, tuple[str, str]] = {}
+        # Every block as it is now, and as changes() told it last.
         self._now: list[str] = []
-        self._shown: list[str] = []
+        self._told: list[str] = []
+        self._seam: WordSeam | CodeSeam | None = None
+        self._not_before = 0.0
 
     def append(self, delta: str) -> None:
         if self._after_return and delta.startswith("\n"):
@@ -46,37 +56,60 @@ class GrowingText:
             self._new.append(_plain_line_ends(delta))
 
     def changes(self) -> list[tuple[int, str]]:
-        """(index, HTML) of each block whose HTML changed since the last call; "" for one that is no more."""
-        before, self._shown = self._shown, self.blocks()
-        shown = self._shown
-        if shown is before:
+        """(index, HTML) of each block whose HTML changed since the last call; "" for one that is no more.
+
+        A very long open block may be told late, so that a message never costs more than a tenth of a processor.
+        """
+        if len(self._tail) < LONG or time.monotonic() >= self._not_before:
+            self._update(HASTE)
+        if self._now is self._told:
             return []
-        changed = [(index, html) for index, html in enumerate(shown) if index >= len(before) or before[index] != html]
-        return changed + [(index, "") for index in range(len(shown), len(before)) if before[index]]
+        before, self._told = self._told, self._now
+        common = min(len(before), len(self._told))
+        changed = [(index, self._told[index]) for index in range(common) if before[index] != self._told[index]]
+        changed += list(enumerate(self._told))[common:]
+        return changed + [(index, "") for index in range(common, len(before)) if before[index]]
 
     def blocks(self) -> list[str]:
         """Every block of the text so far, each as safe HTML."""
+        self._update(markdown.PATIENCE)
+        return self._now
+
+    def _update(self, patience: float) -> None:
         if not self._new:
-            return self._now
+            return
         fresh = "".join(self._new)
         self._new = []
         self._tail += fresh
+        sewn = self._seam.grown(fresh) if self._seam else None
+        if sewn is not None:
+            self._now = [*self._now[:-1], sewn]
+            return
+        began = time.thread_time()
         if "\n" in fresh:
-            self._settle()
+            self._settle(patience)
         definitions = dict(self._definitions)
-        growing = [block.html for block in markdown.rendered(self._tail, definitions)]
-        if definitions.keys() != self._known.keys():
-            self._render_settled_again(definitions)
-        self._now = self._settled + growing
-        return self._now
+        growing = markdown.rendered(self._tail, definitions, patience)
+        known = {label: (link["href"], link["title"]) for label, link in definitions.items()}
+        if known != self._known:
+            self._known = known
+            self._render_settled_again(definitions, patience)
+        self._now = self._settled + [block.html for block in growing]
+        self._seam = self._new_seam(growing[-1]) if growing else None
+        self._not_before = time.monotonic() + 10 * (time.thread_time() - began)
 
-    def _settle(self) -> None:
+    def _new_seam(self, last: markdown.Block) -> WordSeam | CodeSeam | None:
+        if last.end_line <= self._tail.rstrip().count("\n"):
+            # A definition follows, which is no block.
+            return None
+        return seam(self._tail.split("\n", last.first_line)[last.first_line], last.html)
+
+    def _settle(self, patience: float) -> None:
         """Take every block out of the tail that no further line can change."""
         complete = self._tail[: self._tail.rfind("\n") + 1]
-        try:
-            outline = markdown.outline(complete)
-        except (markdown.Overrun, RecursionError):
-            return
+        outline = markdown.outline(complete, patience)
+        if not outline and not complete.strip(" \t\n"):
+            self._tail = self._tail[len(complete) :]
         if len(outline) < 2:
             return
         lines = complete.split("\n")
@@ -85,18 +118,17 @@ class GrowingText:
         while end > outline[-2][1] and lines[end - 1].strip():
             end -= 1
         source = "".join(f"{line}\n" for line in lines[:end])
-        for block in markdown.rendered(source, self._definitions):
+        for block in markdown.rendered(source, self._definitions, patience):
             self._sources.append("\n".join(lines[block.first_line : block.end_line]))
             self._settled.append(block.html)
         self._tail = self._tail[len(source) :]
 
-    def _render_settled_again(self, definitions: dict[str, Any]) -> None:
+    def _render_settled_again(self, definitions: dict[str, Any], patience: float) -> None:
         """A definition has come that earlier blocks may have been waiting for."""
-        self._known = definitions
         for index, source in enumerate(self._sources):
             if "[" in source:
-                (block,) = markdown.rendered(source, dict(definitions)) or [None]
-                self._settled[index] = block.html if block else ""
+                again = markdown.rendered(source, dict(definitions), patience)
+                self._settled[index] = again[0].html if again else ""
 
 
 def _plain_line_ends(text: str) -> str:

@@ -1,0 +1,88 @@
+"""Where plain words may be sewn to the HTML of a block that grows, without reading its Markdown again.
+
+Most of what a model adds are letters and spaces in a paragraph, or anything at all inside a block of code. Reading the
+whole block again for each of them is what streaming Markdown costs; this avoids most of it.
+"""
+
+import re
+from html import escape
+
+# Nothing in here can open, close or change anything in Markdown, wherever in a line of words it stands.
+PLAIN = re.compile(r"(?:[^\W_]|[ ,.?!…])+")
+# The last word of the text so far: nothing but such characters, after a space or a line end, beginning with a letter
+# (so that the line is no list marker, rule, or underline of a heading).
+LAST_WORD = re.compile(r"(?:\A|[ \n])([^\W\d_](?:[^\W_]|[,.?!…])*)\Z")
+CLOSING_TAGS = re.compile(r"(?:</(?:p|li|ul|ol|blockquote|h3)>\s*)+\Z")
+# Characters of a paragraph up to which it surely stays one that is read as Markdown.
+LONGEST_PARAGRAPH = 15_000
+CODE_END = "</code></pre>"
+# The parser drops a last line that has only white space so far.
+BLANK_LINE = re.compile(r"(?<=\n)[ \t]+\Z")
+
+
+class WordSeam:
+    """Between the last word of a paragraph, list or heading and the tags that close it."""
+
+    def __init__(self, head: str, closing: str, room: int) -> None:
+        self._head, self._closing, self._room = head, closing, room
+        # Spaces at the end of a line are not shown before something follows them.
+        self._spaces = ""
+
+    def grown(self, fresh: str) -> str | None:
+        """The block's HTML with `fresh` at its end; None when its Markdown must be read again."""
+        self._room -= len(fresh)
+        if self._room < 0 or not PLAIN.fullmatch(fresh):
+            return None
+        shown = self._spaces + fresh
+        words = shown.rstrip(" ")
+        self._head += words
+        self._spaces = shown[len(words) :]
+        return self._head + self._closing
+
+
+class CodeSeam:
+    """At the end of a block of code whose fence is still open."""
+
+    def __init__(self, head: str, fence: str, waiting: str) -> None:
+        # `fence` is the character that may close it; `waiting` the end of its text that is not shown yet.
+        self._head, self._fence, self._waiting = head, fence, waiting
+
+    def grown(self, fresh: str) -> str | None:
+        """As above."""
+        if self._fence in fresh:
+            return None
+        text = self._waiting + fresh
+        blank = BLANK_LINE.search(text)
+        shown = text[: blank.start()] if blank else text
+        # A line end waits as well: what follows it may be a blank line.
+        shown, self._waiting = (shown[:-1], text[len(shown) - 1 :]) if shown.endswith("\n") else (shown, "")
+        self._head += escape(shown, quote=False).replace("\u00a0", "&nbsp;")
+        return f"{self._head}\n{CODE_END}" if self._waiting else f"{self._head}{CODE_END}"
+
+
+def seam(source: str, html: str) -> WordSeam | CodeSeam | None:
+    """The seam of a block with this Markdown and HTML, if it has one."""
+    fence = source[:3]
+    if fence in ("```", "~~~"):
+        return _code_seam(source, html, fence[0])
+    word, closing = LAST_WORD.search(source[-80:]), CLOSING_TAGS.search(html[-400:])
+    if word is None or closing is None or "]:" in source:
+        return None
+    head = html[: len(html) - len(closing.group())]
+    if not head.endswith(word[1]):
+        # What the block does not end with has become something else.
+        return None
+    return WordSeam(head, closing.group(), LONGEST_PARAGRAPH - len(source))
+
+
+def _code_seam(source: str, html: str, fence: str) -> CodeSeam | None:
+    _, line_end, content = source.partition("\n")
+    last_line = content.rstrip().rpartition("\n")[2].strip()
+    if not line_end or not html.endswith(CODE_END) or (last_line and set(last_line) == {fence}):
+        return None
+    head = html.removesuffix(CODE_END)
+    if BLANK_LINE.search(source) or source.endswith("\n"):
+        waiting = source[len(source.rstrip(" \t")) :]
+        # The line end before it is in the HTML unless the code is still empty.
+        return CodeSeam(head[:-1], fence, "\n" + waiting) if head.endswith("\n") else None
+    return CodeSeam(head, fence, "")
