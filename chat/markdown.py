@@ -60,11 +60,7 @@ def rendered(text: str, definitions: MutableMapping[str, Any], patience: float =
     """
     env = {"references": definitions, "clock": Clock(patience)}
     try:
-        tokens = PARSER.parse(text, env)
-        return [
-            Block(*_lines(group), CLEANER.clean(PARSER.renderer.render(group, PARSER.options, env)).strip())
-            for group in _groups(tokens)
-        ]
+        return [_block(group, env) for group in _groups(PARSER.parse(text, env))]
     except (Overrun, RecursionError):
         return [Block(0, text.count("\n") + 1, as_written(text))]
 
@@ -100,6 +96,12 @@ def _groups(tokens: Sequence[Token]) -> Iterator[list[Token]]:
         if token.level == 0 and token.nesting <= 0:
             yield group
             group = []
+
+
+def _block(group: Sequence[Token], env: MutableMapping[str, Any]) -> Block:
+    env["clock"].tick()
+    html = PARSER.renderer.render(group, PARSER.options, env)
+    return Block(*_lines(group), CLEANER.clean(html).strip())
 
 
 def _lines(group: Sequence[Token]) -> tuple[int, int]:
@@ -174,10 +176,7 @@ def _inline(state: StateCore) -> None:
             token.children = []
             state.md.inline.parse(token.content, state.md, state.env, token.children)
         elif token.type == "inline":
-            lines = token.content.split("\n")
-            token.children = [Token("text", "", 0, content=lines[0])]
-            for line in lines[1:]:
-                token.children += [Token("softbreak", "br", 0), Token("text", "", 0, content=line)]
+            token.children = [Token("plain_lines", "", 0, content=token.content)]
 
 
 def _images_as_links(state: StateCore) -> None:
@@ -205,6 +204,9 @@ class Renderer(RendererHTML):
 
     def as_written(self, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
         return as_written(tokens[index].content)
+
+    def plain_lines(self, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
+        return escape(tokens[index].content, quote=False).replace("\n", "<br>\n")
 
     def fence(self, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
         token = tokens[index]

@@ -73,7 +73,7 @@ class ChatSession(models.Model):
     # Gone from every list; the rows stay for a while, so that it can be undone.
     deleted_at = models.DateTimeField(null=True, blank=True)
 
-    objects: ClassVar[models.Manager["ChatSession"]] = ChatSessionQuerySet.as_manager()  # type: ignore[assignment]
+    objects: ClassVar[models.Manager["ChatSession"]] = ChatSessionQuerySet.as_manager()
 
     class Meta:
         indexes = [models.Index(fields=["owner", "-active_at"], name="session_recent")]
@@ -138,7 +138,7 @@ class Turn(models.Model):
     started_at = models.DateTimeField(auto_now_add=True)
     finished_at = models.DateTimeField(null=True, blank=True)
 
-    objects: ClassVar[models.Manager["Turn"]] = TurnQuerySet.as_manager()  # type: ignore[assignment]
+    objects: ClassVar[models.Manager["Turn"]] = TurnQuerySet.as_manager()
 
     class Meta:
         constraints = [
@@ -208,7 +208,7 @@ class Message(models.Model):
     created_at = models.DateTimeField(default=timezone.now)
     finished_at = models.DateTimeField(null=True, blank=True)
 
-    objects: ClassVar[models.Manager["Message"]] = MessageQuerySet.as_manager()  # type: ignore[assignment]
+    objects: ClassVar[models.Manager["Message"]] = MessageQuerySet.as_manager()
 
     class Meta:
         constraints = [

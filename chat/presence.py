@@ -26,7 +26,7 @@ def arrive(user: User) -> None:
     presence, _ = Presence.objects.get_or_create(user=user)
     today, previous = user.day(), presence.day
     if previous is not None and previous != today:
-        session = ChatSession.objects.visible_to(user).filter(pk=presence.session_id).first()
+        session = ChatSession.objects.visible_to(user).filter(pk__in=[presence.session_id]).first()
         day_changed.send_robust(ChatSession, user=user, session=session, previous=previous, today=today)
     Presence.objects.filter(user=user).update(day=today, seen_at=timezone.now(), here=True)
 

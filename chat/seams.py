@@ -7,11 +7,14 @@ whole block again for each of them is what streaming Markdown costs; this avoids
 import re
 from html import escape
 
-# Nothing in here can open, close or change anything in Markdown, wherever in a line of words it stands.
-PLAIN = re.compile(r"(?:[^\W_]|[ ,.?!…])+")
-# The last word of the text so far: nothing but such characters, after a space or a line end, beginning with a letter
+# Nothing in here can open, close or change anything in Markdown when it follows such a character in a line of words.
+# A closing parenthesis is one of them unless it may close a link.
+PLAIN_CHARACTER = r"""[^\W_]|[,.?!:;'"(%+=@-]|[^\x00-\x7f\s]"""
+PLAIN = re.compile(rf"(?:{PLAIN_CHARACTER}|[ )])+")
+PLAIN_IN_LINK = re.compile(rf"(?:{PLAIN_CHARACTER}|[ ])+")
+# The last word of the text so far: nothing but such characters, after a space or a line end, with a letter among them
 # (so that the line is no list marker, rule, or underline of a heading).
-LAST_WORD = re.compile(r"(?:\A|[ \n])([^\W\d_](?:[^\W_]|[,.?!…])*)\Z")
+LAST_WORD = re.compile(rf"(?:\A|[ \n])((?=[^ \n]*[^\W\d_])(?:{PLAIN_CHARACTER}|[)])+)\Z")
 CLOSING_TAGS = re.compile(r"(?:</(?:p|li|ul|ol|blockquote|h3)>\s*)+\Z")
 # Characters of a paragraph up to which it surely stays one that is read as Markdown.
 LONGEST_PARAGRAPH = 15_000
@@ -23,15 +26,15 @@ BLANK_LINE = re.compile(r"(?<=\n)[ \t]+\Z")
 class WordSeam:
     """Between the last word of a paragraph, list or heading and the tags that close it."""
 
-    def __init__(self, head: str, closing: str, room: int) -> None:
-        self._head, self._closing, self._room = head, closing, room
+    def __init__(self, head: str, closing: str, plain: re.Pattern[str], room: int) -> None:
+        self._head, self._closing, self._plain, self._room = head, closing, plain, room
         # Spaces at the end of a line are not shown before something follows them.
         self._spaces = ""
 
     def grown(self, fresh: str) -> str | None:
         """The block's HTML with `fresh` at its end; None when its Markdown must be read again."""
         self._room -= len(fresh)
-        if self._room < 0 or not PLAIN.fullmatch(fresh):
+        if self._room < 0 or not self._plain.fullmatch(fresh):
             return None
         shown = self._spaces + fresh
         words = shown.rstrip(" ")
@@ -72,7 +75,8 @@ def seam(source: str, html: str) -> WordSeam | CodeSeam | None:
     if not head.endswith(word[1]):
         # What the block does not end with has become something else.
         return None
-    return WordSeam(head, closing.group(), LONGEST_PARAGRAPH - len(source))
+    plain = PLAIN_IN_LINK if "](" in source else PLAIN
+    return WordSeam(head, closing.group(), plain, LONGEST_PARAGRAPH - len(source))
 
 
 def _code_seam(source: str, html: str, fence: str) -> CodeSeam | None:

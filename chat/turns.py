@@ -28,12 +28,9 @@ logger = logging.getLogger(__name__)
 P = ParamSpec("P")
 R = TypeVar("R")
 
-# How a turn ends after an answer without tool calls that has this stop reason.
-ENDINGS = {
-    "end_turn": "complete",
-    "stop_sequence": "complete",
-    "max_tokens": "complete",
-    "pause_turn": "complete",
+# The stop reasons after which an answer is not what was asked for. After any other one, without tool calls, it is
+# complete; max_tokens is among them, and the page offers to continue.
+FAILED_ENDINGS: dict[str, type[llm.ModelFailure]] = {
     "refusal": llm.Refused,
     "model_context_window_exceeded": llm.ContextTooLong,
 }
@@ -92,11 +89,8 @@ class RunningTurn:
     async def _answer(self) -> None:
         try:
             finished = await self._rounds()
-            ending = ENDINGS.get(finished.stop_reason, "complete")
-            if isinstance(ending, str):
-                await self._settle(ending, finished=finished)
-            else:
-                await self._settle("failed", ending(), finished=finished)
+            ending = FAILED_ENDINGS.get(finished.stop_reason)
+            await self._settle("failed" if ending else "complete", ending() if ending else None, finished)
         except TurnEnded:
             await self._settle(self.ending)
         except TimeoutError:

@@ -4,7 +4,7 @@ import uuid
 
 from django.conf import settings
 from django.contrib.auth.decorators import login_required
-from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
+from django.http import Http404, HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
@@ -14,6 +14,7 @@ from chat.fragments import page_messages
 from chat.models import ChatSession, Message
 from oneclaw import llm
 from oneclaw.crossing import in_database
+from oneclaw.http import SignedInRequest
 from oneclaw.text import BadText, checked
 
 # Conversations that the sidebar shows at once.
@@ -22,18 +23,18 @@ LISTED = 100
 
 @login_required
 @require_GET
-def new_chat(request: HttpRequest) -> HttpResponse:
+def new_chat(request: SignedInRequest) -> HttpResponse:
     """A page for a conversation that begins with its first message; the page knows its id from the start."""
     return page(request, uuid.uuid4(), None)
 
 
 @login_required
 @require_GET
-def conversation(request: HttpRequest, session_id: uuid.UUID) -> HttpResponse:
+def conversation(request: SignedInRequest, session_id: uuid.UUID) -> HttpResponse:
     return page(request, session_id, own_session(request, session_id))
 
 
-def page(request: HttpRequest, session_id: uuid.UUID, session: ChatSession | None) -> HttpResponse:
+def page(request: SignedInRequest, session_id: uuid.UUID, session: ChatSession | None) -> HttpResponse:
     messages = session.messages.shown().select_related("turn") if session else Message.objects.none()
     context = {
         "session_id": session_id,
@@ -48,17 +49,17 @@ def page(request: HttpRequest, session_id: uuid.UUID, session: ChatSession | Non
     return render(request, "chat/page.html", context)
 
 
-def listed(request: HttpRequest) -> list[ChatSession]:
+def listed(request: SignedInRequest) -> list[ChatSession]:
     return list(ChatSession.objects.visible_to(request.user).listed()[:LISTED])
 
 
-def own_session(request: HttpRequest, session_id: uuid.UUID) -> ChatSession:
+def own_session(request: SignedInRequest, session_id: uuid.UUID) -> ChatSession:
     return get_object_or_404(ChatSession.objects.visible_to(request.user), pk=session_id)
 
 
 @login_required
 @require_GET
-def session_list(request: HttpRequest) -> HttpResponse:
+def session_list(request: SignedInRequest) -> HttpResponse:
     """The sidebar's list; `current` is the session that the page shows."""
     return render(
         request, "chat/_sessions.html", {"sessions": listed(request), "session_id": request.GET.get("current", "")}
@@ -67,7 +68,7 @@ def session_list(request: HttpRequest) -> HttpResponse:
 
 @login_required
 @require_http_methods(["GET", "POST"])
-def rename(request: HttpRequest, session_id: uuid.UUID) -> HttpResponse:
+def rename(request: SignedInRequest, session_id: uuid.UUID) -> HttpResponse:
     """GET: the form in place of the list's row. POST: the new title."""
     session = own_session(request, session_id)
     if request.method == "POST":
@@ -76,13 +77,15 @@ def rename(request: HttpRequest, session_id: uuid.UUID) -> HttpResponse:
             sessions.rename(session, title.replace("\0", ""))
         if not request.htmx:
             return redirect(session)
-        return render(request, "chat/_session.html", {"session": session, "session_id": request.POST.get("current", "")})
+        return render(
+            request, "chat/_session.html", {"session": session, "session_id": request.POST.get("current", "")}
+        )
     return render(request, "chat/_rename.html", {"session": session, "current": request.GET.get("current", "")})
 
 
 @login_required
 @require_POST
-def delete(request: HttpRequest, session_id: uuid.UUID) -> HttpResponse:
+def delete(request: SignedInRequest, session_id: uuid.UUID) -> HttpResponse:
     session = own_session(request, session_id)
     sessions.delete(session)
     if not request.htmx:
@@ -95,7 +98,7 @@ def delete(request: HttpRequest, session_id: uuid.UUID) -> HttpResponse:
 
 @login_required
 @require_GET
-def messages_after(request: HttpRequest, session_id: uuid.UUID) -> HttpResponse:
+def messages_after(request: SignedInRequest, session_id: uuid.UUID) -> HttpResponse:
     """The shown messages with a place after `after`, as articles: what a page without a socket asks for."""
     after = request.GET.get("after", "0")
     if not after.isascii() or not after.isdigit() or len(after) > 18:
@@ -107,7 +110,7 @@ def messages_after(request: HttpRequest, session_id: uuid.UUID) -> HttpResponse:
 
 @login_required
 @require_POST
-async def send(request: HttpRequest, session_id: uuid.UUID) -> HttpResponseBase:
+async def send(request: SignedInRequest, session_id: uuid.UUID) -> HttpResponseBase:
     """A message without a socket: the same as the frame `send`, with the same client_id."""
     user = await request.auser()
     try:
@@ -129,7 +132,7 @@ async def send(request: HttpRequest, session_id: uuid.UUID) -> HttpResponseBase:
 
 @login_required
 @require_POST
-def stop(request: HttpRequest, session_id: uuid.UUID) -> HttpResponse:
+def stop(request: SignedInRequest, session_id: uuid.UUID) -> HttpResponse:
     session = own_session(request, session_id)
     transcript.request_stop(request.user, session.pk, None)
     return redirect(session)

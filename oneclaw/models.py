@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 from django.contrib.auth.base_user import BaseUserManager
 from django.contrib.auth.models import AbstractUser
 from django.core.exceptions import ValidationError
-from django.db import models
+from django.db import models, transaction
 from django.db.models.functions import Lower
 from django.utils import timezone
 
@@ -34,9 +34,7 @@ class UserManager(BaseUserManager["User"]):
 def validate_timezone(name: str) -> None:
     """An IANA name such as Europe/Zurich."""
     if name not in zoneinfo.available_timezones():
-        raise ValidationError(
-            "“%(name)s” is not a timezone. Write it like Europe/Zurich.", params={"name": name}
-        )
+        raise ValidationError("“%(name)s” is not a timezone. Write it like Europe/Zurich.", params={"name": name})
 
 
 class User(AbstractUser):
@@ -52,7 +50,7 @@ class User(AbstractUser):
 
     USERNAME_FIELD = "email"
     REQUIRED_FIELDS: ClassVar[list[str]] = []
-    objects: ClassVar[UserManager] = UserManager()
+    objects: ClassVar[UserManager] = UserManager()  # type: ignore[assignment]
 
     class Meta:
         constraints = [models.UniqueConstraint(Lower("email"), name="user_email_once")]
@@ -83,15 +81,15 @@ class SpaceQuerySet(models.QuerySet["Space"]):
 
     def own_of(self, user: User) -> "Space":
         """The person's own space, made on first use."""
-        space = self.filter(owner=user, kind=Space.Kind.OWN).first()
-        if space is None:
-            space, made = self.get_or_create(
-                owner=user, kind=Space.Kind.OWN, defaults={"name": str(user)[:200]}
-            )
-            SpaceMember.objects.get_or_create(
-                space=space, user=user, defaults={"role": SpaceMember.Role.OWNER}
-            )
-        return space
+        own = self.filter(owner=user, kind=Space.Kind.OWN).first()
+        return own or make_own_space(user)
+
+
+@transaction.atomic
+def make_own_space(user: User) -> "Space":
+    space, _ = Space.objects.get_or_create(owner=user, kind=Space.Kind.OWN, defaults={"name": str(user)[:200]})
+    SpaceMember.objects.get_or_create(space=space, user=user, defaults={"role": SpaceMember.Role.OWNER})
+    return space
 
 
 class Space(models.Model):
@@ -108,13 +106,11 @@ class Space(models.Model):
     owner = models.ForeignKey(User, on_delete=models.CASCADE, related_name="owned_spaces")
     created_at = models.DateTimeField(auto_now_add=True)
 
-    objects: ClassVar[models.Manager["Space"]] = SpaceQuerySet.as_manager()  # type: ignore[assignment]
+    objects: ClassVar[models.Manager["Space"]] = SpaceQuerySet.as_manager()
 
     class Meta:
         constraints = [
-            models.UniqueConstraint(
-                fields=["owner"], condition=models.Q(kind="own"), name="one_own_space_per_person"
-            ),
+            models.UniqueConstraint(fields=["owner"], condition=models.Q(kind="own"), name="one_own_space_per_person"),
             # What composite foreign keys of other tables point at.
             models.UniqueConstraint(fields=["owner", "id"], name="space_of_owner"),
         ]

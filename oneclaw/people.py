@@ -40,10 +40,11 @@ def invitation_link(user: User, base: str = "") -> str:
     return (base or base_url()) + reverse("welcome", args=[uid, default_token_generator.make_token(user)])
 
 
-def invited(uid: str, token: str) -> User | None:
-    """The person whom the link is for, if it still works."""
+def invited(uid: str, token: str, *, lock: bool = False) -> User | None:
+    """The person whom the link is for, if it still works. With `lock`, inside a transaction, until its end."""
+    people = User.objects.select_for_update() if lock else User.objects.all()
     try:
-        user = User.objects.get(pk=int(force_str(urlsafe_base64_decode(uid))), is_active=True)
+        user = people.get(pk=int(force_str(urlsafe_base64_decode(uid))), is_active=True)
     except (ValueError, OverflowError, User.DoesNotExist):
         return None
     return user if default_token_generator.check_token(user, token) else None

@@ -1,10 +1,23 @@
-"""Addresses of one-time links and the person's own settings."""
+"""Addresses of the doors: signing in and out, one-time links, and the person's own settings."""
 
+from allauth.account import views as account
 from django.urls import path
+from django.views.generic import TemplateView
 
 from oneclaw import people_views
 
 urlpatterns = [
+    # Of allauth's many doors only those that somebody needs; the names are the ones that it asks for.
+    path("accounts/login/", people_views.login, name="account_login"),
+    path("accounts/logout/", account.logout, name="account_logout"),
+    path("accounts/signup/", account.signup, name="account_signup"),
+    path("accounts/inactive/", account.account_inactive, name="account_inactive"),
+    path("accounts/password/change/", account.password_change, name="account_change_password"),
+    path(
+        "accounts/password/reset/",
+        TemplateView.as_view(template_name="account/password_reset.html"),
+        name="account_reset_password",
+    ),
     path("welcome/<str:uid>/<str:token>/", people_views.welcome, name="welcome"),
     path("first/<str:token>/", people_views.first_account, name="first_account"),
     path("settings/", people_views.settings_page, name="settings"),

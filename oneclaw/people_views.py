@@ -2,9 +2,11 @@
 
 import zoneinfo
 
-from django.contrib import messages
-from django.contrib.auth import login
+from allauth.account.views import LoginView
+from django.conf import settings
+from django.contrib import auth, messages
 from django.contrib.auth.decorators import login_required
+from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.cache import never_cache
@@ -17,19 +19,25 @@ from oneclaw.people_forms import FirstAccountForm, SettingsForm, WelcomeForm
 
 BACKEND = "allauth.account.auth_backends.AuthenticationBackend"
 
+login = LoginView.as_view(
+    extra_context={"signup_open": lambda: settings.SIGNUP_OPEN, "nobody_yet": lambda: not User.objects.exists()}
+)
+
 
 @sensitive_post_parameters()
 @never_cache
 @require_http_methods(["GET", "POST"])
 def welcome(request: HttpRequest, uid: str, token: str) -> HttpResponse:
     """A new person chooses a password and is signed in; the link is dead afterwards."""
-    user = people.invited(uid, token)
-    if user is None:
-        return render(request, "people/link_ended.html", status=410)
-    form = WelcomeForm(request.POST or None, user=user, initial={"name": user.first_name})
-    if request.method == "POST" and form.is_valid():
-        login(request, form.save(), backend=BACKEND)
-        return redirect("chat")
+    with transaction.atomic():
+        # Of two that use the link at once, the second waits here and finds it used.
+        user = people.invited(uid, token, lock=request.method == "POST")
+        if user is None:
+            return render(request, "people/link_ended.html", status=410)
+        form = WelcomeForm(request.POST or None, user=user, initial={"name": user.first_name})
+        if request.method == "POST" and form.is_valid():
+            auth.login(request, form.save(), backend=BACKEND)
+            return redirect("chat")
     return render(request, "people/welcome.html", {"form": form, "person": user})
 
 
@@ -46,7 +54,7 @@ def first_account(request: HttpRequest, token: str) -> HttpResponse:
         user = people.create_first_account(email=data["email"], password=data["password1"], first_name=data["name"])
         if user is None:
             return render(request, "people/link_ended.html", status=410)
-        login(request, user, backend=BACKEND)
+        auth.login(request, user, backend=BACKEND)
         return redirect("chat")
     return render(request, "people/welcome.html", {"form": form, "person": None})
 

@@ -79,14 +79,10 @@ DEBUG = environment.flag("ONECLAW_DEBUG", False)
 ORIGINS = [origin.rstrip("/") for origin in environment.words("ONECLAW_ORIGINS")]
 for _origin in ORIGINS:
     if urlsplit(_origin).scheme not in ("http", "https") or not urlsplit(_origin).hostname:
-        raise ImproperlyConfigured(
-            f"ONECLAW_ORIGINS has “{_origin}”; write it like https://chat.example.org."
-        )
+        raise ImproperlyConfigured(f"ONECLAW_ORIGINS has “{_origin}”; write it like https://chat.example.org.")
 # Host names the server answers to; those of ORIGINS are always among them.
 ALLOWED_HOSTS = environment.words("ONECLAW_ALLOWED_HOSTS", ["127.0.0.1", "localhost", "[::1]"])
-ALLOWED_HOSTS += [
-    host for origin in ORIGINS if (host := urlsplit(origin).hostname) not in ALLOWED_HOSTS and host
-]
+ALLOWED_HOSTS += [host for origin in ORIGINS if (host := urlsplit(origin).hostname) not in ALLOWED_HOSTS and host]
 if "*" in ALLOWED_HOSTS:
     raise ImproperlyConfigured("ONECLAW_ALLOWED_HOSTS may not be *: name the hosts, e.g. chat.example.org.")
 CSRF_TRUSTED_ORIGINS = ORIGINS

@@ -5,7 +5,6 @@ from django.urls import include, path
 
 urlpatterns = [
     path("admin/", admin.site.urls),
-    path("accounts/", include("allauth.urls")),
     path("", include("oneclaw.people_urls")),
     path("", include("chat.urls")),
 ]

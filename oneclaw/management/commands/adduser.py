@@ -14,7 +14,7 @@ class Command(BaseCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("email")
         parser.add_argument("--staff", action="store_true", help="may use /admin/, with every permission")
-        parser.add_argument("--new-link", action="store_true", help="for a person who exists: end the password, new link")
+        parser.add_argument("--new-link", action="store_true", help="for somebody who has an account: a new link")
 
     def handle(self, *, email: str, staff: bool, new_link: bool, **options: object) -> None:
         email = email.strip().lower()
@@ -22,7 +22,7 @@ class Command(BaseCommand):
             validate_email(email)
         except ValidationError:
             raise CommandError(f"“{email}” is not an email address.") from None
-        user = User.objects.filter(email=email).first()
+        user = User.objects.filter(email__iexact=email).first()
         if user is None:
             if new_link:
                 raise CommandError(f"There is nobody with the email {email}.")
