@@ -13,6 +13,7 @@ from django.db import models, transaction
 from django.utils import timezone
 
 from memory import projections
+from memory.files import LARGEST
 from memory.hunks import apply_hunks, diff
 from memory.models import MemoryDocument, MemoryRevision, content_hash
 from memory.paths import BadPath, checked_path
@@ -37,9 +38,6 @@ __all__ = [
 ]
 
 Source = MemoryRevision.Source
-
-# Bytes of UTF-8 that a document may have.
-LARGEST = 1024 * 1024
 
 
 class DocumentError(Exception):

@@ -1,14 +1,27 @@
-"""The disk: reads and writes files below a folder, and never follows a symbolic link out of it."""
+"""The disk: reads and writes files below a folder, and never follows a symbolic link.
+
+Nothing else of memory opens a file.
+"""
 
 import contextlib
 import hashlib
 import os
+import stat
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 # What was remembered is its owner's alone.
 FOLDER_MODE = 0o700
 FILE_MODE = 0o600
+
+
+# Bytes of UTF-8 that a document may have, and its file.
+LARGEST = 1024 * 1024
+
+
+class Refused(Exception):
+    """A file that is not read; the message is one sentence that says why."""
 
 
 def write(root: Path, path: str, data: bytes) -> None:
@@ -40,6 +53,51 @@ def remove(root: Path, path: str) -> None:
     with contextlib.suppress(FileNotFoundError), _folder_of(root, path, make=False) as (folder, name):
         os.unlink(name, dir_fd=folder)
         os.fsync(folder)
+
+
+def read(root: Path, path: str) -> str:
+    """The text of a file, with its line ends and its byte order mark; Refused when it is no plain text file."""
+    try:
+        with _folder_of(root, path, make=False) as (folder, name):
+            # Without waiting: a pipe would keep us for ever.
+            file = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=folder)
+            with os.fdopen(file, "rb") as stream:
+                if not stat.S_ISREG(os.fstat(file).st_mode):
+                    raise Refused(f"{path} is not a file.")
+                data = stream.read(LARGEST + 1)
+    except OSError as error:
+        raise Refused(f"{path} cannot be read: {error.strerror}.") from error
+    if len(data) > LARGEST:
+        raise Refused(f"{path} has more than {LARGEST:,} bytes.")
+    try:
+        return data.decode()
+    except UnicodeDecodeError as error:
+        raise Refused(f"{path} is not valid UTF-8: byte {error.start + 1} cannot be read.") from error
+
+
+@dataclass(frozen=True)
+class Found:
+    """An entry of a folder, by its path relative to it."""
+
+    path: str
+    is_file: bool
+    is_link: bool
+
+    @property
+    def is_hidden(self) -> bool:
+        return self.path.rpartition("/")[2].startswith(".")
+
+
+def walk(root: Path, below: str = "") -> Iterator[Found]:
+    """Every entry below `root` but its plain folders, in the order of their names. Hidden folders are not entered."""
+    with os.scandir(root / below) as entries:
+        ordered = sorted(entries, key=lambda entry: entry.name)
+    for entry in ordered:
+        found = Found(below + entry.name, entry.is_file(follow_symlinks=False), entry.is_symlink())
+        if entry.is_dir(follow_symlinks=False) and not found.is_hidden:
+            yield from walk(root, f"{found.path}/")
+        else:
+            yield found
 
 
 @contextlib.contextmanager

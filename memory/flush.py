@@ -102,13 +102,13 @@ def run(flush_id: int) -> int | None:
         logger.exception("Flush %s failed and is tried again.", flush_id)
         _postpone(claim, error)
         return None
-    following = claim.session.flushes.due().filter(status=Flush.Status.QUEUED).first()  # type: ignore[attr-defined]
+    following = claim.session.flushes.due().filter(status=Flush.Status.QUEUED).first()
     return following.pk if following else None
 
 
 def covered_through(session: ChatSession) -> int:
     """The watermark: the number of the last message that a finished flush covers; 0 before the first."""
-    return session.flushes.finished().aggregate(through=Max("through_seq"))["through"] or 0  # type: ignore[attr-defined]
+    return session.flushes.finished().aggregate(through=Max("through_seq"))["through"] or 0
 
 
 @transaction.atomic
@@ -118,7 +118,7 @@ def take(flush_id: int) -> Claim | None:
     if session_id is None:
         return None
     session = _locked(session_id)
-    flush = Flush.objects.due().select_for_update().filter(pk=flush_id).first()  # type: ignore[attr-defined]
+    flush = Flush.objects.due().select_for_update().filter(pk=flush_id).first()
     if flush is None:
         return None
     if session is None:
@@ -127,14 +127,17 @@ def take(flush_id: int) -> Claim | None:
     if flush.status == Flush.Status.QUEUED:
         if session.flushes.filter(status=Flush.Status.RUNNING).exists():
             return None
-        flush.after_seq = covered_through(session)
+        after = covered_through(session)
+    else:
+        after = flush.after_seq or 0
     complete = session.last_complete_seq()
-    messages = _range(session, flush.after_seq, flush.through_seq or complete)
+    messages = _range(session, after, flush.through_seq or complete)
     if not messages:
         flush.delete()
         return None
     now = timezone.now()
-    flush.through_seq, flush.day = messages[-1].seq, session.owner.day(messages[0].created_at)
+    flush.after_seq, flush.through_seq = after, messages[-1].seq
+    flush.day = session.owner.day(messages[0].created_at)
     flush.status, flush.token, flush.attempts = Flush.Status.RUNNING, uuid.uuid4(), flush.attempts + 1
     flush.lease_until = now + dt.timedelta(seconds=settings.FLUSH_LEASE_SECONDS)
     flush.save()
@@ -142,7 +145,7 @@ def take(flush_id: int) -> Claim | None:
         flush_id=flush.pk,
         token=flush.token,
         session=session,
-        after_seq=flush.after_seq,
+        after_seq=after,
         through_seq=flush.through_seq,
         day=flush.day,
         attempts=flush.attempts,
@@ -168,7 +171,7 @@ def finish(claim: Claim, notes: str, *, summarised: bool = True) -> Flush:
 
 def due(limit: int = 1000) -> list[int]:
     """The flushes that somebody should take up now, the longest due first."""
-    return list(Flush.objects.due().values_list("pk", flat=True)[:limit])  # type: ignore[attr-defined]
+    return list(Flush.objects.due().values_list("pk", flat=True)[:limit])
 
 
 def log_path(day: dt.date) -> str:

@@ -172,9 +172,7 @@ class Flush(models.Model):
     error = models.TextField(blank=True)
     # False: the model could not be had, and an extract of what was said stands in for its notes.
     summarised = models.BooleanField(default=True)
-    revision = models.ForeignKey(
-        MemoryRevision, on_delete=models.SET_NULL, null=True, blank=True, related_name="+"
-    )
+    revision = models.ForeignKey(MemoryRevision, on_delete=models.SET_NULL, null=True, blank=True, related_name="+")
     created_at = models.DateTimeField(auto_now_add=True)
     finished_at = models.DateTimeField(null=True, blank=True)
 
@@ -186,12 +184,8 @@ class Flush(models.Model):
             models.Index(fields=["due_at"], condition=Q(status__in=["queued", "running"]), name="flushes_open"),
         ]
         constraints = [
-            models.UniqueConstraint(
-                fields=["session"], condition=Q(status="queued"), name="one_queued_flush"
-            ),
-            models.UniqueConstraint(
-                fields=["session"], condition=Q(status="running"), name="one_running_flush"
-            ),
+            models.UniqueConstraint(fields=["session"], condition=Q(status="queued"), name="one_queued_flush"),
+            models.UniqueConstraint(fields=["session"], condition=Q(status="running"), name="one_running_flush"),
             models.UniqueConstraint(fields=["session", "after_seq"], name="flush_ranges_start_once"),
             models.CheckConstraint(
                 condition=Q(after_seq__isnull=True) | Q(through_seq__gt=F("after_seq")),

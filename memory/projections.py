@@ -39,6 +39,6 @@ def mirror(document_id: int) -> bool:
 def behind(limit: int = 1000) -> tuple[list[int], list[int]]:
     """The documents whose index, and those whose file, is behind."""
     documents = MemoryDocument.objects.order_by("pk")
-    to_index = documents.to_index().values_list("pk", flat=True)[:limit]  # type: ignore[attr-defined]
-    to_mirror = documents.to_mirror().values_list("pk", flat=True)[:limit]  # type: ignore[attr-defined]
+    to_index = documents.to_index().values_list("pk", flat=True)[:limit]
+    to_mirror = documents.to_mirror().values_list("pk", flat=True)[:limit]
     return list(to_index), list(to_mirror)

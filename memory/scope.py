@@ -10,9 +10,10 @@ def spaces_of(session: ChatSession) -> list[Space]:
     if session.mode == ChatSession.Mode.TEMPORARY:
         return []
     spaces = [own_space(session)]
-    shared = Space.objects.visible_to(session.owner).filter(pk=session.space_id).first()
-    if shared is not None and shared != spaces[0]:
-        spaces.append(shared)
+    if session.space_id is not None:
+        # Whoever is no member any more does not see it any more.
+        shared = Space.objects.visible_to(session.owner).filter(pk=session.space_id)
+        spaces += shared.exclude(pk=spaces[0].pk)
     return spaces
 
 

@@ -67,7 +67,7 @@ def memory_search(call: ToolCall) -> ToolResult:
         min_score=call.input.get("min_score", settings.SEARCH_FLOOR),
         today=call.user.day(),
     )
-    found = [
+    found: list[dict[str, Any]] = [
         {
             "path": passage.path,
             "start_line": passage.start_line,
