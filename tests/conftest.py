@@ -25,6 +25,8 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
 def own_stage(settings, tmp_path) -> None:
     """Each test has its own folder of files, and passwords that hash in no time."""
     settings.WORKSPACES = tmp_path / "workspaces"
+    settings.STATIC_ROOT = tmp_path / "collected"
+    settings.STATIC_ROOT.mkdir()
     settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 
 
@@ -59,3 +61,12 @@ def scripted(settings):
     with ScriptedModel() as model:
         settings.ANTHROPIC_API_KEY, settings.ANTHROPIC_BASE_URL = "test", model.url
         yield model
+
+
+@pytest.fixture
+def live(transactional_db):
+    """The product's ASGI application on a free port, for a browser: see tests/browser.py."""
+    from tests.browser import LiveServer
+
+    with LiveServer() as server:
+        yield server

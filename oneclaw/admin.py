@@ -1,0 +1,71 @@
+"""People and spaces for admins. The admin's door is the one that everybody uses."""
+
+from typing import Any
+
+from allauth.account.decorators import secure_admin_login
+from allauth.account.models import EmailAddress
+from django.contrib import admin
+from django.contrib.auth.admin import UserAdmin
+from django.contrib.auth.forms import UserChangeForm
+from django.http import HttpRequest
+
+from oneclaw.models import Space, SpaceMember, User
+
+# A sign-in page of its own would be one where nobody counts the attempts.
+admin.site.login = secure_admin_login(admin.site.login)  # type: ignore[method-assign]
+
+
+class PersonForm(UserChangeForm):
+    class Meta:
+        model = User
+        fields = "__all__"
+
+    def clean_email(self) -> str:
+        return self.cleaned_data["email"].strip().lower()
+
+
+@admin.register(User)
+class PersonAdmin(UserAdmin):
+    """A person: their rights, and whether the account is open. New ones come by `manage.py adduser`."""
+
+    form = PersonForm
+    list_display = ["email", "first_name", "is_active", "is_staff", "last_login"]
+    list_filter = ["is_active", "is_staff"]
+    search_fields = ["email", "first_name"]
+    ordering = ["email"]
+    readonly_fields = ["last_login", "date_joined"]
+    filter_horizontal = ["groups", "user_permissions"]
+    fieldsets = [
+        (None, {"fields": ["email", "password", "first_name", "timezone"]}),
+        ("Rights", {"fields": ["is_active", "is_staff", "is_superuser", "groups", "user_permissions"]}),
+        ("When", {"fields": ["date_joined", "last_login"]}),
+    ]
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return False
+
+    def save_model(self, request: HttpRequest, obj: User, form: Any, change: bool) -> None:
+        """Somebody whose address has changed does not come in by the old one."""
+        super().save_model(request, obj, form, change)
+        EmailAddress.objects.filter(user=obj).exclude(email__iexact=obj.email).delete()
+
+
+class MemberInline(admin.TabularInline):
+    model = SpaceMember
+    extra = 0
+    autocomplete_fields = ["user"]
+
+
+@admin.register(Space)
+class SpaceAdmin(admin.ModelAdmin):
+    list_display = ["name", "kind", "owner", "created_at"]
+    list_filter = ["kind"]
+    search_fields = ["name", "owner__email"]
+    readonly_fields = ["kind", "owner", "created_at"]
+    inlines = [MemberInline]
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: object = None) -> bool:
+        return False

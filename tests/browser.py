@@ -1,0 +1,143 @@
+"""A real server and a real browser for tests.
+
+    async def test_something(live, ada):
+        async with open_page(live, ada) as page:        # signed in as Ada
+            await page.goto("/")
+
+A page that logs an error, throws, or asks another host for anything fails its test.
+"""
+
+import contextlib
+import os
+import shutil
+import socket
+import threading
+import time
+from collections.abc import AsyncIterator, Iterable
+from typing import Any, Self
+from urllib.parse import urlsplit
+
+import pytest
+import uvicorn
+from django.contrib.staticfiles.handlers import ASGIStaticFilesHandler
+from django.test import Client
+from playwright.async_api import Page, async_playwright
+
+from oneclaw.crossing import in_database
+
+DESKTOP = {"width": 1280, "height": 800}
+PHONE = {"width": 390, "height": 844}
+
+FLAGS = [
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--disable-dev-shm-usage",
+]
+
+
+class LiveServer:
+    """The product's own ASGI application on a free port, in a thread of this process, on the test's database."""
+
+    def __init__(self) -> None:
+        self.socket = socket.socket()
+        self.socket.bind(("127.0.0.1", 0))
+        self.url = f"http://127.0.0.1:{self.socket.getsockname()[1]}"
+        config = uvicorn.Config(serve, log_level="error", lifespan="on", timeout_graceful_shutdown=1)
+        self.server = uvicorn.Server(config)
+        self.thread = threading.Thread(target=self.server.run, kwargs={"sockets": [self.socket]}, daemon=True)
+
+    def __enter__(self) -> Self:
+        self.thread.start()
+        give_up = time.monotonic() + 15
+        while not self.server.started:
+            assert self.thread.is_alive(), "The server did not start."
+            assert time.monotonic() < give_up, "The server did not start in time."
+            time.sleep(0.01)
+        return self
+
+    def __exit__(self, *failure: object) -> None:
+        self.server.should_exit = True
+        self.thread.join(10)
+        self.socket.close()
+        assert not self.thread.is_alive(), "The server did not stop."
+
+
+async def serve(scope: Any, receive: Any, send: Any) -> None:
+    """Static files as they lie in the checkout; everything else is the application's."""
+    from oneclaw.asgi import application
+
+    await (ASGIStaticFilesHandler(application) if scope["type"] == "http" else application)(scope, receive, send)
+
+
+def chromium() -> str:
+    """The system's browser; without it a test fails rather than pretends."""
+    wanted = os.environ.get("CHROMIUM", "")
+    for name in (wanted, "chromium", "chromium-browser", "google-chrome"):
+        if name and (found := shutil.which(name)):
+            return found
+    return pytest.fail(
+        "These tests drive Chromium, and there is none: apt-get install --no-install-recommends chromium "
+        "fonts-dejavu-core, or set CHROMIUM to one.",
+        pytrace=False,
+    )
+
+
+def session_cookie(user: Any) -> str:
+    client = Client()
+    client.force_login(user)
+    return client.cookies["sessionid"].value
+
+
+@contextlib.asynccontextmanager
+async def open_page(
+    live: LiveServer, user: Any = None, *, expect: Iterable[str] = (), **options: Any
+) -> AsyncIterator[Page]:
+    """A tab, signed in as `user` when given. `options` go to the browser's context (viewport, color_scheme, …).
+
+    `expect` are parts of messages that this test's console may hold, such as the status of an error page.
+    """
+    problems: list[str] = []
+    options = {"viewport": DESKTOP, "reduced_motion": "reduce", "base_url": live.url} | options
+    async with async_playwright() as playwright:
+        browser = await playwright.chromium.launch(executable_path=chromium(), args=FLAGS)
+        context = await browser.new_context(**options)
+        if user is not None:
+            value = await in_database(session_cookie, user)
+            await context.add_cookies([{"name": "sessionid", "value": value, "url": live.url}])
+        context.on("page", lambda page: watch(page, live, problems))
+        page = await context.new_page()
+        page.set_default_timeout(10_000)
+        try:
+            yield page
+        finally:
+            await browser.close()
+    unexpected = [problem for problem in problems if not any(part in problem for part in expect)]
+    assert not unexpected, unexpected
+
+
+def watch(page: Page, live: LiveServer, problems: list[str]) -> None:
+    host = urlsplit(live.url).netloc
+
+    def asked(url: str) -> None:
+        parts = urlsplit(url)
+        if parts.scheme not in ("data", "blob", "about") and parts.netloc != host:
+            problems.append(f"The page asked another host: {url}")
+
+    page.on("console", lambda message: problems.append(message.text) if message.type == "error" else None)
+    page.on("pageerror", lambda error: problems.append(str(error)))
+    page.on("request", lambda request: asked(request.url))
+    page.on("websocket", lambda opened: asked(opened.url))
+
+
+async def violations(page: Page) -> str:
+    """What axe finds wrong with the page as it is now; "" when nothing is."""
+    from axe_playwright_python.async_playwright import Axe
+
+    results = await Axe().run(page)
+    return results.generate_report() if results.violations_count else ""

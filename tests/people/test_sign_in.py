@@ -1,0 +1,159 @@
+"""The front door: sign-in, sign-out, password, sign-up."""
+
+import pytest
+from django.core.cache import cache
+
+from oneclaw.models import User
+
+PASSWORD = "correct horse battery"
+
+
+@pytest.fixture(autouse=True)
+def forget_attempts():
+    """Failed sign-ins are counted in the cache, which outlives a test."""
+    cache.clear()
+
+
+def sign_in(client, email="ada@example.org", password=PASSWORD, **fields):
+    return client.post("/accounts/login/", {"login": email, "password": password, **fields})
+
+
+def who(client):
+    return client.session.get("_auth_user_id")
+
+
+def test_email_and_password_open_the_chat(client, ada):
+    response = sign_in(client, "Ada@Example.org")
+    assert (response.status_code, response["Location"]) == (302, "/")
+    assert who(client) == str(ada.pk)
+
+
+@pytest.mark.parametrize(
+    ("email", "password"), [("ada@example.org", "wrong"), ("nobody@example.org", PASSWORD), ("", ""), ("ada", PASSWORD)]
+)
+def test_anything_else_does_not(client, ada, email, password):
+    assert sign_in(client, email, password).status_code == 200
+    assert who(client) is None
+
+
+def test_a_wrong_email_and_a_wrong_password_look_the_same(client, ada):
+    errors = [
+        sign_in(client, email, "wrong").context["form"].errors.as_text()
+        for email in ("ada@example.org", "x@example.org")
+    ]
+    assert errors[0] == errors[1]
+
+
+def test_guessing_is_slowed_down(client, ada):
+    for _ in range(6):
+        sign_in(client, password="wrong")
+    sign_in(client)
+    assert who(client) is None
+
+
+def test_somebody_who_was_shut_out_stays_out(client, ada):
+    User.objects.update(is_active=False)
+    sign_in(client)
+    assert who(client) is None
+
+
+@pytest.mark.parametrize(
+    "target", ["https://evil.example/", "//evil.example", "javascript:alert(1)", "/\\evil.example"]
+)
+def test_sign_in_leads_to_no_other_site(client, ada, target):
+    assert sign_in(client, next=target)["Location"] == "/"
+
+
+def test_sign_in_leads_back_to_the_page_that_was_asked_for(client, ada):
+    assert client.get("/settings/")["Location"] == "/accounts/login/?next=/settings/"
+    assert sign_in(client, next="/settings/")["Location"] == "/settings/"
+
+
+def test_signing_out_takes_a_click_and_ends_the_session(client, ada):
+    client.force_login(ada)
+    assert client.get("/accounts/logout/").status_code == 200
+    assert who(client)
+    client.post("/accounts/logout/")
+    assert who(client) is None
+
+
+def test_the_admin_has_no_door_of_its_own(client, ada):
+    response = client.get("/admin/login/?next=/admin/")
+    assert response.status_code == 302
+    assert response["Location"].startswith("/accounts/login/")
+    client.post("/admin/login/", {"username": "ada@example.org", "password": PASSWORD})
+    assert who(client) is None
+
+
+def test_somebody_without_the_right_gets_no_admin(client, ada):
+    client.force_login(ada)
+    assert client.get("/admin/", follow=True).status_code == 403
+
+
+def test_the_password_changes_and_the_session_stays(client, ada):
+    sign_in(client)
+    new = "an entirely new sentence"
+    response = client.post("/accounts/password/change/", {"oldpassword": PASSWORD, "password1": new, "password2": new})
+    assert response.status_code == 302
+    assert who(client)
+    ada.refresh_from_db()
+    assert ada.check_password(new)
+
+
+def test_the_old_password_is_needed_for_a_new_one(client, ada):
+    sign_in(client)
+    new = "an entirely new sentence"
+    client.post("/accounts/password/change/", {"oldpassword": "wrong", "password1": new, "password2": new})
+    ada.refresh_from_db()
+    assert ada.check_password(PASSWORD)
+
+
+def test_who_forgot_the_password_is_sent_to_the_administrator(client, ada):
+    page = client.get("/accounts/password/reset/")
+    assert "administrator" in page.content.decode()
+    client.post("/accounts/password/reset/", {"email": "ada@example.org"})
+    from django.core import mail
+
+    assert mail.outbox == []
+
+
+# -- Sign-up -------------------------------------------------------------------------------------
+
+NEW = {"email": "Grace@Example.org", "password1": PASSWORD, "password2": PASSWORD}
+
+
+def test_sign_up_is_closed_and_says_so(client, db):
+    assert "/accounts/signup/" not in client.get("/accounts/login/").content.decode()
+    assert "closed" in client.get("/accounts/signup/").content.decode()
+    client.post("/accounts/signup/", NEW)
+    assert not User.objects.exists()
+
+
+def test_an_open_sign_up_makes_an_ordinary_person(client, db, settings):
+    settings.SIGNUP_OPEN = True
+    assert "/accounts/signup/" in client.get("/accounts/login/").content.decode()
+    assert client.post("/accounts/signup/", {**NEW, "timezone": "Asia/Tokyo"})["Location"] == "/"
+    grace = User.objects.get()
+    assert (grace.email, grace.is_staff, grace.is_superuser) == ("grace@example.org", False, False)
+    assert grace.timezone == "Asia/Tokyo"
+
+
+def test_an_email_signs_up_once_however_it_is_written(client, ada, settings):
+    settings.SIGNUP_OPEN = True
+    assert client.post("/accounts/signup/", {**NEW, "email": "ADA@example.org"}).status_code == 200
+    assert User.objects.count() == 1
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/accounts/email/",
+        "/accounts/password/set/",
+        "/accounts/password/reset/key/1-x/",
+        "/accounts/confirm-email/x/",
+        "/accounts/inactive/x/",
+    ],
+)
+def test_doors_that_nobody_needs_are_not_there(client, ada, path):
+    client.force_login(ada)
+    assert client.get(path).status_code == 404

@@ -1,0 +1,71 @@
+"""The person's timezone: from the browser at sign-in, until they choose one themselves."""
+
+import pytest
+from django.core.cache import cache
+
+PASSWORD = "correct horse battery"
+
+
+@pytest.fixture(autouse=True)
+def forget_attempts():
+    cache.clear()
+
+
+def sign_in(client, zone):
+    client.post("/accounts/logout/")
+    client.post("/accounts/login/", {"login": "ada@example.org", "password": PASSWORD, "timezone": zone})
+
+
+def zone_of(person):
+    person.refresh_from_db()
+    return person.timezone
+
+
+def test_sign_in_takes_the_zone_of_the_browser(client, ada):
+    sign_in(client, "America/Lima")
+    assert zone_of(ada) == "America/Lima"
+
+
+def test_who_travels_and_never_chose_is_followed(client, ada):
+    sign_in(client, "America/Lima")
+    sign_in(client, "Asia/Tokyo")
+    assert zone_of(ada) == "Asia/Tokyo"
+
+
+def test_a_chosen_zone_is_not_overridden(client, ada):
+    sign_in(client, "America/Lima")
+    client.post("/settings/", {"first_name": "Ada", "timezone": "UTC"})
+    assert zone_of(ada) == "UTC"
+    sign_in(client, "Asia/Tokyo")
+    assert zone_of(ada) == "UTC"
+
+
+def test_saving_the_settings_without_touching_the_zone_is_no_choice(client, ada):
+    client.force_login(ada)
+    client.post("/settings/", {"first_name": "Ada", "timezone": "Europe/Zurich"})
+    ada.refresh_from_db()
+    assert str(ada) == "Ada"
+    sign_in(client, "Asia/Tokyo")
+    assert zone_of(ada) == "Asia/Tokyo"
+
+
+@pytest.mark.parametrize("zone", ["", "Mars/Olympus", "../../etc/passwd", "Europe/Zurich\x00", "x" * 5000])
+def test_nonsense_from_a_browser_changes_nothing(client, ada, zone):
+    sign_in(client, zone)
+    assert client.session["_auth_user_id"] == str(ada.pk)
+    assert zone_of(ada) == "Europe/Zurich"
+
+
+@pytest.mark.parametrize("zone", ["", "Mars/Olympus", "x" * 5000, "Europe/Zurich\x00"])
+def test_the_settings_refuse_what_is_no_zone(client, ada, zone):
+    client.force_login(ada)
+    response = client.post("/settings/", {"first_name": "Ada", "timezone": zone})
+    assert response.status_code == 200
+    assert zone_of(ada) == "Europe/Zurich"
+
+
+def test_nobody_changes_the_settings_of_another(client, ada, stranger):
+    client.force_login(stranger)
+    client.post("/settings/", {"first_name": "Mallory", "timezone": "Asia/Tokyo", "id": ada.pk, "pk": ada.pk})
+    assert zone_of(ada) == "Europe/Zurich"
+    assert zone_of(stranger) == "Asia/Tokyo"
