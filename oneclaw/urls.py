@@ -1,5 +1,6 @@
 """Every address. Each app brings its own."""
 
+from django.apps import apps
 from django.contrib import admin
 from django.urls import include, path
 
@@ -8,3 +9,5 @@ urlpatterns = [
     path("", include("oneclaw.people_urls")),
     path("", include("chat.urls")),
 ]
+if apps.is_installed("memory"):
+    urlpatterns.append(path("", include("memory.urls")))

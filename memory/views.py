@@ -1,0 +1,49 @@
+"""The pages of a person's memory: fetch, call one thing, render."""
+
+from django.contrib.auth.decorators import login_required
+from django.core.paginator import Paginator
+from django.db.models import Case, IntegerField, Q, Value, When
+from django.http import HttpResponse
+from django.shortcuts import get_object_or_404, render
+from django.utils.safestring import mark_safe
+from django.views.decorators.http import require_GET
+
+from chat.rendering import blocks
+from memory import documents
+from memory.models import MemoryDocument
+from oneclaw.http import SignedInRequest
+
+# Documents of a page of the list, and changes of a page of the history.
+LISTED = 100
+# Characters of a document that is shown as it reads; a longer one is shown as it is written.
+LONGEST_RENDERED = 100_000
+
+
+@login_required
+@require_GET
+def document_list(request: SignedInRequest) -> HttpResponse:
+    """Every document that the person may read: curated memory first, then the newest day."""
+    kind = Case(
+        When(path="MEMORY.md", then=Value(0)),
+        When(Q(path__startswith="memory/"), then=Value(1)),
+        default=Value(2),
+        output_field=IntegerField(),
+    )
+    mine = Case(When(space__owner=request.user, space__kind="own", then=Value(0)), default=Value(1))
+    found = MemoryDocument.objects.visible_to(request.user).present().select_related("space")
+    ordered = found.order_by(mine, "space", kind, "-path").defer("content")
+    page = Paginator(ordered, LISTED).get_page(request.GET.get("page"))
+    return render(request, "memory/list.html", {"page": page})
+
+
+@login_required
+@require_GET
+def document(request: SignedInRequest, document_id: int) -> HttpResponse:
+    """One document as it reads, as it is written, and every change of it."""
+    mine = MemoryDocument.objects.visible_to(request.user).select_related("space")
+    shown = get_object_or_404(mine, pk=document_id)
+    page = Paginator(documents.history(shown), LISTED).get_page(request.GET.get("page"))
+    rendered = blocks(shown.content) if len(shown.content) <= LONGEST_RENDERED else None
+    # Sanitised by the renderer.
+    safe = [mark_safe(block) for block in rendered] if rendered is not None else None  # noqa: S308
+    return render(request, "memory/document.html", {"document": shown, "blocks": safe, "page": page})
