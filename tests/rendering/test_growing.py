@@ -34,6 +34,7 @@ PIECES = [
     ),
     *("'", '"', "'title'", "-", "=", "+", "1", ".", ":", "#", "\u2028", "\x0c", "\u00a0", "  ", "://x.y/"),
     *("a", "b, c.", "word", "plain words, and more", " ", "def f(x):\n    return 1\n", "!", "http", "ab.c", "\n    "),
+    *("(see", "it's", "a:", "b)", ' "t")', "[a](u", "x;", "é—", "a-b", "@", "%", "+1", "a=b", "\u2003", "…"),
 ]
 TEXTS = st.lists(st.sampled_from(PIECES), max_size=40).map("".join)
 
