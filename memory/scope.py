@@ -2,6 +2,7 @@
 
 from chat.models import ChatSession
 from memory.models import MemoryDocument
+from memory.paths import BadPath, checked_path
 from oneclaw.models import Space
 
 
@@ -24,6 +25,10 @@ def own_space(session: ChatSession) -> Space:
 
 def find_document(session: ChatSession, path: str) -> MemoryDocument | None:
     """The document that the session means by `path`; the person's own goes before a shared one."""
+    try:
+        path = checked_path(path)
+    except BadPath:
+        return None
     for space in spaces_of(session):
         document = space.documents.present().filter(path=path).first()
         if document is not None:
