@@ -1,0 +1,137 @@
+"""The stage of the benchmarks: an upstream that stamps what it sends, one web process, people who are signed in.
+
+Everything runs on loopback, in a data folder of its own, and ends with the `with` block.
+"""
+
+import contextlib
+import os
+import re
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+@dataclass
+class Stage:
+    """A running deployment: its web process, and the cookies of people who are signed in."""
+
+    url: str
+    upstream: str
+    web: subprocess.Popen[bytes]
+    cookies: list[str]
+
+
+@contextlib.contextmanager
+def stage(*, people: int, pace: float = 0.02, deltas: int = 500, **settings: str) -> Iterator[Stage]:
+    """One web process against a stamping upstream; `pace` seconds between deltas, `deltas` an answer."""
+    with contextlib.ExitStack() as stack:
+        home = stack.enter_context(tempfile.TemporaryDirectory(prefix="oneclaw-bench-"))
+        os.chmod(home, 0o755)
+        upstream_port, web_port = free_port(), free_port()
+        upstream = f"http://127.0.0.1:{upstream_port}"
+        environment = os.environ | {
+            "DJANGO_SETTINGS_MODULE": "oneclaw.settings",
+            "PYTHONPATH": str(ROOT),
+            "ONECLAW_HOME": home,
+            "ANTHROPIC_API_KEY": "bench",
+            "ANTHROPIC_BASE_URL": upstream,
+            "ONECLAW_DEBUG": "no",
+        } | settings
+        os.environ.update(environment)
+        sys.path.insert(0, str(ROOT))
+        started(stack, "benchmarks/stamping_upstream.py", str(upstream_port), str(pace), str(deltas), env=environment)
+        import django
+
+        django.setup()
+        from django.core.management import call_command
+
+        call_command("migrate", verbosity=0)
+        call_command("collectstatic", verbosity=0, interactive=False)
+        cookies = [sign_in(number) for number in range(people)]
+        serving = ["--port", str(web_port), "--log-level", "warning", "--ws", "websockets-sansio", "--no-access-log"]
+        web = started(stack, "-m", "uvicorn", "oneclaw.asgi:application", *serving, env=environment)
+        wait_for(f"http://127.0.0.1:{web_port}/accounts/login/")
+        yield Stage(f"http://127.0.0.1:{web_port}", upstream, web, cookies)
+
+
+def sign_in(number: int) -> str:
+    """A new person's session cookie."""
+    from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_KEY
+    from django.contrib.sessions.backends.db import SessionStore
+
+    from oneclaw.models import User
+
+    user = User.objects.create_user(f"person{number}@example.org")
+    store = SessionStore()
+    store[SESSION_KEY] = str(user.pk)
+    store[BACKEND_SESSION_KEY] = "allauth.account.auth_backends.AuthenticationBackend"
+    store[HASH_SESSION_KEY] = user.get_session_auth_hash()
+    store.save()
+    return f"sessionid={store.session_key}"
+
+
+def started(stack: contextlib.ExitStack, *command: str, env: dict[str, str]) -> subprocess.Popen[bytes]:
+    process = subprocess.Popen([sys.executable, *command], cwd=ROOT, env=env)
+
+    def end() -> None:
+        process.terminate()
+        try:
+            process.wait(15)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+
+    stack.callback(end)
+    return process
+
+
+def wait_for(url: str, seconds: float = 30) -> None:
+    deadline = time.monotonic() + seconds
+    while True:
+        try:
+            urllib.request.urlopen(url, timeout=2).close()
+            return
+        except urllib.error.HTTPError:
+            return
+        except OSError:
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(0.05)
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def cpu_seconds(pid: int) -> float:
+    """User and system time of a process so far."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def memory_kb(pid: int) -> int:
+    """Proportional set size of a process in kB."""
+    return int(re.search(r"^Pss:\s+(\d+)", Path(f"/proc/{pid}/smaps_rollup").read_text(), re.M).group(1))
+
+
+def percentile(values: list[float], share: float) -> float:
+    """The value below which `share` (0–1) of the values lie; nearest rank."""
+    ordered = sorted(values)
+    return ordered[min(len(ordered) - 1, int(share * len(ordered)))]
+
+
+def machine() -> str:
+    import platform
+
+    return f"{platform.system()} {platform.machine()}, Python {platform.python_version()}, {os.cpu_count()} cores"
