@@ -256,7 +256,17 @@ TEXT_WEIGHT = environment.number("ONECLAW_TEXT_WEIGHT", 0.3, 0, 1)
 REDIS_URL = environment.address("REDIS_URL", ["redis", "rediss"])
 CELERY_BROKER_URL = REDIS_URL or "filesystem://"
 CELERY_BROKER_TRANSPORT_OPTIONS = (
-    {"visibility_timeout": 300, "socket_timeout": None}
+    {
+        "visibility_timeout": 300,
+        "socket_timeout": None,
+        # Whoever enqueues learns within two seconds that Redis is down, and goes on: the sweep finds the row.
+        "socket_connect_timeout": 2,
+        "connect_retries_timeout": 1,
+        "max_retries": 1,
+        "interval_start": 0,
+        "interval_step": 0.1,
+        "interval_max": 0.1,
+    }
     if REDIS_URL
     else {
         "data_folder_in": str(HOME / "queue"),
