@@ -7,7 +7,7 @@ from celery import Task, shared_task
 from django.db import transaction
 
 from chat.models import ChatSession
-from memory import flush, projections
+from memory import flush, projections, vectors
 
 logger = logging.getLogger(__name__)
 
@@ -24,11 +24,11 @@ def hint(task: Task, row_id: int) -> None:
     transaction.on_commit(partial(send, task, row_id))
 
 
-def send(task: Task, row_id: int) -> None:
+def send(task: Task, *arguments: int) -> None:
     try:
-        task.apply_async((row_id,), retry=False)
+        task.apply_async(arguments, retry=False)
     except Exception:
-        logger.exception("No worker could be told of %s(%s); the sweep finds it.", task.name, row_id)
+        logger.exception("No worker could be told of %s%s; the sweep finds it.", task.name, arguments)
 
 
 @shared_task
@@ -49,6 +49,11 @@ def mirror_document(document_id: int) -> None:
 
 
 @shared_task
+def embed_pending() -> None:
+    vectors.embed_pending()
+
+
+@shared_task
 def sweep() -> None:
     """Whatever is due by its row, although nobody was told of it, or whoever was told did not do it."""
     for flush_id in flush.due():
@@ -58,3 +63,4 @@ def sweep() -> None:
         send(index_document, document_id)
     for document_id in to_mirror:
         send(mirror_document, document_id)
+    send(embed_pending)
