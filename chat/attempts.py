@@ -4,7 +4,7 @@ from django.db import transaction
 
 from chat import sessions
 from chat.models import Message, Turn
-from chat.transcript import Busy, begin, interrupt_abandoned
+from chat.transcript import begin, end_abandoned_or_refuse
 from oneclaw.models import User
 
 
@@ -23,12 +23,11 @@ def again(user: User, message_id: int, kind: str) -> tuple[Turn, Message]:
     if message is None or message.turn is None:
         raise NothingToRepeat
     session = sessions.lock(user, message.session_id)
-    interrupt_abandoned(session)
-    if session.turns.running().exists():
-        raise Busy
+    end_abandoned_or_refuse(session)
     prompt = message.turn.prompt
     if not prompt.active or session.messages.shown().filter(role=Message.Role.USER, seq__gt=prompt.seq).exists():
         raise NothingToRepeat
-    if kind == Turn.Kind.RETRY:
-        session.messages.filter(active=True, seq__gt=prompt.seq).update(active=False)
+    if kind == Turn.Kind.CONTINUE:
+        return begin(session, prompt, kind, parent=session.messages.shown().last())
+    session.messages.filter(active=True, seq__gt=prompt.seq).update(active=False)
     return begin(session, prompt, kind)

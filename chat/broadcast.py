@@ -68,8 +68,6 @@ class Broadcast:
     def settled(self, message: Message, failure: "ModelFailure | None") -> None:
         """The turn is over."""
         message.turn = self.turn
-        if failure:
-            self.turn.error_code, self.turn.error_text = failure.code, failure.sentence
         self._publish_settled(message, None, final=True)
         if failure:
             self.room.publish(

@@ -12,7 +12,7 @@ from channels.generic.websocket import AsyncWebsocketConsumer
 from django.conf import settings
 
 from chat import attempts, live, presence, sessions, transcript, turns
-from chat.models import Message, Turn
+from chat.models import Turn
 from chat.outbox import Frame, Outbox, encode
 from oneclaw import hints
 from oneclaw.crossing import in_database

@@ -43,6 +43,16 @@ def enter(user: User, session: ChatSession) -> ChatSession | None:
     return ChatSession.objects.visible_to(user).filter(pk=left_id).first()
 
 
+def settle_in(user: User, session: ChatSession) -> None:
+    """`session` is the person's current one, because they write in it; nothing counts as left."""
+    Presence.objects.bulk_create(
+        [Presence(user=user, session=session, seen_at=timezone.now(), here=True)],
+        update_conflicts=True,
+        unique_fields=["user"],
+        update_fields=["session", "seen_at", "here"],
+    )
+
+
 def tell_left() -> int:
     """Tell once of each person who has had no open socket for LEAVE_SECONDS; how many there were."""
     longest = timezone.now() - dt.timedelta(seconds=settings.LEAVE_SECONDS)

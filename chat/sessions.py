@@ -34,15 +34,13 @@ def lock(user: User, session_id: uuid.UUID) -> ChatSession:
 
     Whoever writes messages or turns of a session holds this lock, so places are without gap and turns one at a time.
     """
-    mine = ChatSession.objects.visible_to(user).filter(pk=session_id)
-    session = mine.select_for_update().first()
+    mine = ChatSession.objects.visible_to(user).filter(pk=session_id).select_for_update()
+    session = mine.first()
     if session is None:
         agent = default_agent()
-        key = session_key(user, agent.slug, session_id)
-        _, made = ChatSession.objects.get_or_create(pk=session_id, defaults={"key": key, "owner": user, "agent": agent})
-        if made:
-            hints.notify(f"user:{user.pk}", {"kind": "sessions"})
-        session = mine.select_for_update().first()
+        fresh = ChatSession(pk=session_id, key=session_key(user, agent.slug, session_id), owner=user, agent=agent)
+        ChatSession.objects.bulk_create([fresh], ignore_conflicts=True)
+        session = mine.first()
         if session is None:
             raise SessionNotFound
     return session

@@ -58,18 +58,23 @@ def accept(user: User, session_id: uuid.UUID, client_id: uuid.UUID, text: str) -
         if known.text != text:
             raise Conflict
         return Accepted(known, None, None)
-    interrupt_abandoned(session)
-    if session.turns.running().exists():
-        raise Busy
-    content = [{"type": "text", "text": text}]
-    message = append(session, Message.Role.USER, client_id=client_id, content=content, text=text)
+    end_abandoned_or_refuse(session)
     if not session.title:
         session.title = opening_words(text)
-        session.save(update_fields=["title"])
         hints.notify(f"user:{user.pk}", {"kind": "sessions"})
+    content = [{"type": "text", "text": text}]
+    message = append(session, Message.Role.USER, client_id=client_id, content=content, text=text)
     turn, answer = begin(session, message, Turn.Kind.SEND)
-    presence.enter(user, session)
+    presence.settle_in(user, session)
     return Accepted(message, turn, answer)
+
+
+def end_abandoned_or_refuse(session: ChatSession) -> None:
+    """Make room for a new turn of a locked session; Busy if one is alive."""
+    for turn in session.turns.running():
+        if turn.lease_until > timezone.now():
+            raise Busy
+        interrupt(session, turn)
 
 
 def opening_words(text: str, longest: int = 60) -> str:
@@ -79,23 +84,24 @@ def opening_words(text: str, longest: int = 60) -> str:
 
 
 def append(session: ChatSession, role: str, **fields: Any) -> Message:
-    """The next message of a locked session."""
-    parent = session.messages.shown().last()
+    """The next message of a locked session, after the last one that is shown unless `parent` names another."""
+    if "parent" not in fields:
+        fields["parent"] = session.messages.shown().last() if session.last_seq else None
     session.last_seq += 1
     session.active_at = timezone.now()
-    session.save(update_fields=["last_seq", "active_at"])
-    return Message.objects.create(session=session, seq=session.last_seq, parent=parent, role=role, **fields)
+    session.save(update_fields=["last_seq", "active_at", "title"])
+    return Message.objects.create(session=session, seq=session.last_seq, role=role, **fields)
 
 
-def begin(session: ChatSession, prompt: Message, kind: str) -> tuple[Turn, Message]:
-    """A running turn of a locked session, and the placeholder of its answer."""
-    attempt = prompt.attempts.count() + 1
+def begin(session: ChatSession, prompt: Message, kind: str, parent: Message | None = None) -> tuple[Turn, Message]:
+    """A running turn of a locked session, and the placeholder of its answer, which follows `parent` or the prompt."""
+    attempt = 1 if kind == Turn.Kind.SEND else prompt.attempts.count() + 1
     turn = Turn.objects.create(session=session, prompt=prompt, attempt=attempt, kind=kind, lease_until=lease())
-    return turn, placeholder(session, turn)
+    return turn, placeholder(session, turn, parent or prompt)
 
 
-def placeholder(session: ChatSession, turn: Turn) -> Message:
-    answer = append(session, Message.Role.ASSISTANT, turn=turn, status=Message.Status.RUNNING)
+def placeholder(session: ChatSession, turn: Turn, parent: Message) -> Message:
+    answer = append(session, Message.Role.ASSISTANT, turn=turn, parent=parent, status=Message.Status.RUNNING)
     announce(session.pk)
     return answer
 
@@ -125,7 +131,7 @@ def finish_round(turn: Turn, answer: Message, content: list[dict[str, Any]], **f
     if intended := turn.messages.filter(role=Message.Role.TOOL, status=Message.Status.RUNNING).first():
         return intended
     write(answer, status=Message.Status.COMPLETE, finished_at=timezone.now(), **fields_of(content), **fields)
-    return append(session, Message.Role.TOOL, turn=turn, status=Message.Status.RUNNING)
+    return append(session, Message.Role.TOOL, turn=turn, parent=answer, status=Message.Status.RUNNING)
 
 
 @transaction.atomic
@@ -138,7 +144,7 @@ def finish_tools(
         return following
     write_results(results, content, cards)
     write(answer, **kept_html(answer.content, cards))
-    return placeholder(session, turn)
+    return placeholder(session, turn, results)
 
 
 @transaction.atomic
@@ -153,17 +159,22 @@ def settle(
     **fields: Any,
 ) -> Message:
     """The end of a turn: the answer as far as it came, and how it ended. Raises LeaseLost."""
-    if Turn.objects.filter(pk=turn.pk, holder=turn.holder, status=status).exists():
-        return answer
-    session, now = held(turn), timezone.now()
-    write(answer, status=status, finished_at=now, **fields_of(content), **fields)
-    if answer.tool_uses():
+    now, columns = timezone.now(), fields_of(content)
+    open_tools = any(block["type"] == "tool_use" for block in columns["content"])
+    session = ChatSession.objects.select_for_update().get(pk=turn.session_id) if open_tools else None
+    ended = {"status": Turn.Status(status), "finished_at": now, "error_code": code, "error_text": sentence}
+    held = Turn.objects.filter(pk=turn.pk, holder=turn.holder)
+    if not held.filter(status=Turn.Status.RUNNING).update(**ended):
+        if held.filter(status=status).exists():
+            return answer  # settled before: only the answer to that commit was lost
+        raise LeaseLost
+    for name, value in ended.items():
+        setattr(turn, name, value)
+    if session is None:
+        columns |= kept_html(columns["content"], {})
+    write(answer, status=status, finished_at=now, **columns, **fields)
+    if session is not None:
         close_tools(session, turn, answer, NEVER_RAN)
-    else:
-        write(answer, **kept_html(answer.content, {}))
-    turn.status, turn.finished_at = Turn.Status(status), now
-    turn.error_code, turn.error_text = code, sentence
-    turn.save(update_fields=["status", "finished_at", "error_code", "error_text"])
     return answer
 
 
@@ -240,14 +251,6 @@ def give_up(turn: Turn) -> None:
     interrupt(held(turn), turn)
 
 
-def interrupt_abandoned(session: ChatSession) -> int:
-    """End the turns of a locked session that nobody holds any more; how many there were."""
-    abandoned = list(session.turns.abandoned())
-    for turn in abandoned:
-        interrupt(session, turn)
-    return len(abandoned)
-
-
 @transaction.atomic
 def request_stop(user: User, session_id: uuid.UUID | None, message_id: int | None) -> None:
     """Ask the process that runs the turn to stop it: the turn of this message, or whatever runs in the session."""
@@ -264,5 +267,8 @@ def sweep() -> int:
     count = 0
     for turn in Turn.objects.abandoned():
         with transaction.atomic():
-            count += interrupt_abandoned(ChatSession.objects.select_for_update().get(pk=turn.session_id))
+            session = ChatSession.objects.select_for_update().get(pk=turn.session_id)
+            for abandoned in session.turns.abandoned():
+                interrupt(session, abandoned)
+                count += 1
     return count

@@ -179,9 +179,9 @@ class RunningTurn:
             sentence=failure.sentence if failure else "",
             **(columns_of(finished) if finished else {}),
         )
-        self.turn.status = Turn.Status(status)
         self.broadcast.settled(message, failure)
-        await in_database(tell_finished, self.turn)
+        if turn_finished.has_listeners(ChatSession):
+            await in_database(tell_finished, self.turn)
 
 
 def columns_of(finished: llm.Finished) -> dict[str, Any]:

@@ -1,5 +1,6 @@
 """Every setting, read from the environment once. `docs/settings.md` lists what a person may set."""
 
+import os
 import secrets
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -7,6 +8,10 @@ from urllib.parse import urlsplit
 from django.core.exceptions import ImproperlyConfigured
 
 from oneclaw import environment
+
+# Arithmetic on small vectors gains nothing from threads of its own, and they are in the way of forking.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 
@@ -56,10 +61,11 @@ _database = environment.postgres("DATABASE_URL") or {
     "NAME": "oneclaw",
     "OPTIONS": {"home": str(HOME)},
 }
+# Connections a process may hold; web and worker processes times this must fit max_connections.
+DATABASE_POOL = environment.whole("ONECLAW_DATABASE_POOL", 10, 2, 200)
 _database["OPTIONS"]["pool"] = {
     "min_size": 0,
-    # Connections a process may hold; web and worker processes times this must fit max_connections.
-    "max_size": environment.whole("ONECLAW_DATABASE_POOL", 10, 2, 200),
+    "max_size": DATABASE_POOL,
     "timeout": 10,
     "max_idle": 60,
 }
@@ -169,7 +175,12 @@ TEMPLATES = [
 
 STATIC_URL = "static/"
 STATICFILES_DIRS = [BASE_DIR / "static"]
-STATIC_ROOT = HOME / "static"
+# Where `oneclaw serve` collects static files under hashed names; an image is built with its own.
+STATIC_ROOT = Path(environment.text("ONECLAW_STATIC_ROOT", str(HOME / "static")))
+STORAGES = {
+    "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
+    "staticfiles": {"BACKEND": "oneclaw.static_files.HashedWhenCollected"},
+}
 
 # -- People --------------------------------------------------------------------------------------
 
@@ -205,6 +216,8 @@ ANTHROPIC_API_KEY = environment.text("ANTHROPIC_API_KEY")
 ANTHROPIC_BASE_URL = environment.address("ANTHROPIC_BASE_URL", ["http", "https"])
 # `oneclaw serve` sets this to its own demo model's address when there is neither a key nor a base URL.
 DEMO_URL = environment.address("ONECLAW_DEMO_URL", ["http"])
+# Whether `oneclaw serve` must run the demo model itself.
+NEEDS_DEMO = not (ANTHROPIC_API_KEY or ANTHROPIC_BASE_URL or DEMO_URL)
 MODEL = environment.text("ONECLAW_MODEL", "claude-sonnet-5-5")
 # Titles and summaries.
 FAST_MODEL = environment.text("ONECLAW_FAST_MODEL", "claude-haiku-5-5")
@@ -254,7 +267,7 @@ TEXT_WEIGHT = environment.number("ONECLAW_TEXT_WEIGHT", 0.3, 0, 1)
 
 # Without Redis, tasks travel through a folder. Either way they are hints: a sweep finds what was lost.
 REDIS_URL = environment.address("REDIS_URL", ["redis", "rediss"])
-CELERY_BROKER_URL = REDIS_URL or "filesystem://"
+CELERY_BROKER_URL = REDIS_URL or "filesystem://localhost"
 CELERY_BROKER_TRANSPORT_OPTIONS = (
     {
         "visibility_timeout": 300,
@@ -275,6 +288,10 @@ CELERY_BROKER_TRANSPORT_OPTIONS = (
         "polling_interval": 0.1,
     }
 )
+if not REDIS_URL:
+    (HOME / "queue" / "control").mkdir(parents=True, exist_ok=True)
+# Tasks that one worker process runs at a time.
+WORKER_THREADS = environment.whole("ONECLAW_WORKER_THREADS", 4, 1, 64)
 CELERY_TASK_IGNORE_RESULT = True
 CELERY_TASK_ACKS_LATE = True
 CELERY_TASK_REJECT_ON_WORKER_LOST = True
@@ -285,8 +302,9 @@ CELERY_TASK_SERIALIZER = "json"
 CELERY_ACCEPT_CONTENT = ["json"]
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False
-# Every minute each app looks for what is still to be done.
+# Now and then each app looks for what is still to be done.
 CELERY_BEAT_SCHEDULE = {
+    "heartbeat": {"task": "oneclaw.tasks.heartbeat", "schedule": 15.0},
     "chat-sweep": {"task": "chat.tasks.sweep", "schedule": 15.0},
     "memory-sweep": {"task": "memory.tasks.sweep", "schedule": 60.0},
 }
