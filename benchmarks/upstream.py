@@ -18,9 +18,6 @@ HERE = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(HERE))
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "oneclaw.settings")
 
-import uvloop
-from django.conf import settings
-
 SIZE = 8
 
 
@@ -55,6 +52,9 @@ async def measure(streams: int, render: bool) -> tuple[int, float, float]:
 
 
 def main() -> None:
+    import uvloop
+    from django.conf import settings
+
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--streams", type=int, default=40)
     parser.add_argument("--rate", type=float, default=50, help="deltas a second of one stream")

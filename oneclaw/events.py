@@ -101,7 +101,7 @@ class Reader:
             self.failure = CutOff("the stream ended early")
 
     def _take(self, name: str, payload: bytes, events: list[Event]) -> None:
-        message = json.loads(payload)
+        message = json.loads(payload.decode("utf-8", "surrogatepass"))
         kind = message.get("type") or name
         if kind == "content_block_delta":
             self._delta(message["index"], message["delta"], events)
