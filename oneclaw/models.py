@@ -136,3 +136,13 @@ class SpaceMember(models.Model):
 
     def __str__(self) -> str:
         return f"{self.user} in {self.space}: {self.role}"
+
+
+class Heartbeat(models.Model):
+    """When some part of a running OneClaw last showed life."""
+
+    name = models.CharField(max_length=40, primary_key=True)
+    at = models.DateTimeField()
+
+    def __str__(self) -> str:
+        return f"{self.name} at {self.at:%Y-%m-%d %H:%M:%S}"

@@ -1,0 +1,31 @@
+"""`manage.py serve`: everything; `manage.py serve web`: one process of a larger deployment."""
+
+from argparse import ArgumentParser
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from oneclaw import roles
+from oneclaw.serve import CannotStart, serve
+
+ROLES = {"web": roles.web, "worker": roles.worker, "beat": roles.beat}
+
+
+class Command(BaseCommand):
+    help = "Runs OneClaw: web, worker and beat, with the embedded PostgreSQL unless DATABASE_URL names another."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("role", nargs="?", choices=list(ROLES), help="run this process alone, in the foreground")
+
+    def handle(self, *args: Any, role: str | None, **options: Any) -> None:
+        if role:
+            ROLES[role]()
+            return
+        try:
+            serve(self.say)
+        except CannotStart as reason:
+            raise CommandError(str(reason)) from reason
+
+    def say(self, line: str) -> None:
+        self.stdout.write(line)
+        self.stdout.flush()
