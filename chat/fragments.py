@@ -7,9 +7,15 @@ from typing import Any
 from django.template.loader import render_to_string
 from django.utils.html import format_html
 from django.utils.safestring import SafeString, mark_safe
+from django.utils.translation import gettext as _
 
 from chat import rendering
 from chat.models import Message
+
+ARTICLE = (
+    '<article id="message-{id}" class="message message--{role}" data-seq="{seq}" data-role="{role}"'
+    ' data-status="{status}" aria-label="{name}"><div class="message__body{prose}" dir="auto">{body}</div>{ending}</article>'
+)
 
 # What a tool's card is headed with, by its name and state.
 HEADINGS = {
@@ -28,8 +34,30 @@ def message_html(message: Message, results: Mapping[str, dict[str, Any]] | None 
     """
     if message.role == Message.Role.TOOL:
         return ""
-    context = {"message": message, "body": body_html(message, results or {}), "turn": message.turn}
-    return render_to_string("chat/_message.html", context)
+    by_person = message.role == Message.Role.USER
+    # Joined here and not in a template: a page has many of them.
+    return format_html(
+        ARTICLE,
+        id=message.pk,
+        role=message.role,
+        seq=message.seq,
+        status=message.status,
+        name=_("You") if by_person else _("Answer"),
+        prose="" if by_person else " prose",
+        body=body_html(message, results or {}),
+        ending="" if by_person else ending_html(message),
+    )
+
+
+def ending_html(message: Message) -> SafeString:
+    """How an answer ended, when it is not simply whole, and what can be done about it."""
+    status, error = message.status, ""
+    if status == Message.Status.RUNNING or (status == Message.Status.COMPLETE and message.stop_reason != "max_tokens"):
+        return SafeString()
+    if status == Message.Status.FAILED and message.turn is not None:
+        error = message.turn.error_text
+    context = {"status": status, "error": error, "text": message.text}
+    return render_to_string("chat/_ending.html", context)
 
 
 def page_messages(messages: Iterable[Message]) -> list[SafeString]:

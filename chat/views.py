@@ -4,22 +4,18 @@ import uuid
 
 from django.conf import settings
 from django.contrib.auth.decorators import login_required
+from django.core.exceptions import SuspiciousOperation
 from django.http import Http404, HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
-from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from chat import sessions, transcript, turns
+from chat import sessions, sidebar, transcript, turns
 from chat.fragments import page_messages
 from chat.models import ChatSession, Message
 from oneclaw import llm
 from oneclaw.crossing import in_database
 from oneclaw.http import SignedInRequest
 from oneclaw.text import BadText, checked
-
-# Conversations that the sidebar shows at once.
-LISTED = 100
-
 
 @login_required
 @require_GET
@@ -34,23 +30,30 @@ def conversation(request: SignedInRequest, session_id: uuid.UUID) -> HttpRespons
     return page(request, session_id, own_session(request, session_id))
 
 
-def page(request: SignedInRequest, session_id: uuid.UUID, session: ChatSession | None) -> HttpResponse:
+def page(
+    request: SignedInRequest,
+    session_id: uuid.UUID,
+    session: ChatSession | None,
+    *,
+    status: int = 200,
+    refusal: str = "",
+    text: str = "",
+) -> HttpResponse:
+    """The whole page. `refusal` says why the message `text` was not taken, to somebody without a socket."""
     messages = session.messages.shown().select_related("turn") if session else Message.objects.none()
     context = {
         "session_id": session_id,
         "session": session,
         "messages_html": page_messages(messages),
-        "sessions": listed(request),
+        "groups": sidebar.groups(request.user),
         "client_id": uuid.uuid4(),
         "longest": settings.MESSAGE_LENGTH,
         "is_demo": llm.is_demo(),
         "has_model": bool(settings.ANTHROPIC_API_KEY or settings.ANTHROPIC_BASE_URL or settings.DEMO_URL),
+        "refusal": refusal,
+        "text": text,
     }
-    return render(request, "chat/page.html", context)
-
-
-def listed(request: SignedInRequest) -> list[ChatSession]:
-    return list(ChatSession.objects.visible_to(request.user).listed()[:LISTED])
+    return render(request, "chat/page.html", context, status=status)
 
 
 def own_session(request: SignedInRequest, session_id: uuid.UUID) -> ChatSession:
@@ -60,40 +63,54 @@ def own_session(request: SignedInRequest, session_id: uuid.UUID) -> ChatSession:
 @login_required
 @require_GET
 def session_list(request: SignedInRequest) -> HttpResponse:
-    """The sidebar's list; `current` is the session that the page shows."""
-    return render(
-        request, "chat/_sessions.html", {"sessions": listed(request), "session_id": request.GET.get("current", "")}
-    )
+    """The sidebar's list, and the title of the session that the page shows (`current`)."""
+    return listed(request, request.GET.get("current", ""))
+
+
+def listed(request: SignedInRequest, current: str) -> HttpResponse:
+    shown = session_shown(request, current)
+    context = {"groups": sidebar.groups(request.user), "session_id": shown and shown.pk, "current": shown}
+    return render(request, "chat/_sessions.html", context | {"refreshed": True})
+
+
+def session_shown(request: SignedInRequest, current: str) -> ChatSession | None:
+    """The person's session that the page says it shows; None for a new one, and for nonsense."""
+    try:
+        return ChatSession.objects.visible_to(request.user).filter(pk=uuid.UUID(current)).first()
+    except ValueError:
+        return None
 
 
 @login_required
 @require_http_methods(["GET", "POST"])
 def rename(request: SignedInRequest, session_id: uuid.UUID) -> HttpResponse:
-    """GET: the form in place of the list's row. POST: the new title."""
+    """GET: the form, on a page of its own or in place of the list's row. POST: the new title."""
     session = own_session(request, session_id)
+    refusal = ""
     if request.method == "POST":
-        title = request.POST.get("title", "")
-        if title.strip():
-            sessions.rename(session, title.replace("\0", ""))
-        if not request.htmx:
-            return redirect(session)
-        return render(
-            request, "chat/_session.html", {"session": session, "session_id": request.POST.get("current", "")}
-        )
-    return render(request, "chat/_rename.html", {"session": session, "current": request.GET.get("current", "")})
+        try:
+            sessions.rename(session, checked(request.POST.get("title"), longest=200, name="The title"))
+        except BadText as error:
+            refusal = error.sentence
+        else:
+            return listed(request, request.POST.get("current", "")) if request.htmx else redirect(session)
+    context = {"session": session, "session_id": request.GET.get("current", ""), "refusal": refusal}
+    template = "chat/_rename.html" if request.htmx and not refusal else "chat/rename.html"
+    return render(request, template, context, status=422 if refusal else 200)
 
 
 @login_required
-@require_POST
+@require_http_methods(["GET", "POST"])
 def delete(request: SignedInRequest, session_id: uuid.UUID) -> HttpResponse:
+    """GET: the question whether to, on a page of its own or in a dialog. POST: it is gone from every list."""
     session = own_session(request, session_id)
-    sessions.delete(session)
-    if not request.htmx:
-        return redirect("chat")
-    response = HttpResponse()
-    if request.POST.get("current") == str(session_id):
-        response["HX-Redirect"] = reverse("chat")
-    return response
+    if request.method == "POST":
+        sessions.delete(session)
+        shown = session_shown(request, request.POST.get("current", ""))
+        return redirect(shown or "chat")
+    template = "chat/_delete.html" if request.htmx else "chat/delete.html"
+    context = {"session": session, "session_id": request.GET.get("current", ""), "in_dialog": bool(request.htmx)}
+    return render(request, template, context)
 
 
 @login_required
@@ -113,21 +130,29 @@ def messages_after(request: SignedInRequest, session_id: uuid.UUID) -> HttpRespo
 async def send(request: SignedInRequest, session_id: uuid.UUID) -> HttpResponseBase:
     """A message without a socket: the same as the frame `send`, with the same client_id."""
     user = await request.auser()
+    text = request.POST.get("text", "")
     try:
         client_id = uuid.UUID(request.POST.get("client_id", ""))
-        text = checked(request.POST.get("text"), longest=settings.MESSAGE_LENGTH)
-        accepted = await in_database(transcript.accept, user, session_id, client_id, text)
+    except ValueError:
+        raise SuspiciousOperation("client_id is not a UUID") from None
+    try:
+        checked_text = checked(text, longest=settings.MESSAGE_LENGTH)
+        accepted = await in_database(transcript.accept, user, session_id, client_id, checked_text)
     except sessions.SessionNotFound:
         raise Http404 from None
     except BadText as refusal:
-        return HttpResponse(refusal.sentence, status=422, content_type="text/plain; charset=utf-8")
-    except ValueError:
-        return HttpResponse("client_id must be a UUID.", status=400, content_type="text/plain; charset=utf-8")
+        return await in_database(refused, request, session_id, 422, refusal.sentence, text)
     except (transcript.Busy, transcript.Conflict) as refusal:
-        return HttpResponse(str(refusal.__doc__), status=409, content_type="text/plain; charset=utf-8")
+        return await in_database(refused, request, session_id, 409, str(refusal.__doc__), text)
     if accepted.turn is not None and accepted.answer is not None:
         turns.start(accepted.turn, accepted.answer)
     return redirect("conversation", session_id=session_id)
+
+
+def refused(request: SignedInRequest, session_id: uuid.UUID, status: int, refusal: str, text: str) -> HttpResponse:
+    """The page with the message still in the composer, and why it was not taken."""
+    session = session_shown(request, str(session_id))
+    return page(request, session_id, session, status=status, refusal=refusal, text=text)
 
 
 @login_required
