@@ -5,7 +5,8 @@ long for one unit becomes several with the same line number; put together, they 
 """
 
 import re
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 # Characters a unit has at most, and the length from which a hard-wrapped paragraph is no longer joined.
@@ -47,6 +48,18 @@ def speaker_of(text: str) -> str:
     """The name before the colon with which a line of talk begins; empty when there is none."""
     found = SPEAKER.match(text)
     return found[1] if found else ""
+
+
+def speakers(texts: Iterable[str]) -> frozenset[str]:
+    """The names of those who talk in these units: each begins at least three lines, all together a third of them.
+
+    So `Budget: 500` in a note makes nobody of that name.
+    """
+    texts = list(texts)
+    lines = Counter(map(speaker_of, texts))
+    del lines[""]
+    names = {name: count for name, count in lines.items() if count >= 3}
+    return frozenset(names) if 3 * sum(names.values()) >= len(texts) else frozenset()
 
 
 def _units(lines: list[str]) -> Iterator[Unit]:

@@ -4,14 +4,16 @@ from dataclasses import dataclass
 
 from django.db import connection, transaction
 
-from memory.chunking import units
-from memory.dates import day_in
+from memory.chunking import SPEAKER, Unit, speakers, units
+from memory.dates import day_in, tells_time
 from memory.languages import language_of
 from memory.models import DocumentIndex, MemoryChunk, MemoryDocument
-from memory.packing import LAYOUT, pack
-from memory.terms import number, terms_of
+from memory.packing import ASKS, HEADING, LAYOUT, TELLS_TIME, pack
+from memory.terms import speaker_number, terms_of
 from memory.vectors import embed_document, embedded_text, text_key
 
+# What may stand behind a question mark.
+CLOSING = " \t\n\"'”’»)*_"
 COLUMNS = ("ordinal", "start_line", "end_line", "heading", "text", "text_key")
 
 
@@ -45,26 +47,33 @@ class Made:
         pieces = units(document.content) if document.deleted_at is None else []
         language = language_of(document.content)
         day = day_in(document.path)
+        names = speakers(unit.text for unit in pieces)
         rows, layout, terms = [], [], []
         for ordinal, unit in enumerate(pieces):
             found = terms_of(unit.text, language)
-            key = text_key(embedded_text(unit.text))
+            key = text_key(embedded_text(unit.text, names))
             about = day_in(unit.heading) or day
             rows.append((ordinal, unit.start_line, unit.end_line, unit.heading, unit.text, key))
-            speaker = number(unit.speaker.lower()) if unit.speaker else 0
             layout.append(
                 (
                     key,
                     len(found),
                     len(unit.text),
                     unit.section,
-                    speaker,
+                    speaker_number(unit.speaker if unit.speaker in names else ""),
                     about.toordinal() if about else 0,
-                    unit.is_heading,
+                    _flags(unit),
                 )
             )
             terms += found
         return cls(rows, pack(layout, terms))
+
+
+def _flags(unit: Unit) -> int:
+    if unit.is_heading:
+        return HEADING
+    body = SPEAKER.sub("", unit.text, count=1)
+    return (ASKS if body.rstrip(CLOSING).endswith(("?", "？")) else 0) | (TELLS_TIME if tells_time(body) else 0)
 
 
 def _write(document: MemoryDocument, made: Made) -> None:

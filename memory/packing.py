@@ -17,11 +17,13 @@ UNIT = np.dtype(
         ("terms", "<u4"),  # how many terms it has
         ("characters", "<u4"),
         ("section", "<u4"),  # number of the section within the document
-        ("speaker", "<u4"),  # number of the term that is the speaker's name; 0: nobody
+        ("speaker", "<u4"),  # number of the speaker's name; 0: nobody
         ("day", "<i4"),  # the day it belongs to, as date.toordinal(); 0: none
-        ("heading", "<u4"),  # 1 for a heading
+        ("flags", "<u4"),
     ]
 )
+# Flags: a heading; a line that asks; a line that tells a time.
+HEADING, ASKS, TELLS_TIME = 1, 2, 4
 TERM = np.dtype("<u4")
 
 
@@ -34,12 +36,18 @@ class Haystack:
     document: NDArray[np.intp]
     # For each unit its place in its document.
     ordinal: NDArray[np.intp]
+    # For each unit a number that it shares with the other units of its section, and with no other.
+    section: NDArray[np.intp]
     # All terms of all units, and for each term its unit.
     terms: NDArray[np.uint32]
     unit_of_term: NDArray[np.intp]
 
     def __len__(self) -> int:
         return len(self.units)
+
+    def flagged(self, flag: int) -> NDArray[np.bool_]:
+        """Which units carry the flag."""
+        return (self.units["flags"] & flag) != 0
 
 
 def pack(units: Sequence[tuple[int, ...]], terms: Sequence[int]) -> bytes:
@@ -61,9 +69,12 @@ def unpack(documents: Iterable[bytes | memoryview]) -> Haystack:
     every = np.concatenate(units)
     lengths = np.array(counts, np.intp)
     starts = np.cumsum(lengths) - lengths
+    document = np.repeat(np.arange(len(lengths)), lengths)
+    turns = (np.diff(document, prepend=-1) != 0) | (np.diff(every["section"].astype(np.int64), prepend=-1) != 0)
     return Haystack(
         units=every,
-        document=np.repeat(np.arange(len(lengths)), lengths),
+        document=document,
+        section=np.cumsum(turns),
         ordinal=np.arange(len(every)) - np.repeat(starts, lengths),
         terms=np.concatenate(terms),
         unit_of_term=np.repeat(np.arange(len(every)), every["terms"].astype(np.intp)),

@@ -9,16 +9,16 @@ import numpy as np
 from django.conf import settings
 from django.db import connection
 from django.db.backends.utils import CursorWrapper
+from django.utils import timezone
 from numpy.typing import NDArray
 from psycopg import Cursor
 from psycopg.pq import Format
 
 from memory.dates import day_in
-from memory.embeddings import embedder
-from memory.languages import language_of
-from memory.packing import unpack
-from memory.ranking import bm25, standardised
-from memory.terms import terms_of
+from memory.embeddings import Embedder, embedder, near_words
+from memory.packing import Haystack, unpack
+from memory.question import Question
+from memory.ranking import Scores, passages, scored
 from memory.vectors import embedded_text, model_id
 from oneclaw.models import Space
 
@@ -75,56 +75,76 @@ class HybridSearchManager:
         max_results: int | None = None,
         min_score: float | None = None,
         today: dt.date | None = None,
+        slack: float = 2.0,
     ) -> list[Passage]:
         """The passages that answer best, best first. A blank query finds nothing and asks nobody."""
         max_results = settings.SEARCH_RESULTS if max_results is None else max_results
         min_score = settings.SEARCH_FLOOR if min_score is None else min_score
         if not query.strip() or max_results < 1 or not self.spaces:
             return []
-        documents, cosines = self._fetch(query)
+        model = embedder()
+        near = near_words if model else (lambda word: {})
+        question = Question.read(query, today or timezone.now().date(), near)
+        documents, cosines = self._fetch(question, model)
         haystack = unpack(data for _, _, data in documents)
         if not len(haystack):
             return []
-        text = bm25(haystack, terms_of(query, language_of(query)))
-        vector = _by_key(cosines, haystack.units["key"])
-        fused = settings.VECTOR_WEIGHT * standardised(vector) + settings.TEXT_WEIGHT * standardised(text)
-        scores = 1 / (1 + np.exp(-(fused - 1)))
-        order = [at for at in np.argsort(-scores, kind="stable")[:max_results] if scores[at] >= min_score]
-        best_text = max(float(text.max()), 1e-9)
-        won = [
-            (documents[haystack.document[at]][0], int(haystack.ordinal[at]), int(haystack.units["key"][at]))
-            for at in order
-        ]
-        texts = self._texts(won)
-        passages = []
-        for at, (document_id, ordinal, _) in zip(order, won, strict=True):
-            row = texts.get((document_id, ordinal))
-            if row is None:
+        vector = None if model is None else _by_key(cosines, haystack.units["key"])
+        scores = scored(
+            haystack,
+            question,
+            vector,
+            settings.TEXT_WEIGHT / 0.3,
+            settings.VECTOR_WEIGHT / 0.7 * (model.trust if model else 0),
+        )
+        runs = list(passages(scores.total, haystack, max_results, slack, settings.SNIPPET_LENGTH))
+        return self._read(runs, scores, haystack, documents)
+
+    def _read(
+        self,
+        runs: list[tuple[int, int]],
+        scores: Scores,
+        haystack: Haystack,
+        documents: list[tuple[int, str, bytes]],
+    ) -> list[Passage]:
+        units = [at for first, last in runs for at in range(first, last + 1)]
+        texts = self._texts(
+            [
+                (documents[haystack.document[at]][0], int(haystack.ordinal[at]), int(haystack.units["key"][at]))
+                for at in units
+            ]
+        )
+        best_text = max(float(scores.text.max()), 1e-9)
+        found = []
+        for first, last in runs:
+            document_id, path, _ = documents[haystack.document[first]]
+            rows = [texts.get((document_id, int(haystack.ordinal[at]))) for at in range(first, last + 1)]
+            if None in rows:  # indexed anew since: the next search sees it
                 continue
-            start, end, heading, snippet = row
-            path = documents[haystack.document[at]][1]
-            passages.append(
+            best = first + int(np.argmax(scores.total[first : last + 1]))
+            heading = rows[0][2]
+            found.append(
                 Passage(
-                    document_id,
-                    path,
-                    start,
-                    end,
-                    round(float(scores[at]), 4),
-                    round(float(vector[at]), 4),
-                    round(float(text[at]) / best_text, 4),
-                    snippet[: settings.SNIPPET_LENGTH],
-                    heading,
-                    day_in(heading) or day_in(path),
+                    document_id=document_id,
+                    path=path,
+                    start_line=rows[0][0],
+                    end_line=rows[-1][1],
+                    score=round(float(1 / (1 + np.exp(-scores.total[best]))), 4),
+                    vector_score=0.0 if scores.vector is None else round(float(np.nan_to_num(scores.vector[best])), 4),
+                    text_score=round(float(scores.text[best]) / best_text, 4),
+                    snippet=_joined(rows)[: settings.SNIPPET_LENGTH],
+                    heading=heading,
+                    day=day_in(heading) or day_in(path),
                 )
             )
-        return passages
+        return found
 
-    def _fetch(self, query: str) -> tuple[list[tuple[int, str, bytes]], NDArray]:
+    def _fetch(self, question: Question, model: Embedder | None) -> tuple[list[tuple[int, str, bytes]], NDArray]:
         """(id, path, packed units) of each document in the order of their ids; the cosine of each vector by its key."""
         parameters: dict[str, object] = {"spaces": self.spaces}
-        sql, model = UNITS, embedder()
+        sql = UNITS
         if model is not None:
-            vector = model.embed([embedded_text(query)])[0]
+            vector = model.embed([embedded_text(question.embedded)])[0]
             parameters |= {
                 "model": model_id(model),
                 "vector": json.dumps(vector.astype(float).tolist()),
@@ -154,11 +174,19 @@ def _binary_cursor() -> CursorWrapper:
 
 
 def _by_key(cosines: NDArray, keys: NDArray[np.int64]) -> NDArray[np.float64]:
-    """The cosine of each unit; the mean of all where a unit has no vector yet."""
+    """The cosine of each unit, NaN where it has no vector yet."""
     if not len(cosines):
-        return np.zeros(len(keys))
+        return np.full(len(keys), np.nan)
     order = np.argsort(cosines["key"])
     known, values = cosines["key"][order], cosines["cosine"][order].astype(float)
     at = np.minimum(np.searchsorted(known, keys), len(known) - 1)
-    found = known[at] == keys
-    return np.where(found, values[at], values[at][found].mean() if found.any() else 0.0)
+    return np.where(known[at] == keys, values[at], np.nan)
+
+
+def _joined(rows: list[tuple[int, int, str, str]]) -> str:
+    """The texts of neighbouring units as they stand: a line between them, or nothing within one long line."""
+    text, at = "", 0
+    for start, end, _, piece in rows:
+        text += ("\n" if text and start > at else "") + piece
+        at = end
+    return text.strip()

@@ -5,12 +5,13 @@ A term travels as a 32-bit number, the CRC of its text, so that an index is arra
 
 import re
 import unicodedata
+from collections.abc import Sequence
 from functools import lru_cache
 from zlib import crc32
 
 import snowballstemmer
 
-from memory.languages import STOP_WORDS
+from memory.languages import FUNCTION_WORDS, STOP_WORDS
 
 # Words and identifiers: letters and digits, held together by the marks that code, ids and addresses use inside.
 TOKEN = re.compile(r"[^\W_]+(?:['’_\-./@:#+]+[^\W_]+)*", re.UNICODE)
@@ -33,9 +34,24 @@ def terms_of(text: str, language: str = "english") -> list[int]:
     return found
 
 
-def words_of(text: str) -> list[str]:
-    """The words of a text in lower case, without stop words."""
-    return [word for word in map(_plain, WORD.findall(text)) if word not in STOP_WORDS]
+def parts_of(token: str) -> list[str]:
+    """What of a token of a question is looked for on its own: itself, of an identifier also its parts, of unsegmented
+    text its pairs of characters."""
+    if UNSEGMENTED.search(token):
+        runs = [gram for run in UNSEGMENTED.findall(token) for gram in (_pairs(run) or [run])]
+        return runs + [part for run in UNSEGMENTED.split(token) if run for part in parts_of(run)]
+    words = WORD.findall(token)
+    return [token, *words] if len(words) > 1 else words
+
+
+def stems_of(part: str, languages: Sequence[str] = tuple(FUNCTION_WORDS)) -> set[int]:
+    """The terms under which a part of a question may stand in an index, whatever the language of the text."""
+    word = plain(part)
+    if UNSEGMENTED.search(part) or len(WORD.findall(part)) > 1:
+        return {number("=" + part.lower()), number(part)}
+    if not word.isalpha():
+        return {number(word)}
+    return {number(_stemmer(language).stemWord(word)) for language in languages} | {number("=" + word)}
 
 
 def number(term: str) -> int:
@@ -43,7 +59,14 @@ def number(term: str) -> int:
     return crc32(term.encode())
 
 
-def _plain(word: str) -> str:
+def speaker_number(name: str) -> int:
+    """The number that stands for who speaks: by the first word of the name; 0 for nobody."""
+    first = WORD.search(name)
+    return number("@" + plain(first[0])) if first else 0
+
+
+def plain(word: str) -> str:
+    """A word in lower case, without the possessive."""
     return word.lower().replace("’", "'").removesuffix("'s")
 
 
@@ -65,18 +88,22 @@ def _terms(token: str, language: str) -> tuple[int, ...]:
 
 def _word_terms(word: str, language: str) -> list[str]:
     """The stem of a word, and the word itself where they differ; of camelCase its parts too."""
-    plain = _plain(word)
+    bare = plain(word)
     humps = CAMEL.findall(word) if word.isascii() and not (word.islower() or word.isupper() or word.istitle()) else []
     parts = [term for hump in humps for term in _word_terms(hump.lower(), language)] if len(humps) > 1 else []
-    if plain in STOP_WORDS:
+    if bare in STOP_WORDS:
         return parts
-    stem = _stemmer(language).stemWord(plain) if plain.isalpha() else plain
-    return [stem, *(["=" + plain] if stem != plain else []), *parts]
+    stem = _stemmer(language).stemWord(bare) if bare.isalpha() else bare
+    return [stem, *(["=" + bare] if stem != bare else []), *parts]
 
 
 def _grams(run: str) -> list[str]:
     """The pairs of neighbouring characters, and each character."""
-    return [*run, *(run[at : at + 2] for at in range(len(run) - 1))]
+    return [*run, *_pairs(run)]
+
+
+def _pairs(run: str) -> list[str]:
+    return [run[at : at + 2] for at in range(len(run) - 1)]
 
 
 @lru_cache(maxsize=32)

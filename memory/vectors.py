@@ -4,13 +4,14 @@ import hashlib
 import json
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 
 from django.db import connection
 from numpy.typing import NDArray
 
-from memory.chunking import SPEAKER
+from memory.chunking import SPEAKER, speaker_of, speakers
 from memory.embeddings import Embedder, embedder
-from memory.models import DocumentIndex, EmbeddingModel
+from memory.models import DocumentIndex, EmbeddingModel, MemoryChunk
 
 # Texts that a save embeds in its own time, when the model is local; more are left to the sweep.
 AT_ONCE = 200
@@ -24,7 +25,6 @@ SELECT DISTINCT ON (chunk.text_key) chunk.text_key, chunk.text
  WHERE chunk.document_id = %s
    AND NOT EXISTS (SELECT FROM memory_textvector
                     WHERE space_id = chunk.space_id AND model_id = %s AND text_key = chunk.text_key)
- LIMIT %s
 """
 STORE = """
 INSERT INTO memory_textvector (space_id, model_id, text_key, vector)
@@ -33,10 +33,22 @@ SELECT %s, %s, made.key, made.vector::halfvec FROM unnest(%s::bigint[], %s::text
 """
 
 
-def embedded_text(text: str) -> str:
-    """What of a unit goes to the embedding model: its words, without markup and without who says them."""
+def embedded_text(text: str, names: frozenset[str] = frozenset()) -> str:
+    """What of a unit goes to the embedding model: its words, without markup and without the names of those who talk.
+
+    Those swamp a vector: every line that greets Ada looks like every question about Ada.
+    """
     text = MARKUP.sub("", text, count=1)
-    return (SPEAKER.sub("", text, count=1) or text).strip()
+    if not names:
+        return text.strip()
+    if speaker_of(text) in names:
+        text = SPEAKER.sub("", text, count=1)
+    return " ".join(_pattern(names).sub(" ", text).split()) or text.strip()
+
+
+@lru_cache(maxsize=256)
+def _pattern(names: frozenset[str]) -> re.Pattern[str]:
+    return re.compile(rf"\b(?:{'|'.join(map(re.escape, sorted(names)))})\b(?:['’]s)?")
 
 
 def text_key(text: str) -> int:
@@ -63,11 +75,15 @@ def embed_document(document_id: int, only_at_once: bool = False) -> None:
     if model is None or index is None or (only_at_once and not model.at_once):
         return
     known = model_id(model)
-    EmbeddingModel.objects.get_or_create(id=known, defaults={"name": model.name, "width": model.width})
-    while missing := _missing(document_id, known, AT_ONCE + 1 if only_at_once else BATCH):
-        if only_at_once and len(missing) > AT_ONCE:
-            return
-        _store(index.space_id, known, missing, model.embed([embedded_text(text) for _, text in missing]))
+    missing = _missing(document_id, known)
+    if only_at_once and len(missing) > AT_ONCE:
+        return
+    if missing:
+        EmbeddingModel.objects.get_or_create(id=known, defaults={"name": model.name, "width": model.width})
+        names = speakers(MemoryChunk.objects.filter(document_id=document_id).values_list("text", flat=True))
+        for start in range(0, len(missing), BATCH):
+            batch = missing[start : start + BATCH]
+            _store(index.space_id, known, batch, model.embed([embedded_text(text, names) for _, text in batch]))
     DocumentIndex.objects.filter(document_id=document_id, version=index.version).update(embedded_by=known)
 
 
@@ -76,9 +92,9 @@ def model_id(model: Embedder) -> int:
     return text_key(f"{model.name} {model.width}")
 
 
-def _missing(document_id: int, known: int, at_most: int) -> list[tuple[int, str]]:
+def _missing(document_id: int, known: int) -> list[tuple[int, str]]:
     with connection.cursor() as cursor:
-        cursor.execute(MISSING, [document_id, known, at_most])
+        cursor.execute(MISSING, [document_id, known])
         return cursor.fetchall()
 
 

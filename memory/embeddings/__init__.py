@@ -1,5 +1,6 @@
 """Which model makes the vectors, as the settings choose."""
 
+from collections.abc import Mapping
 from typing import Protocol
 
 import numpy as np
@@ -13,6 +14,8 @@ class Embedder(Protocol):
     name: str
     width: int
     at_once: bool
+    # What one deviation of its cosines is worth beside the reference's, all-MiniLM-L6-v2.
+    trust: float
 
     def embed(self, texts: list[str]) -> NDArray[np.float32]:
         """One row of length 1 (or 0) for each text."""
@@ -25,3 +28,10 @@ def embedder() -> Embedder | None:
     from memory.embeddings.local import WordVectors  # 30 MB that a process without search does without
 
     return WordVectors()
+
+
+def near_words(word: str) -> Mapping[str, float]:
+    """The common words near this one in meaning, each with a weight below 1."""
+    from memory.embeddings import local
+
+    return local.near_words(word)

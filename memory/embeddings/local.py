@@ -7,13 +7,18 @@ imported, only its two files are read.
 import importlib.util
 import json
 import threading
-from functools import cache
+from collections.abc import Mapping
+from functools import cache, lru_cache
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
+from memory.languages import STOP_WORDS
+
+# How the tokenizer marks a token that begins a word.
+WORD_START = "▁"
 _loading = threading.Lock()
 
 
@@ -24,6 +29,7 @@ class WordVectors:
     width = 256
     # Whether it answers within a save's own time.
     at_once = True
+    trust = 0.7
 
     def embed(self, texts: list[str]) -> NDArray[np.float32]:
         """One row of length 1 for each text; zeros for a text without a token."""
@@ -34,6 +40,34 @@ class WordVectors:
             if encoded.ids:
                 row[:] = vectors[encoded.ids].astype(np.float32).mean(axis=0)
         return rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-9)
+
+
+# How near a word must be (cosine), and how many are taken.
+NEAR, NEIGHBOURS = 0.4, 20
+
+
+@lru_cache(maxsize=4096)
+def near_words(word: str) -> Mapping[str, float]:
+    """The common words near this one in meaning, each with the square of its cosine: dog → dogs, animal, pet."""
+    words, vectors = _vocabulary()
+    cosines = vectors @ WordVectors().embed([word])[0]
+    best = np.argsort(-cosines)[:NEIGHBOURS]
+    return {words[at]: float(cosines[at]) ** 2 for at in best if cosines[at] >= NEAR and words[at] != word}
+
+
+@cache
+def _vocabulary() -> tuple[list[str], NDArray[np.float32]]:
+    """The whole English words that the tokenizer knows as one token, and their vectors."""
+    tokens = _model()[0].get_vocab()
+    words = sorted(
+        {
+            token[1:].lower()
+            for token in tokens
+            if token.startswith(WORD_START) and len(token) > 4 and token[1:].isascii() and token[1:].isalpha()
+        }
+        - STOP_WORDS
+    )
+    return words, WordVectors().embed(words)
 
 
 @cache

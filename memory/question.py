@@ -1,0 +1,65 @@
+"""What a question asks for: its words as concepts, the days it names, whether it wants a time."""
+
+import datetime as dt
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from memory.dates import Period, asks_when, periods_meant
+from memory.languages import STOP_WORDS, language_of
+from memory.terms import TOKEN, parts_of, plain, speaker_number, stems_of
+
+# A capitalised word that does not begin a sentence: mostly a name. (In German it is any noun.)
+NAME = re.compile(r"(?<=[\w,;:'’\"“(-] )[\"“(]?[A-ZÀ-ÖØ-ÞА-Я][\w'’-]*")
+# Words a question may have; the rest of a longer one is not looked at.
+LONGEST_QUESTION = 64
+
+
+@dataclass(frozen=True)
+class Concept:
+    """One thing a question asks for: the terms that stand for it, each with its weight (1: the word itself).
+
+    `name` is the number of the word as a speaker's name.
+    """
+
+    terms: Mapping[int, float]
+    name: int = 0
+
+
+@dataclass(frozen=True)
+class Question:
+    """A question, read."""
+
+    concepts: tuple[Concept, ...]
+    periods: tuple[Period, ...] = ()
+    asks_when: bool = False
+    # What goes to the embedding model: the question without names, for these are the words' business.
+    embedded: str = ""
+
+    @classmethod
+    def read(
+        cls, text: str, today: dt.date, near_words: Callable[[str], Mapping[str, float]] = lambda word: {}
+    ) -> "Question":
+        """`near_words` tells the words near a word in meaning, each with a weight below 1."""
+        return cls(
+            tuple(_concepts(text, near_words)), tuple(periods_meant(text, today)), asks_when(text), _embedded(text)
+        )
+
+
+def _concepts(text: str, near_words: Callable[[str], Mapping[str, float]]) -> list[Concept]:
+    parts = dict.fromkeys(part for token in TOKEN.findall(text) for part in parts_of(token))
+    wanted = [part for part in parts if plain(part) not in STOP_WORDS] or list(parts)
+    return [_concept(part, near_words) for part in wanted[:LONGEST_QUESTION]]
+
+
+def _concept(part: str, near_words: Callable[[str], Mapping[str, float]]) -> Concept:
+    word = plain(part)
+    terms = {term: weight for near, weight in near_words(word).items() for term in stems_of(near, ("english",))}
+    return Concept(terms | dict.fromkeys(stems_of(part), 1.0), speaker_number(part))
+
+
+def _embedded(text: str) -> str:
+    if language_of(text) == "german":
+        return text
+    without = " ".join(NAME.sub(" ", text).split())
+    return without if len(without.split()) > 1 else text
