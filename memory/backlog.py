@@ -102,5 +102,5 @@ def flushes_since(first: int, sessions: Iterable[ChatSession]) -> list[dict[str,
 
 def documents_of(user: User | None) -> MemoryDocumentQuerySet:
     """Those of the person's own space; everybody's."""
-    documents: MemoryDocumentQuerySet = MemoryDocument.objects.all()  # type: ignore[assignment]
+    documents: MemoryDocumentQuerySet = MemoryDocument.objects.all()
     return documents.filter(space=Space.objects.own_of(user)) if user else documents

@@ -3,25 +3,22 @@
     flush = request(session, "switched")        # any trigger, any number of times
     run(flush.pk)                               # any worker, any number of times
 
-What a session decides about its flushes, it decides under the session's row lock. The model is asked outside of any
-transaction, by whoever holds the claim's token.
+The model is asked outside of any transaction, by whoever holds the claim (memory/claims.py).
 """
 
 import datetime as dt
 import logging
-import uuid
-from dataclasses import dataclass
 
-from django.conf import settings
 from django.db import transaction
 from django.db.models import Max
 from django.utils import dateformat, timezone, translation
 
-from chat.models import ChatSession, Message
+from chat.models import ChatSession
 from memory import documents
+from memory.claims import Claim, ClaimLost, held, in_words, locked, postpone, take
 from memory.documents import Append, Author, Separator, Source
 from memory.models import Flush, MemoryDocument, content_hash
-from memory.summary import Said, extract, summarise
+from memory.summary import extract, summarise
 from oneclaw.failures import ModelFailure
 from oneclaw.models import Space
 
@@ -29,46 +26,16 @@ logger = logging.getLogger(__name__)
 
 # After so many tries an extract is written instead of the model's notes, so that the day is never empty.
 TRIES = 5
-# Seconds from one failure to the next try.
-DELAYS = (15, 60, 300, 900)
-# Characters of messages that one flush covers, so that they fit the model's context; a longer range becomes several.
-LONGEST_RANGE = 120_000
-
-
-class ClaimLost(Exception):
-    """Somebody else holds this flush now, because this claim's time was over; or its conversation was deleted."""
 
 
 class NotWritten(Exception):
     """What was read back from the log is not what was written."""
 
 
-@dataclass(frozen=True)
-class Claim:
-    """The right to finish one flush, and what is to be noted."""
-
-    flush_id: int
-    token: uuid.UUID
-    session: ChatSession
-    after_seq: int
-    through_seq: int
-    day: dt.date
-    attempts: int
-    # Whether messages that were complete at the time of the claim lie behind the range.
-    more: bool
-    messages: list[Message]
-
-    @property
-    def said(self) -> list[Said]:
-        spoken = (message for message in self.messages if message.active and message.role != Message.Role.TOOL)
-        local = self.session.owner.local
-        return [Said(line.role, local(line.created_at), line.text) for line in spoken if line.text.strip()]
-
-
 @transaction.atomic
 def request(session: ChatSession, reason: str) -> Flush | None:
     """There is a queued flush of the session's unflushed messages from now on; None when there is nothing to flush."""
-    kept = _locked(session.pk)
+    kept = locked(session.pk)
     if kept is None:
         return None
     queued = kept.flushes.filter(status=Flush.Status.QUEUED).first()
@@ -96,68 +63,20 @@ def run(flush_id: int) -> int | None:
         return None
     except ModelFailure as failure:
         logger.warning("Flush %s failed and is tried again: %s", flush_id, failure)
-        _postpone(claim, failure)
+        postpone(claim, failure)
         return None
     except Exception as error:
         logger.exception("Flush %s failed and is tried again.", flush_id)
-        _postpone(claim, error)
+        postpone(claim, error)
         return None
     following = claim.session.flushes.due().filter(status=Flush.Status.QUEUED).first()
     return following.pk if following else None
 
 
-def covered_through(session: ChatSession) -> int:
-    """The watermark: the number of the last message that a finished flush covers; 0 before the first."""
-    return session.flushes.finished().aggregate(through=Max("through_seq"))["through"] or 0
-
-
-@transaction.atomic
-def take(flush_id: int) -> Claim | None:
-    """Claim a flush that is due, or whose claim has run out. None when there is nothing to do."""
-    session_id = Flush.objects.filter(pk=flush_id).values_list("session_id", flat=True).first()
-    if session_id is None:
-        return None
-    session = _locked(session_id)
-    flush = Flush.objects.due().select_for_update().filter(pk=flush_id).first()
-    if flush is None:
-        return None
-    if session is None:
-        flush.delete()
-        return None
-    if flush.status == Flush.Status.QUEUED:
-        if session.flushes.filter(status=Flush.Status.RUNNING).exists():
-            return None
-        after = covered_through(session)
-    else:
-        after = flush.after_seq or 0
-    complete = session.last_complete_seq()
-    messages = _range(session, after, flush.through_seq or complete)
-    if not messages:
-        flush.delete()
-        return None
-    now = timezone.now()
-    flush.after_seq, flush.through_seq = after, messages[-1].seq
-    flush.day = session.owner.day(messages[0].created_at)
-    flush.status, flush.token, flush.attempts = Flush.Status.RUNNING, uuid.uuid4(), flush.attempts + 1
-    flush.lease_until = now + dt.timedelta(seconds=settings.FLUSH_LEASE_SECONDS)
-    flush.save()
-    return Claim(
-        flush_id=flush.pk,
-        token=flush.token,
-        session=session,
-        after_seq=after,
-        through_seq=flush.through_seq,
-        day=flush.day,
-        attempts=flush.attempts,
-        more=flush.through_seq < complete,
-        messages=messages,
-    )
-
-
 @transaction.atomic
 def finish(claim: Claim, notes: str, *, summarised: bool = True) -> Flush:
     """Append the notes to the log of the day, see that they stand there, and move the watermark: all or nothing."""
-    flush = _held(claim)
+    flush = held(claim)
     if notes:
         flush.revision = _append(flush, claim, notes)
     flush.status = Flush.Status.DONE if notes else Flush.Status.NOTHING
@@ -189,7 +108,7 @@ def _notes(claim: Claim) -> tuple[str, bool]:
         if claim.attempts < TRIES:
             raise
         logger.warning("Flush %s has no summary after %s tries: %s", claim.flush_id, TRIES, failure)
-        Flush.objects.filter(pk=claim.flush_id, token=claim.token).update(error=_in_words(failure))
+        Flush.objects.filter(pk=claim.flush_id, token=claim.token).update(error=in_words(failure))
         return extract(said), False
 
 
@@ -216,52 +135,3 @@ def _append(flush: Flush, claim: Claim, notes: str) -> documents.MemoryRevision:
     ):
         raise NotWritten(f"{written.path} does not end with the notes that were written into it.")
     return revision
-
-
-@transaction.atomic
-def _postpone(claim: Claim, error: Exception) -> None:
-    """Back into the queue, later. A flush that was asked for meanwhile is covered by this one."""
-    try:
-        flush = _held(claim)
-    except ClaimLost:
-        return
-    claim.session.flushes.filter(status=Flush.Status.QUEUED).delete()
-    delay = DELAYS[min(claim.attempts, len(DELAYS)) - 1]
-    flush.status, flush.error = Flush.Status.QUEUED, _in_words(error)
-    flush.after_seq = flush.through_seq = flush.day = flush.token = flush.lease_until = None
-    flush.due_at = timezone.now() + dt.timedelta(seconds=delay)
-    flush.save()
-
-
-def _locked(session_id: uuid.UUID) -> ChatSession | None:
-    """The session under its row lock; None when nothing of it is to be remembered."""
-    kept = ChatSession.objects.filter(pk=session_id, mode=ChatSession.Mode.AGENT, deleted_at=None)
-    return kept.select_related("owner").select_for_update(of=("self",), no_key=True).first()
-
-
-def _held(claim: Claim) -> Flush:
-    """The flush under its row lock, if the claim still holds and its session is still kept; ClaimLost otherwise."""
-    session = _locked(claim.session.pk)
-    flush = Flush.objects.select_for_update().filter(pk=claim.flush_id, token=claim.token).first()
-    if session is None or flush is None:
-        raise ClaimLost
-    return flush
-
-
-def _range(session: ChatSession, after: int, through: int) -> list[Message]:
-    """The messages of the next flush: those of one day of the owner, and not more than fit the model's context."""
-    messages: list[Message] = []
-    size = 0
-    rows = session.messages.filter(seq__gt=after, seq__lte=through).order_by("seq")
-    for message in rows.only("seq", "role", "active", "text", "created_at", "session_id").iterator(chunk_size=500):
-        size += len(message.text)
-        if messages and size > LONGEST_RANGE:
-            break
-        if messages and session.owner.day(message.created_at) != session.owner.day(messages[0].created_at):
-            break
-        messages.append(message)
-    return messages
-
-
-def _in_words(error: Exception) -> str:
-    return f"{type(error).__name__}: {error}"[:1000]

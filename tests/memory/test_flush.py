@@ -8,7 +8,7 @@ from django.db import DatabaseError, connection, transaction
 from django.utils import timezone
 
 from chat.models import ChatSession, default_agent
-from memory import flush
+from memory import claims, flush
 from memory.models import Flush, MemoryDocument, MemoryRevision
 from oneclaw.models import Space
 from oneclaw.scripted import answer, error, overloaded
@@ -73,7 +73,7 @@ def test_no_reply_covers_the_range_and_writes_nothing(session, say, space, scrip
     do(session)
     assert log(space) is None
     assert Flush.objects.get().status == "nothing"
-    assert flush.covered_through(session) == 1
+    assert claims.covered_through(session) == 1
     assert flush.request(session, "switched") is None
 
 
@@ -82,7 +82,7 @@ def test_many_triggers_before_a_worker_comes_are_one_flush(session, say):
     first = flush.request(session, "switched")
     say(session, "second")
     assert flush.request(session, "left") == first
-    assert flush.take(first.pk).through_seq == 2
+    assert claims.take(first.pk).through_seq == 2
 
 
 def test_a_range_is_cut_at_the_persons_midnight(session, say, space, scripted):
@@ -129,7 +129,7 @@ def test_a_range_too_long_for_the_model_becomes_several(session, say, space, scr
     do(session)
     assert len(scripted.messages) == 2
     assert log(space).count("## 15:32 Tea") == 2
-    assert flush.covered_through(session) == 3
+    assert claims.covered_through(session) == 3
 
 
 def test_what_is_still_being_written_waits(session, say, scripted):
@@ -153,14 +153,14 @@ def test_tools_and_hidden_branches_are_not_shown_to_the_model(session, say, scri
     assert "Where do I live?" in asked
     for hidden in ("secret query", "recalled line", "edited away"):
         assert hidden not in asked
-    assert flush.covered_through(session) == 4
+    assert claims.covered_through(session) == 4
 
 
 def test_a_range_without_words_of_the_person_is_covered_without_the_model(session, say, scripted):
     say(session, "result", role="tool")
     do(session)
     assert scripted.messages == []
-    assert (Flush.objects.get().status, flush.covered_through(session)) == ("nothing", 1)
+    assert (Flush.objects.get().status, claims.covered_through(session)) == ("nothing", 1)
 
 
 @pytest.mark.parametrize("mode", ["chat", "temporary"])
@@ -184,9 +184,9 @@ def test_a_deleted_conversation_is_not_remembered(session, say, scripted):
 
 def test_a_conversation_deleted_while_the_model_thinks_is_not_remembered(session, say, space):
     say(session, "first")
-    claim = flush.take(flush.request(session, "switched").pk)
+    claim = claims.take(flush.request(session, "switched").pk)
     ChatSession.objects.update(deleted_at=timezone.now())
-    with pytest.raises(flush.ClaimLost):
+    with pytest.raises(claims.ClaimLost):
         flush.finish(claim, "- notes")
     assert log(space) is None
     Flush.objects.update(lease_until=timezone.now() - dt.timedelta(seconds=1))
@@ -197,18 +197,18 @@ def test_a_conversation_deleted_while_the_model_thinks_is_not_remembered(session
 def test_a_claimed_flush_is_nobody_elses(session, say):
     say(session, "first")
     queued = flush.request(session, "switched")
-    assert flush.take(queued.pk)
-    assert flush.take(queued.pk) is None
+    assert claims.take(queued.pk)
+    assert claims.take(queued.pk) is None
     assert flush.due() == []
 
 
 def test_a_flush_asked_for_during_another_one_waits_for_it(session, say, space, scripted):
     scripted.script(answer("- two"))
     say(session, "first")
-    claim = flush.take(flush.request(session, "switched").pk)
+    claim = claims.take(flush.request(session, "switched").pk)
     say(session, "second")
     waiting = flush.request(session, "left")
-    assert flush.take(waiting.pk) is None
+    assert claims.take(waiting.pk) is None
     flush.finish(claim, "- one")
     assert flush.run(waiting.pk) is None
     assert list(Flush.objects.order_by("pk").values_list("after_seq", "through_seq")) == [(0, 1), (1, 2)]
@@ -217,15 +217,15 @@ def test_a_flush_asked_for_during_another_one_waits_for_it(session, say, space, 
 
 def test_a_worker_that_died_is_replaced_and_cannot_write_any_more(session, say, space, settings):
     say(session, "first")
-    dead = flush.take(flush.request(session, "switched").pk)
+    dead = claims.take(flush.request(session, "switched").pk)
     Flush.objects.update(lease_until=timezone.now() - dt.timedelta(seconds=1))
     assert flush.due() == [dead.flush_id]
-    second = flush.take(dead.flush_id)
+    second = claims.take(dead.flush_id)
     assert (second.after_seq, second.through_seq, second.attempts) == (0, 1, 2)
-    with pytest.raises(flush.ClaimLost):
+    with pytest.raises(claims.ClaimLost):
         flush.finish(dead, "- from the dead")
     flush.finish(second, "- alive")
-    with pytest.raises(flush.ClaimLost):
+    with pytest.raises(claims.ClaimLost):
         flush.finish(second, "- again")
     assert log(space).count("- ") == 1
 
@@ -254,10 +254,10 @@ def test_a_failure_is_written_down_and_the_flush_is_due_later(session, say, spac
 
 def test_a_failed_flush_takes_over_what_was_asked_for_meanwhile(session, say):
     say(session, "first")
-    claim = flush.take(flush.request(session, "switched").pk)
+    claim = claims.take(flush.request(session, "switched").pk)
     say(session, "second")
     flush.request(session, "left")
-    flush._postpone(claim, RuntimeError("no"))
+    claims.postpone(claim, RuntimeError("no"))
     assert list(Flush.objects.values_list("pk", "status")) == [(claim.flush_id, "queued")]
 
 
@@ -277,7 +277,7 @@ def test_after_five_failures_an_extract_stands_in_for_the_notes(session, say, sp
 
 def test_notes_that_cannot_be_read_back_do_not_move_the_watermark(session, say, space):
     say(session, "first")
-    claim = flush.take(flush.request(session, "switched").pk)
+    claim = claims.take(flush.request(session, "switched").pk)
     with connection.cursor() as cursor:
         cursor.execute("""
             CREATE FUNCTION swallow() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN NEW.content := ''''; RETURN NEW; END';
@@ -286,7 +286,7 @@ def test_notes_that_cannot_be_read_back_do_not_move_the_watermark(session, say, 
     with pytest.raises(flush.NotWritten):
         flush.finish(claim, "- notes")
     assert not MemoryRevision.objects.exists()
-    assert (Flush.objects.get().status, flush.covered_through(session)) == ("running", 0)
+    assert (Flush.objects.get().status, claims.covered_through(session)) == ("running", 0)
 
 
 def test_the_notes_of_one_person_do_not_reach_another(session, say, stranger, strangers_space, scripted):
