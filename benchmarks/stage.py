@@ -55,7 +55,6 @@ def stage(*, people: int, pace: float = 0.02, deltas: int = 500, **settings: str
         from django.core.management import call_command
 
         call_command("migrate", verbosity=0)
-        call_command("collectstatic", verbosity=0, interactive=False)
         cookies = [sign_in(number) for number in range(people)]
         serving = ["--port", str(web_port), "--log-level", "warning", "--ws", "websockets-sansio", "--no-access-log"]
         web = started(stack, "-m", "uvicorn", "oneclaw.asgi:application", *serving, env=environment)
