@@ -1,6 +1,7 @@
 """What can go wrong with the model: one class per outcome, its docstring is what the person reads."""
 
 import inspect
+import re
 from typing import Any, ClassVar
 
 
@@ -128,6 +129,8 @@ BY_TYPE: dict[str, type[ModelFailure]] = {
     "api_error": ServerFault,
     "invalid_request_error": BadRequest,
 }
+CONTEXT = re.compile(r"context (?:window|limit|length)")
+REDIRECTS = (301, 302, 303, 307, 308)
 BY_STATUS: dict[int, type[ModelFailure]] = {
     401: KeyRefused,
     402: SpendLimit,
@@ -154,13 +157,16 @@ def of_answer(status: int, body: Any, retry_after: float | None = None) -> Model
 def _which(status: int, kind: str, cause: str, detail: str) -> type[ModelFailure]:
     if "spend_limit" in cause or "billing" in cause:
         return SpendLimit
+    if status in REDIRECTS or (status == 404 and not kind):
+        # Whoever answers there, it is not the API.
+        return Unreachable
     found = BY_TYPE.get(kind) or BY_STATUS.get(status) or (ServerFault if status >= 500 else BadRequest)
     if found is BadRequest:
         # The API has no type of its own for these two: its wording is all there is.
         wording = detail.lower()
-        if "prompt is too long" in wording or "context window" in wording or "context limit" in wording:
+        if "prompt is too long" in wording or CONTEXT.search(wording):
             return ContextTooLong
-        if "credit balance" in wording or "usage limits" in wording or "spend limit" in wording:
+        if "credit balance" in wording or "usage limit" in wording or "spend limit" in wording:
             return SpendLimit
     return found
 

@@ -7,14 +7,13 @@ async for event in llm.stream(llm.Request(model, system, messages)):
 import asyncio
 import contextlib
 import logging
+import math
 import random
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlsplit
 
-import anthropic
-import httpx2
 from django.conf import settings
 
 from oneclaw.events import (
@@ -45,6 +44,12 @@ from oneclaw.failures import (
     Unreachable,
     of_answer,
 )
+
+if TYPE_CHECKING:
+    # At run time only where it is used: the SDK takes 75 MB and a second to import, which a process that asks no
+    # model (a command, an idle worker) need not pay.
+    import anthropic
+    import httpx2
 
 __all__ = [
     "BadRequest",
@@ -167,6 +172,8 @@ def is_demo() -> bool:
 
 async def warm() -> None:
     """Load at the start what the first answer would otherwise wait for. Goes nowhere."""
+    import httpx2
+
     try:
         client = _client()
     except NoKey:
@@ -214,6 +221,8 @@ async def _attempt(request: Request) -> AsyncGenerator[Event]:
 
 async def _read_to_the_end(chunks: AsyncIterator[bytes]) -> None:
     """Let the connection serve the next request. The answer is whole already: whatever fails now does not matter."""
+    import httpx2
+
     with contextlib.suppress(httpx2.HTTPError, TimeoutError):
         async with asyncio.timeout(0.2):
             async for _ in chunks:
@@ -245,6 +254,9 @@ def _wait(failure: ModelFailure, attempt: int) -> float | None:
 
 def _failure(error: Exception, arrived: bool) -> ModelFailure:
     """The typed failure that `error` means."""
+    import anthropic
+    import httpx2
+
     if isinstance(error, ModelFailure):
         # An answer that ends before it began is no cut answer: the server closed the door.
         return Unreachable(error.detail) if isinstance(error, CutOff) and not arrived else error
@@ -262,12 +274,13 @@ def _failure(error: Exception, arrived: bool) -> ModelFailure:
     return ModelError(detail)
 
 
-def _retry_after(response: httpx2.Response) -> float | None:
+def _retry_after(response: "httpx2.Response") -> float | None:
     """Seconds, from `retry-after`; None when it is missing or a date."""
     try:
-        return max(0.0, float(response.headers.get("retry-after", "")))
+        seconds = float(response.headers.get("retry-after", ""))
     except ValueError:
         return None
+    return max(0.0, seconds) if math.isfinite(seconds) else None
 
 
 def _parts(request: Request) -> dict[str, Any]:
@@ -287,10 +300,10 @@ def _parts(request: Request) -> dict[str, Any]:
 
 # -- One client for each event loop --------------------------------------------------------------
 
-_clients: dict[tuple[asyncio.AbstractEventLoop, str, str], tuple[anthropic.AsyncAnthropic, object]] = {}
+_clients: dict[tuple[asyncio.AbstractEventLoop, str, str], "tuple[anthropic.AsyncAnthropic, object]"] = {}
 
 
-def _client() -> anthropic.AsyncAnthropic:
+def _client() -> "anthropic.AsyncAnthropic":
     """This loop's client, made when first needed (it costs 20 ms) and closed when the loop ends."""
     key, address = _credentials()
     held = (asyncio.get_running_loop(), key, address)
@@ -305,7 +318,7 @@ def _client() -> anthropic.AsyncAnthropic:
 
 
 async def _closing(
-    held: tuple[asyncio.AbstractEventLoop, str, str], client: anthropic.AsyncAnthropic
+    held: tuple[asyncio.AbstractEventLoop, str, str], client: "anthropic.AsyncAnthropic"
 ) -> AsyncGenerator[None]:
     try:
         yield
@@ -314,7 +327,10 @@ async def _closing(
         await client.close()
 
 
-def _new_client(key: str, address: str) -> anthropic.AsyncAnthropic:
+def _new_client(key: str, address: str) -> "anthropic.AsyncAnthropic":
+    import anthropic
+    import httpx2
+
     loopback = urlsplit(address).hostname in ("127.0.0.1", "::1", "localhost")
     timeout = httpx2.Timeout(settings.SILENCE_TIMEOUT, connect=settings.CONNECT_TIMEOUT, pool=settings.CONNECT_TIMEOUT)
     return anthropic.AsyncAnthropic(
@@ -324,8 +340,14 @@ def _new_client(key: str, address: str) -> anthropic.AsyncAnthropic:
         timeout=timeout,
         # Servers of other makers expect the key where the API had it first.
         default_headers={"x-api-key": key} if settings.ANTHROPIC_BASE_URL else None,
-        # aiohttp carries a stream at a third of the cost. A proxy of the environment is not asked for this machine.
-        http_client=anthropic.DefaultAioHttpClient(timeout=timeout, trust_env=not loopback),
+        # aiohttp carries a stream at a third of the cost. A proxy of the environment is not asked for this machine,
+        # and no redirect may take the key elsewhere.
+        http_client=anthropic.DefaultAioHttpClient(
+            timeout=timeout,
+            limits=httpx2.Limits(max_connections=1000, max_keepalive_connections=100, keepalive_expiry=30),
+            trust_env=not loopback,
+            follow_redirects=False,
+        ),
     )
 
 

@@ -1,7 +1,10 @@
 """Every way in which the model can fail is one typed failure, with one plain sentence."""
 
 import asyncio
+import os
 import socket
+import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -9,6 +12,7 @@ import pytest
 
 from oneclaw import llm
 from oneclaw.scripted import (
+    Reply,
     answer,
     bad_request,
     context_too_long,
@@ -67,6 +71,7 @@ async def outcome(request=REQUEST):
         (error(413, "request_too_large", "big"), llm.ContextTooLong),
         (rate_limited(retry_after=600), llm.RateLimited),
         (html(), llm.ModelError),
+        (bad_request("input length and `max_tokens` exceed context limit: 1 + 2 > 3"), llm.ContextTooLong),
         (garbled(WHOLE), llm.ModelError),
     ],
 )
@@ -83,6 +88,8 @@ async def test_what_cannot_pass_is_not_tried_again(scripted, reply, expected):
     [
         rate_limited(retry_after=0.05),
         rate_limited(),
+        error(429, "rate_limit_error", "no", retry_after="inf"),
+        error(429, "rate_limit_error", "no", retry_after="Wed, 21 Oct 2026 07:28:00 GMT"),
         overloaded(),
         overloaded(WHOLE),
         server_fault(500),
@@ -221,6 +228,26 @@ async def test_a_base_url_without_a_key_is_asked_with_a_placeholder(scripted, se
     settings.ANTHROPIC_API_KEY = ""
     await outcome()
     assert scripted.requests[0].headers["authorization"] == "Bearer none"
+
+
+@pytest.mark.parametrize("status", [301, 307, 404])
+async def test_an_address_where_something_else_answers(scripted, status):
+    page = Reply(status=status, headers={"content-type": "text/html", "location": "http://127.0.0.1:1/"}, body=b"<p>")
+    scripted.default = lambda body: page
+    _, _, failure = await outcome()
+    assert type(failure) is llm.Unreachable
+    assert "ANTHROPIC_BASE_URL" in failure.sentence
+
+
+def test_nothing_but_a_request_loads_the_sdk():
+    """It takes 75 MB and a second, which an idle worker and the commands need not pay."""
+    code = "import django; django.setup(); import sys, chat.turns; print('anthropic' in sys.modules)"
+    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment())
+    assert shown.stdout.strip() == "False"
+
+
+def environment():
+    return {**os.environ, "DJANGO_SETTINGS_MODULE": "oneclaw.settings"}
 
 
 async def test_no_secret_is_told(scripted, settings):
