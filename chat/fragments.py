@@ -14,7 +14,8 @@ from chat.models import Message
 
 ARTICLE = (
     '<article id="message-{id}" class="message message--{role}" data-seq="{seq}" data-role="{role}"'
-    ' data-status="{status}" aria-label="{name}"><div class="message__body{prose}" dir="auto">{body}</div>{ending}</article>'
+    ' data-status="{status}" aria-label="{name}"><div class="message__body{prose}" dir="auto">{body}</div>'
+    "{ending}</article>"
 )
 
 # What a tool's card is headed with, by its name and state.

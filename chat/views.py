@@ -17,6 +17,7 @@ from oneclaw.crossing import in_database
 from oneclaw.http import SignedInRequest
 from oneclaw.text import BadText, checked
 
+
 @login_required
 @require_GET
 def new_chat(request: SignedInRequest) -> HttpResponse:

@@ -1,134 +1,153 @@
-// The chat page: frames in, frames out.
+// The chat page: what a person does becomes frames, and frames become what the page shows (docs/protocol.md).
 
+import { Announcer } from "./announcer.js";
 import { Composer } from "./composer.js";
 import { Conversation } from "./conversation.js";
-import { drawer } from "./drawer.js";
+import { Follower } from "./follower.js";
+import { refreshSessions, watchSidebar } from "./sidebar.js";
 import { Socket } from "./socket.js";
 import { Unsent, newId } from "./unsent.js";
+import { words } from "./words.js";
 
-const main = document.querySelector("[data-session]");
-const session = main.dataset.session;
+const main = document.getElementById("main");
 const find = (name) => main.querySelector(`[data-${name}]`);
-let isNew = main.dataset.new === "true";
-let unsent = new Unsent(session, isNew);
 
-const conversation = new Conversation({
-  scroller: find("scroller"),
-  list: find("messages"),
-  welcome: find("welcome"),
-  jump: find("jump"),
-  announcer: find("announcer"),
-});
+const unsent = new Unsent(main.dataset.person);
+// Of a new conversation nobody but this browser knows until its first message has arrived: a reload takes it up again.
+let isNew = "new" in main.dataset;
+const session = (isNew && unsent.newSession) || main.dataset.session;
+const draftKey = () => (isNew ? "new" : session);
 
+const announcer = new Announcer(find("announcer"));
+const follower = new Follower(find("scroller"), find("messages"), find("jump"));
+const conversation = new Conversation(find("messages"), find("welcome"), announcer);
 const composer = new Composer(find("composer"), {
   longest: Number(main.dataset.longest),
-  onSend(text) {
-    const clientId = newId();
-    unsent.add(clientId, text);
-    conversation.addPending(clientId, text);
-    say(clientId, text);
-    composer.setRunning(true);
-  },
+  onSend: send,
   onStop: () => socket.say("stop", { message: null }),
-  onDraft: (text) => (unsent.draft = text),
+  onDraft: (text) => unsent.keepDraft(draftKey(), text),
 });
 
 const connection = find("connection");
 let lostAt = null;
 
 const socket = new Socket({
-  onOpen() {
-    // A new conversation has no row before its first message; its id is the page's all the same.
-    socket.say("open", { session, last_seq: conversation.lastSeq });
-  },
+  onOpen: () => socket.say("open", { session, last_seq: conversation.lastSeq }),
   onFrame: (frame) => handlers[frame.type]?.(frame),
   onState(state) {
     clearTimeout(lostAt);
-    if (state === "open") connection.textContent = "";
-    else lostAt = setTimeout(() => (connection.textContent = "Connecting again …"), 1500);
+    if (state === "open") {
+      connection.textContent = "";
+      conversation.waitingFor("connection", false);
+    } else if (state === "signed out") {
+      composer.tell(words.signedOut, { bad: true, link: `/accounts/login/?next=${encodeURIComponent(location.pathname)}` });
+    } else {
+      // A short gap is nobody's business.
+      lostAt = setTimeout(() => {
+        connection.textContent = words.connecting;
+        conversation.waitingFor("connection", true);
+      }, 1500);
+    }
   },
 });
 
-function say(clientId, text) {
-  socket.say("send", { client_id: clientId, session, text });
+function send(text) {
+  const message = { client_id: newId(), session, text };
+  unsent.add(message, isNew);
+  conversation.addPending(message);
+  follower.toEnd();
+  socket.say("send", message);
+}
+
+// Whatever the server has not acknowledged, in the order in which it was written.
+function sendAgain() {
+  for (const { refused, ...message } of unsent.of(session)) {
+    conversation.addPending(message, refused);
+    if (!refused) socket.say("send", message);
+  }
 }
 
 const handlers = {
   ready({ reset }) {
     if (reset) conversation.clear();
-    for (const { client_id, text } of unsent.messages) {
-      conversation.addPending(client_id, text);
-      say(client_id, text);
-    }
-    composer.setRunning(conversation.running !== null || unsent.messages.length > 0);
+    sendAgain();
+    showRunning();
   },
-  ack({ client_id, message }) {
+  ack({ client_id, message, seq }) {
     unsent.remove(client_id);
-    conversation.confirmPending(client_id, message);
+    conversation.confirm(client_id, message, seq);
     if (isNew) becomeKnown();
-    composer.showError("");
+    showRunning();
   },
   message(frame) {
     conversation.setMessage(frame);
-    composer.setRunning(conversation.running !== null);
+    showRunning();
   },
-  block: (frame) => conversation.setBlock(frame),
+  block(frame) {
+    conversation.setBlock(frame);
+    composer.hush("retrying");
+  },
   tool: (frame) => conversation.setTool(frame),
   done(frame) {
     conversation.settle(frame);
-    if (frame.final) {
-      composer.setRunning(conversation.running !== null);
-      composer.showError("");
-    }
+    composer.hush("retrying");
+    showRunning();
+    // What was refused because of the answer that ran may go now.
+    if (frame.final) sendAgain();
   },
   notice({ kind, html }) {
-    if (kind === "sessions") document.body.dispatchEvent(new Event("sessions-changed"));
-    else composer.showError(html);
+    if (kind === "sessions") refreshSessions();
+    else composer.tell(html, { kind, bad: kind === "warning" });
   },
   error({ code, text, client_id, message }) {
-    // A failed answer carries its sentence itself.
-    if (message) return;
-    const refused = client_id && unsent.remove(client_id);
-    if (refused) {
-      conversation.dropPending(client_id);
-      if (!composer.value) composer.value = refused.text;
-    }
-    composer.showError(text);
-    composer.setRunning(conversation.running !== null);
-    if (code === "not_found" && !client_id && !isNew) location.assign("/");
+    // A failed answer shows its sentence itself.
+    if (message) announcer.say(text);
+    else if (client_id && code === "busy") conversation.waitingFor("answer", true, client_id);
+    else if (client_id) {
+      unsent.refuse(client_id, text);
+      conversation.refuse(client_id, text);
+    } else composer.tell(text, { bad: true });
+    showRunning();
   },
 };
 
-// The first message has made the conversation: it has an address and a place in the list now.
+function showRunning() {
+  composer.setRunning(conversation.isRunning);
+}
+
+// The first message has made the conversation: it has an address now, and its draft is its own.
 function becomeKnown() {
+  unsent.keepDraft("new", "");
+  unsent.newSession = null;
   isNew = false;
-  const draft = unsent.draft;
-  unsent.draft = "";
-  unsent = new Unsent(session, false);
-  unsent.draft = draft;
+  unsent.keepDraft(session, composer.value);
   history.replaceState(null, "", `/c/${session}`);
-  document.body.dispatchEvent(new Event("sessions-changed"));
+  refreshSessions();
 }
 
 main.addEventListener("click", (event) => {
-  const button = event.target.closest("[data-action]");
-  if (button) {
-    const id = button.closest("article").id.replace("message-", "");
-    socket.say(button.dataset.action, { message: id });
-    button.disabled = true;
+  const button = event.target.closest("button");
+  if (!button) return;
+  if (button.dataset.action === "edit") {
+    const article = button.closest("article");
+    const text = unsent.remove(article.dataset.clientId)?.text ?? "";
+    article.remove();
+    composer.value = composer.value ? `${text}\n\n${composer.value}` : text;
     composer.focus();
-  }
-  const starter = event.target.closest("[data-starter]");
-  if (starter) {
-    composer.value = starter.textContent.trim();
+  } else if (button.dataset.action) {
+    button.disabled = true;
+    const id = button.closest("article").id.replace("message-", "");
+    if (!socket.say(button.dataset.action, { message: id })) button.disabled = false;
+    composer.focus();
+  } else if ("starter" in button.dataset) {
+    composer.value = button.textContent.trim();
     composer.focus();
   }
 });
 
-// htmx puts the form for another title in place; its text is ready to be written over.
-document.body.addEventListener("htmx:afterSwap", () => document.querySelector("[data-select]")?.select());
-
-drawer(document.querySelector("[data-drawer]"));
-if (!composer.value) composer.value = unsent.draft;
-composer.setRunning(conversation.running !== null);
+watchSidebar(session);
+if (!composer.value) composer.value = unsent.draft(draftKey());
+for (const { refused, ...message } of unsent.of(session)) conversation.addPending(message, refused);
+showRunning();
+follower.toEnd();
 socket.connect();

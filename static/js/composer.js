@@ -1,84 +1,134 @@
-// Where one writes: Enter sends, Shift+Enter breaks the line, Esc stops.
+// Where one writes: Enter sends, Shift+Enter breaks the line, Esc stops the answer.
+
+import { words } from "./words.js";
+
+// The count of characters shows from this part of the longest length on.
+const SHOW_COUNT_FROM = 0.8;
+const KEEP_DRAFT_AFTER = 250;
 
 export class Composer {
+  #text;
+  #send;
+  #stop;
+  #count;
+  #told;
+  #longest;
+  #on;
+  #isRunning = false;
+  #keeping = null;
+
   constructor(form, { longest, onSend, onStop, onDraft }) {
-    this.form = form;
-    this.longest = longest;
-    this.onDraft = onDraft;
-    this.text = form.elements.namedItem("text");
-    this.send = form.querySelector("[data-send]");
-    this.stop = form.querySelector("[data-stop]");
-    this.count = form.querySelector("[data-count]");
-    this.errorLine = form.querySelector("[data-error]");
+    this.#text = form.elements.namedItem("text");
+    this.#send = form.querySelector("[data-send]");
+    this.#stop = form.querySelector("[data-stop]");
+    this.#count = form.querySelector("[data-count]");
+    this.#told = form.querySelector("[data-told]");
+    this.#longest = longest;
+    this.#on = { send: onSend, stop: onStop, draft: onDraft };
     form.addEventListener("submit", (event) => {
       event.preventDefault();
-      this.#submit(onSend);
+      this.#submit();
     });
-    this.text.addEventListener("keydown", (event) => {
-      if (event.key !== "Enter" || event.shiftKey || event.isComposing || event.keyCode === 229) return;
-      event.preventDefault();
-      this.#submit(onSend);
-    });
-    this.text.addEventListener("input", () => this.#changed());
-    this.stop.addEventListener("click", () => {
-      onStop();
-      this.text.focus();
-    });
+    this.#text.addEventListener("keydown", (event) => this.#pressed(event));
+    this.#text.addEventListener("input", () => this.#changed());
+    this.#stop.addEventListener("click", () => this.#stopNow());
     document.addEventListener("keydown", (event) => {
-      if (event.key === "Escape" && !this.stop.hidden && !document.body.classList.contains("drawer-open")) onStop();
+      const elsewhere = event.defaultPrevented || event.isComposing || document.querySelector("dialog[open], :popover-open");
+      if (event.key === "Escape" && this.#isRunning && !elsewhere) this.#stopNow();
     });
+    addEventListener("pagehide", () => this.#keep());
+    this.#changed();
   }
 
   get value() {
-    return this.text.value;
+    return this.#text.value;
   }
 
   set value(text) {
-    this.text.value = text;
+    this.#text.value = text;
     this.#changed();
   }
 
   focus() {
-    this.text.focus();
+    this.#text.focus();
   }
 
   setRunning(running) {
-    this.send.hidden = running;
-    this.stop.hidden = !running;
+    this.#isRunning = running;
+    this.#send.hidden = running;
+    this.#stop.hidden = !running;
+    if (!running) this.hush("running");
   }
 
-  showError(sentence) {
-    this.errorLine.textContent = sentence;
-    this.errorLine.hidden = !sentence;
+  // One sentence above the text; another of the same kind takes its place.
+  tell(sentence, { kind = "error", bad = false, link = "" } = {}) {
+    this.hush(kind);
+    const line = document.createElement("p");
+    line.className = bad ? "told told--bad" : "told";
+    line.dataset.kind = kind;
+    const said = link ? Object.assign(document.createElement("a"), { href: link }) : line;
+    said.textContent = sentence;
+    if (link) line.append(said);
+    this.#told.append(line);
   }
 
-  #submit(onSend) {
-    const text = this.text.value;
-    if (!text.trim() || !this.stop.hidden) return;
-    const length = this.#length();
-    if (length > this.longest) {
-      this.showError(`The message has ${length.toLocaleString("en")} characters; at most ${this.longest.toLocaleString("en")} can be sent at once.`);
+  hush(kind) {
+    this.#told.querySelector(`[data-kind="${kind}"]`)?.remove();
+  }
+
+  #pressed(event) {
+    // While an input method composes a word, Enter chooses it (229: some browsers say so only by that).
+    if (event.key !== "Enter" || event.shiftKey || event.isComposing || event.keyCode === 229) return;
+    event.preventDefault();
+    this.#submit();
+  }
+
+  #submit() {
+    const text = this.value;
+    if (!text.trim() || this.#length() > this.#longest) return;
+    if (this.#isRunning) {
+      this.tell(words.running, { kind: "running" });
       return;
     }
-    this.showError("");
+    this.#told.replaceChildren();
     this.value = "";
-    onSend(text);
-    this.text.focus();
+    this.#keep();
+    this.#on.send(text);
+    this.focus();
   }
 
-  // Unicode code points with line ends as \n: the server counts the same.
+  #stopNow() {
+    this.#on.stop();
+    this.focus();
+  }
+
+  // Unicode code points, as the server counts; a text field's line ends are \n already.
   #length() {
-    return [...this.text.value].length;
+    let length = 0;
+    for (const _ of this.value) length += 1;
+    return length;
   }
 
   #changed() {
     if (!CSS.supports("field-sizing", "content")) {
-      this.text.style.height = "auto";
-      this.text.style.height = `${this.text.scrollHeight}px`;
+      this.#text.style.height = "auto";
+      this.#text.style.height = `${this.#text.scrollHeight}px`;
     }
-    const length = this.text.value.length > this.longest * 0.8 ? this.#length() : 0;
-    this.count.hidden = length <= this.longest * 0.8;
-    this.count.textContent = `${length.toLocaleString()} / ${this.longest.toLocaleString()}`;
-    this.onDraft(this.text.value);
+    // A code point has one or two units, so a short text need not be counted.
+    const length = this.value.length > this.#longest * SHOW_COUNT_FROM ? this.#length() : 0;
+    const over = length > this.#longest;
+    this.#count.hidden = length <= this.#longest * SHOW_COUNT_FROM;
+    const shown = { "{length}": length.toLocaleString(), "{longest}": this.#longest.toLocaleString() };
+    this.#count.textContent = words.count.replace(/\{\w+\}/g, (name) => shown[name]);
+    this.#count.toggleAttribute("data-over", over);
+    this.#text.setAttribute("aria-invalid", String(over));
+    this.#send.setAttribute("aria-disabled", String(over || !this.value.trim()));
+    clearTimeout(this.#keeping);
+    this.#keeping = setTimeout(() => this.#keep(), KEEP_DRAFT_AFTER);
+  }
+
+  #keep() {
+    clearTimeout(this.#keeping);
+    this.#on.draft(this.value);
   }
 }

@@ -1,144 +1,202 @@
-// The list of messages: frames become articles and blocks. The server's HTML is sanitised there.
+// The list of messages. What frames bring is the server's own HTML, sanitised there.
 
-const NEAR_END = 80;
+import { words } from "./words.js";
 
 export class Conversation {
-  #follows = true;
+  #list;
+  #welcome;
+  #announcer;
 
-  constructor({ scroller, list, welcome, jump, announcer }) {
-    Object.assign(this, { scroller, list, welcome, jump, announcer });
-    scroller.addEventListener("scroll", () => {
-      this.#follows = this.#distance() < NEAR_END;
-      jump.hidden = this.#follows;
-    });
-    jump.addEventListener("click", () => this.toEnd());
-    new ResizeObserver(() => this.#keepUp()).observe(list);
-    this.toEnd();
+  constructor(list, welcome, announcer) {
+    this.#list = list;
+    this.#welcome = welcome;
+    this.#announcer = announcer;
+    new MutationObserver(() => (welcome.hidden = list.childElementCount > 0)).observe(list, { childList: true });
   }
 
-  #distance() {
-    return this.scroller.scrollHeight - this.scroller.scrollTop - this.scroller.clientHeight;
-  }
-
-  #keepUp() {
-    if (this.#follows) this.scroller.scrollTop = this.scroller.scrollHeight;
-    else this.jump.hidden = false;
-  }
-
-  toEnd() {
-    this.#follows = true;
-    this.jump.hidden = true;
-    this.scroller.scrollTop = this.scroller.scrollHeight;
-  }
-
-  // The newest place with nothing running before it: what need not be sent again.
+  // The newest place with nothing unfinished before it: what need not be sent again.
   get lastSeq() {
     let last = 0;
-    for (const article of this.list.querySelectorAll("article[data-seq]")) {
-      if (article.dataset.status === "running") break;
+    for (const article of this.#list.querySelectorAll("article[data-seq]")) {
+      if (isUnfinished(article)) break;
       last = Number(article.dataset.seq);
     }
     return last;
   }
 
-  get running() {
-    return this.list.querySelector('article[data-status="running"]');
+  get isRunning() {
+    return [...this.#list.querySelectorAll("article[data-seq]")].some(isUnfinished);
   }
 
   clear() {
-    for (const article of this.list.querySelectorAll("article[data-seq]")) article.remove();
+    for (const article of this.#list.querySelectorAll("article[data-seq]")) article.remove();
   }
 
-  // A message of one's own that the server has not confirmed yet.
-  addPending(clientId, text) {
-    if (this.list.querySelector(`[data-client-id="${clientId}"]`)) return;
+  // -- A message of one's own that the server has not acknowledged yet ---------------------------
+
+  addPending({ client_id, text }, refused = "") {
+    if (this.#pending(client_id)) return;
     const article = document.createElement("article");
     article.className = "message message--user message--pending";
-    article.dataset.clientId = clientId;
+    article.dataset.clientId = client_id;
+    article.setAttribute("aria-label", words.you);
     const said = document.createElement("div");
     said.className = "said";
     said.textContent = text;
-    article.append(said);
-    this.list.append(article);
-    this.#changed();
-    this.toEnd();
+    const note = document.createElement("p");
+    note.className = "message__note";
+    article.append(said, note);
+    this.#list.append(article);
+    if (refused) this.refuse(client_id, refused);
+    // Nobody needs to read that for the blink of an eye that it usually takes.
+    else setTimeout(() => (note.textContent ||= words.sending), 600);
   }
 
-  confirmPending(clientId, id) {
-    const article = this.list.querySelector(`[data-client-id="${clientId}"]`);
+  confirm(clientId, id, seq) {
+    const article = this.#pending(clientId);
     if (!article) return;
-    if (document.getElementById(`message-${id}`)) article.remove();
-    else {
-      article.id = `message-${id}`;
-      article.classList.remove("message--pending");
+    if (document.getElementById(`message-${id}`)) {
+      article.remove();
+      return;
+    }
+    article.id = `message-${id}`;
+    article.dataset.seq = seq;
+    article.className = "message message--user";
+    article.querySelector(".message__note").remove();
+    delete article.dataset.clientId;
+  }
+
+  refuse(clientId, sentence) {
+    const article = this.#pending(clientId);
+    if (!article) return;
+    article.classList.add("message--refused");
+    const note = article.querySelector(".message__note");
+    const edit = document.createElement("button");
+    edit.type = "button";
+    edit.className = "button button--quiet button--small";
+    edit.dataset.action = "edit";
+    edit.textContent = words.edit;
+    note.replaceChildren(sentence, edit);
+    this.#announcer.say(sentence);
+  }
+
+  // Says at every message on its way (or at one) what it waits for.
+  waitingFor(what, waits, clientId = null) {
+    const said = { connection: words.notSent, answer: words.waiting }[what];
+    for (const article of this.#list.querySelectorAll("article[data-client-id]:not(.message--refused)")) {
+      const note = article.querySelector(".message__note");
+      if (clientId && article.dataset.clientId !== clientId) continue;
+      if (waits) note.textContent = said;
+      else if (note.textContent === said) note.textContent = words.sending;
     }
   }
 
-  dropPending(clientId) {
-    this.list.querySelector(`[data-client-id="${clientId}"]`)?.remove();
-    this.#changed();
+  #pending(clientId) {
+    return this.#list.querySelector(`article[data-client-id="${clientId}"]`);
   }
+
+  // -- Frames ------------------------------------------------------------------------------------
 
   setMessage({ id, seq, html }) {
-    const template = document.createElement("template");
-    template.innerHTML = html;
-    const article = template.content.querySelector("article");
-    if (!article) return;
-    const old = document.getElementById(`message-${id}`);
-    if (old) old.replaceWith(article);
-    else {
-      const later = [...this.list.querySelectorAll("article")].find((other) => !other.dataset.seq || Number(other.dataset.seq) > seq);
-      this.list.insertBefore(article, later ?? null);
-    }
-    this.#changed();
+    const fresh = parsed(html);
+    if (!fresh) return;
+    const shown = document.getElementById(`message-${id}`);
+    if (!shown) {
+      const later = [...this.#list.children].find(({ dataset }) => !dataset.seq || Number(dataset.seq) > seq);
+      this.#list.insertBefore(fresh, later ?? null);
+    } else if (!(fresh.dataset.status === "running" && shown.dataset.status !== "running")) become(shown, fresh);
   }
 
   setBlock({ message, index, revision, html }) {
-    const body = this.#body(message);
+    const body = this.#runningBody(message);
     if (!body) return;
     let block = body.querySelector(`:scope > .block[data-index="${index}"]`);
+    if (block && Number(block.dataset.revision ?? -1) >= revision) return;
     if (!block) {
-      block = this.#place(body, index);
-    } else if (Number(block.dataset.revision ?? -1) >= revision) return;
+      // The one before it will not change any more.
+      const last = body.lastElementChild;
+      if (last && Number(last.dataset.index) < index) this.#announce(last);
+      block = place(body, index);
+    }
     block.dataset.revision = revision;
-    block.innerHTML = html;
-    block.hidden = html === "";
+    setHtml(block, html);
   }
 
   setTool({ message, id, html }) {
-    const body = this.#body(message);
+    const body = this.#runningBody(message);
     if (!body) return;
-    const template = document.createElement("template");
-    template.innerHTML = html;
-    const card = document.getElementById(`tool-${id}`);
-    if (card) card.replaceWith(template.content);
-    else {
-      const last = Math.max(-1, ...[...body.querySelectorAll(":scope > .block")].map((block) => Number(block.dataset.index)));
-      this.#place(body, last + 1).append(template.content);
-    }
+    const card = body.querySelector(`[data-tool="${CSS.escape(id)}"]`);
+    setHtml(card ? card.parentElement : place(body, Number(body.lastElementChild?.dataset.index ?? -1) + 1), html);
   }
 
   settle({ message, status }) {
     const article = document.getElementById(`message-${message}`);
     if (!article) return;
     article.dataset.status = status;
-    this.announcer.textContent = article.querySelector(".message__body")?.textContent.trim().slice(0, 600) ?? "";
+    for (const block of article.querySelectorAll(".message__body > .block")) this.#announce(block);
+    if (status !== "complete") this.#announcer.say(article.querySelector(".message__end p")?.textContent ?? "");
   }
 
-  #body(id) {
-    return document.getElementById(`message-${id}`)?.querySelector(".message__body");
+  #runningBody(id) {
+    const article = document.getElementById(`message-${id}`);
+    return article && isUnfinished(article) ? article.querySelector(".message__body") : null;
   }
 
-  #place(body, index) {
-    const block = document.createElement("div");
-    block.className = "block";
-    block.dataset.index = index;
-    const later = [...body.querySelectorAll(":scope > .block")].find((other) => Number(other.dataset.index) > index);
-    body.insertBefore(block, later ?? null);
-    return block;
+  #announce(block) {
+    if (block.dataset.announced) return;
+    block.dataset.announced = "yes";
+    this.#announcer.say((block.querySelector(".card__heading") ?? block).textContent.slice(0, 2000));
   }
+}
 
-  #changed() {
-    this.welcome.hidden = this.list.querySelector("article") !== null;
+function isUnfinished(article) {
+  return article.dataset.status === "running" || article.querySelector('[data-tool][data-state="running"]') !== null;
+}
+
+function parsed(html) {
+  const template = document.createElement("template");
+  template.innerHTML = html;
+  return template.content.querySelector("article");
+}
+
+// Changes only what is different, so that a selection, an unfolded card and a scrolled piece of code stay as they are.
+function become(shown, fresh) {
+  for (const { name, value } of fresh.attributes) shown.setAttribute(name, value);
+  const [body, freshBody] = [shown, fresh].map((article) => article.querySelector(".message__body"));
+  if (!body || !freshBody?.querySelector(":scope > .block")) {
+    shown.replaceChildren(...fresh.childNodes);
+    return;
   }
+  const blocks = [...freshBody.children];
+  for (const old of [...body.children].slice(blocks.length)) old.remove();
+  for (const [index, block] of blocks.entries()) {
+    const old = body.children[index];
+    if (!old) body.append(block);
+    else {
+      old.dataset.index = block.dataset.index;
+      delete old.dataset.revision;
+      setHtml(old, block.innerHTML);
+    }
+  }
+  for (const rest of [...shown.children].slice(1)) rest.remove();
+  shown.append(...[...fresh.children].slice(1));
+}
+
+function setHtml(block, html) {
+  if (block.innerHTML !== html) {
+    const unfolded = block.querySelector("details")?.open;
+    block.innerHTML = html;
+    const details = unfolded && block.querySelector("details");
+    if (details) details.open = true;
+  }
+  block.hidden = html === "";
+}
+
+function place(body, index) {
+  const block = document.createElement("div");
+  block.className = "block";
+  block.dataset.index = index;
+  const later = [...body.children].find((other) => Number(other.dataset.index) > index);
+  body.insertBefore(block, later ?? null);
+  return block;
 }

@@ -1,4 +1,4 @@
-// One WebSocket that comes back by itself. docs/protocol.md has the frames.
+// One WebSocket that comes back by itself.
 
 const PING_EVERY = 20_000;
 const SILENCE = 45_000;
@@ -12,62 +12,68 @@ export class Socket {
   #heard = 0;
   #pulse = null;
   #again = null;
+  #isOver = false;
+  #on;
 
-  // onOpen() once connected, onFrame(frame) for each frame, onState("open" | "waiting" | "closed").
+  // onOpen() once connected, onFrame(frame) for each frame, onState("open" | "waiting" | "signed out").
   constructor({ onOpen, onFrame, onState }) {
-    this.onOpen = onOpen;
-    this.onFrame = onFrame;
-    this.onState = onState;
-    addEventListener("online", () => this.#connectNow());
-    addEventListener("pageshow", () => this.#connectNow());
-    document.addEventListener("visibilitychange", () => document.hidden || this.#connectNow());
-  }
-
-  get isOpen() {
-    return this.#socket?.readyState === WebSocket.OPEN;
+    this.#on = { open: onOpen, frame: onFrame, state: onState };
+    const now = () => this.#connectNow();
+    addEventListener("online", now);
+    addEventListener("pageshow", now);
+    document.addEventListener("visibilitychange", () => document.hidden || now());
   }
 
   connect() {
+    if (this.#isOver) return;
     const address = new URL("/ws/", location.href);
     address.protocol = address.protocol === "https:" ? "wss:" : "ws:";
     const socket = new WebSocket(address);
     this.#socket = socket;
     socket.addEventListener("open", () => {
-      this.#wait = FIRST_WAIT;
       this.#heard = Date.now();
       this.#pulse = setInterval(() => this.#beat(socket), PING_EVERY);
-      this.onState("open");
-      this.onOpen();
+      this.#on.state("open");
+      this.#on.open();
     });
     socket.addEventListener("message", (event) => {
+      // A server that takes the socket and drops it again is no reason to hurry.
+      this.#wait = FIRST_WAIT;
       this.#heard = Date.now();
-      this.onFrame(JSON.parse(event.data));
+      this.#on.frame(JSON.parse(event.data));
     });
-    socket.addEventListener("close", (event) => {
-      clearInterval(this.#pulse);
-      if (this.#socket !== socket) return;
-      this.#socket = null;
-      if (event.code === NOT_SIGNED_IN) {
-        this.onState("closed");
-        location.assign(`/accounts/login/?next=${encodeURIComponent(location.pathname)}`);
-        return;
-      }
-      this.onState("waiting");
-      this.#again = setTimeout(() => this.connect(), this.#wait * (0.5 + Math.random() / 2));
-      this.#wait = Math.min(this.#wait * 2, LONGEST_WAIT);
-    });
+    socket.addEventListener("close", (event) => this.#closed(socket, event.code));
   }
 
-  // Whether the frame left; one that did not is for the caller to say again after onOpen.
+  // Whether the frame left; one that did not is for the caller to say again in onOpen.
   say(type, fields = {}) {
-    if (!this.isOpen) return false;
+    if (this.#socket?.readyState !== WebSocket.OPEN) return false;
     this.#socket.send(JSON.stringify({ type, ...fields }));
     return true;
   }
 
+  #closed(socket, code) {
+    clearInterval(this.#pulse);
+    if (this.#socket !== socket) return;
+    this.#socket = null;
+    if (code === NOT_SIGNED_IN) {
+      this.#isOver = true;
+      this.#on.state("signed out");
+      return;
+    }
+    this.#on.state("waiting");
+    // Jitter: those who lost the server together do not come back together.
+    this.#again = setTimeout(() => this.connect(), this.#wait * (0.5 + Math.random() / 2));
+    this.#wait = Math.min(this.#wait * 2, LONGEST_WAIT);
+  }
+
   #beat(socket) {
-    if (Date.now() - this.#heard > SILENCE) socket.close();
-    else this.say("ping");
+    if (Date.now() - this.#heard <= SILENCE) this.say("ping");
+    else {
+      // close() of a dead connection may wait for minutes for an answer.
+      socket.close();
+      this.#closed(socket, 0);
+    }
   }
 
   #connectNow() {

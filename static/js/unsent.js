@@ -1,54 +1,82 @@
-// What a person wrote and the server has not confirmed, kept in this browser: a draft a session, and messages on their way.
-
-const DRAFT = "oneclaw:draft:";
-const UNSENT = "oneclaw:unsent:";
-
-function read(key, otherwise) {
-  try {
-    return JSON.parse(localStorage.getItem(key)) ?? otherwise;
-  } catch {
-    return otherwise;
-  }
-}
-
-function write(key, value) {
-  try {
-    if (value && value.length) localStorage.setItem(key, JSON.stringify(value));
-    else localStorage.removeItem(key);
-  } catch {
-    // A full or forbidden store: the page itself still holds the text.
-  }
-}
+// What a person wrote and the server has not acknowledged, kept in this browser: drafts, and messages on their way.
 
 export class Unsent {
-  // New conversations share one draft, because each has another id.
-  constructor(session, isNew) {
-    this.draftKey = DRAFT + (isNew ? "new" : session);
-    this.unsentKey = UNSENT + session;
+  #prefix;
+
+  // Each person of this browser has their own.
+  constructor(person) {
+    this.#prefix = `oneclaw:${person}:`;
   }
 
-  get draft() {
-    return read(this.draftKey, "");
+  draft(key) {
+    return this.#read(`draft:${key}`, "");
   }
 
-  set draft(text) {
-    write(this.draftKey, text);
+  keepDraft(key, text) {
+    this.#write(`draft:${key}`, text);
   }
 
-  get messages() {
-    return read(this.unsentKey, []);
+  // The id of a conversation whose first message is still on its way.
+  get newSession() {
+    return this.#read("new", null);
   }
 
-  add(clientId, text) {
-    write(this.unsentKey, [...this.messages.filter((message) => message.client_id !== clientId), { client_id: clientId, text }]);
+  set newSession(id) {
+    this.#write("new", id);
   }
 
+  // {client_id, session, text, refused?: why}, oldest first.
+  of(session) {
+    return this.#messages.filter((message) => message.session === session);
+  }
+
+  add(message, isNew) {
+    this.#messages = [...this.#messages, message];
+    if (isNew) this.newSession = message.session;
+  }
+
+  refuse(clientId, sentence) {
+    this.#messages = this.#messages.map((message) =>
+      message.client_id === clientId ? { ...message, refused: sentence } : message,
+    );
+  }
+
+  // The message that was removed, if there was one.
   remove(clientId) {
-    const message = this.messages.find((one) => one.client_id === clientId);
-    write(this.unsentKey, this.messages.filter((one) => one.client_id !== clientId));
-    return message;
+    const messages = this.#messages;
+    const found = messages.find((message) => message.client_id === clientId);
+    if (found) this.#messages = messages.filter((message) => message !== found);
+    return found;
+  }
+
+  get #messages() {
+    return this.#read("messages", []);
+  }
+
+  set #messages(messages) {
+    this.#write("messages", messages);
+  }
+
+  #read(key, otherwise) {
+    try {
+      return JSON.parse(localStorage.getItem(this.#prefix + key)) ?? otherwise;
+    } catch {
+      return memory.get(key) ?? otherwise;
+    }
+  }
+
+  #write(key, value) {
+    memory.set(key, value);
+    try {
+      if (value?.length) localStorage.setItem(this.#prefix + key, JSON.stringify(value));
+      else localStorage.removeItem(this.#prefix + key);
+    } catch {
+      // A full or forbidden store: it lives as long as the page.
+    }
   }
 }
+
+const memory = new Map();
 
 // A UUID (version 4), also on a page that was not served over https.
 export function newId() {

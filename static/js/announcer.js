@@ -1,0 +1,20 @@
+// Tells a screen reader what has been finished: whole blocks, not each word as it comes.
+
+const KEPT = 5;
+
+export class Announcer {
+  #region;
+
+  constructor(region) {
+    this.#region = region;
+  }
+
+  say(text) {
+    const said = text.trim();
+    if (!said) return;
+    const line = document.createElement("p");
+    line.textContent = said;
+    this.#region.append(line);
+    while (this.#region.children.length > KEPT) this.#region.firstElementChild.remove();
+  }
+}

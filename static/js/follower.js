@@ -1,0 +1,44 @@
+// Keeps the end of the conversation in view while it grows, until the person scrolls up.
+
+const NEAR_END = 60;
+
+export class Follower {
+  #scroller;
+  #jump;
+  #follows = true;
+  #top = 0;
+
+  constructor(scroller, list, jump) {
+    this.#scroller = scroller;
+    this.#jump = jump;
+    scroller.addEventListener("scroll", () => this.#scrolled(), { passive: true });
+    jump.addEventListener("click", () => this.toEnd());
+    const observer = new ResizeObserver(() => this.#resized());
+    observer.observe(list);
+    observer.observe(scroller);
+  }
+
+  toEnd() {
+    this.#follows = true;
+    this.#jump.hidden = true;
+    this.#scroller.scrollTop = this.#scroller.scrollHeight;
+  }
+
+  get #distance() {
+    return this.#scroller.scrollHeight - this.#scroller.scrollTop - this.#scroller.clientHeight;
+  }
+
+  #scrolled() {
+    const { scrollTop } = this.#scroller;
+    if (this.#distance < NEAR_END) this.#follows = true;
+    // Growth never moves the top upwards: this was a person.
+    else if (scrollTop < this.#top) this.#follows = false;
+    this.#top = scrollTop;
+    this.#jump.hidden = this.#follows;
+  }
+
+  #resized() {
+    if (this.#follows) this.toEnd();
+    else this.#jump.hidden = this.#distance < NEAR_END;
+  }
+}
