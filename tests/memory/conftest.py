@@ -11,13 +11,6 @@ from memory.models import MemoryDocument
 from oneclaw.models import Space
 
 
-@pytest.fixture(autouse=True)
-def collected(settings, tmp_path):
-    """The folder of collected files is there, as after `collectstatic`."""
-    settings.STATIC_ROOT = tmp_path / "static"
-    settings.STATIC_ROOT.mkdir()
-
-
 @pytest.fixture
 def space(ada):
     """Ada's own space."""

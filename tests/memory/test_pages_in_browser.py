@@ -1,0 +1,40 @@
+"""The memory pages in a real browser: read, opened, at every width and in both schemes."""
+
+import pytest
+
+from memory import documents
+from memory.documents import Append, Author, Replace, Source
+from oneclaw.crossing import in_database
+from oneclaw.models import Space
+from tests.browser import DESKTOP, PHONE, open_page, violations
+
+pytestmark = pytest.mark.browser
+
+MEMORY = (
+    "# What I know\n\n- Ada likes *jasmine* tea.\n- `tea --hot`\n\n| cup | size |\n| --- | --- |\n| blue | 3 dl |\n"
+)
+
+
+def remember(ada):
+    space = Space.objects.own_of(ada)
+    documents.apply(space, "MEMORY.md", Append(MEMORY), Author(Source.TOOL, ada, reason="Saved in a conversation"))
+    documents.apply(space, "MEMORY.md", Replace(MEMORY + "- More.\n", 1), Author(Source.ADMIN, reason="Corrected"))
+    for day in range(1, 9):
+        path = f"memory/2026-11-{day:02}.md"
+        documents.apply(space, path, Append("## 14:05 Tea\n\n- Notes."), Author(Source.FLUSH, ada))
+
+
+@pytest.mark.parametrize(("scheme", "viewport"), [("light", DESKTOP), ("dark", PHONE)])
+async def test_the_pages_can_be_read_by_everybody(live, ada, scheme, viewport):
+    await in_database(remember, ada)
+    async with open_page(live, ada, color_scheme=scheme, viewport=viewport) as page:
+        await page.goto("/memory/")
+        assert await violations(page) == ""
+        await page.get_by_role("link", name="MEMORY.md").click()
+        await page.get_by_role("heading", name="History").wait_for()
+        await page.get_by_text("As it is written").click()
+        await page.get_by_text("an admin · Corrected").click()
+        assert await page.get_by_text("+ - More.").is_visible()
+        assert await violations(page) == ""
+        wide = await page.evaluate("document.documentElement.scrollWidth - innerWidth")
+        assert wide <= 0
