@@ -17,6 +17,9 @@ MODEL = "oneclaw-demo"
 # Seconds before each delta, and its characters: a little faster than one reads.
 PACE, SIZE = 0.02, 7
 
+TIMED = re.compile(r"^\[[^\]]*\d:\d\d[^\]]*\]\s*(?P<who>[^:\n]{1,60}):\s*", re.MULTILINE)
+UNTIMED = re.compile(r"^\**(?P<who>[^\W\d][\w .@-]{0,60})\**:\s*")
+ASSISTANT = re.compile(r"(?:assistant|oneclaw|ai|model|tool|system)\b", re.IGNORECASE)
 NAMED = re.compile(r"\b(?:my name is|i am called|ich heiße|ich heisse)\s+(\w+)", re.IGNORECASE)
 WHAT_I_AM = (
     "I am OneClaw's **demo model**: a few rules, no intelligence. "
@@ -138,17 +141,19 @@ def _problem(result: dict[str, Any]) -> str:
 
 
 def _from_curated(body: dict[str, Any], question: str) -> str:
-    """The lines of the memory in the system prompt that speak of what the question is about."""
+    """The lines of MEMORY.md that speak of what the question is about."""
     about = intents.subjects(question)
     lines = [line for line in _curated(body) if about & intents.subjects(line)]
     return "I keep in mind:\n\n" + "\n".join(f"- {line}" for line in lines[:5]) if lines else ""
 
 
 def _curated(body: dict[str, Any]) -> list[str]:
-    """The bullets of the system prompt: that is how MEMORY.md is written."""
+    """The lines of MEMORY.md, which the system prompt holds between <memory> tags."""
     system = body.get("system") or ""
     whole = system if isinstance(system, str) else "\n".join(block.get("text", "") for block in system)
-    return re.findall(r"^[-*] (.+)$", whole, re.MULTILINE)
+    inside = "\n".join(re.findall(r"<memory\b[^>]*>(.*?)</memory>", whole, re.DOTALL))
+    lines = (line.strip().removeprefix("- ").removeprefix("* ") for line in inside.splitlines())
+    return [line for line in lines if line and not line.startswith("#")]
 
 
 def _name(body: dict[str, Any]) -> str:
@@ -171,11 +176,13 @@ def _notes(transcript: str) -> str:
 
 def _persons_words(transcript: str) -> Iterator[str]:
     """What the person said, of lines that begin with who speaks; further lines belong to the same speaker."""
+    # With times in front, a colon in what somebody said makes no speaker.
+    begins = TIMED if TIMED.search(transcript) else UNTIMED
     speaking = True
     for line in transcript.splitlines():
-        speaker = re.match(r"^(?:\[[^\]]*\]\s*|\d[\d: .-]*\s+)?\**(?P<who>[^\W\d][\w .@-]{0,60})\**:\s*", line)
+        speaker = begins.match(line)
         if speaker:
-            speaking = not re.match(r"(?:assistant|oneclaw|ai|model|tool|system)\b", speaker["who"], re.IGNORECASE)
+            speaking = not ASSISTANT.match(speaker["who"])
             line = line[speaker.end() :]
         if speaking and line.strip():
             yield line

@@ -6,6 +6,7 @@ Standard library only, one thread, cheap enough for hundreds of streams at once.
 import asyncio
 import contextlib
 import json
+import logging
 import socket
 import struct
 import threading
@@ -13,7 +14,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from oneclaw.replies import Ending, Reply, Step, bad_request, error, message, steps, tokens
+from oneclaw.replies import Ending, Reply, Step, bad_request, error, message, server_fault, steps, tokens
+
+log = logging.getLogger(__name__)
 
 # Decides the answer to the JSON of a request to /v1/messages.
 Brain = Callable[[dict[str, Any]], Reply]
@@ -115,7 +118,7 @@ class MessagesServer:
         """Whether the connection may serve another request."""
         path = request.path.partition("?")[0]
         if (request.method, path) == ("POST", "/v1/messages"):
-            reply = self._brain(request.body) if request.body.get("messages") else bad_request()
+            reply = self._think(request.body) if request.body.get("messages") else bad_request()
             if reply.body is None and request.body.get("stream"):
                 return await _stream(reply, request, reader, writer)
             await asyncio.sleep(reply.first_byte)
@@ -130,6 +133,13 @@ class MessagesServer:
             missing = error(404, "not_found_error", f"Not found: {path}")
             await _send(writer, 404, missing.headers, missing.body or b"")
         return True
+
+    def _think(self, body: dict[str, Any]) -> Reply:
+        try:
+            return self._brain(body)
+        except Exception:
+            log.exception("No reply could be made")
+            return server_fault()
 
     def _models(self) -> dict[str, Any]:
         offered = [

@@ -129,11 +129,14 @@ async def test_it_says_so_when_nothing_is_found():
 
 
 async def test_curated_memory_in_the_prompt_comes_first():
-    system = "# Memory\n\n- My cat is called Miso.\n- I live in Bern."
+    system = (
+        'Be kind.\n\n- cat\n\n<memory file="MEMORY.md">\n# Me\n\n- My cat is called Miso.\nI live in Bern.\n</memory>'
+    )
     question = "What is my cat called?"
     said, _ = await ask(question, *called("memory_search", {"query": question}, []), system=system)
     assert "Miso" in said
     assert "Bern" not in said
+    assert "- cat" not in said
     said, _ = await ask(question, system=system, tools=[])
     assert "Miso" in said
 
@@ -157,6 +160,15 @@ async def test_a_transcript_becomes_notes_of_what_the_person_said():
     assert calls == []
 
 
+async def test_times_in_a_transcript_tell_speakers_from_colons():
+    transcript = (
+        "<transcript>\n[09:05] Person: My plan: System: none, really.\n\nAssistant: is a word I like.\n\n"
+        "[09:06] Assistant: Nice plan you have.\n</transcript>"
+    )
+    said, _ = await ask(transcript, tools=[])
+    assert said.splitlines() == ["- My plan: System: none, really.", "- Assistant: is a word I like."]
+
+
 @pytest.mark.parametrize("words", ["User: Hello!\nAssistant: Hello!", "User: Thanks, bye!", ""])
 async def test_a_transcript_of_greetings_has_no_notes(words):
     assert await ask(f"<transcript>{words}</transcript>", tools=[]) == ("NO_REPLY", [])
@@ -171,3 +183,10 @@ async def test_it_takes_whatever_the_api_takes():
     assert (await ask([{"type": "text", "text": "Hi"}]))[0]
     assert (await ask([{"type": "image", "source": {}}]))[0]
     assert (await ask("\u200b"))[0]
+
+
+async def test_a_fault_of_its_own_is_a_server_fault(monkeypatch, caplog):
+    monkeypatch.setattr(llm, "ATTEMPTS", 1)
+    with pytest.raises(llm.ServerFault):
+        await ask([{"type": "tool_result", "tool_use_id": [], "content": "x"}])
+    assert "No reply could be made" in caplog.text
