@@ -65,7 +65,9 @@ class GrowingAnswer:
                 first += 1
                 continue
             changed += [(first + index, html) for index, html in part.changes()]
-            first += len(part.blocks())
+            if part is not self._texts[-1]:
+                # Not for the last: blocks() would render what changes() puts off.
+                first += len(part.blocks())
         return changed
 
     def shown(self) -> list[str]:
