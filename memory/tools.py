@@ -43,7 +43,7 @@ def save_memory(call: ToolCall) -> ToolResult:
     except (DatabaseFailure, OSError) as error:
         logger.exception("A memory could not be saved.")
         raise ToolError("save_failed", "Failed to save memory: the database did not take it.") from error
-    return ToolResult({"saved": True, "path": "MEMORY.md"}, "Saved to MEMORY.md", [content])
+    return ToolResult({"saved": True, "path": "MEMORY.md"}, "MEMORY.md", [content])
 
 
 def entry(content: str) -> str:

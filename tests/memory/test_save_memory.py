@@ -29,7 +29,7 @@ def test_a_saved_memory_stands_in_memory_md_of_the_persons_own_space(save, space
     result = save("Ada likes tea.")
     assert document_of(space).content == "- Ada likes tea.\n"
     assert result.content == {"saved": True, "path": "MEMORY.md"}
-    assert (result.summary, result.lines) == ("Saved to MEMORY.md", ["Ada likes tea."])
+    assert (result.summary, result.lines) == ("MEMORY.md", ["Ada likes tea."])
     revision = MemoryRevision.objects.get()
     assert (revision.source, revision.author, revision.message.role) == ("tool", ada, "assistant")
 
