@@ -242,7 +242,7 @@ LEASE_SECONDS = environment.number("ONECLAW_LEASE_SECONDS", 15, 1, 300)
 # Seconds between two saves of a growing answer.
 CHECKPOINT_SECONDS = environment.number("ONECLAW_CHECKPOINT_SECONDS", 1.0, 0.1, 10)
 # Frames of one growing block that a socket gets in a second, at most.
-FRAMES_PER_SECOND = environment.number("ONECLAW_FRAMES_PER_SECOND", 20, 1, 60)
+FRAMES_PER_SECOND = environment.number("ONECLAW_FRAMES_PER_SECOND", 12, 1, 60)
 
 # Seconds after a person's last socket has closed until they count as gone.
 LEAVE_SECONDS = environment.number("ONECLAW_LEAVE_SECONDS", 60, 1, 86_400)
