@@ -50,7 +50,7 @@ class EmbeddedPostgres:
 
     def join(self) -> None:
         """Be a user of the running server; a few microseconds when this process is one already."""
-        if self._users is not None and self._is_guarded():
+        if self._users is not None and self.is_guarded():
             return
         if self._users is None:
             self.home.mkdir(parents=True, exist_ok=True)
@@ -67,7 +67,7 @@ class EmbeddedPostgres:
         """Stop being a user, and see the server stop if this was the last one."""
         self._let_go()
         others_for = 0.0
-        while self._is_guarded() and others_for < 0.5:
+        while self.is_guarded() and others_for < 0.5:
             time.sleep(0.05)
             others_for = others_for + 0.05 if self._has_users() else 0.0
 
@@ -80,7 +80,7 @@ class EmbeddedPostgres:
         deadline = time.monotonic() + PATIENCE
         started = False
         # A server that answers without a guardian is about to stop.
-        while not (guarded := self._is_guarded()) or not self._answers():
+        while not (guarded := self.is_guarded()) or not self._answers():
             if (started and not guarded) or time.monotonic() > deadline:
                 raise ServerUnavailable(f"The embedded PostgreSQL did not start: {self._last_words()}")
             if not guarded:
@@ -95,7 +95,7 @@ class EmbeddedPostgres:
             return error.sqlstate == FULL or "too many clients" in str(error)
         return True
 
-    def _is_guarded(self) -> bool:
+    def is_guarded(self) -> bool:
         """Whether a guardian lives: it holds its lock until its last moment."""
         return not _lockable(self.home / guardian.GUARDIAN)
 

@@ -141,19 +141,19 @@ class Guardian:
 
     def guard(self) -> None:
         """Run the server until nobody uses it."""
-        self._settle()
+        self.settle()
         with contextlib.closing(events(self.place.home / USERS)) as told:
             failures = 0
             while failures < TRIES:
+                time.sleep(0.1 * 2**failures if failures else 0)
                 server, started = self._start(), time.monotonic()
                 while server.poll() is None:
                     if next(told) != signal.SIGCHLD:
                         return stop(server)
                 failures = 1 if time.monotonic() - started > SETTLED else failures + 1
-                time.sleep(0.1 * 2**failures if failures > 1 else 0)
         raise SystemExit(f"PostgreSQL ended {TRIES} times; it is not started again.")
 
-    def _settle(self) -> None:
+    def settle(self) -> None:
         """Find the server its place, with folders that it may use, and its data."""
         if os.geteuid() == 0 and not os.path.lexists(self.place.link) and not reachable(self.place.data):
             # Opening root's own folders to others is not ours to do: move instead, and leave a link.
@@ -167,6 +167,7 @@ class Guardian:
             self.binaries = self._copied_binaries()
         if not self.place.data.exists():
             self._make_data()
+        self._configure()
 
     def _own_folder(self, folder: Path) -> None:
         """Make a folder for the server alone; one that somebody else has put there is refused."""
@@ -214,6 +215,13 @@ class Guardian:
         self._run("initdb", "--sync-only", f"--sync-method={SYNC_METHOD}", "-D", str(draft))
         draft.rename(self.place.data)
 
+    def _configure(self) -> None:
+        quoted = str(self.place.sockets).replace("\\", "\\\\").replace('"', '""').replace("'", "''")
+        file = self.place.data / "oneclaw.conf"
+        file.write_text(CONFIGURATION.format(sockets=quoted, sync_method=SYNC_METHOD))
+        if owner := self.place.as_owner():
+            os.chown(file, owner["user"], owner["group"])
+
     def _run(self, program: str, *arguments: str, text: str = "") -> None:
         """Run one of PostgreSQL's programs to its end."""
         subprocess.run(
@@ -228,22 +236,17 @@ class Guardian:
         )
 
     def _start(self) -> subprocess.Popen[bytes]:
-        data, owner = self.place.data, self.place.as_owner()
-        quoted = str(self.place.sockets).replace("\\", "\\\\").replace('"', '""').replace("'", "''")
-        (data / "oneclaw.conf").write_text(CONFIGURATION.format(sockets=quoted, sync_method=SYNC_METHOD))
-        if owner:
-            os.chown(data / "oneclaw.conf", owner["user"], owner["group"])
-        end_predecessor(data)
+        end_predecessor(self.place.data)
         for remains in self.place.sockets.glob(f"{SOCKET}*"):
             remains.unlink(missing_ok=True)
         return subprocess.Popen(
-            [self.binaries / "postgres", "-D", data],
+            [self.binaries / "postgres", "-D", self.place.data],
             stdin=subprocess.DEVNULL,
             cwd="/",
             env=environment(),
             # PostgreSQL's own word for “stop, and let nobody finish”.
             preexec_fn=dies_with_parent(signal.SIGINT),
-            **owner,
+            **self.place.as_owner(),
         )
 
 

@@ -6,7 +6,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 from pathlib import Path
@@ -15,6 +14,7 @@ import psycopg
 import pytest
 
 from oneclaw import embedded, guardian
+from tests.stage import guardian_of, lives, open_folder, server_of, until
 
 root_only = pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
 
@@ -33,11 +33,8 @@ time.sleep(600)
 
 @pytest.fixture(scope="module")
 def folder():
-    """A folder that the server's own account can reach, unlike pytest's."""
-    folder = Path(tempfile.mkdtemp(prefix="oneclaw-test-"))
-    folder.chmod(0o755)
-    yield folder
-    shutil.rmtree(folder)
+    with open_folder() as folder:
+        yield folder
 
 
 @pytest.fixture
@@ -65,30 +62,6 @@ def users():
         user.kill()
         user.wait()
         user.stdout.close()
-
-
-def until(happened, seconds=20):
-    deadline = time.monotonic() + seconds
-    while not happened():
-        assert time.monotonic() < deadline, "it did not happen"
-        time.sleep(0.02)
-
-
-def guardian_of(home):
-    """The living guardian's process id, or 0."""
-    number = home / guardian.GUARDIAN
-    return int(number.read_text() or 0) if number.exists() and embedded.EmbeddedPostgres(home)._is_guarded() else 0
-
-
-def server_of(home):
-    """The process id that the server wrote down."""
-    return guardian.recorded(guardian.Place(home).data / "postmaster.pid")
-
-
-def lives(pid):
-    with contextlib.suppress(OSError):
-        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
-    return False
 
 
 def connect(home):
