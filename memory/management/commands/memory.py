@@ -11,6 +11,7 @@ from typing import Any
 from django.conf import settings
 from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.db import ProgrammingError
 
 from chat.models import ChatSession
 from memory import backlog, flush, tasks, workspace
@@ -64,7 +65,10 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         email = options["user"]
-        options["user"] = person(email) if email else None
+        try:
+            options["user"] = person(email) if email else None
+        except ProgrammingError as error:
+            raise CommandError("The database has no tables yet: run manage.py migrate first.") from error
         options["do"](**options)
 
     def status(self, *, user: User | None, json: bool, **_: Any) -> None:
