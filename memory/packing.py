@@ -22,6 +22,8 @@ UNIT = np.dtype(
         ("flags", "<u4"),
     ]
 )
+# Units before and after that make a window.
+REACH = 2
 # Flags: a heading; a line that asks; a line that tells a time.
 HEADING, ASKS, TELLS_TIME = 1, 2, 4
 TERM = np.dtype("<u4")
@@ -44,6 +46,15 @@ class Haystack:
 
     def __len__(self) -> int:
         return len(self.units)
+
+    def windowed(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+        """For each unit the sum over its window: itself and its neighbours in the same section."""
+        total = scores.copy()
+        for distance in range(1, REACH + 1):
+            together = self.section[distance:] == self.section[:-distance]
+            total[distance:] += np.where(together, scores[:-distance], 0)
+            total[:-distance] += np.where(together, scores[distance:], 0)
+        return total
 
     def flagged(self, flag: int) -> NDArray[np.bool_]:
         """Which units carry the flag."""

@@ -5,9 +5,9 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from memory.dates import Period, asks_when, periods_meant
+from memory.dates import DAYS, MONTHS, Period, asks_when, periods_meant
 from memory.languages import STOP_WORDS, language_of
-from memory.terms import TOKEN, parts_of, plain, speaker_number, stems_of
+from memory.terms import TOKEN, WORD, parts_of, plain, speaker_number, stems_of
 
 # A capitalised word that does not begin a sentence: mostly a name. (In German it is any noun.)
 NAME = re.compile(r"(?<=[\w,;:'’\"“(-] )[\"“(]?[A-ZÀ-ÖØ-ÞА-Я][\w'’-]*")
@@ -24,6 +24,8 @@ class Concept:
 
     terms: Mapping[int, float]
     name: int = 0
+    # Whether it is written like a name: in the middle of a sentence with a capital.
+    is_name: bool = False
 
 
 @dataclass(frozen=True)
@@ -49,13 +51,20 @@ class Question:
 def _concepts(text: str, near_words: Callable[[str], Mapping[str, float]]) -> list[Concept]:
     parts = dict.fromkeys(part for token in TOKEN.findall(text) for part in parts_of(token))
     wanted = [part for part in parts if plain(part) not in STOP_WORDS] or list(parts)
-    return [_concept(part, near_words) for part in wanted[:LONGEST_QUESTION]]
+    names = (
+        set()
+        if language_of(text) == "german"
+        else {name for found in NAME.findall(text) for name in WORD.findall(found)}
+    )
+    return [_concept(part, part in names, near_words) for part in wanted[:LONGEST_QUESTION]]
 
 
-def _concept(part: str, near_words: Callable[[str], Mapping[str, float]]) -> Concept:
+def _concept(part: str, is_name: bool, near_words: Callable[[str], Mapping[str, float]]) -> Concept:
     word = plain(part)
+    if is_name and (word in MONTHS or word in DAYS):
+        is_name = False
     terms = {term: weight for near, weight in near_words(word).items() for term in stems_of(near, ("english",))}
-    return Concept(terms | dict.fromkeys(stems_of(part), 1.0), speaker_number(part))
+    return Concept(terms | dict.fromkeys(stems_of(part), 1.0), speaker_number(part), is_name)
 
 
 def _embedded(text: str) -> str:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from memory.confidence import Evidence, coverage, strangeness
 from memory.dates import Period
 from memory.packing import ASKS, HEADING, TELLS_TIME, Haystack
 from memory.question import Concept, Question
@@ -19,17 +20,16 @@ Numbers = NDArray[np.float64]
 
 # BM25 (Robertson and Zaragoza, 2009): how soon repetition saturates, how much length counts.
 K1, B = 1.2, 0.75
-# Units before and after that make a window.
-REACH = 2
 
 
 @dataclass(frozen=True)
 class Scores:
-    """What each unit got: all in all, its cosine, its BM25."""
+    """What each unit got: all in all, its cosine, its BM25. `evidence`: whether any of it answers the question."""
 
     total: Numbers
     vector: Numbers | None
     text: Numbers
+    evidence: Evidence
 
 
 @dataclass(frozen=True)
@@ -52,9 +52,18 @@ class Weights:
     heading: float = 6.0
 
 
-def scored(
-    haystack: Haystack, question: Question, cosines: Numbers | None, text_weight: float, vector_weight: float
-) -> Scores:
+@dataclass(frozen=True)
+class Legs:
+    """How the two legs weigh, as multiples of what was fitted, and the cosines at which the model's vectors of
+    unrelated and of related texts stand."""
+
+    text: float = 1.0
+    vector: float = 1.0
+    unrelated: float = 0.0
+    related: float = 1.0
+
+
+def scored(haystack: Haystack, question: Question, cosines: Numbers | None, legs: Legs) -> Scores:
     """Every unit's score. `cosines` has one number for each unit, NaN where it has no vector; None: words only."""
     weights, units = Weights(), haystack.units
     asked, concepts = _named(haystack, question)
@@ -64,19 +73,23 @@ def scored(
     documents = bm25(gathered(found, haystack.document), np.bincount(haystack.document, lengths))
     text = (
         weights.text_unit * standardised(unit)
-        + weights.text_window * standardised(windowed(unit, haystack.section))
+        + weights.text_window * standardised(haystack.windowed(unit))
         + weights.text_document * standardised(documents[haystack.document])
     )
-    total = text_weight * text
+    total = legs.text * text
+    nearness = None
     if cosines is not None:
         known = ~np.isnan(cosines)
         filled = np.where(known, cosines, cosines[known].mean() if known.any() else 0.0)
-        size = windowed(np.ones(len(units)), haystack.section)
-        total += vector_weight * (
+        size = haystack.windowed(np.ones(len(units)))
+        total += legs.vector * (
             weights.vector_unit * standardised(filled)
-            + weights.vector_window * standardised(windowed(filled, haystack.section) / size)
+            + weights.vector_window * standardised(haystack.windowed(filled) / size)
         )
-    return Scores(total + _cues(haystack, question, asked, weights), cosines, unit)
+        if known.any():
+            nearness = (float(filled.max()) - legs.unrelated) / (legs.related - legs.unrelated)
+    evidence = Evidence(coverage(haystack, found), nearness, bool(asked), strangeness(haystack, question))
+    return Scores(total + _cues(haystack, question, asked, weights), cosines, unit, evidence)
 
 
 def _named(haystack: Haystack, question: Question) -> tuple[set[int], list[Concept]]:
@@ -92,7 +105,7 @@ def _cues(haystack: Haystack, question: Question, named: set[int], weights: Weig
     replies = haystack.flagged(ASKS)[:-1] & (haystack.section[1:] == haystack.section[:-1])
     cues[1:] += weights.reply * replies
     if len(named) == 1:
-        cues += weights.speaker * (haystack.units["speaker"] == named.pop())
+        cues += weights.speaker * (haystack.units["speaker"] == next(iter(named)))
     if question.asks_when:
         cues += weights.time * haystack.flagged(TELLS_TIME)
     if question.periods:
@@ -152,18 +165,17 @@ def gathered(
     return counted
 
 
-def windowed(scores: Numbers, section: NDArray[np.intp]) -> Numbers:
-    """For each unit the sum over its window: itself and its neighbours in the same section."""
-    total = scores.copy()
-    for distance in range(1, REACH + 1):
-        together = section[distance:] == section[:-distance]
-        total[distance:] += np.where(together, scores[:-distance], 0)
-        total[:-distance] += np.where(together, scores[distance:], 0)
-    return total
+@dataclass(frozen=True)
+class Run:
+    """Units that are shown together: the best of them, the first and the last."""
+
+    best: int
+    first: int
+    last: int
 
 
-def passages(total: Numbers, haystack: Haystack, most: int, slack: float, longest: int) -> Iterator[tuple[int, int]]:
-    """First and last unit of each passage, best first; no unit is in two.
+def passages(total: Numbers, haystack: Haystack, most: int, slack: float, longest: int) -> Iterator[Run]:
+    """The passages, best first; no unit is in two.
 
     A passage begins as the best unit left and takes in the better of its neighbours, within its section and at most
     `longest` characters, while that is at most `slack` below the best.
@@ -192,7 +204,7 @@ def passages(total: Numbers, haystack: Haystack, most: int, slack: float, longes
             at = max(sides, key=lambda side: (total[side], -side))
             taken.add(at)
             first, last, size = min(first, at), max(last, at), size + int(characters[at]) + 1
-        yield first, last
+        yield Run(best, first, last)
         most -= 1
         if not most:
             return

@@ -1,9 +1,10 @@
-"""Search: one SQL round trip for what scoring needs, arithmetic, and a second for the texts that won."""
+"""Search: one SQL round trip for what scoring needs, arithmetic, and a second for the lines that won."""
 
 import datetime as dt
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 
 import numpy as np
 from django.conf import settings
@@ -14,27 +15,28 @@ from numpy.typing import NDArray
 from psycopg import Cursor
 from psycopg.pq import Format
 
+from memory.confidence import score
 from memory.dates import day_in
 from memory.embeddings import Embedder, embedder, near_words
 from memory.packing import Haystack, unpack
 from memory.question import Question
-from memory.ranking import Scores, passages, scored
+from memory.ranking import Legs, Run, Scores, passages, scored
 from memory.vectors import embedded_text, model_id
 from oneclaw.models import Space
 
-# Documents first (packed units), then one row for each space: key and cosine of every vector.
+# The packed units of each document, and in one last row the key and cosine of every vector of these spaces.
 UNITS = """
-SELECT document.id, document.path, index.data, NULL::bytea
+SELECT document.id, document.path, index.data
   FROM memory_documentindex index JOIN memory_memorydocument document ON document.id = index.document_id
  WHERE index.space_id = ANY(%(spaces)s::bigint[]) AND document.space_id = ANY(%(spaces)s::bigint[])
 """
 COSINES = """
 UNION ALL
-SELECT NULL, NULL, NULL, string_agg(int8send(text_key) || float4send(-(vector <#> %(vector)s::halfvec)::float4), '')
+SELECT NULL, NULL, string_agg(int8send(text_key) || float4send(-(vector <#> %(vector)s::halfvec)::float4), '')
   FROM memory_textvector
  WHERE space_id = ANY(%(spaces)s::bigint[]) AND model_id = %(model)s::bigint AND vector_dims(vector) <= 1280
 """
-TEXTS = """
+LINES = """
 SELECT chunk.document_id, chunk.ordinal, chunk.start_line, chunk.end_line, chunk.heading, chunk.text
   FROM memory_memorychunk chunk
   JOIN unnest(%s::bigint[], %s::int[], %s::bigint[]) AS won (document_id, ordinal, text_key)
@@ -42,13 +44,17 @@ SELECT chunk.document_id, chunk.ordinal, chunk.start_line, chunk.end_line, chunk
  WHERE chunk.space_id = ANY(%s::bigint[])
 """
 COSINE = np.dtype([("key", ">i8"), ("cosine", ">f4")])
+# A passage takes in neighbours that score at most this much less than its best line: short ones, that hold what
+# answers. Without a limit each is filled to SNIPPET_LENGTH characters: fewer and with more context.
+SLACK = 2.0
 
 
 @dataclass(frozen=True)
 class Passage:
-    """What a search found: some neighbouring lines of a document, as they stand there.
+    """Neighbouring lines of a document, as they stand there.
 
-    `score` is calibrated to 0–1, best first; `vector_score` is the cosine, `text_score` the share of BM25.
+    `score` says from 0 to 1 how sure the search is of it, and falls from each result to the next; `vector_score` is the
+    cosine of its best line, `text_score` that line's BM25 as a share of the best one's.
     """
 
     document_id: int
@@ -63,6 +69,16 @@ class Passage:
     day: dt.date | None = None
 
 
+@dataclass(frozen=True)
+class Line:
+    """A unit as it is shown."""
+
+    start_line: int
+    end_line: int
+    heading: str
+    text: str
+
+
 class HybridSearchManager:
     """Searches these spaces, and no other. The caller has made sure that the person may read them."""
 
@@ -75,106 +91,113 @@ class HybridSearchManager:
         max_results: int | None = None,
         min_score: float | None = None,
         today: dt.date | None = None,
-        slack: float = 2.0,
+        slack: float = SLACK,
     ) -> list[Passage]:
-        """The passages that answer best, best first. A blank query finds nothing and asks nobody."""
+        """The passages that answer best, best first, none below `min_score`. A blank query asks nobody.
+
+        `today` is the person's own day, from which "yesterday" counts. `slack` is how much less than its best line a
+        neighbour in a passage may score: 0 gives single lines, infinity passages filled to SNIPPET_LENGTH.
+        """
         max_results = settings.SEARCH_RESULTS if max_results is None else max_results
         min_score = settings.SEARCH_FLOOR if min_score is None else min_score
         if not query.strip() or max_results < 1 or not self.spaces:
             return []
         model = embedder()
-        near = near_words if model else (lambda word: {})
-        question = Question.read(query, today or timezone.now().date(), near)
+        question = Question.read(query, today or timezone.now().date(), near_words if model else lambda word: {})
         documents, cosines = self._fetch(question, model)
-        haystack = unpack(data for _, _, data in documents)
+        haystack = unpack(document.data for document in documents)
         if not len(haystack):
             return []
-        vector = None if model is None else _by_key(cosines, haystack.units["key"])
-        scores = scored(
-            haystack,
-            question,
-            vector,
-            settings.TEXT_WEIGHT / 0.3,
-            settings.VECTOR_WEIGHT / 0.7 * (model.trust if model else 0),
-        )
-        runs = list(passages(scores.total, haystack, max_results, slack, settings.SNIPPET_LENGTH))
-        return self._read(runs, scores, haystack, documents)
+        scores = scored(haystack, question, cosines_of(haystack, cosines) if model else None, legs(model))
+        certain, best = scores.evidence.logit(), scores.total.max()
+        runs = passages(scores.total, haystack, max_results, slack, settings.SNIPPET_LENGTH)
+        marked = ((run, score(certain, float(best - scores.total[run.best]))) for run in runs)
+        found = list(takewhile(lambda one: one[1] >= min_score, marked))
+        lines = self._lines([run for run, _ in found], haystack, documents)
+        return [
+            passage(run, mark, lines[run], documents[haystack.document[run.best]], scores)
+            for run, mark in found
+            if lines[run]
+        ]
 
-    def _read(
-        self,
-        runs: list[tuple[int, int]],
-        scores: Scores,
-        haystack: Haystack,
-        documents: list[tuple[int, str, bytes]],
-    ) -> list[Passage]:
-        units = [at for first, last in runs for at in range(first, last + 1)]
-        texts = self._texts(
-            [
-                (documents[haystack.document[at]][0], int(haystack.ordinal[at]), int(haystack.units["key"][at]))
-                for at in units
-            ]
-        )
-        best_text = max(float(scores.text.max()), 1e-9)
-        found = []
-        for first, last in runs:
-            document_id, path, _ = documents[haystack.document[first]]
-            rows = [texts.get((document_id, int(haystack.ordinal[at]))) for at in range(first, last + 1)]
-            if None in rows:  # indexed anew since: the next search sees it
-                continue
-            best = first + int(np.argmax(scores.total[first : last + 1]))
-            heading = rows[0][2]
-            found.append(
-                Passage(
-                    document_id=document_id,
-                    path=path,
-                    start_line=rows[0][0],
-                    end_line=rows[-1][1],
-                    score=round(float(1 / (1 + np.exp(-scores.total[best]))), 4),
-                    vector_score=0.0 if scores.vector is None else round(float(np.nan_to_num(scores.vector[best])), 4),
-                    text_score=round(float(scores.text[best]) / best_text, 4),
-                    snippet=_joined(rows)[: settings.SNIPPET_LENGTH],
-                    heading=heading,
-                    day=day_in(heading) or day_in(path),
-                )
-            )
-        return found
-
-    def _fetch(self, question: Question, model: Embedder | None) -> tuple[list[tuple[int, str, bytes]], NDArray]:
-        """(id, path, packed units) of each document in the order of their ids; the cosine of each vector by its key."""
+    def _fetch(self, question: Question, model: Embedder | None) -> tuple[list["Packed"], NDArray[np.void]]:
+        """The packed units of each document in the order of their ids; the cosine of each vector by its key."""
         parameters: dict[str, object] = {"spaces": self.spaces}
         sql = UNITS
         if model is not None:
             vector = model.embed([embedded_text(question.embedded)])[0]
-            parameters |= {
-                "model": model_id(model),
-                "vector": json.dumps(vector.astype(float).tolist()),
-            }
+            parameters |= {"model": model_id(model), "vector": json.dumps(vector.astype(float).tolist())}
             sql += COSINES
-        with _binary_cursor() as cursor:
+        with binary_cursor() as cursor:
             cursor.execute(sql, parameters)
             rows = cursor.fetchall()
-        documents = sorted(row[:3] for row in rows if row[0] is not None)
-        packed = b"".join(row[3] for row in rows if row[3] is not None)
-        return documents, np.frombuffer(packed, COSINE)
+        documents = sorted((Packed(*row) for row in rows if row[0] is not None), key=lambda document: document.id)
+        cosines = b"".join(row[2] for row in rows if row[0] is None and row[2] is not None)
+        return documents, np.frombuffer(cosines, COSINE)
 
-    def _texts(self, won: list[tuple[int, int, int]]) -> dict[tuple[int, int], tuple[int, int, str, str]]:
-        if not won:
+    def _lines(self, runs: Sequence[Run], haystack: Haystack, documents: Sequence["Packed"]) -> dict[Run, list[Line]]:
+        """The lines of each run; none of a run whose document has been indexed anew since: the next search sees it."""
+        units = [at for run in runs for at in range(run.first, run.last + 1)]
+        if not units:
             return {}
+        wanted = [
+            [documents[haystack.document[at]].id for at in units],
+            haystack.ordinal[units].tolist(),
+            haystack.units["key"][units].tolist(),
+        ]
         with connection.cursor() as cursor:
-            cursor.execute(TEXTS, [*map(list, zip(*won, strict=True)), self.spaces])
-            return {(row[0], row[1]): row[2:] for row in cursor.fetchall()}
+            cursor.execute(LINES, [*wanted, self.spaces])
+            found = {(row[0], row[1]): Line(*row[2:]) for row in cursor.fetchall()}
+        lines = {at: found.get((document, ordinal)) for at, document, ordinal in zip(units, *wanted[:2], strict=True)}
+        return {
+            run: [line for line in held if line is not None] if None not in held else []
+            for run in runs
+            for held in [[lines[at] for at in range(run.first, run.last + 1)]]
+        }
 
 
-def _binary_cursor() -> CursorWrapper:
-    """A cursor whose answers come as bytes: half as many as in words, and nothing to parse. Django's own has none."""
-    connection.ensure_connection()
-    cursor = Cursor(connection.connection)
-    cursor.format = Format.BINARY
-    return connection._prepare_cursor(cursor)  # so that it is logged and counted like any other
+@dataclass(frozen=True)
+class Packed:
+    """A document as its index holds it."""
+
+    id: int
+    path: str
+    data: bytes
 
 
-def _by_key(cosines: NDArray, keys: NDArray[np.int64]) -> NDArray[np.float64]:
+def passage(run: Run, mark: float, lines: Sequence[Line], document: Packed, scores: Scores) -> Passage:
+    """What is shown of a run."""
+    text, last = "", lines[0].end_line
+    for line in lines:
+        # A long line's pieces follow each other without a break.
+        text += ("\n" if text and line.start_line > last else "") + line.text
+        last = line.end_line
+    cosine = 0.0 if scores.vector is None else float(np.nan_to_num(scores.vector[run.best]))
+    return Passage(
+        document_id=document.id,
+        path=document.path,
+        start_line=lines[0].start_line,
+        end_line=last,
+        score=round(mark, 4),
+        vector_score=round(cosine, 4),
+        text_score=round(float(scores.text[run.best] / max(scores.text.max(), 1e-9)), 4),
+        snippet=text.strip()[: settings.SNIPPET_LENGTH],
+        heading=lines[0].heading,
+        day=day_in(lines[0].heading) or day_in(document.path),
+    )
+
+
+def legs(model: Embedder | None) -> Legs:
+    """How the two legs weigh: as the settings say, as multiples of their defaults, and as far as the model goes."""
+    text = settings.TEXT_WEIGHT / 0.3
+    if model is None:
+        return Legs(text, 0)
+    return Legs(text, settings.VECTOR_WEIGHT / 0.7 * model.trust, model.unrelated, model.related)
+
+
+def cosines_of(haystack: Haystack, cosines: NDArray[np.void]) -> NDArray[np.float64]:
     """The cosine of each unit, NaN where it has no vector yet."""
+    keys = haystack.units["key"]
     if not len(cosines):
         return np.full(len(keys), np.nan)
     order = np.argsort(cosines["key"])
@@ -183,10 +206,9 @@ def _by_key(cosines: NDArray, keys: NDArray[np.int64]) -> NDArray[np.float64]:
     return np.where(known[at] == keys, values[at], np.nan)
 
 
-def _joined(rows: list[tuple[int, int, str, str]]) -> str:
-    """The texts of neighbouring units as they stand: a line between them, or nothing within one long line."""
-    text, at = "", 0
-    for start, end, _, piece in rows:
-        text += ("\n" if text and start > at else "") + piece
-        at = end
-    return text.strip()
+def binary_cursor() -> CursorWrapper:
+    """A cursor whose answers come as bytes: half as many as in words, and nothing to parse. Django's own has none."""
+    connection.ensure_connection()
+    cursor = Cursor(connection.connection)
+    cursor.format = Format.BINARY
+    return connection._prepare_cursor(cursor)  # so that it is logged and counted like any other

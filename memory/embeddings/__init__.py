@@ -16,6 +16,9 @@ class Embedder(Protocol):
     at_once: bool
     # What one deviation of its cosines is worth beside the reference's, all-MiniLM-L6-v2.
     trust: float
+    # The best cosine that a question typically gets from a memory that knows nothing of it, and from one that does.
+    unrelated: float
+    related: float
 
     def embed(self, texts: list[str]) -> NDArray[np.float32]:
         """One row of length 1 (or 0) for each text."""

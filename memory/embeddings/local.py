@@ -30,6 +30,7 @@ class WordVectors:
     # Whether it answers within a save's own time.
     at_once = True
     trust = 0.7
+    unrelated, related = 0.24, 0.51
 
     def embed(self, texts: list[str]) -> NDArray[np.float32]:
         """One row of length 1 for each text; zeros for a text without a token."""

@@ -1,0 +1,72 @@
+"""How sure a search is that what it found has to do with the question: 0 to 1, so that a floor means something.
+
+Ranking only compares units with each other: the best of a thousand unrelated lines is still the best. Confidence looks
+at what can be compared between questions: how much of the question is there at all, weighed by rarity; how near the
+nearest vector is, on the model's own scale; whether the people and things it names are known. The numbers are those of
+a logistic regression on questions asked of their own conversation, of others', and nonsense (docs/retrieval.md).
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from memory.packing import Haystack
+from memory.question import Concept, Question
+
+# The logit at which the default floor of 0.35 stands, and how steeply the score leaves it.
+FLOOR, STEEPNESS = -0.62, 0.5
+# What one point of a unit's ranking below the best takes from its logit.
+SLOPE = 0.25
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What speaks for and against.
+
+    `coverage`: the share of the question, by rarity, that the best window holds. `nearness`: the best cosine between 0
+    (unrelated texts) and 1 (related ones), None without vectors. `knows_speaker`: somebody who talks is named.
+    `strange`: the share of the other names that stand nowhere.
+    """
+
+    coverage: float
+    nearness: float | None
+    knows_speaker: bool
+    strange: float
+
+    def logit(self) -> float:
+        """Above FLOOR: rather related than not."""
+        names = 2.0 * self.knows_speaker - 7.0 * self.strange * (not self.knows_speaker)
+        if self.nearness is None:
+            return -5.0 + 10.4 * self.coverage + names
+        return -3.9 + 7.8 * self.coverage + 3.2 * self.nearness + names
+
+
+def score(logit: float, below_best: float) -> float:
+    """0 to 1 for a unit whose ranking is that much below the best."""
+    value = FLOOR + STEEPNESS * (logit - SLOPE * below_best - FLOOR)
+    return float(1 / (1 + np.exp(-value)))
+
+
+def coverage(haystack: Haystack, found: Sequence[tuple[np.ndarray, np.ndarray]]) -> float:
+    """The share of the concepts that the best window holds, each weighed by its rarity."""
+    count = len(haystack)
+    held, asked = np.zeros(count), 0.0
+    for where, frequency in found:
+        there = np.zeros(count)
+        there[where] = np.minimum(frequency, 1)
+        holding = there.sum()
+        rarity = float(np.log(1 + (count - holding + 0.5) / (holding + 0.5)))
+        asked += rarity
+        held += rarity * np.minimum(haystack.windowed(there), 1)
+    return float(held.max() / asked) if asked else 0.0
+
+
+def strangeness(haystack: Haystack, question: Question) -> float:
+    """The share of the names in the question that stand nowhere in these units."""
+    names = [concept for concept in question.concepts if concept.is_name]
+    return sum(not _stands(haystack, name) for name in names) / len(names) if names else 0.0
+
+
+def _stands(haystack: Haystack, concept: Concept) -> bool:
+    return bool(np.isin(haystack.terms, [term for term, weight in concept.terms.items() if weight == 1]).any())
