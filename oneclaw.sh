@@ -1,41 +1,47 @@
 #!/bin/sh
 # ./oneclaw.sh run     install what is missing and start everything
 # ./oneclaw.sh test    install what tests need and run them (arguments go to pytest)
-# ./oneclaw.sh …       anything else goes to manage.py
+# ./oneclaw.sh …       anything else goes to manage.py, e.g. adduser, memory, check_invariants
 set -eu
 cd "$(dirname "$0")"
 
 say() { printf '%s\n' "$*" >&2; }
 
 find_python() {
-    for name in python3.13 python3.12 python3.11 python3 python; do
-        if command -v "$name" >/dev/null 2>&1 && "$name" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then
+    for name in python3.14 python3.13 python3.12 python3.11 python3 python; do
+        if "$name" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then
             printf '%s' "$name"
             return
         fi
     done
     say "OneClaw needs Python 3.11 or newer, and none was found: install it and try again."
-    exit 1
+    return 1
 }
 
-# The environment .venv holds exactly what the requirement file $1 names; installed again only when that file changes.
+# The environment .venv holds what the requirement file $1 names; installed again only when that file changes.
 environment() {
     wanted=$(cksum <"$1")
-    if [ -x .venv/bin/python ] && [ "$(cat ".venv/$2" 2>/dev/null)" = "$wanted" ]; then
-        return
+    if .venv/bin/python -c '' 2>/dev/null; then
+        [ "$(cat ".venv/$2" 2>/dev/null)" = "$wanted" ] && return
+    else
+        python=$(find_python)
+        rm -rf .venv
+        "$python" -m venv .venv >/dev/null 2>&1 || {
+            rm -rf .venv
+            say "$python cannot make a virtual environment: install its venv module (on Debian: python3-venv)."
+            exit 1
+        }
     fi
-    say "Installing what ${1##*/} names …"
+    say "Installing what $1 names …"
     if command -v uv >/dev/null 2>&1; then
-        [ -x .venv/bin/python ] || uv venv --quiet --python "$(find_python)" .venv
         VIRTUAL_ENV="$PWD/.venv" uv pip install --quiet --require-hashes -r "$1"
     else
-        [ -x .venv/bin/python ] || "$(find_python)" -m venv .venv
         .venv/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r "$1"
     fi
     printf '%s' "$wanted" >".venv/$2"
 }
 
-# Debian packages that tests drive: a browser, and the broker of a team's set-up.
+# Programs that tests drive: a browser, and the broker of a team's set-up.
 test_programs() {
     missing=
     command -v chromium >/dev/null 2>&1 || command -v google-chrome >/dev/null 2>&1 || missing="chromium fonts-dejavu-core"
@@ -55,20 +61,21 @@ test_programs() {
 case "${1:-}" in
 run)
     shift
-    environment requirements/run.txt installed-run
+    environment requirements/run.txt run-installed
     exec .venv/bin/python manage.py serve "$@"
     ;;
 test)
     shift
-    environment requirements/test.txt installed-test
+    environment requirements/test.txt test-installed
     test_programs
+    [ $# -gt 0 ] || set -- -m "not faults"
     exec .venv/bin/python -m pytest "$@"
     ;;
-"")
+"" | -h | --help)
     sed -n '2,4s/^# //p' "$0"
     ;;
 *)
-    environment requirements/run.txt installed-run
+    environment requirements/run.txt run-installed
     exec .venv/bin/python manage.py "$@"
     ;;
 esac
