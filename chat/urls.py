@@ -5,6 +5,8 @@ from django.urls import path
 from chat import views
 
 urlpatterns = [
+    # Browsers ask for it whatever the pages say.
+    path("favicon.ico", views.icon),
     path("", views.new_chat, name="chat"),
     path("sessions", views.session_list, name="sessions"),
     path("c/<uuid:session_id>", views.conversation, name="conversation"),

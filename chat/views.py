@@ -5,8 +5,9 @@ import uuid
 from django.conf import settings
 from django.contrib.auth.decorators import login_required
 from django.core.exceptions import SuspiciousOperation
-from django.http import Http404, HttpResponse, HttpResponseBase
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
+from django.templatetags.static import static
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from chat import sessions, sidebar, transcript, turns
@@ -162,3 +163,8 @@ def stop(request: SignedInRequest, session_id: uuid.UUID) -> HttpResponse:
     session = own_session(request, session_id)
     transcript.request_stop(request.user, session.pk, None)
     return redirect(session)
+
+
+@require_GET
+def icon(request: HttpRequest) -> HttpResponse:
+    return redirect(static("icon.svg"))

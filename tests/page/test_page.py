@@ -1,0 +1,301 @@
+"""What the pages hold, before any script runs."""
+
+import datetime as dt
+import uuid
+
+import pytest
+from django.utils import timezone
+
+from chat import sidebar
+from chat.models import ChatSession, Message
+from tests.conversations import FINISHED, TOOL_USE, send, settle
+
+
+@pytest.fixture
+def session(ada):
+    accepted = send(ada, "What is <b>tea</b>?\nTell me.")
+    settle(accepted, "Tea is **good**.")
+    return accepted.message.session
+
+
+@pytest.fixture
+def signed_in(client, ada):
+    client.force_login(ada)
+    return client
+
+
+def page(client, path):
+    response = client.get(path)
+    assert response.status_code == 200
+    return response.content.decode()
+
+
+def test_a_conversation_stands_on_its_page(signed_in, session):
+    html = page(signed_in, f"/c/{session.pk}")
+    assert "What is &lt;b&gt;tea&lt;/b&gt;?\nTell me." in html
+    assert '<div class="block" data-index="0"><p>Tea is <strong>good</strong>.</p></div>' in html
+    assert 'data-seq="2" data-role="assistant" data-status="complete"' in html
+
+
+def test_a_new_conversation_has_an_id_and_no_row(signed_in):
+    first, second = page(signed_in, "/"), page(signed_in, "/")
+    assert "data-new" in first
+    assert first.partition('data-session="')[2][:36] != second.partition('data-session="')[2][:36]
+    assert not ChatSession.objects.exists()
+
+
+def test_a_saved_memory_is_a_card(signed_in, ada):
+    accepted = send(ada)
+    from chat import transcript
+
+    results = transcript.finish_round(accepted.turn, accepted.answer, [TOOL_USE], **FINISHED)
+    running = page(signed_in, f"/c/{accepted.message.session_id}")
+    assert 'data-tool="toolu_1" data-state="running"' in running
+    card = {"state": "done", "summary": "MEMORY.md", "lines": ["Ada likes <tea>."]}
+    transcript.finish_tools(accepted.turn, accepted.answer, results, [], {"toolu_1": card})
+    html = page(signed_in, f"/c/{accepted.message.session_id}")
+    assert "Saved to memory" in html
+    assert "Ada likes &lt;tea&gt;." in html
+    assert 'data-state="running"' not in html
+
+
+@pytest.mark.parametrize(
+    ("status", "words", "buttons"),
+    [
+        ("stopped", "Stopped.", {"continue", "retry"}),
+        ("interrupted", "the server stopped", {"continue", "retry"}),
+        ("failed", "The key was &quot;refused&quot;.", {"continue", "retry"}),
+        ("complete", "", set()),
+    ],
+)
+def test_how_an_answer_ended_is_said_with_what_to_do(signed_in, ada, status, words, buttons):
+    from chat import transcript
+
+    accepted = send(ada)
+    content = [{"type": "text", "text": "Half"}]
+    transcript.settle(
+        accepted.turn, accepted.answer, content, status, code="key_refused", sentence='The key was "refused".'
+    )
+    html = page(signed_in, f"/c/{accepted.message.session_id}")
+    assert words in html
+    assert {name for name in ("continue", "retry") if f'data-action="{name}"' in html} == buttons
+
+
+def test_an_answer_without_a_word_cannot_be_continued(signed_in, ada):
+    accepted = send(ada)
+    settle(accepted, "", "failed")
+    html = page(signed_in, f"/c/{accepted.message.session_id}")
+    assert 'data-action="retry"' in html
+    assert 'data-action="continue"' not in html
+
+
+def test_an_answer_that_was_too_long_can_be_continued(signed_in, ada):
+    from chat import transcript
+
+    accepted = send(ada)
+    content = [{"type": "text", "text": "Half"}]
+    transcript.settle(accepted.turn, accepted.answer, content, "complete", stop_reason="max_tokens")
+    html = page(signed_in, f"/c/{accepted.message.session_id}")
+    assert 'data-action="continue"' in html
+    assert 'data-action="retry"' not in html
+
+
+def test_the_number_of_queries_does_not_grow_with_the_conversation(
+    signed_in, ada, session, django_assert_max_num_queries
+):
+    with django_assert_max_num_queries(8):
+        page(signed_in, f"/c/{session.pk}")
+    for _ in range(20):
+        settle(send(ada, session_id=session.pk), "A *failed* one", "failed")
+    for _ in range(30):
+        settle(send(ada))
+    with django_assert_max_num_queries(8):
+        assert page(signed_in, f"/c/{session.pk}").count("<article") == 42
+
+
+def test_stored_html_is_not_rendered_again(signed_in, session):
+    Message.objects.filter(role="assistant").update(html='<div class="block" data-index="0">KEPT</div>')
+    assert "KEPT" in page(signed_in, f"/c/{session.pk}")
+    Message.objects.filter(role="assistant").update(html_version=0)
+    assert "<strong>good</strong>" in page(signed_in, f"/c/{session.pk}")
+
+
+def test_messages_after_a_place_come_as_pieces(signed_in, session):
+    html = page(signed_in, f"/c/{session.pk}/messages?after=1")
+    assert html.startswith("<article")
+    assert html.count("<article") == 1
+    assert page(signed_in, f"/c/{session.pk}/messages?after=2") == ""
+
+
+@pytest.mark.parametrize("after", ["-1", "x", "1e3", "9" * 30, "٣"])
+def test_a_place_that_is_none_is_not_found(signed_in, session, after):
+    assert signed_in.get(f"/c/{session.pk}/messages?after={after}").status_code == 404
+
+
+# -- Which model answers -------------------------------------------------------------------------
+
+
+def test_the_demo_says_so_and_how_to_set_a_key(signed_in, settings):
+    settings.ANTHROPIC_API_KEY = settings.ANTHROPIC_BASE_URL = ""
+    settings.DEMO_URL = "http://127.0.0.1:1"
+    html = page(signed_in, "/")
+    assert "This is a demo model." in html
+    assert "ANTHROPIC_API_KEY" in html
+
+
+def test_without_any_model_the_page_says_how_to_set_one(signed_in, settings):
+    settings.ANTHROPIC_API_KEY = settings.ANTHROPIC_BASE_URL = settings.DEMO_URL = ""
+    assert "No model is connected." in page(signed_in, "/")
+
+
+def test_with_a_key_nothing_is_said(signed_in, settings):
+    settings.ANTHROPIC_API_KEY, settings.DEMO_URL = "key", "http://127.0.0.1:1"
+    html = page(signed_in, "/")
+    assert "demo" not in html
+    assert "ANTHROPIC_API_KEY" not in html
+
+
+# -- The list ------------------------------------------------------------------------------------
+
+
+def test_the_list_is_by_the_persons_own_days(ada):
+    now = timezone.now()
+    days = [0, 1, 3, 20, 400]
+    listed = [ChatSession(owner=ada, title=str(age), active_at=now - dt.timedelta(days=age)) for age in days]
+    names = [when for when, _ in sidebar.by_day(listed, ada)]
+    assert names[:4] == ["Today", "Yesterday", "Last seven days", "Last thirty days"]
+    assert names[4][-4:].isdigit()
+
+
+def test_late_evening_there_is_not_tomorrow_here(ada):
+    today = dt.date(2026, 11, 21)
+    assert sidebar.name_of(dt.date(2026, 11, 21), today) == "Today"
+    assert sidebar.name_of(dt.date(2026, 11, 22), today) == "Today"
+    assert sidebar.name_of(dt.date(2026, 11, 20), today) == "Yesterday"
+
+
+def test_a_title_is_text(signed_in, session):
+    signed_in.post(f"/c/{session.pk}/rename", {"title": "<script>alert(1)</script>"})
+    html = page(signed_in, f"/c/{session.pk}")
+    assert "<script>alert" not in html
+    assert "&lt;script&gt;alert(1)&lt;/script&gt;" in html
+
+
+def test_renaming_works_as_a_plain_form(signed_in, session):
+    assert 'name="title"' in page(signed_in, f"/c/{session.pk}/rename")
+    response = signed_in.post(f"/c/{session.pk}/rename", {"title": "  Tea \n time "})
+    assert response["Location"] == f"/c/{session.pk}"
+    session.refresh_from_db()
+    assert session.title == "Tea time"
+
+
+@pytest.mark.parametrize("title", ["", "  ", "x" * 201, "a\x00b"])
+def test_a_title_that_cannot_be_is_refused_with_a_sentence(signed_in, session, title):
+    response = signed_in.post(f"/c/{session.pk}/rename", {"title": title})
+    assert response.status_code == 422
+    assert "The title" in response.content.decode()
+
+
+def test_renaming_in_place_brings_the_list_and_the_heading(signed_in, session):
+    response = signed_in.post(
+        f"/c/{session.pk}/rename", {"title": "Tea time", "current": session.pk}, headers={"HX-Request": "true"}
+    )
+    html = response.content.decode()
+    assert html.count("Tea time") >= 3
+    assert 'hx-swap-oob="true"' in html
+    assert 'aria-current="page"' in html
+
+
+def test_deleting_asks_first_and_then_it_is_gone_but_kept(signed_in, session):
+    assert "Delete “" in page(signed_in, f"/c/{session.pk}/delete")
+    response = signed_in.post(f"/c/{session.pk}/delete", {"current": session.pk})
+    assert response["Location"] == "/"
+    assert signed_in.get(f"/c/{session.pk}").status_code == 404
+    assert str(session.pk) not in page(signed_in, "/sessions")
+    assert Message.objects.filter(session=session).count() == 2
+
+
+def test_deleting_another_one_stays_where_one_was(signed_in, ada, session):
+    other = send(ada).message.session
+    assert signed_in.post(f"/c/{other.pk}/delete", {"current": session.pk})["Location"] == f"/c/{session.pk}"
+    assert signed_in.post(f"/c/{session.pk}/delete", {"current": "https://evil.example"})["Location"] == "/"
+
+
+def test_the_icon_is_where_browsers_look_for_it(client, db):
+    response = client.get("/favicon.ico")
+    assert response.status_code in (301, 302)
+    assert response["Location"].endswith("icon.svg")
+
+
+# -- Errors --------------------------------------------------------------------------------------
+
+
+def test_what_is_not_there_says_so_in_the_same_clothes(signed_in):
+    response = signed_in.get("/nowhere")
+    assert response.status_code == 404
+    assert "css/tokens.css" in response.content.decode()
+
+
+def test_a_form_without_its_token_is_refused_in_the_same_clothes(ada):
+    from django.test import Client
+
+    strict = Client(enforce_csrf_checks=True)
+    strict.force_login(ada)
+    response = strict.post("/settings/", {})
+    assert response.status_code == 403
+    assert "Nothing was changed" in response.content.decode()
+
+
+def test_a_fault_of_the_server_shows_a_page_and_no_detail(signed_in, monkeypatch):
+    signed_in.raise_request_exception = False
+    monkeypatch.setattr(sidebar, "groups", lambda user: 1 / 0)
+    response = signed_in.get("/")
+    assert response.status_code == 500
+    html = response.content.decode()
+    assert "Something went wrong" in html
+    assert "division" not in html
+
+
+# -- Whose ---------------------------------------------------------------------------------------
+
+SESSION_PATHS = ["", "/messages", "/rename", "/delete"]
+
+
+@pytest.mark.parametrize(
+    "path", ["/", "/sessions", "/settings/", *(f"/c/{uuid.UUID(int=1)}{p}" for p in SESSION_PATHS)]
+)
+def test_nobody_sees_a_page_without_signing_in(client, db, path):
+    response = client.get(path)
+    assert response.status_code == 302
+    assert response["Location"].startswith("/accounts/login/")
+
+
+@pytest.mark.parametrize("path", SESSION_PATHS)
+def test_not_yours_and_not_there_look_the_same(client, stranger, session, path):
+    client.force_login(stranger)
+    theirs, nobodys = (client.get(f"/c/{number}{path}") for number in (session.pk, uuid.uuid4()))
+    assert (theirs.status_code, nobodys.status_code) == (404, 404)
+    assert theirs.content == nobodys.content
+
+
+@pytest.mark.parametrize("action", ["rename", "delete", "stop"])
+def test_a_stranger_changes_nothing(client, stranger, session, action):
+    client.force_login(stranger)
+    assert client.post(f"/c/{session.pk}/{action}", {"title": "Mine", "current": session.pk}).status_code == 404
+    session.refresh_from_db()
+    assert (session.title, session.deleted_at) == ("What is <b>tea</b>?", None)
+
+
+def test_a_stranger_cannot_write_into_a_conversation(transactional_db, client, stranger, session):
+    client.force_login(stranger)
+    response = client.post(f"/c/{session.pk}/send", {"client_id": uuid.uuid4(), "text": "Hello"})
+    assert response.status_code == 404
+    assert session.messages.count() == 2
+
+
+def test_the_list_of_a_stranger_holds_nothing_of_yours(client, stranger, session):
+    client.force_login(stranger)
+    html = page(client, f"/sessions?current={session.pk}")
+    assert "tea" not in html
+    assert str(session.pk) not in html
+    assert "tea" not in page(client, "/")
