@@ -36,7 +36,7 @@ environment() {
     if command -v uv >/dev/null 2>&1; then
         VIRTUAL_ENV="$PWD/.venv" uv pip install --quiet --require-hashes -r "$1"
     else
-        .venv/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r "$1"
+        .venv/bin/python -m pip install -qq --disable-pip-version-check --require-hashes -r "$1"
     fi
     printf '%s' "$wanted" >".venv/$2"
 }
