@@ -1,0 +1,31 @@
+"""What tests of the page do again and again in a browser."""
+
+import pytest
+
+ANSWER = "article[data-role=assistant]"
+
+
+@pytest.fixture
+def write():
+    """await write(page, "Hello"): type it and press Enter."""
+
+    async def write(page, text):
+        await page.get_by_label("Message", exact=True).fill(text)
+        await page.keyboard.press("Enter")
+
+    return write
+
+
+@pytest.fixture
+def ask(write):
+    """await ask(page, "Hello"): write it and wait until its answer is finished; returns the answer's element."""
+
+    async def ask(page, text):
+        before = await page.locator(ANSWER).count()
+        await write(page, text)
+        answer = page.locator(ANSWER).nth(before)
+        await answer.and_(page.locator(":not([data-status=running])")).wait_for()
+        await page.get_by_role("button", name="Send").wait_for()
+        return answer
+
+    return ask

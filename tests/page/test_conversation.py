@@ -1,0 +1,211 @@
+"""A conversation in a real browser: what streams in, what stays after a reload, what a failure looks like."""
+
+import pytest
+from playwright.async_api import expect
+
+from chat.models import Message
+from oneclaw import scripted as model
+from oneclaw.crossing import in_database
+from tests.browser import open_page
+
+pytestmark = pytest.mark.browser
+
+MARKDOWN = "A **plan**:\n\n1. one\n2. two\n\n| Room | Boxes |\n|---|---|\n| Study | 21 |\n\n```python\nboxes = 21\n```\n"
+
+
+async def test_an_answer_is_the_same_while_it_came_and_after_a_reload(live, ada, scripted, ask):
+    scripted.script(model.answer(model.text(MARKDOWN, size=3, pace=0.002)))
+    async with open_page(live, ada) as page:
+        await page.goto("/")
+        answer = await ask(page, "A plan,\nplease <b>")
+        assert await answer.locator("strong").inner_text() == "plan"
+        assert await answer.locator("td").all_inner_texts() == ["Study", "21"]
+        html = await answer.locator(".message__body").evaluate("body => [...body.children].map(b => b.innerHTML)")
+        assert "/c/" in page.url
+        await page.reload()
+        again = await answer.locator(".message__body").evaluate("body => [...body.children].map(b => b.innerHTML)")
+        assert again == html
+        assert await page.locator("article[data-role=user]").inner_text() == "A plan,\nplease <b>"
+        assert await page.title() == "A plan, – OneClaw"
+
+
+async def test_the_text_shows_before_the_answer_is_whole(live, ada, scripted, write):
+    scripted.script(model.answer(model.text(["Begins", " and", " ends."], pace=0.4)))
+    async with open_page(live, ada) as page:
+        await page.goto("/")
+        await write(page, "Hello")
+        await expect(page.locator("article[data-status=running]")).to_contain_text("Begins")
+        await expect(page.get_by_role("button", name="Stop")).to_be_visible()
+        await expect(page.locator("article[data-role=assistant]")).to_have_text("Begins and ends.")
+        await expect(page.get_by_role("button", name="Send")).to_be_visible()
+
+
+@pytest.mark.parametrize("by", ["button", "Escape"])
+async def test_stop_keeps_what_is_there(live, ada, scripted, write, by):
+    scripted.script(model.answer(model.text(["One."] + [" more"] * 100, pace=0.1)))
+    async with open_page(live, ada) as page:
+        await page.goto("/")
+        await write(page, "Count")
+        await expect(page.locator("article[data-status=running]")).to_contain_text("One.")
+        await (page.get_by_role("button", name="Stop").click() if by == "button" else page.keyboard.press(by))
+        answer = page.locator("article[data-status=stopped]")
+        await expect(answer).to_contain_text("Stopped.")
+        await expect(answer).to_contain_text("One.")
+        await expect(page.get_by_label("Message", exact=True)).to_be_focused()
+        await page.reload()
+        await expect(page.locator("article[data-status=stopped]")).to_contain_text("One.")
+
+
+async def test_a_stopped_answer_goes_on(live, ada, scripted, write):
+    scripted.script(
+        model.answer(model.text(["One."] + [" more"] * 100, pace=0.1)), model.answer(model.text("And the rest."))
+    )
+    async with open_page(live, ada) as page:
+        await page.goto("/")
+        await write(page, "Count")
+        await expect(page.locator("article[data-status=running]")).to_contain_text("One.")
+        await page.keyboard.press("Escape")
+        await page.get_by_role("button", name="Continue").click()
+        await expect(page.locator("article[data-role=assistant]")).to_have_count(2)
+        await expect(page.locator("article[data-role=assistant]").last).to_have_text("And the rest.")
+        await expect(page.get_by_role("button", name="Continue")).to_have_count(0)
+
+
+async def test_a_failure_is_a_sentence_and_retry_answers(live, ada, scripted, write):
+    scripted.script(model.key_refused(), model.answer(model.text("Now it works.")))
+    async with open_page(live, ada) as page:
+        await page.goto("/")
+        await write(page, "Hello")
+        await expect(page.locator("article[data-status=failed]")).to_contain_text("refused the API key")
+        await expect(page.locator("article[data-role=user]")).to_have_text("Hello")
+        await page.get_by_role("button", name="Retry").click()
+        await expect(page.locator("article[data-status=failed]")).to_have_count(0)
+        await expect(page.locator("article[data-role=assistant]")).to_have_text("Now it works.")
+        await expect(page.locator("article[data-role=user]")).to_have_count(1)
+
+
+async def test_a_wait_for_the_model_is_told_and_then_forgotten(live, ada, scripted, write):
+    scripted.script(model.rate_limited(retry_after=1), model.answer(model.text("There.")))
+    async with open_page(live, ada) as page:
+        await page.goto("/")
+        await write(page, "Hello")
+        told = page.locator("[data-told]")
+        await expect(told).to_contain_text("Trying again by itself")
+        await expect(page.locator("article[data-role=assistant]")).to_have_text("There.")
+        await expect(told).to_be_empty()
+
+
+async def test_a_tool_shows_as_a_card_that_stays_open(live, ada, scripted, write):
+    scripted.script(
+        model.answer(model.text("I keep that."), model.tool_use("save_memory", {"content": "Ada likes <tea>."})),
+        model.answer(model.text(["Saved", "."], pace=0.5)),
+    )
+    async with open_page(live, ada) as page:
+        await page.goto("/")
+        await write(page, "Remember that I like tea")
+        card = page.get_by_role("region", name="Saved to memory")
+        await expect(card).to_contain_text("Ada likes <tea>.")
+        await card.get_by_text("What was asked").click()
+        await expect(page.locator("article[data-role=assistant]").last).to_have_text("Saved.")
+        await expect(card.locator("pre")).to_contain_text('"content": "Ada likes <tea>."')
+        await page.reload()
+        await expect(card).to_have_attribute("data-state", "done")
+
+
+async def test_model_output_does_nothing_to_the_page(live, ada, scripted, ask):
+    evil = (
+        "<script>document.title = 'evil'</script> <img src=https://evil.example/x onerror=alert(1)>\n\n"
+        "[link](javascript:alert(1)) ![pixel](https://evil.example/pixel.png)\n\n<style>body{display:none}</style>"
+    )
+    scripted.script(model.answer(model.text(evil)))
+    async with open_page(live, ada) as page:
+        await page.goto("/")
+        answer = await ask(page, "<script>document.title = 'evil'</script>")
+        assert await answer.locator("script, img, style").count() == 0
+        assert await answer.locator("a[href^='javascript']").count() == 0
+        assert "evil'" in await page.title()
+        await page.reload()
+        await expect(page.get_by_label("Message", exact=True)).to_be_visible()
+
+
+async def test_two_tabs_show_the_same(live, ada, scripted, ask, write):
+    scripted.script(model.answer(model.text("First.")), model.answer(model.text(["Sec", "ond."], pace=0.3)))
+    async with open_page(live, ada) as page:
+        await page.goto("/")
+        await ask(page, "One")
+        other = await page.context.new_page()
+        await other.goto(page.url)
+        await write(page, "Two")
+        await expect(other.locator("article[data-role=user]")).to_have_text(["One", "Two"])
+        await expect(other.get_by_role("button", name="Stop")).to_be_visible()
+        await expect(other.locator("article[data-role=assistant]")).to_have_text(["First.", "Second."])
+        await expect(other.locator("article")).to_have_count(4)
+
+
+async def test_it_scrolls_along_until_the_person_scrolls_up(live, ada, scripted, write):
+    scripted.script(model.answer(model.text([f"Line {number}.\n\n" for number in range(120)], pace=0.02)))
+    bottom = "s => s.scrollHeight - s.scrollTop - s.clientHeight"
+    async with open_page(live, ada) as page:
+        await page.goto("/")
+        await write(page, "Count")
+        scroller = page.locator("[data-scroller]")
+        await expect(page.locator("article[data-role=assistant]")).to_contain_text("Line 40.")
+        assert await scroller.evaluate(bottom) < 60
+        await scroller.hover()
+        await page.mouse.wheel(0, -600)
+        await page.wait_for_timeout(200)
+        top = await scroller.evaluate("s => s.scrollTop")
+        await expect(page.locator("article[data-role=assistant]")).to_contain_text("Line 119.")
+        assert abs(await scroller.evaluate("s => s.scrollTop") - top) < 5
+        await page.get_by_role("button", name="Latest").click()
+        assert await scroller.evaluate(bottom) < 2
+        await expect(page.get_by_role("button", name="Latest")).to_be_hidden()
+
+
+async def test_finished_blocks_are_told_to_screen_readers_and_not_each_word(live, ada, scripted, ask):
+    words = ["One ", "two ", "three.", "\n\n", "Four ", "five."]
+    scripted.script(model.answer(model.text(words, pace=0.1)))
+    async with open_page(live, ada) as page:
+        await page.goto("/")
+        await page.evaluate(
+            """() => {
+                window.told = [];
+                const region = document.querySelector("[data-announcer]");
+                new MutationObserver((changes) => {
+                    for (const change of changes) for (const node of change.addedNodes) told.push(node.textContent);
+                }).observe(region, { childList: true });
+            }"""
+        )
+        await ask(page, "Count")
+        assert await page.evaluate("told") == ["One two three.", "Four five."]
+
+
+async def test_a_selection_survives_the_end_of_the_answer(live, ada, scripted, write):
+    scripted.script(model.answer(model.text(["Keep this.\n\n", "And ", "this."], pace=0.4)))
+    async with open_page(live, ada) as page:
+        await page.goto("/")
+        await write(page, "Hello")
+        await expect(page.locator("article[data-role=assistant] .block")).to_have_count(2)
+        await page.locator("article[data-role=assistant] p").first.select_text()
+        await expect(page.get_by_role("button", name="Send")).to_be_visible()
+        assert await page.evaluate("getSelection().toString().trim()") == "Keep this."
+
+
+async def test_a_deleted_conversation_says_so_in_the_other_tab(live, ada, scripted, ask):
+    async with open_page(live, ada) as page:
+        await page.goto("/")
+        await ask(page, "One")
+        other = await page.context.new_page()
+        await other.goto(page.url)
+        await page.goto(f"{page.url}/delete")
+        await page.get_by_role("button", name="Delete").click()
+        await expect(other.locator("[data-told]")).to_contain_text("deleted")
+
+
+async def test_what_was_said_is_stored_once(live, ada, scripted, ask):
+    async with open_page(live, ada) as page:
+        await page.goto("/")
+        await ask(page, "One")
+        await ask(page, "Two")
+    said = await in_database(lambda: list(Message.objects.filter(role="user").values_list("text", flat=True)))
+    assert sorted(said) == ["One", "Two"]
