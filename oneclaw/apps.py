@@ -1,4 +1,5 @@
 from django.apps import AppConfig
+from django.contrib.staticfiles.apps import StaticFilesConfig
 
 
 class OneClawConfig(AppConfig):
@@ -8,3 +9,8 @@ class OneClawConfig(AppConfig):
 
     def ready(self) -> None:
         from oneclaw import people  # noqa: F401 - connects its receiver
+
+
+class StaticFiles(StaticFilesConfig):
+    # Beside the usual: scripts of django-htmx that no page uses, and that import what is not there.
+    ignore_patterns = [*StaticFilesConfig.ignore_patterns, "django_htmx/ext/*"]

@@ -1,13 +1,16 @@
 """Whether it lives: `/healthz` speaks for the process alone, `/readyz` for all that it needs."""
 
+import contextlib
 import datetime as dt
 
+import psycopg
 from django.db import DatabaseError, connection
 from django.db.migrations.executor import MigrationExecutor
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.utils import timezone
 from django.views.decorators.http import require_safe
 
+from oneclaw.hints import connection_parameters
 from oneclaw.models import Heartbeat
 
 WORKER = "worker"
@@ -24,12 +27,12 @@ def healthz(request: HttpRequest) -> HttpResponse:
 def readyz(request: HttpRequest) -> JsonResponse:
     """200 when the database answers, all migrations are applied, and a worker works; else 503, and which is missing."""
     found = {"database": False, "migrations": False, "worker": False}
-    try:
-        found["migrations"] = is_migrated()
+    with contextlib.suppress(psycopg.Error, DatabaseError):
+        # A connection of its own says at once what the pool would wait for.
+        psycopg.connect(**connection_parameters(), connect_timeout=2).close()
         found["database"] = True
+        found["migrations"] = is_migrated()
         found["worker"] = found["migrations"] and has_worker()
-    except DatabaseError:
-        pass
     return JsonResponse(found, status=200 if all(found.values()) else 503)
 
 

@@ -126,7 +126,7 @@ INSTALLED_APPS = [
     "django.contrib.contenttypes",
     "django.contrib.sessions",
     "django.contrib.messages",
-    "django.contrib.staticfiles",
+    "oneclaw.apps.StaticFiles",
     "django.contrib.postgres",
     "django_htmx",
     "allauth",
@@ -250,6 +250,8 @@ LEAVE_SECONDS = environment.number("ONECLAW_LEAVE_SECONDS", 60, 1, 86_400)
 # -- Memory --------------------------------------------------------------------------------------
 
 EMBEDDINGS = environment.choice("ONECLAW_EMBEDDINGS", ["auto", "local", "openai", "gemini", "none"], "auto")
+# Which model `local` is: word vectors (empty), all-MiniLM-L6-v2 (its package installed), or a folder of a BERT model.
+LOCAL_MODEL = environment.text("ONECLAW_LOCAL_MODEL")
 OPENAI_API_KEY = environment.text("OPENAI_API_KEY")
 OPENAI_BASE_URL = environment.address("OPENAI_BASE_URL", ["http", "https"])
 GEMINI_API_KEY = environment.text("GEMINI_API_KEY")
@@ -311,6 +313,7 @@ CELERY_BEAT_SCHEDULE = {
 
 # -- What is logged ------------------------------------------------------------------------------
 
+LOG_LEVEL = environment.choice("ONECLAW_LOG_LEVEL", ["debug", "info", "warning", "error"], "warning").upper()
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
@@ -318,5 +321,5 @@ LOGGING = {
         "line": {"format": "{asctime} {levelname} {name} {message}", "style": "{"},
     },
     "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line"}},
-    "root": {"handlers": ["console"], "level": environment.text("ONECLAW_LOG_LEVEL", "WARNING").upper()},
+    "root": {"handlers": ["console"], "level": LOG_LEVEL},
 }

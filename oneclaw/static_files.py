@@ -8,9 +8,6 @@ from django.contrib.staticfiles import finders
 from django.core.management import call_command
 from servestatic.storage import CompressedManifestStaticFilesStorage
 
-# Scripts of packages that no page uses, and that import what is not there.
-UNUSED = ["django_htmx/ext/*"]
-
 
 def collect() -> bool:
     """Bring all static files into STATIC_ROOT under hashed names; whether there was anything to do."""
@@ -18,7 +15,7 @@ def collect() -> bool:
     found = sources()
     if kept.exists() and kept.read_text() == found:
         return False
-    call_command("collectstatic", ignore_patterns=UNUSED, interactive=False, verbosity=0)
+    call_command("collectstatic", interactive=False, verbosity=0)
     kept.write_text(found)
     return True
 
@@ -27,7 +24,7 @@ def sources() -> str:
     """A hash of the names, sizes and times of all static files, as they lie in the apps."""
     digest = hashlib.sha256()
     for finder in finders.get_finders():
-        for name, storage in finder.list(UNUSED):
+        for name, storage in finder.list([]):
             status = Path(storage.path(name)).stat()
             digest.update(f"{name} {status.st_size} {status.st_mtime_ns}\n".encode())
     return digest.hexdigest()

@@ -1,0 +1,95 @@
+"""docker-compose.yml and the Dockerfile say what the product reads and runs. No engine is needed to know that."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+from django.core.management import get_commands
+
+from oneclaw.management.commands.serve import ROLES
+from tests.stage import OURS, ROOT
+
+COMPOSE = (ROOT / "docker-compose.yml").read_text()
+SERVICES = yaml.safe_load(COMPOSE)["services"]
+OWN = {name: service for name, service in SERVICES.items() if "build" in service}
+READ = set(re.findall(r'environment\.\w+\("([A-Z_]+)"', (ROOT / "oneclaw" / "settings.py").read_text()))
+REQUIRED = {"DATABASE_URL", "REDIS_URL", "ONECLAW_ORIGINS", "ONECLAW_SECRET_KEY", "ANTHROPIC_API_KEY"}
+SAMPLES = {
+    "POSTGRES_PASSWORD": "secret",
+    "ONECLAW_ORIGINS": "https://chat.example.org",
+    "ONECLAW_SECRET_KEY": "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOP",
+    "ANTHROPIC_API_KEY": "key",
+}
+
+
+def interpolated(value):
+    """As compose does it: the sample, or the default after `:-`."""
+    return re.sub(r"\$\{(\w+)(?::[?-]([^}]*))?\}", lambda m: SAMPLES.get(m[1]) or m[2] or "", str(value))
+
+
+def test_it_is_the_deployment_that_was_designed():
+    assert set(OWN) == {"migrate", "web", "worker", "beat"}
+    assert set(SERVICES) == {*OWN, "postgres", "redis"}
+    assert SERVICES["postgres"]["image"] == "pgvector/pgvector:pg18"
+    assert SERVICES["postgres"]["volumes"] == ["postgres:/var/lib/postgresql"]
+
+
+@pytest.mark.parametrize("name", OWN)
+def test_every_variable_is_one_that_the_settings_read(name):
+    given = set(OWN[name]["environment"])
+    assert given <= READ
+    assert given >= REQUIRED
+
+
+@pytest.mark.parametrize("name", OWN)
+def test_every_command_exists(name):
+    command, *arguments = OWN[name]["command"]
+    assert command in get_commands()
+    if command == "serve":
+        assert arguments[0] in ROLES
+
+
+def test_what_is_missing_is_said_in_a_sentence():
+    asked = dict(re.findall(r"\$\{(\w+):\?([^}]*)\}", COMPOSE))
+    assert set(asked) == set(SAMPLES)
+    for name, sentence in asked.items():
+        assert sentence.startswith(f"Set {name} to ") or name == "ANTHROPIC_API_KEY"
+        assert sentence.endswith(".")
+    documented = (ROOT / "docs" / "deploy.md").read_text()
+    assert all(f"\n{name}=" in documented for name in asked)
+
+
+def test_services_reach_each_other_by_their_names():
+    environment = {name: interpolated(value) for name, value in OWN["web"]["environment"].items()}
+    postgres = {name: interpolated(value) for name, value in SERVICES["postgres"]["environment"].items()}
+    person, database = postgres["POSTGRES_USER"], postgres["POSTGRES_DB"]
+    password = postgres["POSTGRES_PASSWORD"]
+    assert environment["DATABASE_URL"] == f"postgresql://{person}:{password}@postgres/{database}"
+    assert environment["REDIS_URL"] == "redis://redis:6379/0"
+
+
+def test_django_finds_nothing_to_complain_about_in_that_environment(tmp_path):
+    clean = {name: value for name, value in os.environ.items() if not name.startswith(OURS)}
+    given = {name: interpolated(value) for name, value in OWN["web"]["environment"].items()}
+    command = [sys.executable, "manage.py", "check", "--deploy", "--fail-level", "WARNING"]
+    checked = subprocess.run(
+        command, cwd=ROOT, env=clean | given | {"ONECLAW_HOME": str(tmp_path)}, capture_output=True, text=True
+    )
+    assert checked.returncode == 0, checked.stderr
+
+
+def test_the_image_is_built_from_what_is_there_and_runs_without_root():
+    lines = [line.split(maxsplit=1) for line in (ROOT / "Dockerfile").read_text().splitlines() if line.strip()]
+    variables = {pair.split("=")[0] for word, rest in lines if word == "ENV" for pair in rest.split()}
+    assert {name for name in variables if name.startswith(OURS)} <= READ
+    assert [rest for word, rest in lines if word == "USER"] == ["oneclaw"]
+    assert ["ENTRYPOINT", '["python", "manage.py"]'] in lines
+    for word, rest in lines:
+        if word == "COPY" and rest != ". .":
+            assert (ROOT / rest.split()[0]).is_file()
+    ignored = Path(ROOT / ".dockerignore").read_text().split()
+    assert not {"oneclaw", "chat", "memory", "templates", "static", "manage.py"} & set(ignored)

@@ -1,0 +1,59 @@
+"""Settings: every one is documented, and a wrong value is told in a sentence."""
+
+import re
+
+import pytest
+from django.core.exceptions import ImproperlyConfigured
+
+from oneclaw import environment
+from tests.stage import ROOT
+
+READ = re.findall(r'environment\.\w+\("([A-Z_]+)"', (ROOT / "oneclaw" / "settings.py").read_text())
+
+
+def test_the_documentation_names_exactly_the_settings_that_are_read():
+    documented = re.findall(r"^\| `([A-Z_]+)` \|", (ROOT / "docs" / "settings.md").read_text(), re.MULTILINE)
+    assert sorted(documented) == sorted(READ)
+
+
+@pytest.mark.parametrize(
+    ("read", "value", "sentence"),
+    [
+        (lambda: environment.choice("X", ["on", "off"], "on"), "maybe", "X is “maybe”; it must be one of on, off."),
+        (lambda: environment.flag("X", False), "perhaps", "X is “perhaps”; it must be yes or no."),
+        (lambda: environment.number("X", 1, 0, 5), "many", "X is “many”; it must be a number."),
+        (lambda: environment.number("X", 1, 0, 5), "6", "X is 6; it must lie between 0 and 5."),
+        (lambda: environment.number("X", 1, 0, 5), "nan", "X is nan; it must lie between 0 and 5."),
+        (lambda: environment.whole("X", 1, 0, 5), "1.5", "X is 1.5; it must be a whole number."),
+        (lambda: environment.address("X", ["http"]), "ftp://a", "X is not an address that starts with http://."),
+        (lambda: environment.postgres("X"), "postgresql://a:b/c", "X has a port that is not a number."),
+        (lambda: environment.postgres("X"), "postgresql://a", "X names no database: add /name after the host."),
+    ],
+)
+def test_a_wrong_value_is_told_in_a_sentence(monkeypatch, read, value, sentence):
+    monkeypatch.setenv("X", value)
+    with pytest.raises(ImproperlyConfigured) as refused:
+        read()
+    assert str(refused.value) == sentence
+
+
+def test_an_empty_variable_counts_as_not_set(monkeypatch):
+    monkeypatch.setenv("X", "  ")
+    assert environment.text("X", "default") == "default"
+    assert environment.words("X", ["one"]) == ["one"]
+    assert environment.whole("X", 7, 0, 9) == 7
+    assert environment.postgres("X") is None
+
+
+def test_a_database_address_becomes_djangos_entry(monkeypatch):
+    monkeypatch.setenv("X", "postgresql://ada:p%40ss@db.example.org:6000/team?sslmode=require&connect_timeout=3")
+    found = environment.postgres("X")
+    assert found == {
+        "ENGINE": "django.db.backends.postgresql",
+        "NAME": "team",
+        "USER": "ada",
+        "PASSWORD": "p@ss",
+        "HOST": "db.example.org",
+        "PORT": 6000,
+        "OPTIONS": {"sslmode": "require", "connect_timeout": "3"},
+    }
