@@ -1,0 +1,35 @@
+"""The tour names files that exist, and no document names one that does not."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+NAMED = re.compile(
+    r"`((?:oneclaw|chat|memory|templates|static|tests|docs|benchmarks|requirements|\.ci)/[\w./-]+\.\w+)`"
+)
+# Files of a person, not of the project.
+OF_A_PERSON = re.compile(r"^memory/\d{4}-\d{2}-\d{2}\.md$|^memory/YYYY")
+
+
+def named_in(document: Path) -> list[str]:
+    return [name for name in NAMED.findall(document.read_text()) if not OF_A_PERSON.match(name)]
+
+
+def test_the_tour_names_many_files():
+    assert len(set(named_in(ROOT / "docs" / "tour.md"))) > 40
+
+
+@pytest.mark.parametrize("document", ["docs/tour.md", "docs/decisions.md", "README.md", "CONTRIBUTING.md"])
+def test_every_file_that_is_named_exists(document):
+    missing = [name for name in named_in(ROOT / document) if not (ROOT / name).exists()]
+    assert missing == []
+
+
+@pytest.mark.parametrize(
+    "document", sorted(ROOT.glob("*.md")) + sorted((ROOT / "docs").glob("*.md")), ids=lambda p: p.name
+)
+def test_every_link_leads_somewhere(document):
+    links = re.findall(r"\]\((?!\w+:|#)([^)#]+)", document.read_text())
+    assert [link for link in links if not (document.parent / link).exists()] == []
