@@ -39,7 +39,7 @@ class Evidence:
         names = 2.0 * self.knows_speaker - 7.0 * self.strange * (not self.knows_speaker)
         if self.nearness is None:
             return -5.0 + 10.4 * self.coverage + names
-        return -3.9 + 7.8 * self.coverage + 3.2 * self.nearness + names
+        return -4.4 + 7.8 * self.coverage + 3.2 * self.nearness + names
 
 
 def score(logit: float, below_best: float) -> float:

@@ -78,7 +78,8 @@ TIME_WORDS = re.compile(
 )
 ASKS_WHEN = re.compile(
     r"^\W*(?:when|how long|what (?:date|day|month|year|time)|(?:in |on |since )?(?:which|what) (?:month|year|day)"
-    r"|since when|wann|seit wann|wie lange|quand|depuis quand|cuándo|desde cuándo|quando|da quando|desde quando|когда)\b"
+    r"|since when|wann|seit wann|wie lange|quand|depuis quand|cuándo|desde cuándo|quando|da quando|desde quando"
+    r"|когда)\b"
     r"|いつ|何時|什么时候|什麼時候|几点|哪天",
     re.IGNORECASE,
 )

@@ -13,8 +13,6 @@ from memory.chunking import SPEAKER, speaker_of, speakers
 from memory.embeddings import Embedder, embedder
 from memory.models import DocumentIndex, EmbeddingModel, MemoryChunk
 
-# Texts that a save embeds in its own time, when the model is local; more are left to the sweep.
-AT_ONCE = 200
 # Texts in one go.
 BATCH = 512
 
@@ -76,7 +74,7 @@ def embed_document(document_id: int, only_at_once: bool = False) -> None:
         return
     known = model_id(model)
     missing = _missing(document_id, known)
-    if only_at_once and len(missing) > AT_ONCE:
+    if only_at_once and len(missing) > model.at_once:
         return
     if missing:
         EmbeddingModel.objects.get_or_create(id=known, defaults={"name": model.name, "width": model.width})

