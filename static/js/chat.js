@@ -67,6 +67,15 @@ function sendAgain() {
   }
 }
 
+// What was refused because an answer was running; it goes when that one is finished.
+const waiting = new Set();
+
+function sendWaiting() {
+  for (const { refused, ...message } of unsent.of(session)) {
+    if (waiting.delete(message.client_id)) socket.say("send", message);
+  }
+}
+
 const handlers = {
   ready({ reset }) {
     if (reset) conversation.clear();
@@ -92,8 +101,7 @@ const handlers = {
     conversation.settle(frame);
     composer.hush("retrying");
     showRunning();
-    // What was refused because of the answer that ran may go now.
-    if (frame.final) sendAgain();
+    if (frame.final) sendWaiting();
   },
   notice({ kind, html }) {
     if (kind === "sessions") refreshSessions();
@@ -102,8 +110,10 @@ const handlers = {
   error({ code, text, client_id, message }) {
     // A failed answer shows its sentence itself.
     if (message) announcer.say(text);
-    else if (client_id && code === "busy") conversation.waitingFor("answer", true, client_id);
-    else if (client_id) {
+    else if (client_id && code === "busy") {
+      waiting.add(client_id);
+      conversation.waitingFor("answer", true, client_id);
+    } else if (client_id) {
       unsent.refuse(client_id, text);
       conversation.refuse(client_id, text);
     } else composer.tell(text, { bad: true });

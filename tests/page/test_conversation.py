@@ -10,7 +10,9 @@ from tests.browser import open_page
 
 pytestmark = pytest.mark.browser
 
-MARKDOWN = "A **plan**:\n\n1. one\n2. two\n\n| Room | Boxes |\n|---|---|\n| Study | 21 |\n\n```python\nboxes = 21\n```\n"
+MARKDOWN = (
+    "A **plan**:\n\n1. one\n2. two\n\n| Room | Boxes |\n|---|---|\n| Study | 21 |\n\n```python\nboxes = 21\n```\n"
+)
 
 
 async def test_an_answer_is_the_same_while_it_came_and_after_a_reload(live, ada, scripted, ask):

@@ -1,0 +1,114 @@
+"""Every page passes axe, in light and dark, and can be used by keyboard."""
+
+import pytest
+from playwright.async_api import expect
+
+from oneclaw import people
+from oneclaw import scripted as model
+from oneclaw.crossing import in_database
+from tests.browser import PHONE, open_page, violations
+
+pytestmark = pytest.mark.browser
+
+NAME_OF_FOCUSED = """() => {
+    const element = document.activeElement;
+    if (element.hasAttribute("aria-labelledby")) {
+        return document.getElementById(element.getAttribute("aria-labelledby")).textContent;
+    }
+    return element.ariaLabel || element.labels?.[0]?.textContent || element.textContent.trim();
+}"""
+
+ANSWER = (
+    "# A plan\n\nWith [a link](https://example.org) and `code`.\n\n> Quoted.\n\n- [x] done\n- [ ] open\n\n"
+    '| a | b |\n|---|--:|\n| 1 | 2 |\n\n```python\n@cache\ndef f(x: int) -> str:\n    """Doc."""\n'
+    "    return f'{x:.2f}'  # why\n```\n\n```diff\n- old\n+ new\n```\n"
+)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+async def test_every_door(live, db, scheme):
+    first = await in_database(people.first_account_link, live.url)
+    paths = ["/accounts/login/", "/accounts/signup/", "/accounts/password/reset/", first, "/welcome/MQ/x-y/"]
+    async with open_page(live, color_scheme=scheme, expect=["410"]) as page:
+        for path in paths:
+            await page.goto(path)
+            assert await violations(page) == "", path
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+async def test_every_page_of_a_person(live, ada, scheme):
+    paths = ["/settings/", "/accounts/password/change/", "/accounts/logout/", "/memory/", "/nowhere"]
+    async with open_page(live, ada, color_scheme=scheme, expect=["404"]) as page:
+        await in_database(ada.refresh_from_db)
+        for path in [*paths, await in_database(people.invitation_link, ada, live.url)]:
+            await page.goto(path)
+            assert await violations(page) == "", path
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+async def test_the_chat_in_each_of_its_states(live, ada, scripted, ask, write, settings, scheme):
+    scripted.script(
+        model.answer(model.text("I keep that."), model.tool_use("save_memory", {"content": "Ada likes tea."})),
+        model.answer(model.text(ANSWER)),
+        model.key_refused(),
+        model.answer(model.text(["One"] + [" more"] * 100, pace=0.1)),
+    )
+    async with open_page(live, ada, color_scheme=scheme) as page:
+        await page.goto("/")
+        assert await violations(page) == ""
+        await ask(page, "Remember that I like tea")
+        await page.get_by_text("What was asked").click()
+        await ask(page, "And now?")
+        assert await violations(page) == ""
+        await write(page, "Count")
+        await expect(page.locator("article[data-status=running]")).to_contain_text("One")
+        await write(page, "And then?")
+        assert await violations(page) == ""
+        await page.keyboard.press("Escape")
+        await expect(page.locator("article[data-status=stopped]")).to_be_visible()
+        settings.MESSAGE_LENGTH = 3
+        await page.keyboard.press("Enter")
+        await expect(page.locator(".message--refused")).to_be_visible()
+        await page.locator(".session").first.hover()
+        assert await violations(page) == ""
+        await page.get_by_role("link", name="Delete “").click()
+        await expect(page.get_by_role("dialog")).to_be_visible()
+        assert await violations(page) == ""
+        await page.keyboard.press("Escape")
+        await page.get_by_role("link", name="Rename “").click()
+        await expect(page.get_by_label("Title")).to_be_focused()
+        assert await violations(page) == ""
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+async def test_the_drawer_and_the_hints(live, ada, scheme, settings):
+    settings.ANTHROPIC_API_KEY = settings.ANTHROPIC_BASE_URL = settings.DEMO_URL = ""
+    async with open_page(live, ada, color_scheme=scheme, viewport=PHONE) as page:
+        await page.goto("/")
+        assert await violations(page) == ""
+        await page.get_by_role("button", name="Show the list of conversations").click()
+        assert await violations(page) == ""
+        settings.DEMO_URL = "http://127.0.0.1:1"
+        await page.goto("/")
+        assert await violations(page) == ""
+
+
+async def test_the_keyboard_reaches_everything(live, ada, scripted, ask):
+    async with open_page(live, ada) as page:
+        await page.goto("/")
+        await ask(page, "Tea")
+        await page.locator(".skip-link").focus()
+        reached = []
+        for _ in range(12):
+            reached.append(await page.evaluate(NAME_OF_FOCUSED))
+            await page.keyboard.press("Tab")
+        wanted = ["Skip to content", "OneClaw", "New conversation", "Tea", "Rename “Tea”", "Delete “Tea”"]
+        wanted += ["Memory", "Settings", "Sign out", "Messages", "Message", "Send"]
+        assert reached == wanted
+
+
+async def test_the_skip_link_leads_past_the_list(live, ada):
+    async with open_page(live, ada) as page:
+        await page.goto("/")
+        await page.locator(".skip-link").press("Enter")
+        await expect(page.locator("main")).to_be_focused()

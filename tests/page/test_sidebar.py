@@ -1,0 +1,152 @@
+"""The list of conversations in a browser: switching, renaming in place, deleting after a question, the drawer."""
+
+import pytest
+from playwright.async_api import expect
+
+from oneclaw import scripted as model
+from tests.browser import PHONE, open_page
+
+pytestmark = pytest.mark.browser
+
+
+def entries(page):
+    return page.get_by_role("navigation", name="Conversations").get_by_role("listitem")
+
+
+async def test_a_new_conversation_enters_the_list_by_itself(live, ada, scripted, ask):
+    async with open_page(live, ada) as page:
+        await page.goto("/")
+        await expect(page.get_by_text("Your conversations will stand here.")).to_be_visible()
+        await ask(page, "Tea for two")
+        entry = entries(page).get_by_role("link", name="Tea for two", exact=True)
+        await expect(entry).to_have_attribute("aria-current", "page")
+        await expect(page.get_by_role("heading", level=1)).to_have_text("Tea for two")
+        await expect(page).to_have_title("Tea for two – OneClaw")
+
+
+async def test_switching_back_and_forth(live, ada, scripted, ask):
+    async with open_page(live, ada) as page:
+        await page.goto("/")
+        await ask(page, "Tea")
+        await page.get_by_role("link", name="New conversation").click()
+        await ask(page, "Coffee")
+        await entries(page).get_by_role("link", name="Tea", exact=True).click()
+        await expect(page.locator("article[data-role=user]")).to_have_text("Tea")
+        await page.go_back()
+        await expect(page.locator("article[data-role=user]")).to_have_text("Coffee")
+        await ask(page, "With milk")
+        await page.go_forward()
+        await expect(page.locator("article[data-role=user]")).to_have_text("Tea")
+        await ask(page, "With sugar")
+        await expect(page.locator("article[data-role=user]")).to_have_text(["Tea", "With sugar"])
+
+
+async def test_an_answer_goes_on_while_one_looks_elsewhere(live, ada, scripted, ask, write):
+    scripted.script(model.answer(model.text("Hello.")), model.answer(model.text(["One", " two", " three."], pace=0.4)))
+    async with open_page(live, ada) as page:
+        await page.goto("/")
+        await ask(page, "Elsewhere")
+        await page.goto("/")
+        await write(page, "Count")
+        await expect(page.locator("article[data-status=running]")).to_contain_text("One")
+        await entries(page).get_by_role("link", name="Elsewhere", exact=True).click()
+        await expect(page.locator("article[data-role=assistant]")).to_have_text("Hello.")
+        await entries(page).get_by_role("link", name="Count", exact=True).click()
+        await expect(page.locator("article[data-role=assistant]")).to_have_text("One two three.")
+
+
+async def test_renaming_in_place(live, ada, scripted, ask):
+    async with open_page(live, ada) as page:
+        await page.goto("/")
+        await ask(page, "Tea")
+        await page.get_by_label("Message", exact=True).fill("A draft")
+        await entries(page).first.hover()
+        await page.get_by_role("link", name="Rename “Tea”").click()
+        title = page.get_by_label("Title")
+        await expect(title).to_be_focused()
+        await page.keyboard.press("Escape")
+        await expect(title).to_have_count(0)
+        await entries(page).first.hover()
+        await page.get_by_role("link", name="Rename “Tea”").click()
+        await expect(title).to_be_focused()
+        await page.keyboard.type("High tea")
+        await page.keyboard.press("Enter")
+        await expect(entries(page).get_by_role("link", name="High tea", exact=True)).to_be_visible()
+        await expect(page.get_by_role("heading", level=1)).to_have_text("High tea")
+        await expect(page).to_have_title("High tea – OneClaw")
+        await expect(page.get_by_label("Message", exact=True)).to_have_value("A draft")
+
+
+async def test_a_title_being_written_is_not_taken_away_by_news(live, ada, scripted, ask):
+    async with open_page(live, ada) as page:
+        await page.goto("/")
+        await ask(page, "Tea")
+        await entries(page).first.hover()
+        await page.get_by_role("link", name="Rename “Tea”").click()
+        await page.get_by_label("Title").fill("High t")
+        other = await page.context.new_page()
+        await other.goto("/")
+        await ask(other, "Coffee")
+        await expect(page.get_by_label("Title")).to_have_value("High t")
+        await page.keyboard.press("Enter")
+        await expect(entries(page).get_by_role("link", name="Coffee", exact=True)).to_be_visible()
+        await expect(entries(page).get_by_role("link", name="High t", exact=True)).to_be_visible()
+
+
+async def test_deleting_asks_first(live, ada, scripted, ask):
+    async with open_page(live, ada) as page:
+        await page.goto("/")
+        await ask(page, "Tea")
+        bin_of_tea = page.get_by_role("link", name="Delete “Tea”")
+        await entries(page).first.hover()
+        await bin_of_tea.click()
+        dialog = page.get_by_role("dialog", name="Delete “Tea”?")
+        await dialog.get_by_role("button", name="Keep").click()
+        await expect(dialog).to_be_hidden()
+        await expect(page.locator("article")).to_have_count(2)
+        await entries(page).first.hover()
+        await bin_of_tea.click()
+        await page.keyboard.press("Escape")
+        await expect(dialog).to_be_hidden()
+        await entries(page).first.hover()
+        await bin_of_tea.click()
+        await dialog.get_by_role("button", name="Delete").click()
+        await expect(page.get_by_role("heading", level=1)).to_have_text("New conversation")
+        await expect(entries(page)).to_have_count(0)
+
+
+async def test_on_a_phone_the_list_is_a_drawer(live, ada, scripted, ask):
+    async with open_page(live, ada, viewport=PHONE) as page:
+        await page.goto("/")
+        await ask(page, "Tea")
+        entry = entries(page).get_by_role("link", name="Tea", exact=True)
+        await expect(entry).to_be_hidden()
+        opener = page.get_by_role("button", name="Show the list of conversations")
+        await opener.click()
+        await expect(entry).to_be_visible()
+        await page.keyboard.press("Escape")
+        await expect(entry).to_be_hidden()
+        await expect(opener).to_be_focused()
+        await opener.click()
+        await page.mouse.click(380, 400)
+        await expect(entry).to_be_hidden()
+        await opener.click()
+        await page.get_by_role("link", name="New conversation").click()
+        await expect(page.get_by_role("heading", level=1)).to_have_text("New conversation")
+
+
+@pytest.mark.parametrize("viewport", [PHONE, {"width": 320, "height": 480}, {"width": 640, "height": 400}])
+async def test_nothing_is_wider_than_the_window(live, ada, scripted, ask, viewport):
+    wide = "| " + " | ".join(f"column {number}" for number in range(20)) + " |\n" + "|---" * 20 + "|\n"
+    scripted.script(model.answer(model.text(wide + "\n```\n" + "x" * 300 + "\n```\n\n" + "y" * 300)))
+    async with open_page(live, ada, viewport=viewport) as page:
+        for path in ("/accounts/login/", "/", "/settings/"):
+            await page.goto(path)
+            assert await page.evaluate("document.documentElement.scrollWidth <= innerWidth"), path
+        await page.goto("/")
+        await ask(page, "z" * 300)
+        assert await page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+        assert await page.locator("[data-scroller]").evaluate("s => s.scrollWidth <= s.clientWidth")
+        box = await page.get_by_role("button", name="Send").bounding_box()
+        assert box["x"] + box["width"] <= viewport["width"]
+        assert box["y"] + box["height"] <= viewport["height"]
