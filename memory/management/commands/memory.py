@@ -2,6 +2,7 @@
 
 import datetime as dt
 import json
+import math
 import sys
 import uuid
 from collections.abc import Iterable, Iterator
@@ -15,7 +16,7 @@ from django.db import ProgrammingError
 
 from chat.models import ChatSession
 from memory import backlog, flush, tasks, workspace
-from memory.search import HybridSearchManager, Passage
+from memory.search import SLACK, HybridSearchManager, Passage
 from oneclaw.models import Space, User
 
 
@@ -42,6 +43,11 @@ class Command(BaseCommand):
         )
         search.add_argument("--max-results", type=int, default=settings.SEARCH_RESULTS)
         search.add_argument("--min-score", type=float, default=settings.SEARCH_FLOOR)
+        shape = search.add_mutually_exclusive_group()
+        shape.add_argument("--lines", dest="slack", action="store_const", const=0.0, help="single lines")
+        shape.add_argument(
+            "--passages", dest="slack", action="store_const", const=math.inf, help="each filled with what stands around"
+        )
         search.set_defaults(do=self.search)
 
         flushing = actions.add_parser("flush", help="note conversations in the daily log now")
@@ -81,15 +87,25 @@ class Command(BaseCommand):
             raise CommandError(f"{len(failed)} documents could not be indexed: {', '.join(failed[:5])}.")
 
     def search(
-        self, *, user: User, query: str, queries: str, max_results: int, min_score: float, json: bool, **_: Any
+        self,
+        *,
+        user: User,
+        query: str,
+        queries: str,
+        max_results: int,
+        min_score: float,
+        slack: float | None,
+        json: bool,
+        **_: Any,
     ) -> None:
+        slack = SLACK if slack is None else slack
         manager = HybridSearchManager([Space.objects.own_of(user)])
         if queries is not None:
             for asked in read_queries(queries, user):
-                found = manager.search(asked["query"], max_results, min_score, asked["today"])
+                found = manager.search(asked["query"], max_results, min_score, asked["today"], slack)
                 self.stdout.write(as_json({"id": asked["id"], "results": [as_result(one) for one in found]}))
             return
-        found = manager.search(query, max_results, min_score, user.day())
+        found = manager.search(query, max_results, min_score, user.day(), slack)
         self.tell([as_result(one) for one in found], json, as_lines)
 
     def flush(self, *, user: User | None, session: str | None, wait: bool, json: bool, **_: Any) -> None:
