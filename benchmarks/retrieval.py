@@ -140,50 +140,23 @@ class Memory:
         return done.stdout
 
 
+# Things that do not go together, and syllables that no language has put together.
+THINGS = "elephants|telephone|submarine|parliament|asteroid|bishop|algebra|turbine|glacier|trombone|lobster|treaty"
+DOINGS = "invented|dissolved|elected|translated|orbited|refuted|inflated"
+KINDS = "purple|diagonal|carbonated|medieval|hollow|invisible|nuclear"
+SYLLABLES = "ba|ke|lo|mi|zur|fan|tep|gri|xo|vul|nag|shi|wem|quo|plen|drak"
+FORMS = ("How many {k} {a} {d} the {b}?", "Why has the {k} {a} {d} a {b}?", "Which {a} {d} the {k} {b}?")
+
+
 def nonsense(chosen: random.Random) -> str:
-    """A question about nothing: syllables that no language has put together, or things that do not go together."""
+    """A question about nothing."""
     if chosen.random() < 0.3:
-        syllables = [
-            "ba",
-            "ke",
-            "lo",
-            "mi",
-            "zur",
-            "fan",
-            "tep",
-            "gri",
-            "xo",
-            "vul",
-            "nag",
-            "shi",
-            "wem",
-            "quo",
-            "plen",
-            "drak",
-        ]
+        syllables = SYLLABLES.split("|")
         made = ["".join(chosen.choices(syllables, k=chosen.randint(2, 4))) for _ in range(chosen.randint(2, 6))]
         return " ".join(made).capitalize() + "?"
-    things = [
-        "elephants",
-        "telephone",
-        "submarine",
-        "parliament",
-        "asteroid",
-        "bishop",
-        "algebra",
-        "turbine",
-        "glacier",
-        "trombone",
-        "lobster",
-        "treaty",
-    ]
-    doing = ["invented", "dissolved", "elected", "translated", "orbited", "refuted", "inflated"]
-    kinds = ["purple", "diagonal", "carbonated", "medieval", "hollow", "invisible", "nuclear"]
-    form = chosen.choice(
-        ["How many {k} {a} {d} the {b}?", "Why has the {k} {a} {d} a {b}?", "Which {a} {d} the {k} {b}?"]
-    )
-    a, b = chosen.sample(things, 2)
-    return form.format(k=chosen.choice(kinds), d=chosen.choice(doing), a=a, b=b)
+    kind, doing = (chosen.choice(words.split("|")) for words in (KINDS, DOINGS))
+    one, other = chosen.sample(THINGS.split("|"), 2)
+    return chosen.choice(FORMS).format(k=kind, d=doing, a=one, b=other)
 
 
 def share(passed: list[bool]) -> float:
