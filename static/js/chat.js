@@ -30,12 +30,15 @@ const composer = new Composer(find("composer"), {
 
 const connection = find("connection");
 let lostAt = null;
+// Whether the server has opened the session on this socket; until then messages wait for it.
+let isReady = false;
 
 const socket = new Socket({
   onOpen: () => socket.say("open", { session, last_seq: conversation.lastSeq }),
   onFrame: (frame) => handlers[frame.type]?.(frame),
   onState(state) {
     clearTimeout(lostAt);
+    isReady = false;
     if (state === "open") {
       connection.textContent = "";
       conversation.waitingFor("connection", false);
@@ -56,7 +59,7 @@ function send(text) {
   unsent.add(message, isNew);
   conversation.addPending(message);
   follower.toEnd();
-  socket.say("send", message);
+  if (isReady) socket.say("send", message);
 }
 
 // Whatever the server has not acknowledged, in the order in which it was written.
@@ -78,6 +81,7 @@ function sendWaiting() {
 
 const handlers = {
   ready({ reset }) {
+    isReady = true;
     if (reset) conversation.clear();
     sendAgain();
     showRunning();

@@ -69,7 +69,6 @@ async def test_a_lost_acknowledgement_makes_no_second_message(live, ada, scripte
         await line.cut()
         await expect(page.locator("article[data-role=assistant]")).to_have_text("Hello from the scripted model.")
         await expect(page.locator("article[data-role=user]")).to_have_text(["Only once"])
-        print(line.frames)
         first, again = line.sent("send")
         assert first == again
         assert "/c/" in page.url
