@@ -2,7 +2,7 @@
 
     python benchmarks/stamping_upstream.py PORT PACE DELTAS
 
-A delta's text is the milliseconds since the epoch as `12345678.123 `; every 40th ends a paragraph.
+A delta is one word, the milliseconds since the epoch as `at1763716129123.4 `; every 40th ends a paragraph.
 """
 
 import asyncio
@@ -28,7 +28,7 @@ END = (
 HEAD = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n"
 DELTA = (
     'event: content_block_delta\ndata: {{"type":"content_block_delta","index":0,'
-    '"delta":{{"type":"text_delta","text":"{:.1f} {}"}}}}\n\n'
+    '"delta":{{"type":"text_delta","text":"at{:.1f} {}"}}}}\n\n'
 )
 
 
