@@ -2,7 +2,8 @@
 
     python benchmarks/stamping_upstream.py PORT PACE DELTAS
 
-A delta is one word, the milliseconds since the epoch as `at1763716129123.4 `; every 40th ends a paragraph.
+A delta is one word after a space, as models write: the milliseconds since the epoch as ` at1763716129123.4`. Every 40th
+begins a paragraph.
 """
 
 import asyncio
@@ -28,7 +29,7 @@ END = (
 HEAD = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n"
 DELTA = (
     'event: content_block_delta\ndata: {{"type":"content_block_delta","index":0,'
-    '"delta":{{"type":"text_delta","text":"at{:.1f} {}"}}}}\n\n'
+    '"delta":{{"type":"text_delta","text":"{}at{:.1f}"}}}}\n\n'
 )
 
 
@@ -46,7 +47,7 @@ async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, pac
             clock = asyncio.get_running_loop().time
             next_at = clock()
             for number in range(1, deltas + 1):
-                text = DELTA.format(time.time() * 1000, r"\n\n" if number % 40 == 0 else "")
+                text = DELTA.format(r"\n\n" if number % 40 == 1 else " ", time.time() * 1000)
                 writer.write(chunk(text.encode()))
                 next_at += pace
                 await asyncio.sleep(max(0.0, next_at - clock()))
