@@ -56,8 +56,7 @@ def stage(*, people: int, pace: float = 0.02, deltas: int = 500, **settings: str
 
         call_command("migrate", verbosity=0)
         cookies = [sign_in(number) for number in range(people)]
-        serving = ["--port", str(web_port), "--log-level", "warning", "--ws", "websockets-sansio", "--no-access-log"]
-        web = started(stack, "-m", "uvicorn", "oneclaw.asgi:application", *serving, env=environment)
+        web = started(stack, "manage.py", "serve", "web", env=environment | {"PORT": str(web_port)})
         wait_for(f"http://127.0.0.1:{web_port}/accounts/login/")
         yield Stage(f"http://127.0.0.1:{web_port}", upstream, web, cookies)
 
