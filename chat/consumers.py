@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 from channels.generic.websocket import AsyncWebsocketConsumer
 from django.conf import settings
 
-from chat import attempts, live, presence, sessions, transcript, turns
+from chat import attempts, commands, live, presence, sessions, transcript, turns
 from chat.models import Turn
 from chat.outbox import Frame, Outbox, encode
 from oneclaw import hints
@@ -103,6 +103,11 @@ class ChatConsumer(AsyncWebsocketConsumer):
         client_id, session_id = identifier(frame, "client_id"), identifier(frame, "session")
         text = checked(frame.get("text"), longest=settings.MESSAGE_LENGTH)
         try:
+            if reason := commands.reason_of(text):
+                await in_database(commands.obey, self.user, session_id, reason)
+                ended = {"type": "ended", "session": str(session_id), "reason": reason}
+                self._tell(ended | {"client_id": str(client_id)})
+                return
             accepted = await in_database(transcript.accept, self.user, session_id, client_id, text)
         except sessions.SessionNotFound:
             raise NOT_FOUND from None

@@ -66,8 +66,12 @@ def rename(session: ChatSession, title: str) -> None:
 
 
 def end(session: ChatSession, reason: str) -> None:
-    """Close the conversation; it stays readable. `reason`: end, archive, new, reset."""
-    ChatSession.objects.filter(pk=session.pk).update(ended_at=timezone.now())
+    """Close the conversation; it stays readable. `reason`: end, new, reset, or archive, which also takes it out of the
+    list."""
+    now = timezone.now()
+    ended = {"ended_at": now, "archived_at": now} if reason == "archive" else {"ended_at": now}
+    ChatSession.objects.filter(pk=session.pk).update(**ended)
+    hints.notify(f"user:{session.owner_id}", {"kind": "sessions"})
     transaction.on_commit(
         lambda: session_ended.send_robust(ChatSession, user=session.owner, session=session, reason=reason)
     )

@@ -16,5 +16,5 @@ user_left = Signal()
 day_changed = Signal()
 # A turn reached its end: `session`, `turn`.
 turn_finished = Signal()
-# The session's context is about to be compacted: `session`. A receiver that raises stops the compaction.
+# The session's context is about to be compacted: `session`. Sent by chat/compaction.py, which a failing receiver stops.
 compaction_due = Signal()

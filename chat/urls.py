@@ -13,6 +13,7 @@ urlpatterns = [
     path("c/<uuid:session_id>/messages", views.messages_after, name="messages_after"),
     path("c/<uuid:session_id>/send", views.send, name="send"),
     path("c/<uuid:session_id>/stop", views.stop, name="stop"),
+    path("c/<uuid:session_id>/end", views.end, name="end"),
     path("c/<uuid:session_id>/rename", views.rename, name="rename"),
     path("c/<uuid:session_id>/delete", views.delete, name="delete"),
 ]

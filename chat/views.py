@@ -10,7 +10,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.templatetags.static import static
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from chat import sessions, sidebar, transcript, turns
+from chat import commands, sessions, sidebar, transcript, turns
 from chat.fragments import page_messages
 from chat.models import ChatSession, Message
 from oneclaw import llm
@@ -47,7 +47,7 @@ def page(
         "session_id": session_id,
         "session": session,
         "messages_html": page_messages(messages),
-        "groups": sidebar.groups(request.user),
+        "listing": listing_for(request),
         "client_id": uuid.uuid4(),
         "longest": settings.MESSAGE_LENGTH,
         "is_demo": llm.is_demo(),
@@ -71,8 +71,12 @@ def session_list(request: SignedInRequest) -> HttpResponse:
 
 def listed(request: SignedInRequest, current: str) -> HttpResponse:
     shown = session_shown(request, current)
-    context = {"groups": sidebar.groups(request.user), "session_id": shown and shown.pk, "current": shown}
+    context = {"listing": listing_for(request), "session_id": shown and shown.pk, "current": shown}
     return render(request, "chat/_sessions.html", context | {"refreshed": True})
+
+
+def listing_for(request: SignedInRequest) -> sidebar.Listing:
+    return sidebar.listing(request.user, older="older" in request.GET)
 
 
 def session_shown(request: SignedInRequest, current: str) -> ChatSession | None:
@@ -139,6 +143,9 @@ async def send(request: SignedInRequest, session_id: uuid.UUID) -> HttpResponseB
         raise SuspiciousOperation("client_id is not a UUID") from None
     try:
         checked_text = checked(text, longest=settings.MESSAGE_LENGTH)
+        if reason := commands.reason_of(checked_text):
+            await in_database(commands.obey, user, session_id, reason)
+            return redirect("chat")
         accepted = await in_database(transcript.accept, user, session_id, client_id, checked_text)
     except sessions.SessionNotFound:
         raise Http404 from None
@@ -155,6 +162,17 @@ def refused(request: SignedInRequest, session_id: uuid.UUID, status: int, refusa
     """The page with the message still in the composer, and why it was not taken."""
     session = session_shown(request, str(session_id))
     return page(request, session_id, session, status=status, refusal=refusal, text=text)
+
+
+@login_required
+@require_POST
+def end(request: SignedInRequest, session_id: uuid.UUID) -> HttpResponse:
+    """The conversation is over (`reason`: end or archive); the page begins another one."""
+    reason = request.POST.get("reason", "end")
+    if reason not in ("end", "archive"):
+        raise SuspiciousOperation("reason is neither end nor archive")
+    sessions.end(own_session(request, session_id), reason)
+    return redirect("chat")
 
 
 @login_required

@@ -9,8 +9,10 @@ The model is asked outside of any transaction, by whoever holds the claim (memor
 import datetime as dt
 import logging
 
+from django.conf import settings
 from django.db import transaction
-from django.db.models import Max
+from django.db.models import Exists, Max, OuterRef, Subquery
+from django.db.models.functions import Coalesce
 from django.utils import dateformat, timezone, translation
 
 from chat.models import ChatSession
@@ -86,6 +88,18 @@ def finish(claim: Claim, notes: str, *, summarised: bool = True) -> Flush:
     if claim.more and not claim.session.flushes.filter(status=Flush.Status.QUEUED).exists():
         Flush.objects.create(owner=flush.owner, session=flush.session, space=flush.space, reason=flush.reason)
     return flush
+
+
+def idle(now: dt.datetime | None = None, limit: int = 1000) -> list[ChatSession]:
+    """Conversations in which nobody has written for IDLE_MINUTES and of which messages are neither noted nor queued,
+    the longest idle first."""
+    latest = (now or timezone.now()) - dt.timedelta(minutes=settings.IDLE_MINUTES)
+    flushes = Flush.objects.filter(session=OuterRef("pk"))
+    spoken_for = flushes.filter(through_seq__isnull=False).order_by("-through_seq").values("through_seq")[:1]
+    kept = ChatSession.objects.filter(mode=ChatSession.Mode.AGENT, deleted_at=None, active_at__lt=latest)
+    unnoted = kept.filter(last_seq__gt=Coalesce(Subquery(spoken_for), 0))
+    waiting = flushes.filter(status=Flush.Status.QUEUED)
+    return list(unnoted.exclude(Exists(waiting)).order_by("active_at")[:limit])
 
 
 def due(limit: int = 1000) -> list[int]:

@@ -5,7 +5,7 @@ from typing import Any
 from django.dispatch import receiver
 
 from chat.models import ChatSession
-from chat.signals import day_changed, session_ended, session_switched, user_left
+from chat.signals import compaction_due, day_changed, session_ended, session_switched, user_left
 from memory.tasks import flush_soon
 
 
@@ -22,6 +22,12 @@ def when_day_changed(session: ChatSession | None, **_: Any) -> None:
 @receiver(session_ended)
 def when_ended(session: ChatSession, **_: Any) -> None:
     flush_soon(session, "ended")
+
+
+@receiver(compaction_due)
+def when_compacted(session: ChatSession, **_: Any) -> None:
+    # A flush reads the rows, which compaction leaves alone: it is enough that it is queued.
+    flush_soon(session, "compaction")
 
 
 @receiver(user_left)

@@ -56,6 +56,8 @@ def embed_pending() -> None:
 @shared_task
 def sweep() -> None:
     """Whatever is due by its row, although nobody was told of it, or whoever was told did not do it."""
+    for session in flush.idle():
+        flush.request(session, "idle")
     for flush_id in flush.due():
         send(flush_session, flush_id)
     to_index, to_mirror = projections.behind()

@@ -257,6 +257,8 @@ OPENAI_BASE_URL = environment.address("OPENAI_BASE_URL", ["http", "https"])
 GEMINI_API_KEY = environment.text("GEMINI_API_KEY")
 # Seconds for which a worker holds a flush before another may take it over; longer than one takes with the model.
 FLUSH_LEASE_SECONDS = environment.number("ONECLAW_FLUSH_LEASE_SECONDS", 300, 1, 3600)
+# Minutes without a message after which a conversation that nobody closed is noted in the daily log.
+IDLE_MINUTES = environment.number("ONECLAW_IDLE_MINUTES", 30, 1, 10_080)
 # What a search returns when nobody says otherwise: passages, the least score (0 to 1), characters a snippet.
 SEARCH_RESULTS = environment.whole("ONECLAW_SEARCH_RESULTS", 6, 1, 60)
 SEARCH_FLOOR = environment.number("ONECLAW_SEARCH_FLOOR", 0.35, 0, 1)

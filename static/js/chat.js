@@ -92,6 +92,12 @@ const handlers = {
     if (isNew) becomeKnown();
     showRunning();
   },
+  // A command such as /new has ended the conversation: here begins another one.
+  ended({ client_id }) {
+    unsent.remove(client_id);
+    unsent.newSession = null;
+    location.assign("/");
+  },
   message(frame) {
     conversation.setMessage(frame);
     showRunning();
@@ -120,7 +126,10 @@ const handlers = {
     } else if (client_id) {
       unsent.refuse(client_id, text);
       conversation.refuse(client_id, text);
-    } else composer.tell(text, { bad: true });
+    } else {
+      composer.tell(text, { bad: true });
+      for (const button of main.querySelectorAll("[data-action]:disabled")) button.disabled = false;
+    }
     showRunning();
   },
 };

@@ -305,3 +305,15 @@ async def test_a_growing_answer_is_saved_at_least_each_second(ada, scripted):
         assert (saved.status, saved.text[:5]) == ("running", "One. ")
         await client.say("stop", message=None)
         await client.hear("done", final=True)
+
+
+async def test_a_command_ends_the_conversation_stores_nothing_and_may_be_sent_again(ada, scripted):
+    async with Client(ada) as client:
+        session = await client.open()
+        await client.ask(session, "Hello")
+        for _ in range(2):
+            await client.say("send", client_id=str(uuid.uuid4()), session=str(session), text="/new")
+            ended = await client.hear("ended")
+            assert (ended["session"], ended["reason"]) == (str(session), "new")
+        stored = await in_database(lambda: ChatSession.objects.get(pk=session))
+    assert (stored.last_seq, stored.ended_at is None) == (2, False)

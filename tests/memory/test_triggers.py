@@ -6,9 +6,9 @@ import uuid
 import pytest
 from django.utils import timezone
 
-from chat import presence, sessions
+from chat import compaction, presence, sessions
 from chat.models import ChatSession, Presence, default_agent
-from memory import tasks
+from memory import flush, tasks
 from memory.models import Flush, MemoryDocument
 
 
@@ -78,6 +78,68 @@ def test_ending_a_session_flushes_it(session, say, told, django_capture_on_commi
     with django_capture_on_commit_callbacks(execute=True):
         sessions.end(session, "end")
     assert Flush.objects.get().reason == "ended"
+
+
+@pytest.mark.parametrize("reason", ["new", "reset", "archive"])
+def test_every_way_to_end_a_session_flushes_it(session, say, told, reason, django_capture_on_commit_callbacks):
+    say(session, "first")
+    with django_capture_on_commit_callbacks(execute=True):
+        sessions.end(session, reason)
+    assert Flush.objects.get().reason == "ended"
+
+
+def test_leaving_flushes_the_session_that_was_open(session, say, ada, told, django_capture_on_commit_callbacks):
+    say(session, "first")
+    Presence.objects.create(user=ada, session=session, here=True, seen_at=timezone.now() - dt.timedelta(seconds=61))
+    with django_capture_on_commit_callbacks(execute=True):
+        presence.tell_left()
+    assert (Flush.objects.get().session, Flush.objects.get().reason) == (session, "left")
+
+
+def test_a_compaction_waits_until_the_session_is_queued_for_a_flush(session, say, told):
+    say(session, "first")
+    compaction.announce(session)
+    assert Flush.objects.get().reason == "compaction"
+
+
+def test_a_flush_that_cannot_be_queued_stops_the_compaction(session, say, told, monkeypatch):
+    def fail(session, reason):
+        raise RuntimeError("no flush today")
+
+    monkeypatch.setattr(tasks.flush, "request", fail)
+    with pytest.raises(compaction.CompactionStopped, match="no flush today"):
+        compaction.announce(session)
+
+
+def test_a_conversation_that_nobody_closes_is_flushed_once_it_is_idle(session, say, told, settings):
+    say(session, "first")
+    session.active_at = timezone.now() - dt.timedelta(minutes=settings.IDLE_MINUTES - 1)
+    session.save()
+    tasks.sweep()
+    assert not Flush.objects.exists()
+    session.active_at -= dt.timedelta(minutes=2)
+    session.save()
+    tasks.sweep()
+    tasks.sweep()
+    assert (Flush.objects.get().session, Flush.objects.get().reason) == (session, "idle")
+
+
+def test_an_idle_conversation_that_is_noted_is_left_alone(session, say, scripted):
+    say(session, "first")
+    session.active_at = timezone.now() - dt.timedelta(days=1)
+    session.save()
+    assert flush.idle() == [session]
+    flush.run(flush.request(session, "idle").pk)
+    assert flush.idle() == []
+    say(session, "second")
+    assert flush.idle() == [session]
+
+
+@pytest.mark.parametrize("change", [{"mode": "chat"}, {"mode": "temporary"}, {"deleted_at": timezone.now()}])
+def test_what_is_not_to_be_remembered_is_never_idle(session, say, change):
+    say(session, "first")
+    ChatSession.objects.update(active_at=timezone.now() - dt.timedelta(days=1), **change)
+    assert flush.idle() == []
 
 
 def test_a_broker_that_is_down_is_logged_and_the_sweep_finds_the_flush(
