@@ -2,6 +2,7 @@
 
 import datetime as dt
 from collections.abc import Iterable
+from dataclasses import dataclass
 from itertools import groupby
 
 from django.utils.formats import date_format
@@ -10,16 +11,29 @@ from django.utils.translation import gettext as _
 from chat.models import ChatSession
 from oneclaw.models import User
 
-# Conversations that the sidebar shows at once.
-LISTED = 100
+# Conversations that the list shows at first, and when somebody asks for older ones.
+LISTED, LISTED_WITH_OLDER = 100, 5000
+
+Group = tuple[str, list[ChatSession]]
 
 
-def groups(user: User) -> list[tuple[str, list[ChatSession]]]:
-    """(when, conversations), newest first, on the person's own calendar."""
-    return by_day(ChatSession.objects.visible_to(user).listed().only("title", "active_at")[:LISTED], user)
+@dataclass(frozen=True)
+class Listing:
+    """The list as it is shown: (when, conversations), newest first, on the person's own calendar."""
+
+    groups: list[Group]
+    has_older: bool
+    # Whether the older ones were asked for.
+    older: bool
 
 
-def by_day(sessions: Iterable[ChatSession], user: User) -> list[tuple[str, list[ChatSession]]]:
+def listing(user: User, *, older: bool = False) -> Listing:
+    most = LISTED_WITH_OLDER if older else LISTED
+    found = list(ChatSession.objects.visible_to(user).listed().only("title", "active_at")[: most + 1])
+    return Listing(by_day(found[:most], user), len(found) > most, older)
+
+
+def by_day(sessions: Iterable[ChatSession], user: User) -> list[Group]:
     today = user.day()
     return [
         (when, list(of_then))

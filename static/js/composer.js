@@ -24,6 +24,8 @@ export class Composer {
     this.#count = form.querySelector("[data-count]");
     this.#told = form.querySelector("[data-told]");
     this.#longest = longest;
+    // An empty message needs no complaint of the browser's.
+    form.noValidate = true;
     this.#on = { send: onSend, stop: onStop, draft: onDraft };
     form.addEventListener("submit", (event) => {
       event.preventDefault();

@@ -174,6 +174,17 @@ def test_late_evening_there_is_not_tomorrow_here(ada):
     assert sidebar.name_of(dt.date(2026, 11, 20), today) == "Yesterday"
 
 
+def test_older_ones_are_one_click_away(signed_in, ada, monkeypatch):
+    monkeypatch.setattr(sidebar, "LISTED", 2)
+    for title in ("oldest", "older", "newest"):
+        send(ada, title)
+    assert page(signed_in, "/").count('class="session"') == 2
+    assert 'href="?older"' in page(signed_in, "/")
+    html = page(signed_in, "/?older")
+    assert html.count('class="session"') == 3
+    assert "?older" not in html.replace("&amp;older", "")
+
+
 def test_a_title_is_text(signed_in, session):
     signed_in.post(f"/c/{session.pk}/rename", {"title": "<script>alert(1)</script>"})
     html = page(signed_in, f"/c/{session.pk}")
@@ -248,7 +259,7 @@ def test_a_form_without_its_token_is_refused_in_the_same_clothes(ada):
 
 def test_a_fault_of_the_server_shows_a_page_and_no_detail(signed_in, monkeypatch):
     signed_in.raise_request_exception = False
-    monkeypatch.setattr(sidebar, "groups", lambda user: 1 / 0)
+    monkeypatch.setattr(sidebar, "by_day", lambda sessions, user: 1 / 0)
     response = signed_in.get("/")
     assert response.status_code == 500
     html = response.content.decode()
