@@ -10,7 +10,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.templatetags.static import static
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from chat import sessions, sidebar, transcript, turns
+from chat import commands, sessions, sidebar, transcript, turns
 from chat.fragments import page_messages
 from chat.models import ChatSession, Message
 from oneclaw import llm
@@ -143,6 +143,9 @@ async def send(request: SignedInRequest, session_id: uuid.UUID) -> HttpResponseB
         raise SuspiciousOperation("client_id is not a UUID") from None
     try:
         checked_text = checked(text, longest=settings.MESSAGE_LENGTH)
+        if reason := commands.reason_of(checked_text):
+            await in_database(commands.obey, user, session_id, reason)
+            return redirect("chat")
         accepted = await in_database(transcript.accept, user, session_id, client_id, checked_text)
     except sessions.SessionNotFound:
         raise Http404 from None
@@ -159,6 +162,17 @@ def refused(request: SignedInRequest, session_id: uuid.UUID, status: int, refusa
     """The page with the message still in the composer, and why it was not taken."""
     session = session_shown(request, str(session_id))
     return page(request, session_id, session, status=status, refusal=refusal, text=text)
+
+
+@login_required
+@require_POST
+def end(request: SignedInRequest, session_id: uuid.UUID) -> HttpResponse:
+    """The conversation is over (`reason`: end or archive); the page begins another one."""
+    reason = request.POST.get("reason", "end")
+    if reason not in ("end", "archive"):
+        raise SuspiciousOperation("reason is neither end nor archive")
+    sessions.end(own_session(request, session_id), reason)
+    return redirect("chat")
 
 
 @login_required
