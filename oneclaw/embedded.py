@@ -63,6 +63,11 @@ class EmbeddedPostgres:
             self._let_go()
             raise
 
+    def hold(self) -> None:
+        """See that a guardian is there, without waiting for the server."""
+        if not self.is_guarded():
+            self._start_guardian()
+
     def leave(self) -> None:
         """Stop being a user, and see the server stop if this was the last one."""
         self._let_go()

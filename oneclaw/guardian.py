@@ -12,6 +12,7 @@ LOCK is the descriptor of `pg.guardian`, which its starter has locked exclusivel
 import contextlib
 import ctypes
 import fcntl
+import functools
 import os
 import pwd
 import shutil
@@ -109,19 +110,19 @@ def reachable(path: Path) -> bool:
 
 
 def dies_with_parent(number: int) -> Callable[[], None]:
-    """For `preexec_fn`: the kernel sends the child signal `number` when this process ends, however. Linux only.
+    """For `preexec_fn`: the child gets signal `number` when this process ends, however."""
+    return functools.partial(die_with_parent, number, os.getpid())
 
-    Runs after subprocess has changed the uid, which would clear it.
+
+def die_with_parent(number: int, parent: int) -> None:
+    """From now on the kernel sends this process signal `number` when its parent ends. Linux only.
+
+    To be called after a change of uid, which would clear it.
     """
-    parent = os.getpid()
-
-    def prepare() -> None:
-        if sys.platform == "linux":
-            ctypes.CDLL(None).prctl(1, number)  # PR_SET_PDEATHSIG
-            if os.getppid() != parent:  # it ended before the line above
-                os.kill(os.getpid(), signal.SIGKILL)
-
-    return prepare
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(1, number)  # PR_SET_PDEATHSIG
+        if os.getppid() != parent:  # it ended before the line above
+            os.kill(os.getpid(), signal.SIGKILL)
 
 
 def main(home: str, binaries: str, lock: str) -> None:

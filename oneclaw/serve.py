@@ -121,6 +121,6 @@ def embedded_home() -> Path | None:
 
 
 def hold_database() -> None:
-    """Start the embedded PostgreSQL again, should its guardian have been killed."""
+    """Give the embedded PostgreSQL a new guardian, should the last one have been killed."""
     if home := embedded_home():
-        embedded.ensure(home)
+        embedded.EmbeddedPostgres(home).hold()

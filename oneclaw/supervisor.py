@@ -14,7 +14,10 @@ from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from typing import Any
 
-from oneclaw.guardian import dies_with_parent
+import django
+from django.apps import apps
+
+from oneclaw.guardian import die_with_parent
 
 logger = logging.getLogger(__name__)
 
@@ -40,8 +43,8 @@ class Child:
 
     def start(self) -> None:
         self._again_at, self._started_at = None, time.monotonic()
-        prepare = dies_with_parent(self._orphaned)
-        process = self.process = processes.Process(target=in_child, args=(self._run, prepare), name=self.name)
+        arguments = (self._run, self._orphaned, os.getpid())
+        process = self.process = processes.Process(target=in_child, args=arguments, name=self.name)
         process.start()
 
     def look_after(self) -> None:
@@ -72,12 +75,14 @@ class Child:
             self.process.join()
 
 
-def in_child(run: Callable[[], None], prepare: Callable[[], None]) -> None:
+def in_child(run: Callable[[], None], orphaned: int, parent: int) -> None:
+    die_with_parent(orphaned, parent)
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_DFL)
     signal.set_wakeup_fd(-1)
     os.setsid()  # Ctrl-C is for the supervisor alone; it tells the children
-    prepare()
+    if not apps.ready:  # spawned, not forked
+        django.setup()
     run()
 
 
@@ -91,20 +96,22 @@ def supervise(
     with told_by_signals() as told:
         gc.collect()
         gc.freeze()  # what is shared stays shared
-        for child in children:
-            child.start()
-        while told not in (found := wait([told, *heard, *running(children)], LOOK)):
+        try:
             for child in children:
-                child.look_after()
-            for pipe in set(heard).intersection(found):
-                pipe.recv()
-                heard[pipe]()
-            each_look()
-        for child in children:
-            child.end()
-        ended_at = time.monotonic()
-        for child in children:
-            child.see_off(ended_at + child.patience)
+                child.start()
+            while told not in (found := wait([told, *heard, *running(children)], LOOK)):
+                for child in children:
+                    child.look_after()
+                for pipe in set(heard).intersection(found):
+                    pipe.recv()
+                    heard[pipe]()
+                each_look()
+        finally:
+            for child in children:
+                child.end()
+            ended_at = time.monotonic()
+            for child in children:
+                child.see_off(ended_at + child.patience)
 
 
 def running(children: Iterable[Child]) -> list[int]:
