@@ -48,18 +48,18 @@ def score(logit: float, below_best: float) -> float:
     return float(1 / (1 + np.exp(-value)))
 
 
-def coverage(haystack: Haystack, found: Sequence[tuple[np.ndarray, np.ndarray]]) -> float:
-    """The share of the concepts that the best window holds, each weighed by its rarity."""
-    count = len(haystack)
-    held, asked = np.zeros(count), 0.0
-    for where, frequency in found:
-        there = np.zeros(count)
-        there[where] = np.minimum(frequency, 1)
-        holding = there.sum()
-        rarity = float(np.log(1 + (count - holding + 0.5) / (holding + 0.5)))
+def coverage(windows: Sequence[np.ndarray]) -> float:
+    """The share of the concepts that the best window holds, each weighed by its rarity.
+
+    `windows` has for each concept how often it stands in each window.
+    """
+    held, asked = 0.0, 0.0
+    for frequency in windows:
+        there = np.minimum(frequency, 1)
+        rarity = float(np.log(1 + (len(there) - there.sum() + 0.5) / (there.sum() + 0.5)))
         asked += rarity
-        held += rarity * np.minimum(haystack.windowed(there), 1)
-    return float(held.max() / asked) if asked else 0.0
+        held = held + rarity * there
+    return float(np.max(held) / asked) if asked else 0.0
 
 
 def strangeness(haystack: Haystack, question: Question) -> float:

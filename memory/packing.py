@@ -5,6 +5,7 @@ Scoring reads every unit of a space, so that each unit must cost nanoseconds: ar
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -50,11 +51,16 @@ class Haystack:
     def windowed(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
         """For each unit the sum over its window: itself and its neighbours in the same section."""
         total = scores.copy()
-        for distance in range(1, REACH + 1):
-            together = self.section[distance:] == self.section[:-distance]
-            total[distance:] += np.where(together, scores[:-distance], 0)
-            total[:-distance] += np.where(together, scores[distance:], 0)
+        for distance, together in self._together:
+            total[distance:] += together * scores[:-distance]
+            total[:-distance] += together * scores[distance:]
         return total
+
+    @cached_property
+    def _together(self) -> list[tuple[int, NDArray[np.float64]]]:
+        """For each distance, 1 where a unit and the one so far behind it are of one section."""
+        distances = range(1, min(REACH, len(self) - 1) + 1)
+        return [(far, (self.section[far:] == self.section[:-far]).astype(float)) for far in distances]
 
     def flagged(self, flag: int) -> NDArray[np.bool_]:
         """Which units carry the flag."""

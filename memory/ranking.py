@@ -36,11 +36,11 @@ class Scores:
 class Weights:
     """How much one deviation of each leg counts, by scale. Fitted on conversations, judged on others."""
 
-    text_unit: float = 0.13
-    text_window: float = 0.36
+    text_unit: float = 0.14
+    text_window: float = 0.40
     text_document: float = 0.56
-    vector_unit: float = 0.39
-    vector_window: float = 0.42
+    vector_unit: float = 0.43
+    vector_window: float = 0.39
     # What a line gains when the person named in the question says it, when it tells a time that was asked for, when it
     # is of the days meant (half of it is gone five days after them), and when it answers a line that asks; what a line
     # that asks and a heading lose.
@@ -68,13 +68,16 @@ def scored(haystack: Haystack, question: Question, cosines: Numbers | None, legs
     weights, units = Weights(), haystack.units
     asked, concepts = _named(haystack, question)
     found = matches(haystack, concepts)
+    in_windows = [haystack.windowed(frequency) for frequency in found]
+    in_documents = [np.bincount(haystack.document, frequency) for frequency in found]
     lengths = units["terms"].astype(float)
     unit = bm25(found, lengths)
-    documents = bm25(gathered(found, haystack.document), np.bincount(haystack.document, lengths))
+    window = bm25(in_windows, haystack.windowed(lengths))
+    document = bm25(in_documents, np.bincount(haystack.document, lengths))
     text = (
         weights.text_unit * standardised(unit)
-        + weights.text_window * standardised(haystack.windowed(unit))
-        + weights.text_document * standardised(documents[haystack.document])
+        + weights.text_window * standardised(window)
+        + weights.text_document * standardised(document[haystack.document])
     )
     total = legs.text * text
     nearness = None
@@ -88,7 +91,7 @@ def scored(haystack: Haystack, question: Question, cosines: Numbers | None, legs
         )
         if known.any():
             nearness = (float(filled.max()) - legs.unrelated) / (legs.related - legs.unrelated)
-    evidence = Evidence(coverage(haystack, found), nearness, bool(asked), strangeness(haystack, question))
+    evidence = Evidence(coverage(in_windows), nearness, bool(asked), strangeness(haystack, question))
     return Scores(total + _cues(haystack, question, asked, weights), cosines, unit, evidence)
 
 
@@ -120,8 +123,8 @@ def _closeness(haystack: Haystack, period: Period) -> Numbers:
     return np.where(days >= period.first.toordinal(), np.exp(-after / 7), 0)
 
 
-def matches(haystack: Haystack, concepts: Sequence[Concept]) -> list[tuple[NDArray[np.intp], Numbers]]:
-    """For each concept the units where it stands, ascending, and how often, by weight."""
+def matches(haystack: Haystack, concepts: Sequence[Concept]) -> list[Numbers]:
+    """For each concept how often it stands in each unit, by weight."""
     terms = np.unique(np.array([term for concept in concepts for term in concept.terms] or [0], np.uint32))
     # Most terms of a space are none of these: half of their bits tell so, in one pass.
     seen = np.zeros(1 << 16, bool)
@@ -133,36 +136,28 @@ def matches(haystack: Haystack, concepts: Sequence[Concept]) -> list[tuple[NDArr
     found = []
     for concept in concepts:
         weights = np.zeros(len(terms))
-        for term, weight in concept.terms.items():
-            weights[np.searchsorted(terms, term)] = weight
+        weights[np.searchsorted(terms, np.array(list(concept.terms), np.uint32))] = list(concept.terms.values())
         weight = weights[place]
         held = np.flatnonzero(weight)
-        where, back = np.unique(units[held], return_inverse=True)
-        found.append((where, np.bincount(back, weight[held], minlength=len(where))))
+        found.append(np.bincount(units[held], weight[held], minlength=len(haystack)).astype(float))
     return found
 
 
-def bm25(found: Sequence[tuple[NDArray[np.intp], Numbers]], lengths: Numbers) -> Numbers:
-    """The BM25 score of each text of these lengths (in terms); how many hold a concept is counted among them."""
+def bm25(found: Sequence[Numbers], lengths: Numbers) -> Numbers:
+    """The BM25 score of each text, by how often each concept stands in it and by its length in terms.
+
+    How many texts hold a concept is counted among these.
+    """
     count = len(lengths)
     scores = np.zeros(count)
     norm = K1 * (1 - B + B * lengths / max(lengths.mean(), 1e-9)) if count else lengths
-    for where, frequency in found:
+    for frequency in found:
         holding = np.minimum(frequency, 1).sum()
         rarity = np.log(1 + (count - holding + 0.5) / (holding + 0.5))
-        scores[where] += rarity * frequency * (K1 + 1) / (frequency + norm[where])
+        where = np.flatnonzero(frequency)
+        often = frequency[where]
+        scores[where] += rarity * often * (K1 + 1) / (often + norm[where])
     return scores
-
-
-def gathered(
-    found: Sequence[tuple[NDArray[np.intp], Numbers]], group: NDArray[np.intp]
-) -> list[tuple[NDArray[np.intp], Numbers]]:
-    """The same matches, counted by group (a unit's document) instead of by unit."""
-    counted = []
-    for where, frequency in found:
-        groups, back = np.unique(group[where], return_inverse=True)
-        counted.append((groups, np.bincount(back, frequency, minlength=len(groups))))
-    return counted
 
 
 @dataclass(frozen=True)

@@ -46,7 +46,7 @@ SELECT chunk.document_id, chunk.ordinal, chunk.start_line, chunk.end_line, chunk
 COSINE = np.dtype([("key", ">i8"), ("cosine", ">f4")])
 # A passage takes in neighbours that score at most this much less than its best line: short ones, that hold what
 # answers. Without a limit each is filled to SNIPPET_LENGTH characters: fewer and with more context.
-SLACK = 2.0
+SLACK = 0.5
 
 
 @dataclass(frozen=True)

@@ -29,7 +29,7 @@ class WordVectors:
     width = 256
     # Texts that are embedded within a save's own time.
     at_once = 200
-    trust = 0.7
+    trust = 0.75
     unrelated, related = 0.24, 0.51
 
     def embed(self, texts: list[str]) -> NDArray[np.float32]:
