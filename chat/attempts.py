@@ -5,6 +5,7 @@ from django.db import transaction
 from chat import sessions
 from chat.models import Message, Turn
 from chat.transcript import begin, end_abandoned_or_refuse
+from oneclaw import hints
 from oneclaw.models import User
 
 
@@ -30,4 +31,6 @@ def again(user: User, message_id: int, kind: str) -> tuple[Turn, Message]:
     if kind == Turn.Kind.CONTINUE:
         return begin(session, prompt, kind, parent=session.messages.shown().last())
     session.messages.filter(active=True, seq__gt=prompt.seq).update(active=False)
-    return begin(session, prompt, kind)
+    turn, answer = begin(session, prompt, kind)
+    hints.notify(f"session:{session.pk}", {"kind": "reset", "seq": answer.seq})
+    return turn, answer

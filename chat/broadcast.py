@@ -91,6 +91,8 @@ class Broadcast:
         if self._timer:
             self._timer.cancel()
         self.room.running = None
+        # Hints were not followed while the turn told everything itself; if it lost its lease, somebody else ended it.
+        self.room.refresh()
         self.room.close_if_empty()
 
     def _publish_settled(self, message: Message, cards: dict[str, Any] | None, *, final: bool) -> None:

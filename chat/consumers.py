@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 
 from channels.generic.websocket import AsyncWebsocketConsumer
 from django.conf import settings
+from django.db import Error
 
 from chat import attempts, commands, live, presence, sessions, transcript, turns
 from chat.models import Turn
@@ -24,7 +25,7 @@ LARGEST_FRAME = 64 * 1024
 # Seconds without any frame from the browser, which pings every 20, before the socket counts as dead.
 SILENCE = 45
 # Closing codes.
-TOO_SLOW, NOT_SIGNED_IN = 1013, 4401
+TOO_SLOW, FAILED, NOT_SIGNED_IN = 1013, 1011, 4401
 
 
 class Refusal(Exception):
@@ -38,12 +39,24 @@ class Refusal(Exception):
 class ChatConsumer(AsyncWebsocketConsumer):
     """One socket of one person, showing one session at a time."""
 
+    writer: asyncio.Task[None] | None = None
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        """Serve the socket to its end, and let go of it however it ends."""
+        try:
+            await super().__call__(scope, receive, send)
+        except Error:
+            # The browser comes again, and sends again what was not acknowledged.
+            logger.exception("A socket is closed, because the database did not answer.")
+            await self.close(FAILED)
+        finally:
+            self._let_go()
+
     async def connect(self) -> None:
         self.user = self.scope["user"]
         self.room: live.Room | None = None
         self.outbox = Outbox()
         self.unsubscribe: Callable[[], None] = lambda: None
-        self.writer: asyncio.Task[None] | None = None
         self.silence: asyncio.TimerHandle | None = None
         await self.accept()
         if not self.user.is_authenticated:
@@ -55,16 +68,6 @@ class ChatConsumer(AsyncWebsocketConsumer):
         self.unsubscribe = hints.subscribe(f"user:{self.user.pk}", self._sessions_changed)
         presence.attendance.enter(self.user.pk)
         await in_database(presence.arrive, self.user)
-
-    async def disconnect(self, code: int) -> None:
-        if self.writer is None:
-            return
-        presence.attendance.leave(self.user.pk)
-        self.unsubscribe()
-        self._leave_room()
-        self.writer.cancel()
-        if self.silence is not None:
-            self.silence.cancel()
 
     async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None) -> None:
         self.last_heard = asyncio.get_running_loop().time()
@@ -87,14 +90,16 @@ class ChatConsumer(AsyncWebsocketConsumer):
         except sessions.SessionNotFound:
             raise NOT_FOUND from None
         newest = session.last_seq if session else 0
-        reset = last_seq > newest or newest - last_seq > live.LONGEST_REPLAY
+        if last_seq > newest or newest - last_seq > live.LONGEST_REPLAY:
+            self._tell(live.ready_frame(session_id, newest, reset=True))
+            return
         room = self._enter_room(session_id)
-        frames, settled = await room.read_rows(0 if reset else last_seq)
+        frames, settled = await room.read_rows(last_seq)
         if room is not self.room:
             return
         if room.outboxes == {self.outbox}:
             room.settled_seq = max(room.settled_seq, settled)
-        self._tell({"type": "ready", "session": str(session_id), "seq": newest, "reset": reset})
+        self._tell(live.ready_frame(session_id, newest, reset=False))
         growing = room.running.growing_frames() if room.running else []
         for found in frames + growing:
             self._tell(found)
@@ -127,6 +132,7 @@ class ChatConsumer(AsyncWebsocketConsumer):
             }
         )
         if accepted.turn is not None and accepted.answer is not None:
+            room.settled_seq = room.settled_seq or message.seq - 1
             room.publish(live.message_frame(message))
             turns.start(accepted.turn, accepted.answer)
 
@@ -143,13 +149,7 @@ class ChatConsumer(AsyncWebsocketConsumer):
             raise NOT_FOUND from None
         except transcript.Busy:
             raise BUSY from None
-        room = live.room_of(turn.session_id)
-        running = turns.start(turn, answer)
-        if kind == Turn.Kind.RETRY:
-            frames, _ = await room.read_rows(0)
-            room.publish({"type": "ready", "session": str(turn.session_id), "seq": answer.seq, "reset": True})
-            for found in frames + running.broadcast.growing_frames():
-                room.publish(found)
+        turns.start(turn, answer)
 
     async def _stop(self, frame: dict[str, Any]) -> None:
         number = message_number(frame) if frame.get("message") is not None else None
@@ -169,6 +169,16 @@ class ChatConsumer(AsyncWebsocketConsumer):
     }
 
     # -- How it is done --------------------------------------------------------------------------
+
+    def _let_go(self) -> None:
+        if self.writer is None:
+            return
+        presence.attendance.leave(self.user.pk)
+        self.unsubscribe()
+        self._leave_room()
+        self.writer.cancel()
+        if self.silence is not None:
+            self.silence.cancel()
 
     def _tell(self, frame: Frame) -> None:
         self.outbox.offer(encode(frame))

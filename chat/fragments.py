@@ -1,17 +1,23 @@
 """Pieces of the conversation as HTML: the same for the page and for the frames of the socket."""
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+from django.db.models import QuerySet
 from django.template.loader import render_to_string
-from django.utils.html import format_html
+from django.utils.html import escape, format_html
 from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import gettext as _
 
 from chat import rendering
 from chat.models import Message
 
+# What the HTML of a message is made of.
+SHOWN_COLUMNS = (
+    *("role", "seq", "status", "content", "meta", "text", "html", "html_version", "stop_reason"),
+    *("turn__status", "turn__error_text"),
+)
 ARTICLE = (
     '<article id="message-{id}" class="message message--{role}" data-seq="{seq}" data-role="{role}"'
     ' data-status="{status}" aria-label="{name}"><div class="message__body{prose}" dir="auto">{body}</div>'
@@ -36,9 +42,8 @@ def message_html(message: Message, results: Mapping[str, dict[str, Any]] | None 
     if message.role == Message.Role.TOOL:
         return ""
     by_person = message.role == Message.Role.USER
-    # Joined here and not in a template: a page has many of them.
-    return format_html(
-        ARTICLE,
+    # Joined here and not in a template: a page has many of them. Every part is a number, a word of ours, or safe HTML.
+    return ARTICLE.format(
         id=message.pk,
         role=message.role,
         seq=message.seq,
@@ -61,9 +66,9 @@ def ending_html(message: Message) -> SafeString:
     return render_to_string("chat/_ending.html", context)
 
 
-def page_messages(messages: Iterable[Message]) -> list[SafeString]:
+def page_messages(messages: QuerySet[Message]) -> list[SafeString]:
     """The messages of a page, in order, each as HTML."""
-    listed = list(messages)
+    listed = list(messages.select_related("turn").only(*SHOWN_COLUMNS))
     results: dict[str, dict[str, Any]] = {}
     for message in listed:
         results |= message.meta.get("cards", {})
@@ -73,7 +78,7 @@ def page_messages(messages: Iterable[Message]) -> list[SafeString]:
 def body_html(message: Message, results: Mapping[str, dict[str, Any]]) -> SafeString:
     """The display blocks of a message: a person's words as they are, an answer's Markdown and tool cards."""
     if message.role == Message.Role.USER:
-        return format_html('<div class="said">{}</div>', message.text)
+        return mark_safe(f'<div class="said">{escape(message.text)}</div>')  # noqa: S308 - escaped
     if message.html_version == rendering.VERSION:
         return mark_safe(message.html)  # noqa: S308 - kept as it was made below
     return rendered(message.content, results)

@@ -4,11 +4,14 @@ Token deltas never leave the process. Other processes get a hint and read the ro
 """
 
 import asyncio
+import logging
 import uuid
 from typing import TYPE_CHECKING, Any
 
+from django.db import Error
+
 from chat.fragments import message_html
-from chat.models import ChatSession, Message
+from chat.models import Message
 from chat.outbox import Frame, Outbox, encode
 from oneclaw import hints
 from oneclaw.crossing import in_database
@@ -16,7 +19,9 @@ from oneclaw.crossing import in_database
 if TYPE_CHECKING:
     from chat.broadcast import Broadcast
 
-# A page that lacks more messages than this gets the list anew instead of a replay.
+logger = logging.getLogger(__name__)
+
+# A page that lacks more messages than this fetches the list instead of a replay.
 LONGEST_REPLAY = 50
 
 
@@ -65,6 +70,8 @@ class Room:
         if payload["kind"] == "stop":
             if self.running is not None:
                 self.running.stop(payload["turn"])
+        elif payload["kind"] == "reset":
+            self.publish(ready_frame(self.session_id, payload["seq"], reset=True))
         elif payload["kind"] == "deleted":
             self.publish({"type": "error", "code": "not_found", "text": GONE, "retry_after": None})
             if self.running is not None:
@@ -82,6 +89,8 @@ class Room:
                 frames, settled = await self.read_rows(self.settled_seq)
                 if self.running is not None:
                     return
+                if settled - self.settled_seq > LONGEST_REPLAY:
+                    frames = [ready_frame(self.session_id, settled, reset=True)]
                 for frame in frames:
                     self.publish(frame, (frame["type"], frame.get("id") or frame.get("message")))
                 self.settled_seq = max(self.settled_seq, settled)
@@ -105,6 +114,11 @@ def room_of(session_id: uuid.UUID) -> Room:
 def message_frame(message: Message, results: dict[str, dict] | None = None) -> Frame:
     html = message_html(message, results)
     return {"type": "message", "seq": message.seq, "id": str(message.pk), "html": html}
+
+
+def ready_frame(session_id: uuid.UUID, seq: int, *, reset: bool) -> Frame:
+    """The session is open; with `reset` the page's list is out of date, and it fetches the list and opens again."""
+    return {"type": "ready", "session": str(session_id), "seq": seq, "reset": reset}
 
 
 def done_frame(message: Message, *, final: bool) -> Frame:
@@ -142,7 +156,3 @@ def frames_after(session_id: uuid.UUID, seq: int) -> tuple[list[Frame], int]:
             final = message.turn is None or message.turn.status != "running"
             frames.append(done_frame(message, final=final))
     return frames, settled
-
-
-def newest_seq(session: ChatSession | None) -> int:
-    return session.last_seq if session else 0

@@ -42,7 +42,7 @@ def page(
     text: str = "",
 ) -> HttpResponse:
     """The whole page. `refusal` says why the message `text` was not taken, to somebody without a socket."""
-    messages = session.messages.shown().select_related("turn") if session else Message.objects.none()
+    messages = session.messages.shown() if session else Message.objects.none()
     context = {
         "session_id": session_id,
         "session": session,
@@ -127,7 +127,7 @@ def messages_after(request: SignedInRequest, session_id: uuid.UUID) -> HttpRespo
     if not after.isascii() or not after.isdigit() or len(after) > 18:
         raise Http404
     session = own_session(request, session_id)
-    messages = session.messages.shown().filter(seq__gt=int(after)).select_related("turn")
+    messages = session.messages.shown().filter(seq__gt=int(after))
     return HttpResponse("".join(page_messages(messages)))
 
 

@@ -28,6 +28,7 @@ const composer = new Composer(find("composer"), {
   onDraft: (text) => unsent.keepDraft(draftKey(), text),
 });
 
+const end = find("end");
 const connection = find("connection");
 let lostAt = null;
 // Whether the server has opened the session on this socket; until then messages wait for it.
@@ -80,9 +81,15 @@ function sendWaiting() {
 }
 
 const handlers = {
-  ready({ reset }) {
+  async ready({ reset }) {
+    if (reset) {
+      // What stands here is out of date: take the list as it is stored, then follow again from there.
+      const stored = await fetch(`/c/${session}/messages`);
+      if (stored.ok) conversation.replaceAll(await stored.text());
+      socket.say("open", { session, last_seq: conversation.lastSeq });
+      return;
+    }
     isReady = true;
-    if (reset) conversation.clear();
     sendAgain();
     showRunning();
   },
@@ -93,6 +100,12 @@ const handlers = {
     showRunning();
   },
   // A command such as /new has ended the conversation: here begins another one.
+  ended({ client_id }) {
+    unsent.remove(client_id);
+    unsent.newSession = null;
+    location.assign("/");
+  },
+  // /new, /reset or /end: this one is over, another one begins.
   ended({ client_id }) {
     unsent.remove(client_id);
     unsent.newSession = null;
@@ -145,6 +158,8 @@ function becomeKnown() {
   isNew = false;
   unsent.keepDraft(session, composer.value);
   history.replaceState(null, "", `/c/${session}`);
+  end.action = `/c/${session}/end`;
+  end.hidden = false;
   refreshSessions();
 }
 

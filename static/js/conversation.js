@@ -28,8 +28,12 @@ export class Conversation {
     return [...this.#list.querySelectorAll("article[data-seq]")].some(isUnfinished);
   }
 
-  clear() {
+  // The stored messages instead of what stands here; what is still on its way stays at the end.
+  replaceAll(html) {
     for (const article of this.#list.querySelectorAll("article[data-seq]")) article.remove();
+    const template = document.createElement("template");
+    template.innerHTML = html;
+    this.#list.prepend(template.content);
   }
 
   // -- A message of one's own that the server has not acknowledged yet ---------------------------

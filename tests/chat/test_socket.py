@@ -170,15 +170,27 @@ async def test_open_replays_only_what_is_missing(ada, scripted):
     assert messages == [3, 4]
 
 
-async def test_a_page_that_is_far_behind_gets_the_list_anew(ada, scripted, monkeypatch):
+async def test_a_page_that_is_far_behind_is_told_to_fetch_the_list(ada, scripted, monkeypatch):
     monkeypatch.setattr(live, "LONGEST_REPLAY", 2)
     async with Client(ada) as client:
         session = await client.open()
         await client.ask(session, "One")
         await client.ask(session, "Two")
         await client.say("open", session=str(session), last_seq=1)
-        ready = await client.hear("ready")
-    assert (ready["reset"], ready["seq"]) == (True, 4)
+        assert await client.hear("ready") == live.ready_frame(session, 4, reset=True)
+        await client.say("open", session=str(session), last_seq=4)
+        assert await client.hear("ready") == live.ready_frame(session, 4, reset=False)
+
+
+async def test_every_tab_fetches_the_list_when_an_answer_is_tried_again(ada, scripted):
+    async with Client(ada) as client, Client(ada) as other:
+        session = await client.open()
+        failed = await client.ask(session, "Hello")
+        await other.open(session)
+        await client.say("retry", message=failed["message"])
+        assert (await other.hear("ready"))["reset"]
+        assert (await client.hear("ready"))["reset"]
+        await client.hear("done", final=True)
 
 
 async def test_a_failure_is_one_sentence_and_the_message_stays(ada, scripted):
