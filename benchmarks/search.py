@@ -25,7 +25,7 @@ PAGE = 50
 VECTORS = """
 INSERT INTO memory_textvector (space_id, model_id, text_key, vector)
 SELECT chunk.space_id, %s, chunk.text_key,
-       (SELECT array_agg(random() - 0.5 + chunk.id * 0) FROM generate_series(1, 256))::real[]::halfvec
+       (SELECT array_agg(random() - 0.5) FROM generate_series(1, 256) WHERE chunk.id > 0)::real[]::halfvec
   FROM memory_memorychunk chunk
  WHERE chunk.space_id = ANY(%s)
     ON CONFLICT DO NOTHING
@@ -43,7 +43,7 @@ WITH near AS (SELECT id, row_number() OVER (ORDER BY vector <#> %(vector)s::half
                WHERE space_id = %(space)s ORDER BY vector <#> %(vector)s::halfvec LIMIT 50),
      said AS (SELECT id, row_number() OVER (ORDER BY ts_rank_cd(words, asked) DESC) AS place
                 FROM floor, to_tsquery('english', %(words)s) asked
-               WHERE words @@ (('space:' || %(space)s)::text::tsquery && asked) AND space_id = %(space)s
+               WHERE words @@ (quote_literal('space:' || %(space)s)::tsquery && asked) AND space_id = %(space)s
                ORDER BY ts_rank_cd(words, asked) DESC LIMIT 50)
 SELECT chunk.document_id, chunk.start_line, chunk.end_line, chunk.text,
        coalesce(1.0 / (60 + near.place), 0) + coalesce(1.0 / (60 + said.place), 0) AS score
@@ -95,7 +95,7 @@ def fill(sizes: list[int], words: list[str], chosen: random.Random) -> None:
     from django.db import connection
 
     from memory.embeddings import embedder
-    from memory.indexing import index_document
+    from memory.indexing import index_documents
     from memory.models import EmbeddingModel, MemoryDocument
     from memory.vectors import model_id
     from oneclaw.models import Space, User
@@ -113,8 +113,8 @@ def fill(sizes: list[int], words: list[str], chosen: random.Random) -> None:
         ]
         MemoryDocument.objects.bulk_create(documents)
         started = time.perf_counter()
-        for document in documents:
-            index_document(document.pk)
+        for first in range(0, len(documents), 100):
+            index_documents(document.pk for document in documents[first : first + 100])
         spent += time.perf_counter() - started
         units += size
     print(f"ingest: {units / spent:,.0f} units a second without embedding")

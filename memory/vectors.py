@@ -69,8 +69,10 @@ def embed_pending() -> int:
 def embed_document(document_id: int, only_at_once: bool = False) -> None:
     """Give every unit of the document its vector by the current model. `only_at_once`: unless that would take long."""
     model = embedder()
-    index = DocumentIndex.objects.filter(document_id=document_id).first()
-    if model is None or index is None or (only_at_once and not model.at_once):
+    if model is None or (only_at_once and not model.at_once):
+        return
+    index = DocumentIndex.objects.filter(document_id=document_id).defer("data").first()
+    if index is None:
         return
     known = model_id(model)
     missing = _missing(document_id, known)
