@@ -19,6 +19,8 @@ from memory.summary import Said
 
 # Seconds from one failure to the next try.
 DELAYS = (15, 60, 300, 900)
+# After so many tries what the model should have written is put together without it.
+TRIES = 5
 # Characters of messages that one flush covers, so that they fit the model's context; a longer range becomes several.
 LONGEST_RANGE = 120_000
 

@@ -75,6 +75,11 @@ def read(root: Path, path: str) -> str:
         raise Refused(f"{path} is not valid UTF-8: byte {error.start + 1} cannot be read.") from error
 
 
+def exists(root: Path, path: str) -> bool:
+    """Whether anything at all stands at `path`."""
+    return os.path.lexists(root / path)
+
+
 @dataclass(frozen=True)
 class Found:
     """An entry of a folder, by its path relative to it."""

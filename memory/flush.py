@@ -16,18 +16,15 @@ from django.db.models.functions import Coalesce
 from django.utils import dateformat, timezone, translation
 
 from chat.models import ChatSession
-from memory import documents
-from memory.claims import Claim, ClaimLost, held, in_words, locked, postpone, take
+from memory import documents, errands
+from memory.claims import TRIES, Claim, ClaimLost, held, in_words, locked, postpone, take
 from memory.documents import Append, Author, Separator, Source
-from memory.models import Flush, MemoryDocument, content_hash
+from memory.models import Errand, Flush, MemoryDocument, content_hash
 from memory.summary import extract, summarise
 from oneclaw.failures import ModelFailure
 from oneclaw.models import Space
 
 logger = logging.getLogger(__name__)
-
-# After so many tries an extract is written instead of the model's notes, so that the day is never empty.
-TRIES = 5
 
 
 class NotWritten(Exception):
@@ -85,6 +82,7 @@ def finish(claim: Claim, notes: str, *, summarised: bool = True) -> Flush:
     flush.summarised, flush.error = summarised, "" if summarised else flush.error
     flush.token, flush.lease_until, flush.finished_at = None, None, timezone.now()
     flush.save()
+    errands.request(claim.session, Errand.Kind.RECENT, claim.through_seq)
     if claim.more and not claim.session.flushes.filter(status=Flush.Status.QUEUED).exists():
         Flush.objects.create(owner=flush.owner, session=flush.session, space=flush.space, reason=flush.reason)
     return flush

@@ -197,6 +197,57 @@ class Flush(models.Model):
         return f"flush of {self.session_id} ({self.after_seq}, {self.through_seq}]: {self.status}"
 
 
+class ErrandQuerySet(models.QuerySet["Errand"]):
+    def visible_to(self, user: User) -> "ErrandQuerySet":
+        return self.filter(owner=user)
+
+    def open(self) -> "ErrandQuerySet":
+        return self.filter(finished_at=None)
+
+    def due(self, now: dt.datetime | None = None) -> "ErrandQuerySet":
+        """To be taken up by whoever comes first: due and not claimed, or claimed by somebody who has not come back."""
+        now = now or timezone.now()
+        unclaimed = Q(lease_until=None, due_at__lte=now)
+        return self.open().filter(unclaimed | Q(lease_until__lt=now)).order_by("due_at")
+
+
+class Errand(models.Model):
+    """Something else to be written about a conversation, besides the notes of its day."""
+
+    class Kind(models.TextChoices):
+        # The last messages of a conversation that /new or /reset ended, in a file of their own.
+        LAST_MESSAGES = "last_messages"
+        # Its section in Recent Conversations.md.
+        RECENT = "recent"
+
+    # Composite foreign keys as of a flush, in the migration.
+    owner = models.ForeignKey(User, on_delete=models.CASCADE, related_name="+")
+    session = models.ForeignKey(ChatSession, on_delete=models.CASCADE, related_name="errands")
+    space = models.ForeignKey(Space, on_delete=models.CASCADE, related_name="+")
+    kind = models.CharField(max_length=20, choices=Kind)
+    # It is about the messages up to this one. Grows while it waits.
+    through_seq = models.PositiveBigIntegerField()
+    # The claim, as of a flush.
+    token = models.UUIDField(null=True, blank=True)
+    lease_until = models.DateTimeField(null=True, blank=True)
+    attempts = models.PositiveIntegerField(default=0)
+    due_at = models.DateTimeField(default=timezone.now)
+    error = models.TextField(blank=True)
+    created_at = models.DateTimeField(default=timezone.now)
+    finished_at = models.DateTimeField(null=True, blank=True)
+
+    objects: ClassVar[models.Manager["Errand"]] = ErrandQuerySet.as_manager()
+
+    class Meta:
+        indexes = [models.Index(fields=["due_at"], condition=Q(finished_at=None), name="errands_open")]
+        constraints = [
+            models.UniqueConstraint(fields=["session", "kind"], condition=Q(finished_at=None), name="one_open_errand"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.kind} of {self.session_id} up to {self.through_seq}"
+
+
 class EmbeddingModel(models.Model):
     """A model that made vectors, as its provider names it, and how wide they are."""
 

@@ -6,7 +6,7 @@ from django.dispatch import receiver
 
 from chat.models import ChatSession
 from chat.signals import compaction_due, day_changed, session_ended, session_switched, user_left
-from memory.tasks import flush_soon
+from memory.tasks import flush_soon, keep_last_messages
 
 
 @receiver(session_switched)
@@ -22,6 +22,12 @@ def when_day_changed(session: ChatSession | None, **_: Any) -> None:
 @receiver(session_ended)
 def when_ended(session: ChatSession, **_: Any) -> None:
     flush_soon(session, "ended")
+
+
+@receiver(session_ended)
+def when_begun_anew(session: ChatSession, reason: str, **_: Any) -> None:
+    if reason in ("new", "reset"):
+        keep_last_messages(session)
 
 
 @receiver(compaction_due)

@@ -7,7 +7,8 @@ from celery import Task, shared_task
 from django.db import transaction
 
 from chat.models import ChatSession
-from memory import flush, projections, vectors
+from memory import errands, flush, projections, vectors
+from memory.models import Errand
 
 logger = logging.getLogger(__name__)
 
@@ -17,6 +18,13 @@ def flush_soon(session: ChatSession | None, reason: str) -> None:
     queued = flush.request(session, reason) if session is not None else None
     if queued is not None:
         hint(flush_session, queued.pk)
+
+
+def keep_last_messages(session: ChatSession) -> None:
+    """Queue a file of the session's last messages, as above."""
+    queued = errands.request(session, Errand.Kind.LAST_MESSAGES, session.last_complete_seq())
+    if queued is not None:
+        hint(run_errand, queued.pk)
 
 
 def hint(task: Task, row_id: int) -> None:
@@ -36,6 +44,15 @@ def flush_session(flush_id: int) -> None:
     following = flush.run(flush_id)
     if following is not None:
         send(flush_session, following)
+    elif not flush.due(1):
+        # What is of less worth than notes waits until no conversation is without them.
+        for errand_id in errands.due():
+            send(run_errand, errand_id)
+
+
+@shared_task
+def run_errand(errand_id: int) -> None:
+    errands.run(errand_id)
 
 
 @shared_task
@@ -58,8 +75,11 @@ def sweep() -> None:
     """Whatever is due by its row, although nobody was told of it, or whoever was told did not do it."""
     for session in flush.idle():
         flush.request(session, "idle")
-    for flush_id in flush.due():
+    flushes = flush.due()
+    for flush_id in flushes:
         send(flush_session, flush_id)
+    for errand_id in [] if flushes else errands.due():
+        send(run_errand, errand_id)
     to_index, to_mirror = projections.behind()
     for document_id in to_index:
         send(index_document, document_id)

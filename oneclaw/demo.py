@@ -55,6 +55,8 @@ def reply(body: dict[str, Any]) -> Reply:
         return _say(*_after_tools(body, results))
     if "<transcript>" in asked:
         return answer(_notes(_inside(asked, "transcript")))
+    if "<conversation>" in asked:
+        return answer(_summary(_inside(asked, "conversation")))
     if "<title_for>" in asked:
         return answer(_title(_inside(asked, "title_for")))
     return _answer(body, asked)
@@ -172,6 +174,14 @@ def _notes(transcript: str) -> str:
     asked = [line for line in map(intents.to_remember, said) if line]
     notes = list(dict.fromkeys([*asked, *(line for line in said if not intents.to_remember(line))]))
     return "\n".join(f"- {note[:300]}" for note in notes[:8]) or "NO_REPLY"
+
+
+def _summary(conversation: str) -> str:
+    """Title and summary as JSON, of the person's own words."""
+    words = list(_persons_words(conversation))
+    said = [statement for line in words for statement in intents.statements(line)]
+    title = _title(words[0]) if words else "Hello"
+    return json.dumps({"title": title, "summary": " ".join(said[:3])[:400]}, ensure_ascii=False)
 
 
 def _persons_words(transcript: str) -> Iterator[str]:

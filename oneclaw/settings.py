@@ -259,6 +259,10 @@ GEMINI_API_KEY = environment.text("GEMINI_API_KEY")
 FLUSH_LEASE_SECONDS = environment.number("ONECLAW_FLUSH_LEASE_SECONDS", 300, 1, 3600)
 # Minutes without a message after which a conversation that nobody closed is noted in the daily log.
 IDLE_MINUTES = environment.number("ONECLAW_IDLE_MINUTES", 30, 1, 10_080)
+# Messages of a conversation that /new or /reset puts into a file of its own; 0: none.
+LAST_MESSAGES = environment.whole("ONECLAW_LAST_MESSAGES", 15, 0, 200)
+# Conversations that Recent Conversations.md holds.
+RECENT_CONVERSATIONS = environment.whole("ONECLAW_RECENT_CONVERSATIONS", 30, 10, 50)
 # What a search returns when nobody says otherwise: passages, the least score (0 to 1), characters a snippet.
 SEARCH_RESULTS = environment.whole("ONECLAW_SEARCH_RESULTS", 6, 1, 60)
 SEARCH_FLOOR = environment.number("ONECLAW_SEARCH_FLOOR", 0.35, 0, 1)
@@ -311,6 +315,7 @@ CELERY_BEAT_SCHEDULE = {
     "heartbeat": {"task": "oneclaw.tasks.heartbeat", "schedule": 15.0},
     "chat-sweep": {"task": "chat.tasks.sweep", "schedule": 15.0},
     "memory-sweep": {"task": "memory.tasks.sweep", "schedule": 60.0},
+    "invariants": {"task": "oneclaw.tasks.check_invariants", "schedule": 3600.0},
 }
 
 # -- What is logged ------------------------------------------------------------------------------

@@ -320,9 +320,11 @@ def test_two_workers_at_once_write_once_and_hold_no_row_while_the_model_thinks(s
 
     def look():
         try:
-            with transaction.atomic():
-                free.append(list(Flush.objects.select_for_update(nowait=True)))
-                free.append(list(ChatSession.objects.select_for_update(nowait=True)))
+            with transaction.atomic(), connection.cursor() as cursor:
+                # The other workers hold a row for a moment, to see that there is nothing for them to do.
+                cursor.execute("SET LOCAL lock_timeout = '2s'")
+                free.append(list(Flush.objects.select_for_update()))
+                free.append(list(ChatSession.objects.select_for_update()))
         finally:
             connection.close()
 

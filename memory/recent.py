@@ -1,0 +1,151 @@
+"""Recent Conversations.md: a title and a summary of each of the newest conversations, newest first."""
+
+import datetime as dt
+import json
+import logging
+import re
+from dataclasses import dataclass
+from itertools import pairwise
+
+from django.conf import settings
+from django.template.loader import get_template
+
+from chat.models import ChatSession, Message
+from memory import documents, secrets
+from memory.claims import TRIES
+from memory.documents import Author, Replace, Source
+from memory.models import Errand, MemoryDocument
+from memory.quoting import quoted, shortened
+from oneclaw import llm
+from oneclaw.failures import ModelFailure
+from oneclaw.models import User
+from oneclaw.text import mended
+
+logger = logging.getLogger(__name__)
+
+PATH = "Recent Conversations.md"
+HEADING = "# Recent Conversations\n\n"
+# Characters of the conversation that the model reads, of a title and of a summary; words of a title.
+LONGEST_READ = 60_000
+LONGEST_TITLE = 80
+LONGEST_SUMMARY = 800
+TITLE_WORDS = 8
+# A section begins with such a line; the link says whose it is.
+SECTION = re.compile(r"^## .*\(/c/(?P<id>[0-9a-f-]{36})\)[ \t]*$", re.MULTILINE)
+ANY_SECTION = re.compile(r"^## ", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Summary:
+    """What a conversation is called, what came out, and when it was last written in, on the person's own clock."""
+
+    title: str
+    text: str
+    at: dt.datetime
+
+
+def is_wanted(session: ChatSession) -> bool:
+    return True
+
+
+def compose(errand: Errand) -> Summary | None:
+    """Title and summary by the fast model; the conversation's own first line as the title when they cannot be read, or
+    when the model could not be had TRIES times. None when the person said nothing."""
+    session = errand.session
+    words = session.messages.filter(active=True, seq__lte=errand.through_seq).exclude(role=Message.Role.TOOL)
+    said = list(words.exclude(text="").order_by("seq").only("role", "text", "created_at", "session_id"))
+    first = next((message for message in said if message.role == Message.Role.USER), None)
+    if first is None:
+        return None
+    try:
+        title, text = read(_asked(said)) or ("", "")
+    except ModelFailure as failure:
+        if errand.attempts < TRIES:
+            raise
+        logger.warning("Errand %s has no summary after %s tries: %s", errand.pk, TRIES, failure)
+        title, text = "", ""
+    title, _ = secrets.masked(title or _title(first.text) or str(session))
+    text, _ = secrets.masked(text)
+    return Summary(title, text, session.owner.local(said[-1].created_at))
+
+
+def write(errand: Errand, summary: Summary | None) -> None:
+    """Put the conversation's section first, in place of the one that it had. What else stands there stays."""
+    if summary is None:
+        return
+    # Read under its lock, so that nobody writes between this and the replacement.
+    document = MemoryDocument.objects.select_for_update().filter(space=errand.space, path=PATH).first()
+    before, version = (document.content, document.version) if document else ("", 0)
+    content = updated(before, str(errand.session_id), summary, settings.RECENT_CONVERSATIONS)
+    author = Author(Source.FLUSH, _owner(errand), reason=f"Summary of “{summary.title}”")
+    documents.apply(errand.space, PATH, Replace(content, version), author)
+
+
+def updated(before: str, session_id: str, summary: Summary, most: int) -> str:
+    """The document with this conversation's section first and at most `most` of them. Pure.
+
+    What stands before the first section, and sections that are not ours, stay as they are.
+    """
+    starts = [found.start() for found in ANY_SECTION.finditer(before)] + [len(before)]
+    opening = before[: starts[0]] or HEADING
+    sections = [before[start:end] for start, end in pairwise(starts)]
+    kept, count = [], 1
+    for section in sections:
+        ours = SECTION.match(section)
+        if ours:
+            if ours["id"] == session_id or count == most:
+                continue
+            count += 1
+        kept.append(section if section.endswith("\n") else section + "\n")
+    # Titles end where Markdown's link does.
+    title = summary.title.replace("[", "(").replace("]", ")")
+    own = f"## {summary.at:%Y-%m-%d %H:%M} [{title}](/c/{session_id})\n\n"
+    own += f"{summary.text}\n\n" if summary.text else ""
+    return (opening if opening.endswith("\n") else opening + "\n\n") + own + "".join(kept)
+
+
+def read(answer: str) -> tuple[str, str] | None:
+    """(title, summary) out of what a model answered: JSON alone, in a code fence or between other words; or plain
+    words, the first line as the title. None when there is nothing to read. Pure."""
+    answer = mended(answer).strip()
+    for found in re.finditer(r"\{", answer):
+        try:
+            value, _ = json.JSONDecoder(strict=False).raw_decode(answer, found.start())
+        except (ValueError, RecursionError):
+            continue
+        if isinstance(value, dict) and (title := _title(value.get("title"))):
+            return title, _text(value.get("summary"))
+    if "{" in answer or "```" in answer:
+        return None
+    first, _, rest = answer.partition("\n")
+    title = _title(re.sub(r"^\W*title\W*", "", first, flags=re.IGNORECASE))
+    return (title, _text(re.sub(r"^\W*summary\W*", "", rest.strip(), flags=re.IGNORECASE))) if title else None
+
+
+def _title(value: object) -> str:
+    """At most TITLE_WORDS words of one line."""
+    line = value.strip().split("\n", 1)[0] if isinstance(value, str) else ""
+    words = " ".join(line.strip(" \t#*_`\"“”'").split()[:TITLE_WORDS])
+    return words if len(words) <= LONGEST_TITLE else words[: LONGEST_TITLE - 1].rstrip() + "…"
+
+
+def _text(value: object) -> str:
+    """One paragraph."""
+    return shortened(" ".join(value.split()), LONGEST_SUMMARY, "see the conversation") if isinstance(value, str) else ""
+
+
+def _asked(said: list[Message]) -> str:
+    names = {Message.Role.USER: "Person"}
+    lines = "\n\n".join(f"{names.get(Message.Role(line.role), 'Assistant')}: {line.text}" for line in said)
+    read = quoted("conversation", shortened(lines, LONGEST_READ, "the conversation goes on"))
+    request = llm.Request(
+        model=settings.FAST_MODEL,
+        system=[{"type": "text", "text": get_template("recent_system.txt", using="prompts").render({}).strip()}],
+        messages=[{"role": "user", "content": f"{read}\n\nAnswer with the JSON object."}],
+        max_tokens=600,
+    )
+    return llm.complete_sync(request)
+
+
+def _owner(errand: Errand) -> User:
+    return errand.session.owner

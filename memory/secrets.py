@@ -1,0 +1,57 @@
+"""Keys, tokens and passwords that stand in a text: found and masked, so that memory never keeps one. Pure."""
+
+import re
+
+# What a kind of secret is called, and how one looks. A group named `secret` is what is masked; else all of it.
+PATTERNS: list[tuple[str, re.Pattern[str]]] = [
+    (
+        "private key",
+        re.compile(
+            r"-----BEGIN [A-Z0-9 ]*PRIVATE KEY[A-Z ]*-----.*?(?:-----END [A-Z0-9 ]*PRIVATE KEY[A-Z ]*-----|\Z)", re.S
+        ),
+    ),
+    (
+        "key",
+        re.compile(
+            r"""\b(?:
+                sk-(?:ant-|proj-|live-|or-)?[\w-]{16,} | [srp]k_(?:live|test)_\w{16,}
+              | gh[pousr]_\w{20,} | github_pat_\w{20,} | glpat-[\w-]{16,}
+              | xox[abeoprs]-[\w-]{10,} | (?:AKIA|ASIA)[A-Z0-9]{16} | AIza[\w-]{30,}
+              | npm_\w{30,} | pypi-[\w-]{30,} | hf_\w{20,} | dop_v1_\w{30,} | SG\.[\w-]{16,}\.[\w-]{16,}
+            )""",
+            re.X,
+        ),
+    ),
+    ("token", re.compile(r"\beyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]*")),
+    ("token", re.compile(r"\bbearer\s+(?P<secret>[\w.~+/=-]{16,})", re.I)),
+    ("password", re.compile(r"\b[a-z][a-z0-9+.-]*://[^\s:/@]+:(?P<secret>[^\s/@]+)@", re.I)),
+    (
+        "password",
+        re.compile(
+            r"""\b(?:password|passwort|kennwort|passphrase|mot\ de\ passe|contraseña|pwd
+                |api[ _-]?key|secret(?:[ _-]?key)?|access[ _-]?token|auth[ _-]?token)
+                (?:\s+(?:is|ist|lautet|est|es)\b\s*:?\s*|\s*[:=]\s*|\s+)["'“„`]?
+                (?P<secret>(?!removed\])(?=[^\s"'”“`]*[\d!@#$%^&*?+])[^\s"'”“`,;]{6,})""",
+            re.I | re.X,
+        ),
+    ),
+]
+MASK = "[{} removed]"
+
+
+def masked(text: str) -> tuple[str, list[str]]:
+    """`text` with a mark in place of each secret, and what kinds there were, each once."""
+    kinds: list[str] = []
+    for kind, pattern in PATTERNS:
+
+        def mask(found: re.Match[str], kind: str = kind) -> str:
+            if kind not in kinds:
+                kinds.append(kind)
+            mark = MASK.format(kind)
+            if "secret" not in pattern.groupindex:  # noqa: B023 - called within this round
+                return mark
+            start, end = found.start("secret") - found.start(), found.end("secret") - found.start()
+            return found[0][:start] + mark + found[0][end:]
+
+        text = pattern.sub(mask, text)
+    return text, kinds
