@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
+logger = logging.getLogger(__name__)
+
 # A page that lacks more messages than this fetches the list instead of a replay.
 LONGEST_REPLAY = 50
 
@@ -76,7 +78,12 @@ class Room:
             self.publish({"type": "error", "code": "not_found", "text": GONE, "retry_after": None})
             if self.running is not None:
                 self.running.stop(None)
-        elif self._catching_up is not None:
+        else:
+            self.refresh()
+
+    def refresh(self) -> None:
+        """Read the rows again, for whoever is looking, unless a turn here tells everything itself."""
+        if self._catching_up is not None:
             self._changed_again = True
         elif self.outboxes and self.running is None:
             self._catching_up = asyncio.create_task(self._catch_up())
@@ -84,9 +91,14 @@ class Room:
     async def _catch_up(self) -> None:
         """Send what another process wrote to the sockets here. A running answer arrives as of its checkpoint."""
         try:
-            while True:
+            while self.outboxes:
                 self._changed_again = False
-                frames, settled = await self.read_rows(self.settled_seq)
+                try:
+                    frames, settled = await self.read_rows(self.settled_seq)
+                except Error:
+                    logger.warning("The database is away; reading again soon.", exc_info=True)
+                    await asyncio.sleep(1)
+                    continue
                 if self.running is not None:
                     return
                 if settled - self.settled_seq > LONGEST_REPLAY:
