@@ -24,7 +24,7 @@ def test_no_file_names_an_address(path):
     assert "://" not in path.read_text()
 
 
-@pytest.mark.parametrize("name", ["run.txt", "test.txt"])
+@pytest.mark.parametrize("name", ["run.txt", "test.txt", "installer.txt"])
 def test_every_package_has_its_hashes(name):
     entries = re.split(r"\n(?=[a-z0-9])", (FOLDER / name).read_text())[1:]
     assert len(entries) == len(pinned(name))
