@@ -15,7 +15,7 @@ from chat.models import Message
 
 # What the HTML of a message is made of.
 SHOWN_COLUMNS = (
-    *("role", "seq", "status", "content", "meta", "text", "html", "html_version", "stop_reason"),
+    *("session", "role", "seq", "status", "content", "meta", "text", "html", "html_version", "stop_reason"),
     *("turn__status", "turn__error_text"),
 )
 ARTICLE = (

@@ -80,13 +80,21 @@ function sendWaiting() {
   }
 }
 
+// What stands here is out of date: take the list as it is stored, then follow again from there.
+async function takeStored() {
+  try {
+    const stored = await fetch(`/c/${session}/messages`);
+    if (stored.ok) conversation.replaceAll(await stored.text());
+  } catch {
+    // No network: the socket ends as well, and opens the session anew when it is back.
+  }
+  socket.say("open", { session, last_seq: conversation.lastSeq });
+}
+
 const handlers = {
-  async ready({ reset }) {
+  ready({ reset }) {
     if (reset) {
-      // What stands here is out of date: take the list as it is stored, then follow again from there.
-      const stored = await fetch(`/c/${session}/messages`);
-      if (stored.ok) conversation.replaceAll(await stored.text());
-      socket.say("open", { session, last_seq: conversation.lastSeq });
+      takeStored();
       return;
     }
     isReady = true;
@@ -100,12 +108,6 @@ const handlers = {
     showRunning();
   },
   // A command such as /new has ended the conversation: here begins another one.
-  ended({ client_id }) {
-    unsent.remove(client_id);
-    unsent.newSession = null;
-    location.assign("/");
-  },
-  // /new, /reset or /end: this one is over, another one begins.
   ended({ client_id }) {
     unsent.remove(client_id);
     unsent.newSession = null;

@@ -99,11 +99,11 @@ async def test_the_keyboard_reaches_everything(live, ada, scripted, ask):
         await ask(page, "Tea")
         await page.locator(".skip-link").focus()
         reached = []
-        for _ in range(12):
+        for _ in range(13):
             reached.append(await page.evaluate(NAME_OF_FOCUSED))
             await page.keyboard.press("Tab")
         wanted = ["Skip to content", "OneClaw", "New conversation", "Tea", "Rename “Tea”", "Delete “Tea”"]
-        wanted += ["Memory", "Settings", "Sign out", "Messages", "Message", "Send"]
+        wanted += ["Memory", "Settings", "Sign out", "End", "Messages", "Message", "Send"]
         assert reached == wanted
 
 

@@ -106,6 +106,7 @@ async def test_deleting_asks_first(live, ada, scripted, ask):
         await expect(page.locator("article")).to_have_count(2)
         await entries(page).first.hover()
         await bin_of_tea.click()
+        await expect(dialog).to_be_visible()
         await page.keyboard.press("Escape")
         await expect(dialog).to_be_hidden()
         await entries(page).first.hover()
@@ -150,3 +151,16 @@ async def test_nothing_is_wider_than_the_window(live, ada, scripted, ask, viewpo
         box = await page.get_by_role("button", name="Send").bounding_box()
         assert box["x"] + box["width"] <= viewport["width"]
         assert box["y"] + box["height"] <= viewport["height"]
+
+
+@pytest.mark.parametrize("by", ["the button", "/new"])
+async def test_a_conversation_that_is_ended_makes_room_for_another(live, ada, scripted, ask, write, by):
+    async with open_page(live, ada) as page:
+        await page.goto("/")
+        await expect(page.get_by_role("button", name="End", exact=True)).to_be_hidden()
+        await ask(page, "Tea")
+        await (page.get_by_role("button", name="End", exact=True).click() if by == "the button" else write(page, by))
+        await expect(page.get_by_role("heading", level=1)).to_have_text("New conversation")
+        await expect(page.locator("article")).to_have_count(0)
+        await entries(page).get_by_role("link", name="Tea", exact=True).click()
+        await expect(page.locator("article")).to_have_count(2)
