@@ -153,7 +153,8 @@ def history(document: MemoryDocument) -> "models.QuerySet[MemoryRevision]":
 def content_at(document: MemoryDocument, number: int) -> str:
     """The content after revision `number`: all changes up to it, added up. HunkMismatch when they do not fit."""
     content = ""
-    for hunks in document.revisions.filter(number__lte=number).order_by("number").values_list("hunks", flat=True):
+    revisions = document.revisions.filter(number__lte=number).order_by("number")
+    for hunks in revisions.values_list("hunks", flat=True).iterator(chunk_size=100):
         content = apply_hunks(content, hunks)
     return content
 

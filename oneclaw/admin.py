@@ -8,8 +8,9 @@ from django.contrib import admin
 from django.contrib.auth.admin import UserAdmin
 from django.contrib.auth.forms import UserChangeForm
 from django.http import HttpRequest
+from django.template.defaultfilters import linebreaksbr
 
-from oneclaw.models import Space, SpaceMember, User
+from oneclaw.models import InvariantRun, Space, SpaceMember, User
 
 # A sign-in page of its own would be one where nobody counts the attempts.
 admin.site.login = secure_admin_login(admin.site.login)  # type: ignore[method-assign]
@@ -65,6 +66,29 @@ class SpaceAdmin(admin.ModelAdmin):
     inlines = [MemberInline]
 
     def has_add_permission(self, request: HttpRequest) -> bool:
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: object = None) -> bool:
+        return False
+
+
+@admin.register(InvariantRun)
+class InvariantRunAdmin(admin.ModelAdmin):
+    """Whether all that the product promises about its rows held, each time that somebody looked; the last one first."""
+
+    list_display = ["at", "count", "checked", "seconds"]
+    fields = ["at", "seconds", "checked", "count", "found"]
+    readonly_fields = ["at", "seconds", "checked", "count", "found"]
+
+    @admin.display(description="violations")
+    def found(self, run: InvariantRun) -> str:
+        lines = (f"{violation['invariant']}: {violation['text']}" for violation in run.violations)
+        return linebreaksbr("\n".join(lines)) or "none"
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: object = None) -> bool:
         return False
 
     def has_delete_permission(self, request: HttpRequest, obj: object = None) -> bool:

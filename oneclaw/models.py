@@ -146,3 +146,21 @@ class Heartbeat(models.Model):
 
     def __str__(self) -> str:
         return f"{self.name} at {self.at:%Y-%m-%d %H:%M:%S}"
+
+
+class InvariantRun(models.Model):
+    """What one look at everything that must hold has found (oneclaw/invariants.py)."""
+
+    at = models.DateTimeField(default=timezone.now)
+    seconds = models.FloatField()
+    # How many invariants were checked, and how many violations there were.
+    checked = models.PositiveIntegerField()
+    count = models.PositiveIntegerField()
+    # The first of them: [{"invariant": name, "text": sentence}]
+    violations = models.JSONField(default=list)
+
+    class Meta:
+        ordering = ["-at"]
+
+    def __str__(self) -> str:
+        return f"{self.at:%Y-%m-%d %H:%M}: {self.count} violations"

@@ -1,0 +1,174 @@
+"""What must hold for conversations: nothing missing, nothing doubled, every attempt with one end."""
+
+from oneclaw.invariants import Invariant, by_query, grace
+
+NO_GAP = """
+    SELECT format('session %%s counts %%s messages but has %%s, numbered %%s to %%s',
+                  session.id, session.last_seq, count(message.id), min(message.seq), max(message.seq))
+    FROM chat_chatsession session LEFT JOIN chat_message message ON message.session_id = session.id
+    GROUP BY session.id
+    HAVING count(message.id) <> session.last_seq OR count(DISTINCT message.seq) <> session.last_seq
+        OR coalesce(max(message.seq), 0) <> session.last_seq
+"""
+
+STORED_ONCE = """
+    SELECT format('session %%s holds client_id %%s %%s times', session_id, client_id, count(*))
+    FROM chat_message WHERE client_id IS NOT NULL GROUP BY session_id, client_id HAVING count(*) > 1
+"""
+
+# Message and first attempt are committed together; whoever reads sees both.
+ACKNOWLEDGED_HAS_ATTEMPT = """
+    SELECT format('message %%s of session %%s was acknowledged but nobody answers it', message.id, message.session_id)
+    FROM chat_message message
+    WHERE message.role = 'user' AND message.client_id IS NOT NULL
+        AND NOT EXISTS (SELECT FROM chat_turn turn WHERE turn.prompt_id = message.id)
+"""
+
+ATTEMPTS_IN_ORDER = """
+    SELECT format('message %%s has %%s attempts, numbered %%s to %%s',
+                  prompt_id, count(*), min(attempt), max(attempt))
+    FROM chat_turn GROUP BY prompt_id
+    HAVING count(*) <> max(attempt) OR count(DISTINCT attempt) <> max(attempt) OR min(attempt) <> 1
+"""
+
+# Answers and tool results take turns; only an answer whose calls were never run is followed by nothing.
+ONE_ANSWER = """
+    SELECT format('turn %%s has %%s answers and %%s tool results', turn.id, answers, results)
+    FROM chat_turn turn CROSS JOIN LATERAL (
+        SELECT count(*) FILTER (WHERE role = 'assistant') AS answers, count(*) FILTER (WHERE role = 'tool') AS results
+        FROM chat_message WHERE turn_id = turn.id
+    ) AS counted
+    WHERE answers = 0 OR answers - results NOT IN (0, 1)
+"""
+
+ANSWER_ENDS_AS_TURN = """
+    SELECT format('turn %%s is %%s but its last answer, message %%s, is %%s',
+                  turn.id, turn.status, answer.id, answer.status)
+    FROM chat_turn turn CROSS JOIN LATERAL (
+        SELECT id, status FROM chat_message WHERE turn_id = turn.id AND role = 'assistant' ORDER BY seq DESC LIMIT 1
+    ) AS answer
+    WHERE turn.status <> 'running' AND answer.status <> turn.status
+"""
+
+NOTHING_RUNS_ALONE = """
+    SELECT format('message %%s is running but ', message.id)
+        || coalesce('turn ' || turn.id || ' is ' || turn.status, 'belongs to no turn')
+    FROM chat_message message LEFT JOIN chat_turn turn ON turn.id = message.turn_id
+    WHERE message.status = 'running' AND turn.status IS DISTINCT FROM 'running'
+    UNION ALL
+    SELECT format('turn %%s is running with %%s running messages', turn.id, count(message.id))
+    FROM chat_turn turn LEFT JOIN chat_message message ON message.turn_id = turn.id AND message.status = 'running'
+    WHERE turn.status = 'running' GROUP BY turn.id HAVING count(message.id) <> 1
+"""
+
+ONE_RUNNING_TURN = """
+    SELECT format('session %%s has %%s running turns', session_id, count(*))
+    FROM chat_turn WHERE status = 'running' GROUP BY session_id HAVING count(*) > 1
+"""
+
+ENDED_WHEN_SETTLED = """
+    SELECT format('turn %%s is %%s and %%s a time at which it ended',
+                  id, status, CASE WHEN finished_at IS NULL THEN 'lacks' ELSE 'has' END)
+    FROM chat_turn WHERE (status = 'running') <> (finished_at IS NULL)
+    UNION ALL
+    SELECT format('message %%s is %%s and %%s a time at which it ended',
+                  id, status, CASE WHEN finished_at IS NULL THEN 'lacks' ELSE 'has' END)
+    FROM chat_message WHERE turn_id IS NOT NULL AND (status = 'running') <> (finished_at IS NULL)
+"""
+
+LEASES_KEPT = """
+    SELECT format('turn %%s still runs, %%s s past its lease', id, round(extract(epoch FROM now() - lease_until)))
+    FROM chat_turn WHERE status = 'running' AND lease_until < now() - make_interval(secs => %(grace)s)
+"""
+
+# The calls of an answer stand with their results in the next tool message of the turn. While that one runs, they are
+# still to come.
+TOOL_USES_HAVE_RESULTS = """
+    WITH uses AS (
+        SELECT answer.id, answer.turn_id, results.id AS results_id, results.status, results.content,
+            jsonb_path_query(answer.content, '$[*] ? (@.type == "tool_use").id') AS use
+        FROM chat_message answer LEFT JOIN LATERAL (
+            SELECT id, status, content FROM chat_message
+            WHERE turn_id = answer.turn_id AND role = 'tool' AND seq > answer.seq ORDER BY seq LIMIT 1
+        ) AS results ON true
+        WHERE answer.role = 'assistant' AND answer.status <> 'running'
+            AND answer.content @> '[{"type": "tool_use"}]'
+    )
+    SELECT format('tool use %%s of message %%s has %%s results', use #>> '{}', id, found)
+    FROM uses CROSS JOIN LATERAL (
+        SELECT count(*) AS found
+        FROM jsonb_path_query(content, '$[*] ? (@.type == "tool_result").tool_use_id') AS result WHERE result = use
+    ) AS counted
+    WHERE status IS DISTINCT FROM 'running' AND found <> 1
+"""
+
+RESULTS_HAVE_TOOL_USES = """
+    SELECT format('message %%s holds a result of %%s, which the answer before it did not call', id, result #>> '{}')
+    FROM (
+        SELECT results.id, answer.content,
+            jsonb_path_query(results.content, '$[*] ? (@.type == "tool_result").tool_use_id') AS result
+        FROM chat_message results LEFT JOIN LATERAL (
+            SELECT content FROM chat_message
+            WHERE turn_id = results.turn_id AND role = 'assistant' AND seq < results.seq ORDER BY seq DESC LIMIT 1
+        ) AS answer ON true
+        WHERE results.role = 'tool'
+    ) AS found
+    WHERE NOT EXISTS (
+        SELECT FROM jsonb_path_query(content, '$[*] ? (@.type == "tool_use").id') AS use WHERE use = result
+    )
+"""
+
+ONE_SESSION = """
+    SELECT format('message %%s of session %%s follows message %%s of session %%s',
+                  message.id, message.session_id, parent.id, parent.session_id)
+    FROM chat_message message JOIN chat_message parent ON parent.id = message.parent_id
+    WHERE parent.session_id <> message.session_id
+    UNION ALL
+    SELECT format('message %%s of session %%s was written by turn %%s of session %%s',
+                  message.id, message.session_id, turn.id, turn.session_id)
+    FROM chat_message message JOIN chat_turn turn ON turn.id = message.turn_id
+    WHERE turn.session_id <> message.session_id
+    UNION ALL
+    SELECT format('turn %%s of session %%s answers message %%s of session %%s',
+                  turn.id, turn.session_id, prompt.id, prompt.session_id)
+    FROM chat_turn turn JOIN chat_message prompt ON prompt.id = turn.prompt_id
+    WHERE prompt.session_id <> turn.session_id
+"""
+
+ONE_OWNER = """
+    SELECT format('session %%s of person %%s comes from session %%s of person %%s',
+                  session.id, session.owner_id, parent.id, parent.owner_id)
+    FROM chat_chatsession session JOIN chat_chatsession parent ON parent.id = session.parent_id
+    WHERE parent.owner_id <> session.owner_id
+    UNION ALL
+    SELECT format('session %%s of person %%s sees the own space %%s of person %%s',
+                  session.id, session.owner_id, space.id, space.owner_id)
+    FROM chat_chatsession session JOIN oneclaw_space space ON space.id = session.space_id
+    WHERE space.kind = 'own' AND space.owner_id <> session.owner_id
+    UNION ALL
+    SELECT format('person %%s was last in session %%s of person %%s', presence.user_id, session.id, session.owner_id)
+    FROM chat_presence presence JOIN chat_chatsession session ON session.id = presence.session_id
+    WHERE session.owner_id <> presence.user_id
+    UNION ALL
+    SELECT format('the own space %%s of person %%s has person %%s as a member',
+                  space.id, space.owner_id, member.user_id)
+    FROM oneclaw_space space JOIN oneclaw_spacemember member ON member.space_id = space.id
+    WHERE space.kind = 'own' AND member.user_id <> space.owner_id
+"""
+
+INVARIANTS = [
+    Invariant("messages are numbered without a gap", by_query(NO_GAP)),
+    Invariant("a message is stored once", by_query(STORED_ONCE)),
+    Invariant("an acknowledged message has an attempt at an answer", by_query(ACKNOWLEDGED_HAS_ATTEMPT)),
+    Invariant("attempts are numbered without a gap", by_query(ATTEMPTS_IN_ORDER)),
+    Invariant("an attempt has one answer", by_query(ONE_ANSWER)),
+    Invariant("an answer ends as its turn does", by_query(ANSWER_ENDS_AS_TURN)),
+    Invariant("a running turn has one running message, any other none", by_query(NOTHING_RUNS_ALONE)),
+    Invariant("a session has one running turn at most", by_query(ONE_RUNNING_TURN)),
+    Invariant("what is settled says when", by_query(ENDED_WHEN_SETTLED)),
+    Invariant("no turn is past its lease", by_query(LEASES_KEPT, grace=grace("chat-sweep"))),
+    Invariant("a tool use has one result", by_query(TOOL_USES_HAVE_RESULTS)),
+    Invariant("a result has its tool use", by_query(RESULTS_HAVE_TOOL_USES)),
+    Invariant("what belongs together is of one session", by_query(ONE_SESSION)),
+    Invariant("what belongs together is of one person", by_query(ONE_OWNER)),
+]

@@ -1,0 +1,213 @@
+"""What must hold for memory: a message is noted once, a document is the sum of its revisions, a file is its document."""
+
+from collections.abc import Iterator
+
+from django.db import transaction
+
+from memory import files
+from memory.documents import content_at
+from memory.hunks import HunkMismatch
+from memory.locks import hold
+from memory.mirror import folder_of
+from memory.models import MemoryDocument
+from oneclaw.invariants import Invariant, by_query, grace
+
+# Documents that are looked at together; each may have a megabyte.
+BATCH = 20
+
+RANGES_CONTIGUOUS = """
+    SELECT format('flush %%s of session %%s covers (%%s, %%s] but the one before it ends at %%s',
+                  id, session_id, after_seq, through_seq, before)
+    FROM (
+        SELECT id, session_id, after_seq, through_seq,
+            coalesce(lag(through_seq) OVER (PARTITION BY session_id ORDER BY after_seq, through_seq), 0) AS before
+        FROM memory_flush WHERE after_seq IS NOT NULL
+    ) AS ordered
+    WHERE after_seq <> before
+    UNION ALL
+    SELECT format('flush %%s of session %%s covers (%%s, %%s] but the session ends at %%s',
+                  flush.id, session.id, flush.after_seq, flush.through_seq, session.last_seq)
+    FROM memory_flush flush JOIN chat_chatsession session ON session.id = flush.session_id
+    WHERE flush.through_seq > session.last_seq OR flush.through_seq <= flush.after_seq
+"""
+
+FLUSH_COLUMNS = """
+    SELECT format('flush %%s is %%s but its columns are not those of such a one', id, status)
+    FROM memory_flush
+    WHERE CASE status
+        WHEN 'queued' THEN num_nonnulls(after_seq, through_seq, token, lease_until, finished_at) > 0
+        WHEN 'running' THEN num_nulls(after_seq, through_seq, day, token, lease_until) > 0 OR finished_at IS NOT NULL
+        WHEN 'done' THEN num_nulls(after_seq, through_seq, day, finished_at, revision_id) > 0 OR token IS NOT NULL
+        ELSE num_nulls(after_seq, through_seq, day, finished_at) > 0 OR token IS NOT NULL
+    END
+"""
+
+ONE_OPEN_FLUSH = """
+    SELECT format('session %%s has %%s %%s flushes', session_id, count(*), status)
+    FROM memory_flush WHERE status IN ('queued', 'running') GROUP BY session_id, status HAVING count(*) > 1
+"""
+
+# Notes and watermark are committed together.
+NOTES_ARE_COVERED = """
+    SELECT format('revision %%s holds notes of session %%s, which no flush covers', revision.id, session.id)
+    FROM memory_memoryrevision revision
+    JOIN chat_chatsession session ON revision.operation_key LIKE 'flush:' || session.id || ':%%'
+    WHERE revision.source = 'flush'
+        AND NOT EXISTS (SELECT FROM memory_flush flush WHERE flush.revision_id = revision.id)
+"""
+
+LEASES_KEPT = """
+    SELECT format('flush %%s still runs, %%s s past its lease', id, round(extract(epoch FROM now() - lease_until)))
+    FROM memory_flush WHERE status = 'running' AND lease_until < now() - make_interval(secs => %(grace)s)
+"""
+
+REVISIONS_IN_ORDER = """
+    SELECT format('document %%s has version %%s but %%s revisions, numbered %%s to %%s', document.id, document.version,
+                  count(revision.id), min(revision.number), max(revision.number))
+    FROM memory_memorydocument document LEFT JOIN memory_memoryrevision revision ON revision.document_id = document.id
+    GROUP BY document.id
+    HAVING document.version = 0 OR count(DISTINCT revision.number) <> document.version
+        OR count(revision.id) <> document.version OR max(revision.number) <> document.version
+"""
+
+OPERATIONS_ONCE = """
+    SELECT format('operation %%s happened %%s times in space %%s', operation_key, count(*), space_id)
+    FROM memory_memoryrevision WHERE operation_key IS NOT NULL GROUP BY space_id, operation_key HAVING count(*) > 1
+"""
+
+NEWEST_REVISION = """
+    SELECT format('document %%s is not what its newest revision %%s says', document.id, revision.number)
+    FROM memory_memorydocument document
+    JOIN memory_memoryrevision revision ON revision.document_id = document.id AND revision.number = document.version
+    WHERE revision.content_hash <> document.content_hash
+        OR (revision.kind = 'delete') <> (document.deleted_at IS NOT NULL)
+        OR encode(sha256(convert_to(document.content, 'UTF8')), 'hex') <> document.content_hash
+"""
+
+PROJECTIONS = """
+    SELECT format('document %%s has version %%s, but its file has %%s and its index %%s',
+                  id, version, mirrored_version, indexed_version)
+    FROM memory_memorydocument WHERE mirrored_version > version OR indexed_version > version
+    UNION ALL
+    SELECT format('document %%s is indexed at version %%s, but its index says %%s with %%s units, and there are %%s',
+                  document.id, document.indexed_version, index.version, index.units, counted.chunks)
+    FROM memory_memorydocument document
+    LEFT JOIN memory_documentindex index ON index.document_id = document.id
+    CROSS JOIN LATERAL (
+        SELECT count(*) AS chunks FROM memory_memorychunk chunk WHERE chunk.document_id = document.id
+    ) AS counted
+    WHERE document.indexed_version > 0 AND (
+        index.version IS DISTINCT FROM document.indexed_version OR index.units IS DISTINCT FROM counted.chunks
+    )
+"""
+
+ONE_SPACE = """
+    SELECT format('revision %%s of space %%s changes document %%s of space %%s',
+                  revision.id, revision.space_id, document.id, document.space_id)
+    FROM memory_memoryrevision revision JOIN memory_memorydocument document ON document.id = revision.document_id
+    WHERE document.space_id <> revision.space_id
+    UNION ALL
+    SELECT format('chunk %%s of space %%s is of document %%s of space %%s',
+                  chunk.id, chunk.space_id, document.id, document.space_id)
+    FROM memory_memorychunk chunk JOIN memory_memorydocument document ON document.id = chunk.document_id
+    WHERE document.space_id <> chunk.space_id
+    UNION ALL
+    SELECT format('the index of document %%s of space %%s is of space %%s',
+                  document.id, document.space_id, index.space_id)
+    FROM memory_documentindex index JOIN memory_memorydocument document ON document.id = index.document_id
+    WHERE document.space_id <> index.space_id
+    UNION ALL
+    SELECT format('chunk %%s is of document %%s, which is not there', chunk.id, chunk.document_id)
+    FROM memory_memorychunk chunk
+    WHERE NOT EXISTS (SELECT FROM memory_memorydocument document WHERE document.id = chunk.document_id)
+    UNION ALL
+    SELECT format('flush %%s into space %%s made revision %%s of space %%s',
+                  flush.id, flush.space_id, revision.id, revision.space_id)
+    FROM memory_flush flush JOIN memory_memoryrevision revision ON revision.id = flush.revision_id
+    WHERE revision.space_id <> flush.space_id
+"""
+
+ONE_OWNER = """
+    SELECT format('flush %%s of person %%s is of session %%s of person %%s',
+                  flush.id, flush.owner_id, session.id, session.owner_id)
+    FROM memory_flush flush JOIN chat_chatsession session ON session.id = flush.session_id
+    WHERE session.owner_id <> flush.owner_id
+    UNION ALL
+    SELECT format('flush %%s of person %%s writes into space %%s of person %%s',
+                  flush.id, flush.owner_id, space.id, space.owner_id)
+    FROM memory_flush flush JOIN oneclaw_space space ON space.id = flush.space_id
+    WHERE space.owner_id <> flush.owner_id
+    UNION ALL
+    SELECT format('revision %%s of the own space %%s of person %%s comes from message %%s of person %%s',
+                  revision.id, space.id, space.owner_id, message.id, session.owner_id)
+    FROM memory_memoryrevision revision
+    JOIN oneclaw_space space ON space.id = revision.space_id AND space.kind = 'own'
+    JOIN chat_message message ON message.id = revision.message_id
+    JOIN chat_chatsession session ON session.id = message.session_id
+    WHERE session.owner_id <> space.owner_id
+"""
+
+
+def not_the_sum() -> Iterator[str]:
+    """Documents whose revisions do not add up to their content. Revisions are final, so nobody moves them meanwhile."""
+    for document in every_document():
+        try:
+            content = content_at(document, document.version)
+        except HunkMismatch as error:
+            yield f"the revisions of document {document.pk} do not fit one another: {error}"
+        else:
+            if content != document.content:
+                yield f"the revisions of document {document.pk} add up to something else than its content"
+
+
+def not_mirrored() -> Iterator[str]:
+    """Files that differ from their document although its row says that they hold it."""
+    for document in every_document():
+        if differs(document) and differs_for_certain(document.pk):
+            yield f"the file of document {document.pk}, {document.path} of space {document.space_id}, differs from it"
+
+
+def every_document() -> Iterator[MemoryDocument]:
+    """All of them, a few at a time."""
+    documents = MemoryDocument.objects.select_related("space").order_by("pk")
+    last = 0
+    while batch := list(documents.filter(pk__gt=last)[:BATCH]):
+        yield from batch
+        last = batch[-1].pk
+
+
+def differs(document: MemoryDocument) -> bool:
+    """Whether the file is not what the row says. What is not a file that can be read counts as no file."""
+    if document.mirrored_version != document.version:
+        return False
+    content: str | None
+    try:
+        content = files.read(folder_of(document.space), document.path)
+    except files.Refused:
+        content = None
+    return content != (None if document.is_deleted else document.content)
+
+
+@transaction.atomic
+def differs_for_certain(document_id: int) -> bool:
+    """The same, while nobody may write the file: the document may have moved on since its row was read."""
+    hold(f"mirror {document_id}")
+    document = MemoryDocument.objects.select_related("space").filter(pk=document_id).first()
+    return document is not None and differs(document)
+
+
+INVARIANTS = [
+    Invariant("flush ranges are disjoint and contiguous", by_query(RANGES_CONTIGUOUS)),
+    Invariant("a flush is what its status says", by_query(FLUSH_COLUMNS)),
+    Invariant("a session has one queued and one running flush at most", by_query(ONE_OPEN_FLUSH)),
+    Invariant("notes belong to a flush", by_query(NOTES_ARE_COVERED)),
+    Invariant("no flush is past its lease", by_query(LEASES_KEPT, grace=grace("memory-sweep"))),
+    Invariant("revisions are numbered without a gap", by_query(REVISIONS_IN_ORDER)),
+    Invariant("an operation happens once", by_query(OPERATIONS_ONCE)),
+    Invariant("a document is what its newest revision says", by_query(NEWEST_REVISION)),
+    Invariant("revisions add up to the document", not_the_sum),
+    Invariant("the file is the document, or queued", not_mirrored),
+    Invariant("the index is of the document, or queued", by_query(PROJECTIONS)),
+    Invariant("what belongs together is of one space", by_query(ONE_SPACE)),
+    Invariant("memory is of one person", by_query(ONE_OWNER)),
+]

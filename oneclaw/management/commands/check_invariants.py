@@ -1,0 +1,36 @@
+"""`check_invariants`: whether all that the product promises about its rows holds. The admin shows the last run."""
+
+import json
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.db import ProgrammingError
+
+from oneclaw import invariants
+from oneclaw.invariants import Violation
+
+
+class Command(BaseCommand):
+    help = "Check what must hold over the whole database: one line for each violation, and an exit code that says so."
+    # --json gives one JSON document on standard output and nothing else.
+    requires_system_checks = []
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("--json", action="store_true", help="one JSON document on standard output")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        def tell(violation: Violation) -> None:
+            if not options["json"]:
+                self.stdout.write(str(violation))
+
+        try:
+            run = invariants.run(tell)
+        except ProgrammingError as error:
+            raise CommandError("The database has no tables yet: run manage.py migrate first.") from error
+        if options["json"]:
+            found = {"checked": run.checked, "count": run.count, "violations": run.violations, "seconds": run.seconds}
+            self.stdout.write(json.dumps(found, ensure_ascii=False))
+        if run.count:
+            raise CommandError(f"{run.count} violations.")
+        if not options["json"]:
+            self.stdout.write(f"{run.checked} invariants hold.")

@@ -1,0 +1,179 @@
+"""Each promise about memory, broken behind the product's back, is seen, and only that one."""
+
+import pytest
+
+from memory.mirror import folder_of
+
+
+def said(lines):
+    """The invariants that were broken."""
+    return {line.split(": ")[0] for line in lines}
+
+
+@pytest.mark.parametrize("after", ["after_seq + 1", "after_seq - 1"])
+def test_flush_ranges_with_a_gap_or_an_overlap(world, broken, after):
+    lines = broken(f"UPDATE memory_flush SET after_seq = {after} WHERE id = %s", world.flush.pk)
+    assert said(lines) == {"flush ranges are disjoint and contiguous"}
+    assert "but the one before it ends at" in lines[0]
+
+
+def test_a_flush_of_messages_that_are_not_there(world, broken):
+    lines = broken("UPDATE memory_flush SET through_seq = 99 WHERE id = %s", world.flush.pk)
+    assert said(lines) == {"flush ranges are disjoint and contiguous"}
+    assert "but the session ends at" in lines[0]
+
+
+@pytest.mark.parametrize("change", ["revision_id = NULL", "finished_at = NULL", "status = 'running'"])
+def test_a_flush_that_is_not_what_it_says(world, broken, change):
+    lines = broken(f"UPDATE memory_flush SET {change} WHERE id = %s", world.flush.pk)
+    assert "a flush is what its status says" in said(lines)
+
+
+def test_two_running_flushes_of_a_session(world, broken, without_constraint):
+    without_constraint("memory_flush", "one_running_flush")
+    lines = broken(
+        "UPDATE memory_flush SET status = 'running', token = gen_random_uuid(), finished_at = NULL,"
+        " lease_until = now() WHERE session_id = %s",
+        world.session.pk,
+    )
+    assert said(lines) == {"a session has one queued and one running flush at most"}
+
+
+def test_notes_without_a_flush(world, broken):
+    world.flush.refresh_from_db()
+    revision = world.flush.revision
+    lines = broken(
+        "UPDATE memory_flush SET revision_id = NULL, status = 'nothing' WHERE id = %s",
+        world.flush.pk,
+    )
+    assert lines == [
+        f"notes belong to a flush: revision {revision.pk} holds notes of session {world.session.pk},"
+        " which no flush covers"
+    ]
+
+
+def test_a_flush_past_its_lease(world, broken):
+    late = (
+        "UPDATE memory_flush SET status = 'running', token = gen_random_uuid(), finished_at = NULL, revision_id = NULL,"
+        " lease_until = now() - make_interval(secs => %s) WHERE id = %s"
+    )
+    assert "no flush is past its lease" not in said(broken(late, 60, world.flush.pk))
+    lines = broken(late, 300, world.flush.pk)
+    assert f"no flush is past its lease: flush {world.flush.pk} still runs, 300 s past its lease" in lines
+
+
+def test_a_missing_revision(world, broken):
+    lines = broken("DELETE FROM memory_memoryrevision WHERE document_id = %s AND number = 1", world.document.pk)
+    assert "revisions are numbered without a gap" in said(lines)
+    assert any("has version 2 but 1 revisions, numbered 2 to 2" in line for line in lines)
+
+
+def test_an_operation_that_happened_twice(world, broken, without_constraint):
+    without_constraint("memory_memoryrevision", "operation_happens_once")
+    lines = broken("UPDATE memory_memoryrevision SET operation_key = 'x' WHERE document_id = %s", world.document.pk)
+    assert said(lines) == {"an operation happens once"}
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "UPDATE memory_memoryrevision SET content_hash = 'x' WHERE number = 2 AND document_id = %s",
+        "UPDATE memory_memorydocument SET deleted_at = now(), mirrored_version = 0 WHERE id = %s",
+        "UPDATE memory_memorydocument SET content_hash = 'x' WHERE id = %s",
+    ],
+)
+def test_a_document_that_is_not_its_newest_revision(world, broken, sql):
+    lines = broken(sql, world.document.pk)
+    assert said(lines) == {"a document is what its newest revision says"}
+
+
+def test_revisions_that_do_not_add_up(world, broken):
+    lines = broken(
+        """UPDATE memory_memoryrevision SET hunks = '[{"at": 0, "removed": [""], "added": ["- coffee", ""]}]'"""
+        " WHERE number = 1 AND document_id = %s",
+        world.document.pk,
+    )
+    assert lines == [
+        f"revisions add up to the document: the revisions of document {world.document.pk}"
+        " add up to something else than its content"
+    ]
+
+
+def test_revisions_that_do_not_fit_one_another(world, broken):
+    lines = broken(
+        """UPDATE memory_memoryrevision SET hunks = '[{"at": 0, "removed": ["x"], "added": []}]'"""
+        " WHERE number = 2 AND document_id = %s",
+        world.document.pk,
+    )
+    assert lines == [
+        f"revisions add up to the document: the revisions of document {world.document.pk} do not fit one another:"
+        " Line 1 is not what it was when the change was made."
+    ]
+
+
+def test_a_file_that_differs(world, broken):
+    file = folder_of(world.space) / "MEMORY.md"
+    file.write_text("- something else\n")
+    assert broken("SELECT") == [
+        f"the file is the document, or queued: the file of document {world.document.pk},"
+        f" MEMORY.md of space {world.space.pk}, differs from it"
+    ]
+    assert broken("UPDATE memory_memorydocument SET mirrored_version = 1 WHERE id = %s", world.document.pk) == []
+
+
+def test_a_file_that_is_missing_and_one_that_should_be(world, broken):
+    (folder_of(world.space) / "MEMORY.md").unlink()
+    folder_of(world.strangers_space).mkdir()
+    (folder_of(world.strangers_space) / "notes.md").write_text("x\n")
+    lines = broken("SELECT")
+    assert said(lines) == {"the file is the document, or queued"}
+    assert len(lines) == 2
+
+
+@pytest.mark.parametrize(
+    ("sql", "sentence"),
+    [
+        ("UPDATE memory_memorydocument SET indexed_version = 3 WHERE id = %s", "but its file has 2 and its index 3"),
+        ("DELETE FROM memory_memorychunk WHERE document_id = %s", "there are 0"),
+        ("DELETE FROM memory_documentindex WHERE document_id = %s", "its index says"),
+    ],
+)
+def test_an_index_of_something_else(world, broken, sql, sentence):
+    lines = broken(sql, world.document.pk)
+    assert said(lines) == {"the index is of the document, or queued"}
+    assert sentence in lines[0]
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "UPDATE memory_memoryrevision SET space_id = {strangers_space} WHERE id = {revision}",
+        "UPDATE memory_memorychunk SET space_id = {strangers_space} WHERE document_id = {document}",
+        "UPDATE memory_documentindex SET space_id = {strangers_space} WHERE document_id = {document}",
+    ],
+)
+def test_something_of_another_space(world, broken, sql):
+    lines = broken(world.named(sql))
+    assert said(lines) == {"what belongs together is of one space"}
+
+
+def test_a_chunk_without_a_document(world, broken):
+    lines = broken("UPDATE memory_memorychunk SET document_id = 0 WHERE document_id = %s", world.document.pk)
+    assert "what belongs together is of one space" in said(lines)
+
+
+@pytest.mark.parametrize(
+    ("sql", "sentence"),
+    [
+        ("UPDATE memory_flush SET owner_id = {stranger} WHERE id = {flush}", "is of session"),
+        ("UPDATE memory_flush SET space_id = {strangers_space} WHERE id = {flush}", "writes into space"),
+        (
+            "UPDATE memory_memoryrevision SET message_id = {strangers_message} WHERE id = {revision}",
+            "comes from message",
+        ),
+    ],
+)
+def test_memory_of_another_person(world, broken, sql, sentence):
+    lines = broken(world.named(sql))
+    assert "memory is of one person" in said(lines)
+    assert any(sentence in line for line in lines)
