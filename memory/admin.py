@@ -10,9 +10,9 @@ from django.http import HttpRequest
 from django.template.loader import render_to_string
 from django.utils.safestring import SafeString
 
-from memory import documents
+from memory import backlog, documents
 from memory.documents import Author, Delete, Replace, Source
-from memory.models import Flush, MemoryDocument, MemoryRevision
+from memory.models import Errand, Flush, MemoryDocument, MemoryRevision
 
 # Revisions that the page of a document shows.
 SHOWN_REVISIONS = 50
@@ -203,6 +203,10 @@ class FlushAdmin(ReadOnlyAdmin):
     search_fields = ["owner__email", "session__id", "error"]
     ordering = ["-created_at"]
 
+    def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> Any:
+        told = " ".join(backlog.in_words(backlog.status(None))[2:])
+        return super().changelist_view(request, {"subtitle": told} | (extra_context or {}))
+
     @admin.display(description="messages")
     def messages(self, flush: Flush) -> str:
         return "" if flush.after_seq is None else f"{flush.after_seq + 1}–{flush.through_seq}"
@@ -210,3 +214,14 @@ class FlushAdmin(ReadOnlyAdmin):
     @admin.display(description="waiting since", ordering="created_at")
     def waiting_since(self, flush: Flush) -> object:
         return None if flush.finished_at else flush.created_at
+
+
+@admin.register(Errand)
+class ErrandAdmin(ReadOnlyAdmin):
+    """What else is written about conversations: what waits, and why it failed."""
+
+    list_display = ["id", "owner", "kind", "through_seq", "attempts", "created_at", "finished_at", "error"]
+    list_filter = ["kind", ("finished_at", admin.EmptyFieldListFilter)]
+    list_select_related = ["owner"]
+    search_fields = ["owner__email", "session__id", "error"]
+    ordering = ["-created_at"]

@@ -10,7 +10,7 @@ from django.utils import timezone
 from chat.models import ChatSession
 from memory import flush
 from memory.indexing import index_document
-from memory.models import Flush, MemoryDocument, MemoryDocumentQuerySet
+from memory.models import Errand, Flush, MemoryDocument, MemoryDocumentQuerySet
 from memory.vectors import embed_document
 from oneclaw.models import Space, User
 
@@ -26,6 +26,7 @@ def status(user: User | None) -> dict[str, Any]:
     flushes = Flush.objects.visible_to(user) if user else Flush.objects.all()
     waiting = flushes.open().order_by("created_at")
     oldest = waiting.first()
+    errands = (Errand.objects.visible_to(user) if user else Errand.objects.all()).open()
     return {
         "user": user.email if user else None,
         "documents": documents.present().count(),
@@ -39,6 +40,7 @@ def status(user: User | None) -> dict[str, Any]:
             "failing": waiting.exclude(error="").count(),
             "errors": sorted(set(waiting.exclude(error="").values_list("error", flat=True)))[:10],
         },
+        "errands": {"waiting": errands.count(), "failing": errands.exclude(error="").count()},
     }
 
 
@@ -50,6 +52,7 @@ def in_words(status: dict[str, Any]) -> list[str]:
         f"Conversations to note: {flushes['queued']} queued, {flushes['running']} running, "
         f"{flushes['failing']} failing; the oldest waits for {flushes['lag_seconds']} s. "
         f"{flushes['not_summarised']} were noted without a summary.",
+        f"Titles and last messages to write: {status['errands']['waiting']}, {status['errands']['failing']} failing.",
         *flushes["errors"],
     ]
 

@@ -9,7 +9,7 @@ from django.utils.safestring import mark_safe
 from django.views.decorators.http import require_GET
 
 from chat.rendering import blocks
-from memory import documents
+from memory import coverage, documents
 from memory.models import MemoryDocument
 from oneclaw.http import SignedInRequest
 
@@ -46,4 +46,5 @@ def document(request: SignedInRequest, document_id: int) -> HttpResponse:
     rendered = blocks(shown.content) if len(shown.content) <= LONGEST_RENDERED else None
     # Sanitised by the renderer.
     safe = [mark_safe(block) for block in rendered] if rendered is not None else None  # noqa: S308
-    return render(request, "memory/document.html", {"document": shown, "blocks": safe, "page": page})
+    context = {"document": shown, "blocks": safe, "page": page, "coverage": coverage.of_document(shown)}
+    return render(request, "memory/document.html", context)

@@ -6,6 +6,7 @@ import math
 import sys
 import uuid
 from collections.abc import Iterable, Iterator
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import ProgrammingError
 
 from chat.models import ChatSession
-from memory import backlog, flush, tasks, workspace
+from memory import backlog, coverage, flush, tasks, workspace
 from memory.search import SLACK, HybridSearchManager, Passage
 from oneclaw.models import Space, User
 
@@ -29,6 +30,7 @@ class Command(BaseCommand):
         actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
 
         status = actions.add_parser("status", help="how much there is, and what is still to be done")
+        status.add_argument("--session", metavar="ID", help="what became of each message of this conversation")
         status.set_defaults(do=self.status)
 
         index = actions.add_parser("index", help="bring the search index up to date")
@@ -77,7 +79,12 @@ class Command(BaseCommand):
             raise CommandError("The database has no tables yet: run manage.py migrate first.") from error
         options["do"](**options)
 
-    def status(self, *, user: User | None, json: bool, **_: Any) -> None:
+    def status(self, *, user: User | None, session: str | None, json: bool, **_: Any) -> None:
+        if session is not None:
+            (one,) = sessions_of(user, session)
+            parts = [asdict(part) for part in coverage.of_session(one)]
+            self.tell({"session": str(one.pk), "messages": parts}, json, told_of_messages)
+            return
         self.tell(backlog.status(user), json, backlog.in_words)
 
     def index(self, *, user: User | None, force: bool, json: bool, **_: Any) -> None:
@@ -188,6 +195,11 @@ def told_of_flushes(told: dict[str, Any]) -> Iterator[str]:
         )
     if not told["flushes"]:
         yield "There is nothing new to note."
+
+
+def told_of_messages(told: dict[str, Any]) -> Iterator[str]:
+    for part in told["messages"]:
+        yield f"{part['first']}–{part['last']}: {part['state']}, {part['why']}"
 
 
 def read_queries(name: str, user: User) -> Iterator[dict[str, Any]]:
