@@ -1,0 +1,87 @@
+"""The web process ends in the middle of an answer."""
+
+import os
+import signal
+import time
+import uuid
+
+import pytest
+from websockets.exceptions import ConnectionClosed
+
+from oneclaw.replies import answer, text
+from tests.faults.site import LONG, Site, send
+from tests.stage import until
+
+pytestmark = [pytest.mark.faults, pytest.mark.timeout(180)]
+
+
+def slow_answer():
+    return answer(text(LONG, pace=0.03))
+
+
+def test_after_kill_9_the_saved_text_is_interrupted_and_can_be_continued(site: Site):
+    session = str(uuid.uuid4())
+    site.upstream.replies.append(slow_answer())
+    with site.talk(session) as talk:
+        send(talk, session, "Tell me all the words.")
+        site.until_saved(session, 100)
+        site.strike("web", signal.SIGKILL)
+        with pytest.raises(ConnectionClosed):
+            talk.hear("done")
+    site.back("web")
+    asked, cut = site.agreed(session)
+    assert (asked.text, asked.status, cut.status) == ("Tell me all the words.", "complete", "interrupted")
+    assert len(cut.text) >= 100
+    assert LONG.startswith(cut.text)
+
+    site.upstream.replies.append(answer("And that is all."))
+    with site.talk(session) as talk:
+        talk.say("continue", message=str(cut.id))
+        talk.hear("done", status="complete", final=True)
+    assert [message.text for message in site.agreed(session)] == [asked.text, cut.text, "And that is all."]
+
+
+def test_after_sigterm_everything_that_was_shown_is_saved_at_once(site: Site):
+    session = str(uuid.uuid4())
+    site.upstream.replies.append(slow_answer())
+    with site.talk(session) as talk:
+        send(talk, session, "Tell me all the words.")
+        talk.hear("block")
+        until_words(talk, 40)
+        shown = max((frame for frame in talk.seen if frame["type"] == "block"), key=lambda frame: frame["revision"])
+        began = time.monotonic()
+        site.strike("web", signal.SIGTERM)
+        assert time.monotonic() - began < 8
+    # Before any other process could have swept it up.
+    ((status, said),) = site.rows(
+        "SELECT status, text FROM chat_message WHERE session_id = %s AND role = 'assistant'", session
+    )
+    assert status == "interrupted"
+    assert said.count(" ") >= shown["html"].count(" ")
+    site.back("web")
+    assert site.agreed(session)[-1].text == said
+    assert LONG.startswith(said)
+
+
+def test_a_frozen_web_that_wakes_up_does_not_write_over_what_the_sweep_decided(site: Site):
+    session = str(uuid.uuid4())
+    site.upstream.replies.append(slow_answer())
+    with site.talk(session) as talk:
+        send(talk, session, "Tell me all the words.")
+        site.until_saved(session, 100)
+        os.kill(site.process("web"), signal.SIGSTOP)
+        try:
+            site.until_settled(session)
+            ((_, status, said),) = site.rows(
+                "SELECT id, status, text FROM chat_message WHERE session_id = %s AND role = 'assistant'", session
+            )
+        finally:
+            os.kill(site.process("web"), signal.SIGCONT)
+        assert status == "interrupted"
+        # Whoever was looking learns it too.
+        talk.hear("done", status="interrupted", final=True)
+    assert site.agreed(session)[-1].text == said
+
+
+def until_words(talk, count: int) -> None:
+    until(lambda: talk.hear("block")["html"].count(" ") >= count, 20, f"{count} words are shown")
