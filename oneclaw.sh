@@ -42,11 +42,13 @@ environment() {
 # By uv, which takes a fraction of pip's time; by pip where uv does not run or finds no packages (it knows nothing of
 # pip's configuration). Both check the hashes.
 install() {
+    export VIRTUAL_ENV="$PWD/.venv" UV_SYSTEM_CERTS=1
     if command -v uv >/dev/null 2>&1; then
-        VIRTUAL_ENV="$PWD/.venv" uv pip install --quiet --require-hashes -r "$1" && return
+        uv pip install --quiet --require-hashes -r "$1" 2>/dev/null && return
     elif pip_install --no-compile -r requirements/installer.txt 2>/dev/null; then
-        VIRTUAL_ENV="$PWD/.venv" .venv/bin/uv pip install --quiet --cache-dir .venv/cache --require-hashes -r "$1" &&
-            rm -rf .venv/cache && return
+        .venv/bin/uv pip install --quiet --cache-dir .venv/cache --require-hashes -r "$1" 2>/dev/null && installed=yes
+        rm -rf .venv/cache
+        [ "${installed:-}" = yes ] && return
     fi
     pip_install -r "$1"
 }
