@@ -8,6 +8,16 @@ export function watchSidebar(session) {
   // The page may have taken up another id than the one that the server made for it.
   list.addEventListener("htmx:configRequest", (event) => (event.detail.parameters.current = session));
 
+  // Whoever is in the list by keyboard stays where they are when it is fetched anew.
+  let focused = null;
+  list.addEventListener("htmx:beforeSwap", () => {
+    focused = list.contains(document.activeElement) ? document.activeElement.getAttribute("href") : null;
+  });
+  list.addEventListener("htmx:afterSwap", () => {
+    if (focused) list.querySelector(`a[href="${CSS.escape(focused)}"]`)?.focus();
+    focused = null;
+  });
+
   document.body.addEventListener("htmx:afterSettle", () => {
     list.querySelector("[data-renaming] input[name=title]")?.select();
     if (isStale) refreshSessions();

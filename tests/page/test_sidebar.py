@@ -164,3 +164,15 @@ async def test_a_conversation_that_is_ended_makes_room_for_another(live, ada, sc
         await expect(page.locator("article")).to_have_count(0)
         await entries(page).get_by_role("link", name="Tea", exact=True).click()
         await expect(page.locator("article")).to_have_count(2)
+
+
+async def test_news_of_the_list_leave_the_focus_where_it_is(live, ada, scripted, ask):
+    async with open_page(live, ada) as page:
+        await page.goto("/")
+        await ask(page, "Tea")
+        await page.get_by_role("link", name="Rename “Tea”").focus()
+        other = await page.context.new_page()
+        await other.goto("/")
+        await ask(other, "Coffee")
+        await expect(entries(page).get_by_role("link", name="Coffee", exact=True)).to_be_visible()
+        await expect(page.get_by_role("link", name="Rename “Tea”")).to_be_focused()
