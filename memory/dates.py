@@ -68,9 +68,9 @@ NAMED = {"the day before yesterday": 2, "vorgestern": 2, "today": 0, "tonight": 
 # Words of a line that tells a time. (Longer names only: "may" and "mar" are mostly something else.)
 _TIME_WORDS = (
     "yesterday today tonight tomorrow last next ago week weekend month year recently since morning christmas"
-    " gestern heute morgen letzte letzten letzter nächste nächsten seit woche monat jahr demain dernier dernière"
-    " prochain depuis semaine mois ayer hoy mañana pasado pasada próximo desde mes año ieri oggi domani scorso scorsa settimana"
-    " ontem hoje amanhã passado 昨日 今日 明日 先週 来週 昨天 今天 明天 上周 下周"
+    " gestern heute morgen letzte letzten letzter nächste nächsten seit woche monat jahr demain dernier"
+    " dernière prochain depuis semaine mois ayer hoy mañana pasado pasada próximo desde mes año ieri oggi domani scorso"
+    " scorsa settimana ontem hoje amanhã passado 昨日 今日 明日 先週 来週 昨天 今天 明天 上周 下周"
 )
 _TIME_NUMBERS = (*range(1, 32), *range(1900, 2101))
 TIME_WORDS = frozenset(

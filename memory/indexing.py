@@ -7,7 +7,7 @@ from django.db import connection, transaction
 
 from memory.chunking import SPEAKER, Unit, speakers, units
 from memory.dates import TIME_WORDS, day_in
-from memory.languages import language_of
+from memory.languages import NAMES, language_of
 from memory.models import DocumentIndex, MemoryChunk, MemoryDocument
 from memory.packing import ASKS, HEADING, LAYOUT, TELLS_TIME, pack
 from memory.terms import speaker_number, stems_of, terms_of
@@ -82,7 +82,7 @@ class Made:
                 )
             )
             terms += found
-        return cls(document.version, rows, pack(layout, terms))
+        return cls(document.version, rows, pack(layout, terms, NAMES.index(language)))
 
 
 def _flags(unit: Unit, terms: Sequence[int]) -> int:

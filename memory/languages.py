@@ -43,6 +43,8 @@ _LANGUAGES = {
     for words in FUNCTION_WORDS.values()
     for word in words.split()
 }
+# The languages by number, as an index keeps them.
+NAMES = tuple(FUNCTION_WORDS)
 # Left out of every index. English only: what is a function word in one language is a name in another.
 STOP_WORDS = frozenset(FUNCTION_WORDS["english"].split())
 # Characters of a text that are looked at.

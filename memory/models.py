@@ -249,18 +249,16 @@ class Errand(models.Model):
 
 
 class EmbeddingModel(models.Model):
-    """A model that made vectors, as its provider names it, and how wide they are."""
+    """A model that makes vectors, as its provider names it."""
 
-    # Made of name and width, so that nobody has to look it up.
+    # Made of the name, so that nobody has to look it up.
     id = models.BigIntegerField(primary_key=True)
-    name = models.CharField(max_length=200)
-    width = models.PositiveIntegerField()
-
-    class Meta:
-        constraints = [models.UniqueConstraint(fields=["name", "width"], name="embedding_model_once")]
+    name = models.CharField(max_length=400, unique=True)
+    # Why it makes none at the moment, in a sentence for people; empty when all is well.
+    error = models.TextField(blank=True)
 
     def __str__(self) -> str:
-        return f"{self.name} ({self.width})"
+        return self.name
 
 
 class MemoryChunk(models.Model):

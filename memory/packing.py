@@ -3,6 +3,7 @@
 Scoring reads every unit of a space, so that each unit must cost nanoseconds: arrays of numbers, no object for each.
 """
 
+import struct
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -11,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 # Raised when anything below changes; an index of another layout is made again.
-LAYOUT = 1
+LAYOUT = 2
 UNIT = np.dtype(
     [
         ("key", "<i8"),  # by which its vector is found
@@ -28,6 +29,8 @@ REACH = 2
 # Flags: a heading; a line that asks; a line that tells a time.
 HEADING, ASKS, TELLS_TIME = 1, 2, 4
 TERM = np.dtype("<u4")
+# How many units, and the number of the language.
+HEAD = struct.Struct("<II")
 
 
 @dataclass(frozen=True)
@@ -36,14 +39,16 @@ class Haystack:
 
     units: NDArray[np.void]
     # For each unit the place of its document among the documents given.
-    document: NDArray[np.intp]
+    document: NDArray[np.int32]
     # For each unit its place in its document.
     ordinal: NDArray[np.intp]
     # For each unit a number that it shares with the other units of its section, and with no other.
     section: NDArray[np.intp]
     # All terms of all units, and for each term its unit.
     terms: NDArray[np.uint32]
-    unit_of_term: NDArray[np.intp]
+    unit_of_term: NDArray[np.int32]
+    # The numbers of the languages of the documents.
+    languages: frozenset[int]
 
     def __len__(self) -> int:
         return len(self.units)
@@ -67,32 +72,36 @@ class Haystack:
         return (self.units["flags"] & flag) != 0
 
 
-def pack(units: Sequence[tuple[int, ...]], terms: Sequence[int]) -> bytes:
-    """The bytes of one document: its units as tuples in the order of UNIT's fields, and their terms in a row."""
-    head = np.array(len(units), "<u4").tobytes()
+def pack(units: Sequence[tuple[int, ...]], terms: Sequence[int], language: int = 0) -> bytes:
+    """The bytes of one document: its units as tuples in the order of UNIT's fields, and their terms in a row.
+
+    `language` numbers the language in which its words were stemmed.
+    """
+    head = np.array([len(units), language], "<u4").tobytes()
     return head + np.array(list(units), UNIT).tobytes() + np.array(terms, TERM).tobytes()
 
 
 def unpack(documents: Iterable[bytes | memoryview]) -> Haystack:
     """The documents, put together."""
-    units, terms = [np.empty(0, UNIT)], [np.empty(0, TERM)]
-    counts = []
+    units, terms, counts, languages = [], [], [], set()
     for data in documents:
-        count = int.from_bytes(bytes(data[:4]), "little")
-        split = 4 + count * UNIT.itemsize
-        units.append(np.frombuffer(data[4:split], UNIT))
-        terms.append(np.frombuffer(data[split:], TERM))
+        count, language = HEAD.unpack_from(data)
+        split = HEAD.size + count * UNIT.itemsize
+        units.append(data[HEAD.size : split])
+        terms.append(data[split:])
         counts.append(count)
-    every = np.concatenate(units)
-    lengths = np.array(counts, np.intp)
+        languages.add(language)
+    every = np.frombuffer(b"".join(units), UNIT)
+    lengths = np.array(counts, np.int32)
     starts = np.cumsum(lengths) - lengths
-    document = np.repeat(np.arange(len(lengths)), lengths)
-    turns = (np.diff(document, prepend=-1) != 0) | (np.diff(every["section"].astype(np.int64), prepend=-1) != 0)
+    document = np.repeat(np.arange(len(lengths), dtype=np.int32), lengths)
+    turns = (np.diff(document, prepend=-1) != 0) | (np.diff(every["section"].astype(np.int32), prepend=-1) != 0)
     return Haystack(
         units=every,
         document=document,
         section=np.cumsum(turns),
         ordinal=np.arange(len(every)) - np.repeat(starts, lengths),
-        terms=np.concatenate(terms),
-        unit_of_term=np.repeat(np.arange(len(every)), every["terms"].astype(np.intp)),
+        terms=np.frombuffer(b"".join(terms), TERM),
+        unit_of_term=np.repeat(np.arange(len(every), dtype=np.int32), every["terms"]),
+        languages=frozenset(languages),
     )

@@ -6,11 +6,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from memory.dates import DAYS, MONTHS, Period, asks_when, periods_meant
-from memory.languages import STOP_WORDS, language_of
+from memory.languages import NAMES, STOP_WORDS, language_of
 from memory.terms import TOKEN, WORD, parts_of, plain, speaker_number, stems_of
 
 # A capitalised word that does not begin a sentence: mostly a name. (In German it is any noun.)
 NAME = re.compile(r"(?<=[\w,;:'’\"“(-] )[\"“(]?[A-ZÀ-ÖØ-ÞА-Я][\w'’-]*")
+ENGLISH = ("english",)
 # Words a question may have; the rest of a longer one is not looked at.
 LONGEST_QUESTION = 64
 
@@ -35,39 +36,38 @@ class Question:
     concepts: tuple[Concept, ...]
     periods: tuple[Period, ...] = ()
     asks_when: bool = False
-    # What goes to the embedding model: the question without names, for these are the words' business.
-    embedded: str = ""
 
     @classmethod
     def read(
-        cls, text: str, today: dt.date, near_words: Callable[[str], Mapping[str, float]] = lambda word: {}
+        cls,
+        text: str,
+        today: dt.date,
+        near_words: Callable[[str], Mapping[str, float]] = lambda word: {},
+        languages: tuple[str, ...] = NAMES,
     ) -> "Question":
-        """`near_words` tells the words near a word in meaning, each with a weight below 1."""
-        return cls(
-            tuple(_concepts(text, near_words)), tuple(periods_meant(text, today)), asks_when(text), _embedded(text)
+        """`near_words` tells the words near a word in meaning, each with a weight below 1; `languages` are those of the
+        texts searched."""
+        parts = dict.fromkeys(part for token in TOKEN.findall(text) for part in parts_of(token))
+        wanted = [part for part in parts if plain(part) not in STOP_WORDS] or list(parts)
+        language = language_of(text)
+        stems = tuple(sorted({language, *languages}))
+        names = (
+            set() if language == "german" else {name for found in NAME.findall(text) for name in WORD.findall(found)}
         )
+        concepts = (
+            Concept(
+                {term: weight for near, weight in near_words(plain(part)).items() for term in stems_of(near, ENGLISH)}
+                | dict.fromkeys(stems_of(part, stems), 1.0),
+                speaker_number(part),
+                part in names and plain(part) not in MONTHS and plain(part) not in DAYS,
+            )
+            for part in wanted[:LONGEST_QUESTION]
+        )
+        return cls(tuple(concepts), tuple(periods_meant(text, today)), asks_when(text))
 
 
-def _concepts(text: str, near_words: Callable[[str], Mapping[str, float]]) -> list[Concept]:
-    parts = dict.fromkeys(part for token in TOKEN.findall(text) for part in parts_of(token))
-    wanted = [part for part in parts if plain(part) not in STOP_WORDS] or list(parts)
-    names = (
-        set()
-        if language_of(text) == "german"
-        else {name for found in NAME.findall(text) for name in WORD.findall(found)}
-    )
-    return [_concept(part, part in names, near_words) for part in wanted[:LONGEST_QUESTION]]
-
-
-def _concept(part: str, is_name: bool, near_words: Callable[[str], Mapping[str, float]]) -> Concept:
-    word = plain(part)
-    if is_name and (word in MONTHS or word in DAYS):
-        is_name = False
-    terms = {term: weight for near, weight in near_words(word).items() for term in stems_of(near, ("english",))}
-    return Concept(terms | dict.fromkeys(stems_of(part), 1.0), speaker_number(part), is_name)
-
-
-def _embedded(text: str) -> str:
+def without_names(text: str) -> str:
+    """What of a question goes to the embedding model: names are the words' business, for they swamp a vector."""
     if language_of(text) == "german":
         return text
     without = " ".join(NAME.sub(" ", text).split())

@@ -59,8 +59,19 @@ class Legs:
 
     text: float = 1.0
     vector: float = 1.0
-    unrelated: float = 0.0
-    related: float = 1.0
+    unrelated: float | None = None
+    related: float | None = None
+
+    def nearness(self, cosines: Numbers) -> float:
+        """The best cosine between 0 (as of unrelated texts) and 1 (as of related ones).
+
+        Where nobody has measured the model, its own spread tells: the best of unrelated lines stands three deviations
+        above their mean, an answer four and a half.
+        """
+        mean, deviation = cosines.mean(), max(float(cosines.std()), 1e-9)
+        unrelated = mean + 3.2 * deviation if self.unrelated is None else self.unrelated
+        related = mean + 4.5 * deviation if self.related is None else self.related
+        return float((cosines.max() - unrelated) / (related - unrelated))
 
 
 def scored(haystack: Haystack, question: Question, cosines: Numbers | None, legs: Legs) -> Scores:
@@ -90,7 +101,7 @@ def scored(haystack: Haystack, question: Question, cosines: Numbers | None, legs
             + weights.vector_window * standardised(haystack.windowed(filled) / size)
         )
         if known.any():
-            nearness = (float(filled.max()) - legs.unrelated) / (legs.related - legs.unrelated)
+            nearness = legs.nearness(cosines[known])
     evidence = Evidence(coverage(in_windows), nearness, bool(asked), strangeness(haystack, question))
     return Scores(total + _cues(haystack, question, asked, weights), cosines, unit, evidence)
 
@@ -129,7 +140,7 @@ def matches(haystack: Haystack, concepts: Sequence[Concept]) -> list[Numbers]:
     # Most terms of a space are none of these: half of their bits tell so, in one pass.
     seen = np.zeros(1 << 16, bool)
     seen[terms & 0xFFFF] = True
-    at = np.flatnonzero(seen[haystack.terms & 0xFFFF])
+    at = np.flatnonzero(seen[haystack.terms.view(np.uint16)[::2]])
     place = np.minimum(np.searchsorted(terms, haystack.terms[at]), len(terms) - 1)
     same = terms[place] == haystack.terms[at]
     units, place = haystack.unit_of_term[at[same]], place[same]

@@ -15,13 +15,14 @@ from numpy.typing import NDArray
 from psycopg import Cursor
 from psycopg.pq import Format
 
+from memory import vectors
 from memory.confidence import score
 from memory.dates import day_in
 from memory.embeddings import Embedder, embedder, near_words
-from memory.packing import Haystack, unpack
-from memory.question import Question
+from memory.languages import NAMES
+from memory.packing import LAYOUT, Haystack, unpack
+from memory.question import Question, without_names
 from memory.ranking import Legs, Run, Scores, passages, scored
-from memory.vectors import embedded_text, model_id
 from oneclaw.models import Space
 
 # The packed units of each document, and in one last row the key and cosine of every vector of these spaces.
@@ -29,13 +30,16 @@ UNITS = """
 SELECT document.id, document.path, index.data
   FROM memory_documentindex index JOIN memory_memorydocument document ON document.id = index.document_id
  WHERE index.space_id = ANY(%(spaces)s::bigint[]) AND document.space_id = ANY(%(spaces)s::bigint[])
+   AND index.layout = %(layout)s
 """
 COSINES = """
 UNION ALL
 SELECT NULL, NULL, string_agg(int8send(text_key) || float4send(-(vector <#> %(vector)s::halfvec)::float4), '')
   FROM memory_textvector
- WHERE space_id = ANY(%(spaces)s::bigint[]) AND model_id = %(model)s::bigint AND vector_dims(vector) <= 1280
+ WHERE space_id = ANY(%(spaces)s::bigint[]) AND model_id = %(model)s::bigint AND vector_dims(vector) = %(width)s
 """
+# What the covering index asks for; the vectors of wider models are read from the table.
+NARROW, NARROW_WIDTH = " AND vector_dims(vector) <= 1280", 1280
 LINES = """
 SELECT chunk.document_id, chunk.ordinal, chunk.start_line, chunk.end_line, chunk.heading, chunk.text
   FROM memory_memorychunk chunk
@@ -103,12 +107,14 @@ class HybridSearchManager:
         if not query.strip() or max_results < 1 or not self.spaces:
             return []
         model = embedder()
-        question = Question.read(query, today or timezone.now().date(), near_words if model else lambda word: {})
-        documents, cosines = self._fetch(question, model)
+        documents, cosines = self._fetch(query, model)
         haystack = unpack(document.data for document in documents)
         if not len(haystack):
             return []
-        scores = scored(haystack, question, cosines_of(haystack, cosines) if model else None, legs(model))
+        near = near_words if model else lambda word: {}
+        languages = tuple(NAMES[number] for number in haystack.languages)
+        question = Question.read(query, today or timezone.now().date(), near, languages)
+        scores = scored(haystack, question, cosines_of(haystack, cosines), legs(model))
         certain, best = scores.evidence.logit(), scores.total.max()
         runs = passages(scores.total, haystack, max_results, slack, settings.SNIPPET_LENGTH)
         marked = ((run, score(certain, float(best - scores.total[run.best]))) for run in runs)
@@ -120,14 +126,17 @@ class HybridSearchManager:
             if lines[run]
         ]
 
-    def _fetch(self, question: Question, model: Embedder | None) -> tuple[list["Packed"], NDArray[np.void]]:
+    def _fetch(self, query: str, model: Embedder | None) -> tuple[list["Packed"], NDArray[np.void]]:
         """The packed units of each document in the order of their ids; the cosine of each vector by its key."""
-        parameters: dict[str, object] = {"spaces": self.spaces}
+        parameters: dict[str, object] = {"spaces": self.spaces, "layout": LAYOUT}
         sql = UNITS
-        if model is not None:
-            vector = model.embed([embedded_text(question.embedded)])[0]
-            parameters |= {"model": model_id(model), "vector": json.dumps(vector.astype(float).tolist())}
-            sql += COSINES
+        if model is not None and (vector := vectors.of_question(model, without_names(query))) is not None:
+            parameters |= {
+                "model": vectors.model_id(model),
+                "width": len(vector),
+                "vector": json.dumps(vector.tolist()),
+            }
+            sql += COSINES + (NARROW if len(vector) <= NARROW_WIDTH else "")
         with binary_cursor() as cursor:
             cursor.execute(sql, parameters)
             rows = cursor.fetchall()
@@ -195,15 +204,16 @@ def legs(model: Embedder | None) -> Legs:
     return Legs(text, settings.VECTOR_WEIGHT / 0.7 * model.trust, model.unrelated, model.related)
 
 
-def cosines_of(haystack: Haystack, cosines: NDArray[np.void]) -> NDArray[np.float64]:
-    """The cosine of each unit, NaN where it has no vector yet."""
-    keys = haystack.units["key"]
+def cosines_of(haystack: Haystack, cosines: NDArray[np.void]) -> NDArray[np.float64] | None:
+    """The cosine of each unit, NaN where it has no vector yet; None when most have none: then words decide alone."""
     if not len(cosines):
-        return np.full(len(keys), np.nan)
+        return None
+    keys = haystack.units["key"]
     order = np.argsort(cosines["key"])
     known, values = cosines["key"][order], cosines["cosine"][order].astype(float)
     at = np.minimum(np.searchsorted(known, keys), len(known) - 1)
-    return np.where(known[at] == keys, values[at], np.nan)
+    found = np.where(known[at] == keys, values[at], np.nan)
+    return found if np.isnan(found).mean() <= 0.5 else None
 
 
 def binary_cursor() -> CursorWrapper:

@@ -5,13 +5,12 @@ A term travels as a 32-bit number, the CRC of its text, so that an index is arra
 
 import re
 import unicodedata
-from collections.abc import Sequence
 from functools import lru_cache
 from zlib import crc32
 
 import snowballstemmer
 
-from memory.languages import FUNCTION_WORDS, STOP_WORDS
+from memory.languages import NAMES, STOP_WORDS
 
 # Words and identifiers: letters and digits, held together by the marks that code, ids and addresses use inside.
 TOKEN = re.compile(r"[^\W_]+(?:['’_\-./@:#+]+[^\W_]+)*", re.UNICODE)
@@ -44,14 +43,15 @@ def parts_of(token: str) -> list[str]:
     return [token, *words] if len(words) > 1 else words
 
 
-def stems_of(part: str, languages: Sequence[str] = tuple(FUNCTION_WORDS)) -> set[int]:
-    """The terms under which a part of a question may stand in an index, whatever the language of the text."""
+@lru_cache(maxsize=16_384)
+def stems_of(part: str, languages: tuple[str, ...] = NAMES) -> frozenset[int]:
+    """The terms under which a part of a question may stand in texts of these languages."""
     word = plain(part)
     if UNSEGMENTED.search(part) or len(WORD.findall(part)) > 1:
-        return {number("=" + part.lower()), number(part)}
+        return frozenset({number("=" + part.lower()), number(part)})
     if not word.isalpha():
-        return {number(word)}
-    return {number(_stemmer(language).stemWord(word)) for language in languages} | {number("=" + word)}
+        return frozenset({number(word)})
+    return frozenset({number(_stemmer(language).stemWord(word)) for language in languages}) | {number("=" + word)}
 
 
 def number(term: str) -> int:

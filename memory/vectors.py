@@ -2,15 +2,19 @@
 
 import hashlib
 import json
+import logging
 import re
 from collections.abc import Sequence
 from functools import lru_cache
 
+import numpy as np
 from django.db import connection
+from django.db.models import QuerySet
 from numpy.typing import NDArray
 
 from memory.chunking import SPEAKER, speaker_of, speakers
 from memory.embeddings import Embedder, embedder
+from memory.embeddings.failures import EmbeddingFailure
 from memory.models import DocumentIndex, EmbeddingModel, MemoryChunk
 
 # Texts in one go.
@@ -29,6 +33,14 @@ INSERT INTO memory_textvector (space_id, model_id, text_key, vector)
 SELECT %s, %s, made.key, made.vector::halfvec FROM unnest(%s::bigint[], %s::text[]) AS made (key, vector)
     ON CONFLICT DO NOTHING
 """
+
+PRUNE = """
+DELETE FROM memory_textvector
+ WHERE space_id = %s AND text_key NOT IN
+       (SELECT chunk.text_key FROM memory_memorychunk chunk JOIN memory_memorydocument document
+            ON document.id = chunk.document_id WHERE document.space_id = %s)
+"""
+logger = logging.getLogger(__name__)
 
 
 def embedded_text(text: str, names: frozenset[str] = frozenset()) -> str:
@@ -54,20 +66,61 @@ def text_key(text: str) -> int:
     return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "big", signed=True)
 
 
+def of_question(model: Embedder, question: str) -> NDArray[np.float32] | None:
+    """The vector of a question; None when the model's server does not answer, and the notice says so."""
+    try:
+        return model.embed_question(embedded_text(question))
+    except EmbeddingFailure as failure:
+        logger.warning("Search goes by words alone: %s", failure)
+        _note(model, str(failure))
+        return None
+
+
 def embed_pending() -> int:
-    """Embed what still waits for its vectors; how many documents that were. For the sweep and after an import."""
+    """Embed what still waits for its vectors; how many documents that were. For the sweep and after an import.
+
+    A server that fails ends it: the next sweep goes on.
+    """
     model = embedder()
     if model is None:
         return 0
-    waiting = DocumentIndex.objects.exclude(embedded_by=model_id(model)).order_by("-document_id")
-    documents = list(waiting.values_list("document_id", flat=True))
-    for document_id in documents:
-        embed_document(document_id)
+    documents = list(pending(model).order_by("-document_id").values_list("document_id", flat=True))
+    for done, document_id in enumerate(documents):
+        try:
+            embed_document(document_id)
+        except EmbeddingFailure as failure:
+            logger.warning("%d documents wait for their vectors: %s", len(documents) - done, failure)
+            return done
     return len(documents)
 
 
+def pending(model: Embedder) -> QuerySet[DocumentIndex]:
+    """The documents of which some units have no vector by this model yet."""
+    return DocumentIndex.objects.exclude(embedded_by=model_id(model))
+
+
+def notice() -> str:
+    """What a person should know of the vectors, in a sentence; empty when all is well."""
+    model = embedder()
+    if model is None:
+        return ""
+    row = EmbeddingModel.objects.filter(pk=model_id(model)).first()
+    if row and row.error:
+        return f"Search goes by words alone for the moment. {row.error}"
+    waiting = pending(model).filter(units__gt=0).count()
+    if (
+        waiting
+        and DocumentIndex.objects.filter(embedded_by__isnull=False).exclude(embedded_by=model_id(model)).exists()
+    ):
+        return f"The embedding model has changed: {waiting} documents wait for new vectors, until then words find them."
+    return ""
+
+
 def embed_document(document_id: int, only_at_once: bool = False) -> None:
-    """Give every unit of the document its vector by the current model. `only_at_once`: unless that would take long."""
+    """Give every unit of the document its vector by the current model. `only_at_once`: unless that would take long.
+
+    EmbeddingFailure when the model's server does not give them: the document stays pending.
+    """
     model = embedder()
     if model is None or (only_at_once and not model.at_once):
         return
@@ -78,18 +131,40 @@ def embed_document(document_id: int, only_at_once: bool = False) -> None:
     missing = _missing(document_id, known)
     if only_at_once and len(missing) > model.at_once:
         return
-    if missing:
-        EmbeddingModel.objects.get_or_create(id=known, defaults={"name": model.name, "width": model.width})
-        names = speakers(MemoryChunk.objects.filter(document_id=document_id).values_list("text", flat=True))
-        for start in range(0, len(missing), BATCH):
-            batch = missing[start : start + BATCH]
-            _store(index.space_id, known, batch, model.embed([embedded_text(text, names) for _, text in batch]))
+    _note(model, "", made=bool(missing))
+    names = (
+        speakers(MemoryChunk.objects.filter(document_id=document_id).values_list("text", flat=True)) if missing else ()
+    )
+    for start in range(0, len(missing), BATCH):
+        batch = missing[start : start + BATCH]
+        try:
+            made = model.embed([embedded_text(text, frozenset(names)) for _, text in batch])
+        except EmbeddingFailure as failure:
+            _note(model, str(failure))
+            raise
+        _store(index.space_id, known, batch, made)
     DocumentIndex.objects.filter(document_id=document_id, version=index.version).update(embedded_by=known)
+
+
+def prune(space_id: int) -> int:
+    """Forget the vectors of texts that stand in the space no more; how many. For the sweep, and for forgetting."""
+    with connection.cursor() as cursor:
+        cursor.execute(PRUNE, [space_id, space_id])
+        return cursor.rowcount
+
+
+def _note(model: Embedder, error: str, made: bool = True) -> None:
+    """Keep with the model whether it answers, where every process sees it."""
+    known = model_id(model)
+    rows = EmbeddingModel.objects.filter(pk=known)
+    if made and not rows.exists():
+        EmbeddingModel.objects.bulk_create([EmbeddingModel(id=known, name=model.name)], ignore_conflicts=True)
+    rows.exclude(error=error).update(error=error)
 
 
 def model_id(model: Embedder) -> int:
     """The number that stands for this model beside every vector that it made."""
-    return text_key(f"{model.name} {model.width}")
+    return text_key(model.name)
 
 
 def _missing(document_id: int, known: int) -> list[tuple[int, str]]:

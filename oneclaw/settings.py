@@ -255,6 +255,10 @@ LOCAL_MODEL = environment.text("ONECLAW_LOCAL_MODEL")
 OPENAI_API_KEY = environment.text("OPENAI_API_KEY")
 OPENAI_BASE_URL = environment.address("OPENAI_BASE_URL", ["http", "https"])
 GEMINI_API_KEY = environment.text("GEMINI_API_KEY")
+# The model that is asked of openai or gemini (empty: text-embedding-3-small, gemini-embedding-001).
+EMBEDDING_MODEL = environment.text("ONECLAW_EMBEDDING_MODEL")
+# Seconds that a search waits for the vector of its question before it goes by words alone.
+EMBEDDING_TIMEOUT = environment.number("ONECLAW_EMBEDDING_TIMEOUT", 3, 0.1, 60)
 # Seconds for which a worker holds a flush before another may take it over; longer than one takes with the model.
 FLUSH_LEASE_SECONDS = environment.number("ONECLAW_FLUSH_LEASE_SECONDS", 300, 1, 3600)
 # Minutes without a message after which a conversation that nobody closed is noted in the daily log.
@@ -263,6 +267,10 @@ IDLE_MINUTES = environment.number("ONECLAW_IDLE_MINUTES", 30, 1, 10_080)
 LAST_MESSAGES = environment.whole("ONECLAW_LAST_MESSAGES", 15, 0, 200)
 # Conversations that Recent Conversations.md holds.
 RECENT_CONVERSATIONS = environment.whole("ONECLAW_RECENT_CONVERSATIONS", 30, 10, 50)
+# Whether save_memory puts the date and time over each entry.
+MEMORY_TIMESTAMPS = environment.flag("ONECLAW_MEMORY_TIMESTAMPS", False)
+# Whether the fast model compares what is saved with older lines about the same, to show what contradicts.
+CONTRADICTIONS = environment.flag("ONECLAW_CONTRADICTIONS", True)
 # What a search returns when nobody says otherwise: passages, the least score (0 to 1), characters a snippet.
 SEARCH_RESULTS = environment.whole("ONECLAW_SEARCH_RESULTS", 6, 1, 60)
 SEARCH_FLOOR = environment.number("ONECLAW_SEARCH_FLOOR", 0.35, 0, 1)

@@ -7,7 +7,7 @@ imported, only its two files are read.
 import importlib.util
 import json
 import threading
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache, lru_cache
 from pathlib import Path
 
@@ -19,6 +19,7 @@ from memory.languages import STOP_WORDS
 
 # How the tokenizer marks a token that begins a word.
 WORD_START = "▁"
+WIDTH = 256
 _loading = threading.Lock()
 
 
@@ -26,18 +27,20 @@ class WordVectors:
     """The local model that is always there."""
 
     name = "local/wordllama-l2-supercat-256"
-    width = 256
     # Texts that are embedded within a save's own time.
     at_once = 200
     trust = 0.75
     unrelated, related = 0.24, 0.51
 
-    def embed(self, texts: list[str]) -> NDArray[np.float32]:
+    def embed_question(self, text: str) -> NDArray[np.float32]:
+        return self.embed([text])[0]
+
+    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """One row of length 1 for each text; zeros for a text without a token."""
         with _loading:
             tokenizer, vectors = _model()
-        rows = np.zeros((len(texts), self.width), np.float32)
-        for row, encoded in zip(rows, tokenizer.encode_batch(texts, add_special_tokens=False), strict=True):
+        rows = np.zeros((len(texts), WIDTH), np.float32)
+        for row, encoded in zip(rows, tokenizer.encode_batch(list(texts), add_special_tokens=False), strict=True):
             if encoded.ids:
                 row[:] = vectors[encoded.ids].astype(np.float32).mean(axis=0)
         return rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-9)

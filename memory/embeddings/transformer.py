@@ -7,6 +7,7 @@ config.json, tokenizer.json and model.safetensors, as sentence-transformers save
 import importlib.util
 import json
 import threading
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -43,14 +44,13 @@ class Transformer:
         self.folder = folder
         self.name = f"local/{MINILM if folder == minilm_folder() else folder.name}"
 
-    @property
-    def width(self) -> int:
-        return self._model().width
+    def embed_question(self, text: str) -> NDArray[np.float32]:
+        return self.embed([text])[0]
 
-    def embed(self, texts: list[str]) -> Array:
+    def embed(self, texts: Sequence[str]) -> Array:
         """One row of length 1 for each text."""
         model = self._model()
-        tokens = [encoded.ids for encoded in model.tokenizer.encode_batch(texts)]
+        tokens = [encoded.ids for encoded in model.tokenizer.encode_batch(list(texts))]
         rows = np.zeros((len(texts), model.width), np.float32)
         # Texts of like length together, so that little is padded.
         batch: list[int] = []

@@ -1,0 +1,10 @@
+"""What can go wrong with an embedding server."""
+
+
+class EmbeddingFailure(Exception):
+    """The embedding server gave no vectors. The message is one sentence; search goes on by words."""
+
+    def __init__(self, sentence: str, *, passing: bool = False, retry_after: float | None = None):
+        super().__init__(sentence)
+        # Whether it may help to try again, and after how many seconds the server said.
+        self.passing, self.retry_after = passing, retry_after

@@ -1,0 +1,159 @@
+"""Embedding servers over HTTP: OpenAI's form (OpenAI, Ollama, vLLM, llama.cpp, LM Studio, Voyage) and Gemini's.
+
+A server that fails is left alone for a while, longer each time: search goes on by words, and nobody storms it.
+"""
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import Any
+
+import httpx2
+import numpy as np
+from numpy.typing import NDArray
+
+from memory.embeddings.failures import EmbeddingFailure
+
+logger = logging.getLogger(__name__)
+
+# A batch: tokens (guessed at three bytes each) and texts; batches under way at once.
+BATCH_TOKENS, BATCH_TEXTS, AT_ONCE = 8000, 256, 4
+# Tries of a batch, seconds before the second one (then double), and the longest that a server may make us wait.
+TRIES, BACKOFF, LONGEST_WAIT = 3, 0.5, 10.0
+# Seconds without an answer: for a batch of texts.
+BATCH_TIMEOUT = 30.0
+# Seconds for which a server that failed is left alone: the first time, and at most.
+FIRST_REST, LONGEST_REST = 15.0, 300.0
+# Characters of one text that are sent: no model reads more.
+LONGEST_TEXT = 24_000
+
+
+@dataclass
+class Server:
+    """One embedding model behind HTTP: `request` builds the call for some texts, `read` takes the rows from its answer."""
+
+    name: str
+    request: Callable[[list[str], bool], tuple[str, dict[str, str], dict[str, Any]]]
+    read: Callable[[Any], list[list[float]]]
+    # Seconds that a person who searches waits for it.
+    patience: float = 3.0
+    at_once: int = 0
+    trust: float = 1.0
+    unrelated: float | None = None
+    related: float | None = None
+    _rest: float = field(default=0.0, init=False)
+    _until: float = field(default=0.0, init=False)
+    _lock: threading.Lock = field(default_factory=threading.Lock, init=False, repr=False)
+
+    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """One row of length 1 for each text; EmbeddingFailure when the server does not give them."""
+        batches = list(_batches(texts))
+        with ThreadPoolExecutor(AT_ONCE) as pool, httpx2.Client(timeout=BATCH_TIMEOUT) as client:
+            rows = list(pool.map(lambda batch: self._call(client, batch, question=False, tries=TRIES), batches))
+        return _normal([row for batch in rows for row in batch])
+
+    def embed_question(self, text: str) -> NDArray[np.float32]:
+        """The vector of a question; asked once, for a person waits."""
+        with httpx2.Client(timeout=self.patience) as client:
+            return _normal(self._call(client, [text[:LONGEST_TEXT]], question=True, tries=1))[0]
+
+    def _call(self, client: httpx2.Client, texts: list[str], *, question: bool, tries: int) -> list[list[float]]:
+        if time.monotonic() < self._until:
+            raise EmbeddingFailure("The embedding server failed a moment ago and is left alone for a while.")
+        for left in range(tries - 1, -1, -1):
+            try:
+                rows = self._answer(client, texts, question)
+            except EmbeddingFailure as failure:
+                if not left or not failure.passing:
+                    self._rest_a_while()
+                    raise
+                time.sleep(min(failure.retry_after or BACKOFF * 2 ** (tries - 1 - left), LONGEST_WAIT))
+            else:
+                self._rest = self._until = 0.0
+                return rows
+        raise AssertionError("the last try returns or raises")
+
+    def _answer(self, client: httpx2.Client, texts: list[str], question: bool) -> list[list[float]]:
+        address, headers, body = self.request(texts, question)
+        try:
+            response = client.post(address, headers=headers, json=body)
+        except httpx2.HTTPError as error:
+            raise EmbeddingFailure(
+                f"The embedding server cannot be reached ({type(error).__name__}).", passing=True
+            ) from error
+        if response.status_code != 200:
+            raise EmbeddingFailure(
+                f"The embedding server answered {response.status_code}: {response.text[:200]}",
+                passing=response.status_code in (408, 409, 425, 429) or response.status_code >= 500,
+                retry_after=_seconds(response.headers.get("retry-after")),
+            )
+        try:
+            rows = self.read(response.json())
+            if len(rows) != len(texts) or len({len(row) for row in rows}) != 1 or not np.isfinite(rows).all():
+                raise ValueError("rows are missing")
+        except (ValueError, KeyError, TypeError, IndexError, AttributeError) as error:
+            raise EmbeddingFailure("The embedding server answered with something that is no vectors.") from error
+        return rows
+
+    def _rest_a_while(self) -> None:
+        with self._lock:
+            self._rest = min(self._rest * 2 or FIRST_REST, LONGEST_REST)
+            self._until = time.monotonic() + self._rest
+
+
+def openai(base: str, key: str, model: str, width: int | None, patience: float) -> Server:
+    """A server of OpenAI's form at `base` (`…/v1`)."""
+    headers = {"Authorization": f"Bearer {key}"} if key else {}
+
+    def request(texts: list[str], question: bool) -> tuple[str, dict[str, str], dict[str, Any]]:
+        body = {"model": model, "input": texts, "encoding_format": "float"}
+        return f"{base.rstrip('/')}/embeddings", headers, body | ({"dimensions": width} if width else {})
+
+    def read(answer: Any) -> list[list[float]]:
+        return [row["embedding"] for row in sorted(answer["data"], key=lambda row: row["index"])]
+
+    return Server(f"openai/{base}/{model}/{width or ''}", request, read, patience)
+
+
+def gemini(base: str, key: str, model: str, width: int | None, patience: float) -> Server:
+    """Google's Gemini API."""
+
+    def request(texts: list[str], question: bool) -> tuple[str, dict[str, str], dict[str, Any]]:
+        about = {"model": f"models/{model}", "taskType": "RETRIEVAL_QUERY" if question else "RETRIEVAL_DOCUMENT"}
+        about |= {"outputDimensionality": width} if width else {}
+        body = {"requests": [about | {"content": {"parts": [{"text": text}]}} for text in texts]}
+        return f"{base.rstrip('/')}/models/{model}:batchEmbedContents", {"x-goog-api-key": key}, body
+
+    def read(answer: Any) -> list[list[float]]:
+        return [row["values"] for row in answer["embeddings"]]
+
+    return Server(f"gemini/{model}/{width or ''}", request, read, patience)
+
+
+def _batches(texts: Sequence[str]) -> list[list[str]]:
+    batches: list[list[str]] = [[]]
+    tokens = 0
+    for text in texts:
+        text = text[:LONGEST_TEXT] or " "  # an empty text is an error to most servers
+        size = len(text.encode()) // 3 + 1
+        if batches[-1] and (tokens + size > BATCH_TOKENS or len(batches[-1]) == BATCH_TEXTS):
+            batches.append([])
+            tokens = 0
+        batches[-1].append(text)
+        tokens += size
+    return batches if batches[0] else []
+
+
+def _normal(rows: list[list[float]]) -> NDArray[np.float32]:
+    made = np.array(rows, np.float32).reshape(len(rows), -1)
+    return made / np.maximum(np.linalg.norm(made, axis=1, keepdims=True), 1e-9)
+
+
+def _seconds(header: str | None) -> float | None:
+    try:
+        return max(0.0, float(header)) if header else None
+    except ValueError:
+        return None
