@@ -12,6 +12,7 @@ from django.utils.safestring import SafeString
 
 from memory import backlog, documents
 from memory.documents import Author, Delete, Replace, Source
+from memory.line_ends import as_before
 from memory.models import Errand, Flush, MemoryDocument, MemoryRevision
 
 # Revisions that the page of a document shows.
@@ -48,14 +49,6 @@ class DocumentForm(forms.ModelForm):
         except (documents.DocumentError, documents.BadText) as error:
             raise forms.ValidationError(str(error)) from error
         return cleaned
-
-
-def as_before(before: str, submitted: str) -> str:
-    """The submitted text with the line ends that the document had: browsers send CRLF whatever was there."""
-    text = submitted.replace("\r\n", "\n").replace("\r", "\n")
-    if text == before.replace("\r\n", "\n").replace("\r", "\n"):
-        return before
-    return text.replace("\n", "\r\n") if "\r\n" in before else text
 
 
 class KindFilter(admin.SimpleListFilter):

@@ -3,7 +3,7 @@
 from chat.models import ChatSession
 from memory.models import MemoryDocument
 from memory.paths import BadPath, checked_path
-from oneclaw.models import Space
+from oneclaw.models import Space, SpaceMember, User
 
 
 def spaces_of(session: ChatSession) -> list[Space]:
@@ -34,3 +34,8 @@ def find_document(session: ChatSession, path: str) -> MemoryDocument | None:
         if document is not None:
             return document
     return None
+
+
+def may_write(user: User, space_id: int) -> bool:
+    """Whether the person may change what the space remembers: its readers may not."""
+    return SpaceMember.objects.filter(space=space_id, user=user).exclude(role=SpaceMember.Role.READER).exists()

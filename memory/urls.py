@@ -2,9 +2,13 @@
 
 from django.urls import path
 
-from memory import views
+from memory import change_views, views
 
 urlpatterns = [
     path("memory/", views.document_list, name="memory"),
     path("memory/<int:document_id>/", views.document, name="memory_document"),
+    path("memory/<int:document_id>/edit", change_views.edit, name="memory_edit"),
+    path("memory/<int:document_id>/restore", change_views.restore, name="memory_restore"),
+    path("memory/<int:document_id>/delete-line", change_views.delete_line, name="memory_delete_line"),
+    path("memory/undo/<int:revision_id>", change_views.undo_change, name="memory_undo"),
 ]

@@ -1,5 +1,7 @@
 """The pages of a person's memory: fetch, call one thing, render."""
 
+from typing import TYPE_CHECKING
+
 from django.contrib.auth.decorators import login_required
 from django.core.paginator import Paginator
 from django.db.models import Case, IntegerField, Q, Value, When
@@ -11,12 +13,20 @@ from django.views.decorators.http import require_GET
 from chat.rendering import blocks
 from memory import coverage, documents
 from memory.models import MemoryDocument
+from memory.scope import may_write
 from oneclaw.http import SignedInRequest
+from oneclaw.models import Space, User
+
+if TYPE_CHECKING:
+    from memory.search import Passage
 
 # Documents of a page of the list, and changes of a page of the history.
 LISTED = 100
 # Characters of a document that is shown as it reads; a longer one is shown as it is written.
 LONGEST_RENDERED = 100_000
+# Characters of a search, and passages that it shows.
+LONGEST_QUERY = 1000
+FOUND = 20
 
 
 @login_required
@@ -30,6 +40,9 @@ def document_list(request: SignedInRequest) -> HttpResponse:
         output_field=IntegerField(),
     )
     mine = Case(When(space__owner=request.user, space__kind="own", then=Value(0)), default=Value(1))
+    query = request.GET.get("q", "")[:LONGEST_QUERY]
+    if query.strip():
+        return render(request, "memory/list.html", {"query": query, "passages": searched(request.user, query)})
     found = MemoryDocument.objects.visible_to(request.user).present().select_related("space")
     ordered = found.order_by(mine, "space", kind, "-path").defer("content")
     page = Paginator(ordered, LISTED).get_page(request.GET.get("page"))
@@ -46,5 +59,20 @@ def document(request: SignedInRequest, document_id: int) -> HttpResponse:
     rendered = blocks(shown.content) if len(shown.content) <= LONGEST_RENDERED else None
     # Sanitised by the renderer.
     safe = [mark_safe(block) for block in rendered] if rendered is not None else None  # noqa: S308
-    context = {"document": shown, "blocks": safe, "page": page, "coverage": coverage.of_document(shown)}
+    context = {
+        "document": shown,
+        "blocks": safe,
+        "lines": list(enumerate(shown.content.split("\n"))),
+        "page": page,
+        "coverage": coverage.of_document(shown),
+        "may_write": may_write(request.user, shown.space_id),
+    }
     return render(request, "memory/document.html", context)
+
+
+def searched(user: User, query: str) -> list["Passage"]:
+    """What the person's own memory and that of their spaces hold about it, as the model would be shown it."""
+    # The search loads the embedding model: only who searches waits for it.
+    from memory.search import HybridSearchManager
+
+    return HybridSearchManager(Space.objects.visible_to(user)).search(query, max_results=FOUND, today=user.day())

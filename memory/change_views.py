@@ -1,0 +1,116 @@
+"""What a person changes in their memory by hand: edit, delete a line, undo, restore."""
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.core.exceptions import PermissionDenied
+from django.http import HttpRequest, HttpResponse, HttpResponseBadRequest
+from django.shortcuts import get_object_or_404, redirect, render
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_http_methods, require_POST
+
+from memory import documents, undo
+from memory.documents import Author, Replace, Source
+from memory.line_ends import as_before
+from memory.models import MemoryDocument, MemoryRevision
+from memory.rebasing import Overlap, merge
+from memory.scope import may_write
+from oneclaw.http import SignedInRequest
+
+
+@login_required
+@require_http_methods(["GET", "POST"])
+def edit(request: SignedInRequest, document_id: int) -> HttpResponse:
+    """The text of a document in a field. When somebody else wrote meanwhile, nothing is saved yet: both texts are
+    shown, and the field holds them merged."""
+    document = changeable(request, document_id)
+    context = {"document": document, "content": document.content, "base_version": document.version}
+    if request.method == "GET":
+        return render(request, "memory/edit.html", context)
+    base_version = number_in(request, "base_version")
+    if base_version is None or base_version > document.version:
+        return HttpResponseBadRequest()
+    base = documents.content_at(document, base_version)
+    mine = as_before(base, request.POST.get("content", ""))
+    try:
+        author = Author(Source.PAGE, request.user, reason="Edited on the memory page")
+        documents.apply(document.space, document.path, Replace(mine, base_version), author)
+    except documents.StaleVersion:
+        document.refresh_from_db()
+        merged = merge(base, document.content, mine)
+        context |= {"mine": mine, "merged": merged, "content": merged.text, "current": document.content}
+        return render(request, "memory/edit.html", context | {"base_version": document.version}, status=409)
+    except (documents.DocumentError, documents.BadText) as error:
+        context |= {"refusal": str(error), "content": mine, "base_version": base_version}
+        return render(request, "memory/edit.html", context, status=422)
+    messages.success(request, _("Saved."))
+    return redirect("memory_document", document.pk)
+
+
+@login_required
+@require_POST
+def delete_line(request: SignedInRequest, document_id: int) -> HttpResponse:
+    document = changeable(request, document_id)
+    line, base_version = number_in(request, "line"), number_in(request, "base_version")
+    if line is None or base_version is None:
+        return HttpResponseBadRequest()
+    try:
+        undo.delete_line(
+            document, line, base_version, Author(Source.PAGE, request.user, reason="Deleted a line on the memory page")
+        )
+    except (Overlap, IndexError):
+        messages.error(request, _("That line was changed meanwhile, so it was not deleted."))
+    else:
+        messages.success(request, _("The line is deleted. The history below can bring it back."))
+    return redirect("memory_document", document.pk)
+
+
+@login_required
+@require_POST
+def restore(request: SignedInRequest, document_id: int) -> HttpResponse:
+    document = changeable(request, document_id)
+    number, base_version = number_in(request, "number"), number_in(request, "base_version")
+    if number is None or base_version is None or not document.revisions.filter(number=number).exists():
+        return HttpResponseBadRequest()
+    author = Author(Source.UNDO, request.user, reason=f"Restored change {number}")
+    try:
+        undo.restore(document, number, base_version, author)
+    except documents.DocumentError as error:
+        messages.error(request, str(error))
+    else:
+        messages.success(request, _("Restored. What stood here until now is in the history."))
+    return redirect("memory_document", document.pk)
+
+
+@login_required
+@require_http_methods(["GET", "POST"])
+def undo_change(request: SignedInRequest, revision_id: int) -> HttpResponse:
+    """Ask, showing the change; then take it back."""
+    mine = MemoryRevision.objects.filter(space__members__user=request.user)
+    revision = get_object_or_404(mine.select_related("document", "message"), pk=revision_id)
+    if not may_write(request.user, revision.space_id):
+        raise PermissionDenied
+    if request.method == "GET":
+        return render(request, "memory/undo.html", {"revision": revision, "document": revision.document})
+    author = Author(Source.UNDO, request.user, reason=f"Took change {revision.number} back")
+    try:
+        undo.undo(revision, author)
+    except documents.DocumentError as error:
+        messages.error(request, str(error))
+    else:
+        messages.success(request, _("Undone. Later changes stayed."))
+    return redirect("memory_document", revision.document_id)
+
+
+def changeable(request: SignedInRequest, document_id: int) -> MemoryDocument:
+    """The document; 404 for a stranger, 403 for who may only read it."""
+    mine = MemoryDocument.objects.visible_to(request.user).select_related("space")
+    document = get_object_or_404(mine, pk=document_id)
+    if not may_write(request.user, document.space_id):
+        raise PermissionDenied
+    return document
+
+
+def number_in(request: HttpRequest, name: str) -> int | None:
+    """A whole number out of a form, small enough for the database."""
+    text = request.POST.get(name, "")
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else None
