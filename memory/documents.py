@@ -17,6 +17,7 @@ from memory.files import LARGEST
 from memory.hunks import apply_hunks, diff
 from memory.models import MemoryDocument, MemoryRevision, content_hash
 from memory.paths import BadPath, checked_path
+from memory.sameness import stands_in
 from oneclaw.models import Space, User
 from oneclaw.text import UNSTORABLE, BadText
 
@@ -76,11 +77,13 @@ class Separator(Enum):
 
 @dataclass(frozen=True)
 class Append:
-    """Add `text` at the end; needs to have seen nothing. `opening` goes before it into an empty document."""
+    """Add `text` at the end; needs to have seen nothing. `opening` goes before it into an empty document. With
+    `unless_there`, nothing is added when those lines already stand there in the same words."""
 
     text: str
     separator: Separator = Separator.LINE
     opening: str = ""
+    unless_there: str = ""
 
 
 @dataclass(frozen=True)
@@ -129,6 +132,8 @@ def apply(space: Space, path: str, operation: Operation, author: Author) -> Memo
                 if document.version == 0:
                     document.delete()
                 return happened
+        if isinstance(operation, Append) and stands_in(operation.unless_there, document.content):
+            return None
         existed = document.version > 0 and not document.is_deleted
         content = _content_after(document, operation)
         if content == document.content and existed and not isinstance(operation, Delete):

@@ -19,7 +19,10 @@ from chat.models import ChatSession
 from memory import documents, errands
 from memory.claims import TRIES, Claim, ClaimLost, held, in_words, locked, postpone, take
 from memory.documents import Append, Author, Separator, Source
+from memory.given import text_given
 from memory.models import Errand, Flush, MemoryDocument, content_hash
+from memory.sameness import without
+from memory.secrets import masked
 from memory.summary import extract, summarise
 from oneclaw.failures import ModelFailure
 from oneclaw.models import Space
@@ -110,7 +113,14 @@ def log_path(day: dt.date) -> str:
 
 
 def _notes(claim: Claim) -> tuple[str, bool]:
-    """The notes, and whether the model wrote them."""
+    """The notes without secrets and without what was recalled, and whether the model wrote them."""
+    notes, summarised = _written(claim)
+    notes, _ = masked(notes)
+    # What memory gave to the conversation is no news.
+    return without(notes, text_given(claim.session)), summarised
+
+
+def _written(claim: Claim) -> tuple[str, bool]:
     said = claim.said
     if claim.attempts > TRIES:
         return extract(said), False

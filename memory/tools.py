@@ -9,12 +9,16 @@ from django.db import Error as DatabaseFailure
 
 from chat.models import ChatSession
 from chat.tools import Tool, ToolCall, ToolError, ToolResult
-from memory import documents
+from memory import contradictions, documents
 from memory.documents import Append, Author, Separator, Source
+from memory.given import place_of
 from memory.scope import find_document, own_space, spaces_of
+from memory.secrets import masked
+from oneclaw.models import User
 
 logger = logging.getLogger(__name__)
 
+CURATED = "MEMORY.md"
 # Unicode code points of one saved memory.
 LONGEST_CONTENT = 5000
 # Lines and characters that memory_get shows at once.
@@ -23,12 +27,17 @@ MOST_CHARACTERS = 20_000
 
 
 def save_memory(call: ToolCall) -> ToolResult:
-    """Append to MEMORY.md of the person's own space. The same call, made again, saves nothing twice."""
+    """Append to MEMORY.md of the person's own space. The same call, made again, saves nothing twice; nor do the same
+    words. Secrets are masked."""
     content = call.input["content"]
     if not content.strip():
         raise ToolError("validation_error", "Parameter 'content' is required and must be non-empty.")
     if len(content) > LONGEST_CONTENT:
         raise ToolError("validation_error", "Parameter 'content' must be 5,000 characters or less.")
+    content, secret = masked(content)
+    space = own_space(call.session)
+    if known_at := place_of(content, call.session):
+        return already_known(known_at, content)
     author = Author(
         Source.TOOL,
         call.user,
@@ -37,13 +46,38 @@ def save_memory(call: ToolCall) -> ToolResult:
         operation_key=f"tool:{call.message_id}:{hashlib.sha256(call.id.encode()).hexdigest()[:32]}",
     )
     try:
-        documents.apply(own_space(call.session), "MEMORY.md", Append(entry(content), Separator.LIST), author)
+        saved = documents.apply(space, CURATED, headed(call.user, content), author)
     except (documents.DocumentError, documents.BadText) as error:
         raise ToolError("save_failed", f"Failed to save memory: {error}") from error
     except (DatabaseFailure, OSError) as error:
         logger.exception("A memory could not be saved.")
         raise ToolError("save_failed", "Failed to save memory: the database did not take it.") from error
-    return ToolResult({"saved": True, "path": "MEMORY.md"}, "MEMORY.md", [content])
+    if saved is None:
+        return already_known(CURATED, content)
+    result: dict[str, Any] = {"saved": True, "path": CURATED}
+    lines = [content]
+    if secret:
+        kinds = " and ".join(secret)
+        result["masked"] = f"A {kinds} was left out. Tell the person, and ask whether it was meant to be kept."
+        lines.append(f"Left out: a {kinds}. Is it meant to be kept? Then write it into {CURATED} yourself.")
+    if contradicted := contradictions.find(space, CURATED, content, call.user.day()):
+        result["contradicts"] = [{"line": other.line, "text": other.text} for other in contradicted]
+        result["ask"] = "Show the person both, and ask which is right. Both are kept until they decide."
+        lines += [f"Line {other.line} says otherwise: {first_line(other.text)}" for other in contradicted]
+    return ToolResult(result, CURATED, lines)
+
+
+def already_known(path: str, content: str) -> ToolResult:
+    """Nothing is saved, because it stands there in the same words."""
+    return ToolResult({"saved": False, "already_known": True, "path": path}, f"Already known: {path}", [content])
+
+
+def headed(user: User, content: str) -> Append:
+    """What is appended to MEMORY.md: the entry, under a heading with the time when the setting says so."""
+    if settings.MEMORY_TIMESTAMPS:
+        text = f"## {user.local():%Y-%m-%d %H:%M}\n\n{entry(content)}"
+        return Append(text, Separator.PARAGRAPH, unless_there=content)
+    return Append(entry(content), Separator.LIST, unless_there=content)
 
 
 def entry(content: str) -> str:

@@ -55,6 +55,8 @@ def reply(body: dict[str, Any]) -> Reply:
         return _say(*_after_tools(body, results))
     if "<transcript>" in asked:
         return answer(_notes(_inside(asked, "transcript")))
+    if "<new_line>" in asked:
+        return answer("NONE")
     if "<conversation>" in asked:
         return answer(_summary(_inside(asked, "conversation")))
     if "<title_for>" in asked:

@@ -1,6 +1,7 @@
 """save_memory, to the letter."""
 
 import json
+import re
 
 import pytest
 from django.db import connection
@@ -11,6 +12,7 @@ from memory import documents, tools
 from memory.documents import Append, Author, Replace, Source
 from memory.models import MemoryDocument, MemoryRevision
 from oneclaw.models import Space
+from oneclaw.scripted import answer, error
 
 
 @pytest.fixture
@@ -77,8 +79,81 @@ def test_5000_code_points_are_saved_and_5001_are_refused(save, space, document_o
 def test_the_same_call_made_again_saves_nothing_twice(save, space, document_of):
     assert save("tea").content == save("tea").content
     assert document_of(space).content == "- tea\n"
-    save("tea", "another call")
-    assert document_of(space).content == "- tea\n- tea\n"
+
+
+def test_the_same_words_are_already_known_and_not_doubled(save, space, document_of):
+    save("Ada likes tea.", "a")
+    for number, words in enumerate(["Ada likes tea.", "  ada  LIKES tea", "- Ada likes tea."]):
+        again = save(words, f"again {number}")
+        assert again.content == {"saved": False, "already_known": True, "path": "MEMORY.md"}
+        assert again.summary == "Already known: MEMORY.md"
+    assert save("Ada likes tea and cake.", "b").content["saved"]
+    assert document_of(space).content == "- Ada likes tea.\n- Ada likes tea and cake.\n"
+
+
+def test_with_the_setting_each_entry_stands_under_its_time(save, space, ada, document_of, settings):
+    settings.MEMORY_TIMESTAMPS = True
+    save("one", "a")
+    save("two", "b")
+    assert save("one", "c").content["already_known"]
+    day = f"{ada.day():%Y-%m-%d}"
+    pattern = rf"## {day} \d\d:\d\d\n\n- one\n\n## {day} \d\d:\d\d\n\n- two\n"
+    assert re.fullmatch(pattern, document_of(space).content)
+
+
+def test_a_secret_is_masked_everywhere_and_the_person_is_asked(save, space, document_of):
+    result = save("The wifi password is hunter2! at home")
+    assert document_of(space).content == "- The wifi password is [password removed] at home\n"
+    assert "ask whether it was meant to be kept" in result.content["masked"]
+    assert result.lines[1].startswith("Left out: a password.")
+    assert "hunter2" not in str(result) + str(MemoryRevision.objects.values())
+
+
+def test_a_line_that_contradicts_another_is_saved_and_both_are_shown(
+    save, space, document_of, scripted, django_capture_on_commit_callbacks
+):
+    with django_capture_on_commit_callbacks(execute=True):
+        save("Ada lives in Zurich.", "a")
+    assert scripted.messages == []
+    scripted.script(answer("1"))
+    with django_capture_on_commit_callbacks(execute=True):
+        result = save("Ada lives in Bern.", "b")
+    assert document_of(space).content == "- Ada lives in Zurich.\n- Ada lives in Bern.\n"
+    assert result.content["contradicts"] == [{"line": 1, "text": "- Ada lives in Zurich."}]
+    assert result.lines == ["Ada lives in Bern.", "Line 1 says otherwise: - Ada lives in Zurich."]
+    asked = scripted.messages[0].body["messages"][0]["content"]
+    assert "Ada lives in Bern." in asked
+    assert "1. - Ada lives in Zurich." in asked
+
+
+@pytest.mark.parametrize("said", [answer("NONE"), answer("Line 1, I think"), answer("7"), error(401, "x", "no")])
+def test_without_a_clear_word_of_the_model_nothing_contradicts(
+    save, scripted, said, django_capture_on_commit_callbacks
+):
+    with django_capture_on_commit_callbacks(execute=True):
+        save("Ada lives in Zurich.", "a")
+    scripted.script(said)
+    assert save("Ada lives in Bern.", "b").content == {"saved": True, "path": "MEMORY.md"}
+
+
+def test_with_the_setting_off_the_model_is_not_asked(save, scripted, settings, django_capture_on_commit_callbacks):
+    settings.CONTRADICTIONS = False
+    with django_capture_on_commit_callbacks(execute=True):
+        save("Ada lives in Zurich.", "a")
+        save("Ada lives in Bern.", "b")
+    assert scripted.messages == []
+
+
+def test_what_the_conversation_has_read_in_memory_is_already_known(save, session, space, append, document_of):
+    append(space, "## 15:32 Tea\n\n- Ada moved to Bern.", path="memory/2026-11-20.md")
+    passages = {"results": [{"path": "memory/2026-11-20.md", "snippet": "- Ada moved to Bern."}]}
+    use = {"type": "tool_use", "id": "s", "name": "memory_search", "input": {"query": "where"}}
+    told = {"type": "tool_result", "tool_use_id": "s", "content": json.dumps(passages)}
+    Message.objects.create(session=session, seq=2, role="assistant", content=[use])
+    Message.objects.create(session=session, seq=3, role="tool", content=[told])
+    result = save("Ada moved to Bern")
+    assert result.content == {"saved": False, "already_known": True, "path": "memory/2026-11-20.md"}
+    assert save("Ada moved to Basel", "b").content["saved"]
 
 
 def test_a_full_document_is_a_failed_save(save, space, document_of):

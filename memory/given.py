@@ -1,0 +1,48 @@
+"""What memory gave to a conversation: it is known already, and never learnt again from there."""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from chat.models import ChatSession, Message
+from memory.models import MemoryDocument
+from memory.sameness import stands_in
+from memory.scope import own_space
+
+# Tools whose results are memory.
+READING = ("memory_search", "memory_get")
+
+
+def text_given(session: ChatSession) -> str:
+    """Every text that memory put into the conversation's prompt: at its start, beside its messages, by its tools."""
+    beside = session.messages.exclude(meta__beside=None).values_list("meta__beside", flat=True)
+    read = (str(value.get("snippet") or value.get("text") or "") for value in _results(session))
+    return "\n".join([session.system_prompt or "", *(text for text in beside if text), *read])
+
+
+def place_of(content: str, session: ChatSession) -> str | None:
+    """The path at which `content` stands in the same words, among what the conversation's tools have read."""
+    paths = {str(value["path"]) for value in _results(session) if "path" in value}
+    documents = MemoryDocument.objects.present().filter(space=own_space(session), path__in=paths)
+    return next((document.path for document in documents if stands_in(content, document.content)), None)
+
+
+def _results(session: ChatSession) -> Iterator[dict[str, Any]]:
+    """Each passage that memory's tools brought into the conversation."""
+    reading: set[str] = set()
+    rows = session.messages.exclude(role=Message.Role.USER).order_by("seq").values_list("content", flat=True)
+    for block in (block for content in rows for block in content):
+        if block["type"] == "tool_use" and block["name"] in READING:
+            reading.add(block["id"])
+        elif block["type"] == "tool_result" and block.get("tool_use_id") in reading:
+            yield from _passages(block.get("content"))
+
+
+def _passages(content: object) -> Iterator[dict[str, Any]]:
+    try:
+        value = json.loads(content) if isinstance(content, str) else None
+    except ValueError:
+        return
+    if isinstance(value, dict):
+        found = value.get("results", [value])
+        yield from (passage for passage in found if isinstance(passage, dict))
