@@ -126,7 +126,8 @@ class Broadcast:
         }
 
     def _publish_card(self, use: dict[str, Any], card: dict[str, Any]) -> None:
-        html = tool_card_html(use["id"], use["name"], card["state"], use["input"], card["summary"], card["lines"])
+        undo = card.get("undo", "")
+        html = tool_card_html(use["id"], use["name"], card["state"], use["input"], card["summary"], card["lines"], undo)
         self.room.publish(
             {
                 "type": "tool",

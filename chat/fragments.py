@@ -94,7 +94,13 @@ def rendered(content: Sequence[Mapping[str, Any]], results: Mapping[str, dict[st
         elif block["type"] == "tool_use":
             card = results.get(block["id"], RUNNING_CARD)
             html = tool_card_html(
-                block["id"], block["name"], card["state"], block["input"], card["summary"], card["lines"]
+                block["id"],
+                block["name"],
+                card["state"],
+                block["input"],
+                card["summary"],
+                card["lines"],
+                card.get("undo", ""),
             )
             parts.append(block_html(len(parts), html))
     return mark_safe("".join(parts))  # noqa: S308 - made of safe parts
@@ -105,9 +111,16 @@ def block_html(index: int, html: str) -> SafeString:
 
 
 def tool_card_html(
-    tool_use_id: str, name: str, state: str, input: Mapping[str, Any], summary: str, lines: Sequence[str]
+    tool_use_id: str,
+    name: str,
+    state: str,
+    input: Mapping[str, Any],
+    summary: str,
+    lines: Sequence[str],
+    undo: str = "",
 ) -> str:
-    """The card of one tool call. `state` is running, done or failed; `lines` are what was saved or found."""
+    """The card of one tool call. `state` is running, done or failed; `lines` are what was saved or found; `undo` is the
+    address where it can be taken back."""
     context = {
         "id": tool_use_id,
         "name": name,
@@ -115,6 +128,7 @@ def tool_card_html(
         "heading": HEADINGS.get(name, {}).get(state, name.replace("_", " ").capitalize()),
         "summary": summary,
         "lines": lines,
+        "undo": undo,
         "input": json.dumps(input, ensure_ascii=False, indent=2) if input else "",
     }
     return render_to_string("chat/_tool_card.html", context)

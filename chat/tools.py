@@ -48,12 +48,13 @@ class ToolCall:
 @dataclass(frozen=True)
 class ToolResult:
     """What a call brought: `content` for the model (a string, or what JSON can say), `summary` and `lines` for
-    the person's card."""
+    the person's card, and `undo`: the address of a page where the person can take back what the call did."""
 
     content: Any
     summary: str
     lines: list[str] = field(default_factory=list)
     is_error: bool = False
+    undo: str = ""
 
 
 @dataclass(frozen=True)
@@ -119,6 +120,7 @@ def call_tool(turn: Turn, answer: Message, use: dict[str, Any], broken: str) -> 
         "state": "failed" if result.is_error else "done",
         "summary": result.summary,
         "lines": result.lines,
+        "undo": result.undo,
         "seconds": round(time.monotonic() - started, 3),
     }
     return block, card

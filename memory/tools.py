@@ -6,6 +6,7 @@ from typing import Any
 
 from django.conf import settings
 from django.db import Error as DatabaseFailure
+from django.urls import reverse
 
 from chat.models import ChatSession
 from chat.tools import Tool, ToolCall, ToolError, ToolResult
@@ -64,7 +65,7 @@ def save_memory(call: ToolCall) -> ToolResult:
         result["contradicts"] = [{"line": other.line, "text": other.text} for other in contradicted]
         result["ask"] = "Show the person both, and ask which is right. Both are kept until they decide."
         lines += [f"Line {other.line} says otherwise: {first_line(other.text)}" for other in contradicted]
-    return ToolResult(result, CURATED, lines)
+    return ToolResult(result, CURATED, lines, undo=reverse("memory_undo", args=[saved.pk]))
 
 
 def already_known(path: str, content: str) -> ToolResult:

@@ -6,6 +6,7 @@ import re
 import pytest
 from django.db import connection
 
+from chat.fragments import tool_card_html
 from chat.models import Message, Turn
 from chat.tools import ToolCall, ToolError, call_tool, registry
 from memory import documents, tools
@@ -34,6 +35,16 @@ def test_a_saved_memory_stands_in_memory_md_of_the_persons_own_space(save, space
     assert (result.summary, result.lines) == ("MEMORY.md", ["Ada likes tea."])
     revision = MemoryRevision.objects.get()
     assert (revision.source, revision.author, revision.message.role) == ("tool", ada, "assistant")
+
+
+def test_the_card_of_a_saved_memory_leads_to_its_undo(save, client, ada, space, document_of):
+    result = save("Ada likes tea.")
+    assert result.undo == f"/memory/undo/{MemoryRevision.objects.get().pk}"
+    card = tool_card_html("toolu_1", "save_memory", "done", {}, result.summary, result.lines, result.undo)
+    assert f'<a href="{result.undo}">Undo</a>' in card
+    client.force_login(ada)
+    client.post(result.undo)
+    assert document_of(space).is_deleted
 
 
 def test_each_memory_is_a_list_item_and_its_words_stay(save, space, document_of):
