@@ -196,14 +196,19 @@ class Talk:
     def say(self, kind: str, **fields: Any) -> None:
         self.connection.send(json.dumps({"type": kind, **fields}))
 
-    def hear(self, kind: str, seconds: float = 15, **fields: Any) -> dict[str, Any]:
+    def hear(self, kind: str, /, seconds: float = 15, **fields: Any) -> dict[str, Any]:
         """The next frame of this kind with these fields; what comes before it is kept in `seen`."""
         deadline = time.monotonic() + seconds
         while True:
-            frame = json.loads(self.connection.recv(max(0.01, deadline - time.monotonic())))
-            self.seen.append(frame)
+            frame = self.hear_any(max(0.01, deadline - time.monotonic()))
             if frame["type"] == kind and fields.items() <= frame.items():
                 return frame
+
+    def hear_any(self, seconds: float = 15) -> dict[str, Any]:
+        """The next frame, whatever it is."""
+        frame: dict[str, Any] = json.loads(self.connection.recv(seconds))
+        self.seen.append(frame)
+        return frame
 
 
 @contextlib.contextmanager

@@ -23,15 +23,17 @@ def team_house() -> Iterator[Team]:
 
 
 @pytest.fixture
-def embedded_site(embedded_house: Embedded) -> Embedded:
+def embedded_site(embedded_house: Embedded) -> Iterator[Embedded]:
     embedded_house.upstream.forget()
-    return embedded_house
+    yield embedded_house
+    embedded_house.check()
 
 
 @pytest.fixture
-def team_site(team_house: Team) -> Team:
+def team_site(team_house: Team) -> Iterator[Team]:
     team_house.upstream.forget()
-    return team_house
+    yield team_house
+    team_house.check()
 
 
 @pytest.fixture(params=["embedded", "team"])

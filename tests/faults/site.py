@@ -13,13 +13,16 @@ import json
 import os
 import re
 import signal
+import subprocess
+import urllib.parse
+import urllib.request
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from django.core.management import get_commands
+import pytest
 
 from oneclaw.replies import Reply, answer
 from oneclaw.scripted import ScriptedModel
@@ -32,11 +35,11 @@ SHORT = {
     "ONECLAW_CHECKPOINT_SECONDS": "0.3",
     "ONECLAW_FLUSH_LEASE_SECONDS": "5",
     "ONECLAW_SILENCE_TIMEOUT": "2",
+    "ONECLAW_MESSAGE_LENGTH": "5000",
     "ONECLAW_EMBEDDINGS": "none",
 }
 # Many words that Markdown leaves as they are.
 LONG = " ".join(f"word{number}" for number in range(600))
-NOTES = answer("- Something was said.")
 ARTICLE = re.compile(
     r'<article id="message-(\d+)"[^>]* data-seq="(\d+)" data-role="(\w+)" data-status="(\w+)".*?</article>', re.DOTALL
 )
@@ -58,22 +61,24 @@ class Upstream:
 
     def __init__(self) -> None:
         self.replies: collections.deque[Reply] = collections.deque()
-        self.notes = NOTES
+        self.notes: Callable[[str], Reply] = something
         self.server = ScriptedModel(default=self._think)
 
     def forget(self) -> None:
         """Nothing that one test left over answers the next."""
         self.replies.clear()
-        self.notes = NOTES
+        self.notes = something
 
     def _think(self, body: dict[str, Any]) -> Reply:
-        if "<transcript" in json.dumps(body["messages"]):
-            return self.notes
+        shown = json.dumps(body["messages"])
+        if "<transcript" in shown:
+            return self.notes(shown)
         return self.replies.popleft() if self.replies else answer("Noted.")
 
-    def asked_for_notes(self) -> int:
-        """How often notes were asked for."""
-        return sum("<transcript" in json.dumps(request.body["messages"]) for request in self.server.messages)
+    def transcripts(self, word: str) -> int:
+        """How often notes were asked for about a conversation with this word."""
+        shown = [json.dumps(request.body["messages"]) for request in self.server.messages]
+        return sum("<transcript" in text and word in text for text in shown)
 
 
 class Site:
@@ -100,6 +105,20 @@ class Site:
         """See the process run again."""
         raise NotImplementedError
 
+    @contextlib.contextmanager
+    def frozen(self, role: str) -> Iterator[None]:
+        """The process does nothing in the meantime, and does not know."""
+        process = self.process(role)
+        os.kill(process, signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            os.kill(process, signal.SIGCONT)
+
+    def sweep(self, app: str) -> None:
+        """What beat asks for from time to time, now."""
+        self.house.manage("shell", "-v0", "-c", f"from {app}.tasks import sweep; sweep.delay()")
+
     # -- The person ------------------------------------------------------------------------------
 
     @contextlib.contextmanager
@@ -120,6 +139,24 @@ class Site:
             talk.hear("done", final=True)
         return session
 
+    def open_after_another(self, *sessions: str) -> None:
+        """Look at these conversations in turn: each one that is left is to be flushed."""
+        with self.talk() as talk:
+            for session in sessions:
+                talk.say("open", session=session, last_seq=0)
+                talk.hear("ready", session=session)
+
+    def post(self, path: str, **fields: str) -> int:
+        """Send a form, as the page does; the status of what comes of it."""
+        token = "a" * 32
+        request = urllib.request.Request(
+            self.house.url + path,
+            data=urllib.parse.urlencode({"csrfmiddlewaretoken": token, **fields}).encode(),
+            headers={"Cookie": f"{self.cookie}; csrftoken={token}"},
+        )
+        with urllib.request.urlopen(request, timeout=15) as response:
+            return response.status
+
     # -- What is to be seen ----------------------------------------------------------------------
 
     def rows(self, query: str, *values: Any) -> list[tuple[Any, ...]]:
@@ -134,14 +171,24 @@ class Site:
         )
         until(lambda: self.rows(query, session, characters), 20, "a growing answer was saved")
 
+    def until_waiting(self, count: int = 1) -> None:
+        """Until so many connections wait for a lock."""
+        query = "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'"
+        until(lambda: self.rows(query)[0][0] >= count, 20, f"{count} wait for a lock")
+
+    def memory(self, path: str) -> str:
+        """The text of all documents of this path, which may be a pattern."""
+        return "".join(
+            text for (text,) in self.rows("SELECT content FROM memory_memorydocument WHERE path LIKE %s", path)
+        )
+
     def until_settled(self, session: str, seconds: float = 40) -> None:
         """Until nothing runs in this session."""
         query = "SELECT 1 FROM chat_turn WHERE session_id = %s AND status = 'running'"
         until(lambda: not self.rows(query, session), seconds, "no turn runs")
 
     def agreed(self, session: str) -> list[Shown]:
-        """The conversation's messages, after the page and a fresh socket of every web were found to show the same as
-        the database, and the database to be sound."""
+        """The conversation's messages, after the page and a fresh socket of every web were found to show the same."""
         self.until_settled(session)
         stored = self._stored(session)
         for web in range(len(self.house.urls)):
@@ -157,13 +204,14 @@ class Site:
                 assert [seen_as(article) for article in articles] == [as_seen(message) for message in stored]
             for message, frame in zip(stored, replayed, strict=True):
                 assert plain(html.escape(message.text)) in plain(frame["html"])
-        self.check()
         return stored
 
     def check(self) -> None:
-        """`manage.py check_invariants` finds nothing; it prints what it finds and fails otherwise."""
-        if "check_invariants" in get_commands():
+        """The whole database is sound: `manage.py check_invariants` ends with exit code 0."""
+        try:
             self.house.manage("check_invariants")
+        except subprocess.CalledProcessError as error:
+            pytest.fail(f"check_invariants found:\n{error.output}")
 
     def _stored(self, session: str) -> list[Shown]:
         places = self.rows("SELECT seq FROM chat_message WHERE session_id = %s ORDER BY seq", session)
@@ -234,6 +282,11 @@ class Team(Site):
 
     def _name(self, role: str) -> str:
         return "web1" if role == "web" else role
+
+
+def something(transcript: str) -> Reply:
+    """Notes about whatever was said."""
+    return answer("- Something was said.")
 
 
 def send(talk: Talk, session: str, text: str, client_id: str | None = None) -> dict[str, Any]:

@@ -1,6 +1,6 @@
 """The web process ends in the middle of an answer."""
 
-import os
+import json
 import signal
 import time
 import uuid
@@ -8,7 +8,7 @@ import uuid
 import pytest
 from websockets.exceptions import ConnectionClosed
 
-from oneclaw.replies import answer, text
+from oneclaw.replies import answer, text, tool_use
 from tests.faults.site import LONG, Site, send
 from tests.stage import until
 
@@ -69,18 +69,43 @@ def test_a_frozen_web_that_wakes_up_does_not_write_over_what_the_sweep_decided(s
     with site.talk(session) as talk:
         send(talk, session, "Tell me all the words.")
         site.until_saved(session, 100)
-        os.kill(site.process("web"), signal.SIGSTOP)
-        try:
+        with site.frozen("web"):
             site.until_settled(session)
-            ((_, status, said),) = site.rows(
-                "SELECT id, status, text FROM chat_message WHERE session_id = %s AND role = 'assistant'", session
+            ((status, said),) = site.rows(
+                "SELECT status, text FROM chat_message WHERE session_id = %s AND role = 'assistant'", session
             )
-        finally:
-            os.kill(site.process("web"), signal.SIGCONT)
         assert status == "interrupted"
         # Whoever was looking learns it too.
         talk.hear("done", status="interrupted", final=True)
     assert site.agreed(session)[-1].text == said
+
+
+def test_a_crash_between_a_tools_effect_and_its_result_neither_repeats_it_nor_blocks_the_session(site: Site):
+    remember = [answer(tool_use("save_memory", {"content": f"Fact {uuid.uuid4()}"})) for _ in range(2)]
+    site.ask("Remember one thing.", remember[0])
+    session = str(uuid.uuid4())
+    site.upstream.replies.append(remember[1])
+    fact = json.loads("".join(remember[1].blocks[0].deltas))["content"]
+    with site.house.database() as connection, site.talk(session) as talk:
+        # The tool waits for its document, then its result for the session.
+        connection.execute("BEGIN")
+        connection.execute("SELECT 1 FROM memory_memorydocument WHERE path = 'MEMORY.md' FOR UPDATE")
+        send(talk, session, "Remember another thing.")
+        site.until_waiting()
+        with site.house.database() as second, second.transaction():
+            second.execute("SELECT 1 FROM chat_chatsession WHERE id = %s FOR NO KEY UPDATE", [session])
+            connection.execute("ROLLBACK")
+            until(lambda: fact in site.memory("MEMORY.md"), 20, "the fact is saved")
+            site.strike("web")
+    site.back("web")
+    site.until_settled(session)
+    assert site.memory("MEMORY.md").count(fact) == 1
+    assert site.agreed(session)[-1].status == "interrupted"
+    site.ask("Are you there?", answer("Yes."), session=session)
+    # The API takes no tool call without its result.
+    results = site.upstream.server.messages[-1].body["messages"]
+    assert "It may or may not have taken effect" in json.dumps(results)
+    assert site.agreed(session)[-1].text == "Yes."
 
 
 def until_words(talk, count: int) -> None:

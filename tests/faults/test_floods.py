@@ -1,0 +1,87 @@
+"""Frames that are too large, readers that are too slow, texts as long as they may be."""
+
+import json
+import uuid
+from pathlib import Path
+
+import pytest
+from websockets.exceptions import ConnectionClosed
+from websockets.sync.client import connect
+
+from oneclaw.replies import answer, text, tool_use
+from tests.faults.site import Site, send
+from tests.stage import Talk
+
+pytestmark = [pytest.mark.faults, pytest.mark.timeout(120)]
+UNITS = {"a letter": "a", "an emoji": "😀", "a combining pair": "e\u0301"}
+
+
+def test_a_frame_of_a_mebibyte_is_refused_with_its_size_and_the_socket_lives_on(site: Site):
+    session = str(uuid.uuid4())
+    with site.talk(session) as talk:
+        frame = {"type": "send", "client_id": str(uuid.uuid4()), "session": session, "text": ""}
+        frame["text"] = "a" * (1024 * 1024 - len(json.dumps(frame)))
+        talk.connection.send(json.dumps(frame))
+        error = talk.hear("error")
+        assert (error["code"], "1,048,576" in error["text"]) == ("too_large", True)
+        send(talk, session, "Small.")
+        talk.hear("done", final=True)
+    assert [message.text for message in site.agreed(session)] == ["Small.", "Noted."]
+
+
+def test_a_slow_reader_is_closed_and_the_memory_of_the_server_stays_flat(site: Site):
+    session = site.ask("A long answer, please.", answer(text("Many words. " * 8000, size=4000)))
+    url = site.house.url
+    address, headers = url.replace("http", "ws", 1) + "/ws/", {"Cookie": site.cookie}
+    with connect(address, origin=url, additional_headers=headers, max_queue=1) as slow:
+        # The system takes some megabytes itself.
+        flood(slow, session, 100)
+        after_some = resident(site)
+        flood(slow, session, 200)
+        assert resident(site) - after_some < 16 * 1024
+        with pytest.raises(ConnectionClosed) as closed:
+            Talk(slow).hear("pong")
+        assert closed.value.rcvd.code == 1013
+    assert site.agreed(session)[-1].text.count("Many words.") == 8000
+
+
+@pytest.mark.parametrize("unit", UNITS.values(), ids=UNITS.keys())
+def test_a_memory_may_have_5000_characters_and_not_one_more(site: Site, unit: str):
+    mark = uuid.uuid4().hex
+    longest = mark + (unit * 5000)[: 5000 - len(mark)]
+    session = str(uuid.uuid4())
+    for content, state in ((longest, "done"), (longest + "a", "failed")):
+        site.upstream.replies.append(answer(tool_use("save_memory", {"content": content})))
+        with site.talk(session) as talk:
+            send(talk, session, "Remember that.")
+            talk.hear("tool", state=state)
+            talk.hear("done", final=True)
+    assert f"- {longest}\n" in site.memory("MEMORY.md")
+    assert site.memory("MEMORY.md").count(mark) == 1
+    assert "must be 5,000 characters or less" in json.dumps(site.upstream.server.messages[-1].body)
+    site.agreed(session)
+
+
+@pytest.mark.parametrize("unit", UNITS.values(), ids=UNITS.keys())
+def test_a_message_may_have_as_many_characters_as_the_page_says(site: Site, unit: str):
+    session, longest = str(uuid.uuid4()), 5000
+    assert f'data-longest="{longest}"' in site.house.get("/", site.cookie)[1]
+    message = (unit * longest)[:longest]
+    with site.talk(session) as talk:
+        send(talk, session, message)
+        talk.hear("done", final=True)
+        talk.say("send", client_id=str(uuid.uuid4()), session=session, text=message + "a")
+        assert talk.hear("error")["code"] == "too_long"
+    assert [shown.text for shown in site.agreed(session)] == [message, "Noted."]
+
+
+def flood(connection, session: str, count: int) -> None:
+    """Ask for the whole conversation so often, and do not look at what comes."""
+    for _ in range(count):
+        connection.send(json.dumps({"type": "open", "session": session, "last_seq": 0}))
+
+
+def resident(site: Site) -> int:
+    """KiB of memory that the web process holds."""
+    status = Path(f"/proc/{site.process('web')}/status").read_text()
+    return int(status.partition("VmRSS:")[2].split()[0])
