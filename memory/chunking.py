@@ -64,7 +64,8 @@ def speakers(texts: Iterable[str]) -> frozenset[str]:
 
 def _units(lines: list[str]) -> Iterator[Unit]:
     headings: dict[int, str] = {}
-    section, fence, start, waiting = 0, "", 0, []
+    section, fence, start = 0, "", 0
+    waiting: list[str] = []
 
     def heading() -> str:
         return " › ".join(headings[level] for level in sorted(headings))

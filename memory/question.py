@@ -5,7 +5,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from memory.dates import DAYS, MONTHS, Period, asks_when, periods_meant
+from memory.dates import TIME_WORDS, Period, asks_when, periods_meant
 from memory.languages import NAMES, STOP_WORDS, language_of
 from memory.terms import TOKEN, WORD, parts_of, plain, speaker_number, stems_of
 
@@ -27,6 +27,8 @@ class Concept:
     name: int = 0
     # Whether it is written like a name: in the middle of a sentence with a capital.
     is_name: bool = False
+    # Whether it only says which days are meant.
+    is_time: bool = False
 
 
 @dataclass(frozen=True)
@@ -54,16 +56,18 @@ class Question:
         names = (
             set() if language == "german" else {name for found in NAME.findall(text) for name in WORD.findall(found)}
         )
+        periods = tuple(periods_meant(text, today))
         concepts = (
             Concept(
                 {term: weight for near, weight in near_words(plain(part)).items() for term in stems_of(near, ENGLISH)}
                 | dict.fromkeys(stems_of(part, stems), 1.0),
                 speaker_number(part),
-                part in names and plain(part) not in MONTHS and plain(part) not in DAYS,
+                part in names and plain(part) not in TIME_WORDS,
+                bool(periods) and plain(part) in TIME_WORDS,
             )
             for part in wanted[:LONGEST_QUESTION]
         )
-        return cls(tuple(concepts), tuple(periods_meant(text, today)), asks_when(text))
+        return cls(tuple(concepts), periods, asks_when(text))
 
 
 def without_names(text: str) -> str:

@@ -71,7 +71,8 @@ class Legs:
         mean, deviation = cosines.mean(), max(float(cosines.std()), 1e-9)
         unrelated = mean + 3.2 * deviation if self.unrelated is None else self.unrelated
         related = mean + 4.5 * deviation if self.related is None else self.related
-        return float((cosines.max() - unrelated) / (related - unrelated))
+        # Bounded, so that a word that stands there is found whatever the vectors say.
+        return float(np.clip((cosines.max() - unrelated) / (related - unrelated), -0.5, 1.5))
 
 
 def scored(haystack: Haystack, question: Question, cosines: Numbers | None, legs: Legs) -> Scores:
@@ -80,11 +81,11 @@ def scored(haystack: Haystack, question: Question, cosines: Numbers | None, legs
     asked, concepts = _named(haystack, question)
     found = matches(haystack, concepts)
     in_windows = [haystack.windowed(frequency) for frequency in found]
-    in_documents = [np.bincount(haystack.document, frequency) for frequency in found]
+    in_documents = [np.bincount(haystack.document, frequency).astype(float) for frequency in found]
     lengths = units["terms"].astype(float)
     unit = bm25(found, lengths)
     window = bm25(in_windows, haystack.windowed(lengths))
-    document = bm25(in_documents, np.bincount(haystack.document, lengths))
+    document = bm25(in_documents, np.bincount(haystack.document, lengths).astype(float))
     text = (
         weights.text_unit * standardised(unit)
         + weights.text_window * standardised(window)
@@ -102,7 +103,10 @@ def scored(haystack: Haystack, question: Question, cosines: Numbers | None, legs
         )
         if known.any():
             nearness = legs.nearness(cosines[known])
-    evidence = Evidence(coverage(in_windows), nearness, bool(asked), strangeness(haystack, question))
+    timeless = [window for concept, window in zip(concepts, in_windows, strict=True) if not concept.is_time]
+    # A question that is nothing but a day is answered by that day.
+    covered = coverage(timeless) if timeless or not in_windows else float(_cue_of_days(haystack, question).max() >= 1)
+    evidence = Evidence(covered, nearness, bool(asked), strangeness(haystack, question))
     return Scores(total + _cues(haystack, question, asked, weights), cosines, unit, evidence)
 
 
@@ -122,9 +126,11 @@ def _cues(haystack: Haystack, question: Question, named: set[int], weights: Weig
         cues += weights.speaker * (haystack.units["speaker"] == next(iter(named)))
     if question.asks_when:
         cues += weights.time * haystack.flagged(TELLS_TIME)
-    if question.periods:
-        cues += weights.day * np.max([_closeness(haystack, period) for period in question.periods], axis=0)
-    return cues
+    return cues + weights.day * _cue_of_days(haystack, question)
+
+
+def _cue_of_days(haystack: Haystack, question: Question) -> Numbers:
+    return np.max([np.zeros(len(haystack)), *(_closeness(haystack, period) for period in question.periods)], axis=0)
 
 
 def _closeness(haystack: Haystack, period: Period) -> Numbers:

@@ -5,6 +5,7 @@ import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import takewhile
+from typing import Any
 
 import numpy as np
 from django.conf import settings
@@ -128,7 +129,7 @@ class HybridSearchManager:
 
     def _fetch(self, query: str, model: Embedder | None) -> tuple[list["Packed"], NDArray[np.void]]:
         """The packed units of each document in the order of their ids; the cosine of each vector by its key."""
-        parameters: dict[str, object] = {"spaces": self.spaces, "layout": LAYOUT}
+        parameters: dict[str, Any] = {"spaces": self.spaces, "layout": LAYOUT}
         sql = UNITS
         if model is not None and (vector := vectors.of_question(model, without_names(query))) is not None:
             parameters |= {
@@ -221,4 +222,4 @@ def binary_cursor() -> CursorWrapper:
     connection.ensure_connection()
     cursor = Cursor(connection.connection)
     cursor.format = Format.BINARY
-    return connection._prepare_cursor(cursor)  # so that it is logged and counted like any other
+    return connection._prepare_cursor(cursor)  # type: ignore[attr-defined]  # so that it is logged and counted like any other

@@ -71,7 +71,6 @@ def of_question(model: Embedder, question: str) -> NDArray[np.float32] | None:
     try:
         return model.embed_question(embedded_text(question))
     except EmbeddingFailure as failure:
-        logger.warning("Search goes by words alone: %s", failure)
         _note(model, str(failure))
         return None
 
@@ -89,7 +88,7 @@ def embed_pending() -> int:
         try:
             embed_document(document_id)
         except EmbeddingFailure as failure:
-            logger.warning("%d documents wait for their vectors: %s", len(documents) - done, failure)
+            logger.info("%d documents wait for their vectors: %s", len(documents) - done, failure)
             return done
     return len(documents)
 

@@ -30,7 +30,8 @@ class WordVectors:
     # Texts that are embedded within a save's own time.
     at_once = 200
     trust = 0.75
-    unrelated, related = 0.24, 0.51
+    unrelated: float | None = 0.24
+    related: float | None = 0.51
 
     def embed_question(self, text: str) -> NDArray[np.float32]:
         return self.embed([text])[0]

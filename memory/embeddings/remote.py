@@ -33,7 +33,7 @@ LONGEST_TEXT = 24_000
 
 @dataclass
 class Server:
-    """One embedding model behind HTTP: `request` builds the call for some texts, `read` takes the rows from its answer."""
+    """A model behind HTTP: `request` builds the call for some texts, `read` takes the rows of its answer."""
 
     name: str
     request: Callable[[list[str], bool], tuple[str, dict[str, str], dict[str, Any]]]
@@ -46,6 +46,7 @@ class Server:
     related: float | None = None
     _rest: float = field(default=0.0, init=False)
     _until: float = field(default=0.0, init=False)
+    _why: str = field(default="", init=False)
     _lock: threading.Lock = field(default_factory=threading.Lock, init=False, repr=False)
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
@@ -62,13 +63,13 @@ class Server:
 
     def _call(self, client: httpx2.Client, texts: list[str], *, question: bool, tries: int) -> list[list[float]]:
         if time.monotonic() < self._until:
-            raise EmbeddingFailure("The embedding server failed a moment ago and is left alone for a while.")
+            raise EmbeddingFailure(self._why)
         for left in range(tries - 1, -1, -1):
             try:
                 rows = self._answer(client, texts, question)
             except EmbeddingFailure as failure:
                 if not left or not failure.passing:
-                    self._rest_a_while()
+                    self._rest_a_while(str(failure))
                     raise
                 time.sleep(min(failure.retry_after or BACKOFF * 2 ** (tries - 1 - left), LONGEST_WAIT))
             else:
@@ -98,10 +99,12 @@ class Server:
             raise EmbeddingFailure("The embedding server answered with something that is no vectors.") from error
         return rows
 
-    def _rest_a_while(self) -> None:
+    def _rest_a_while(self, why: str) -> None:
         with self._lock:
+            self._why = why
             self._rest = min(self._rest * 2 or FIRST_REST, LONGEST_REST)
             self._until = time.monotonic() + self._rest
+        logger.warning("%s is left alone for %d s: %s", self.name, self._rest, why)
 
 
 def openai(base: str, key: str, model: str, width: int | None, patience: float) -> Server:
@@ -122,7 +125,10 @@ def gemini(base: str, key: str, model: str, width: int | None, patience: float) 
     """Google's Gemini API."""
 
     def request(texts: list[str], question: bool) -> tuple[str, dict[str, str], dict[str, Any]]:
-        about = {"model": f"models/{model}", "taskType": "RETRIEVAL_QUERY" if question else "RETRIEVAL_DOCUMENT"}
+        about: dict[str, Any] = {
+            "model": f"models/{model}",
+            "taskType": "RETRIEVAL_QUERY" if question else "RETRIEVAL_DOCUMENT",
+        }
         about |= {"outputDimensionality": width} if width else {}
         body = {"requests": [about | {"content": {"parts": [{"text": text}]}} for text in texts]}
         return f"{base.rstrip('/')}/models/{model}:batchEmbedContents", {"x-goog-api-key": key}, body

@@ -38,7 +38,8 @@ class Transformer:
 
     at_once = 8  # some 15 ms each
     trust = 1.0
-    unrelated, related = 0.26, 0.55
+    unrelated: float | None = 0.26
+    related: float | None = 0.55
 
     def __init__(self, folder: Path):
         self.folder = folder
@@ -111,7 +112,7 @@ class Bert:
         state = self._tensor("embeddings.word_embeddings.weight")[ids]
         state = state + self._tensor("embeddings.position_embeddings.weight")[:longest]
         state = self._normal(state + self._tensor("embeddings.token_type_embeddings.weight")[0], "embeddings.")
-        hidden = (1 - there)[:, None, None, :] * np.float32(-1e9)
+        hidden: Array = (1 - there)[:, None, None, :] * np.float32(-1e9)
         for layer in range(self.layers):
             state = self._layer(state, hidden, f"encoder.layer.{layer}.")
         if self.by_first:
@@ -128,13 +129,14 @@ class Bert:
             made = self._linear(state, f"{at}attention.self.{name}")
             return made.reshape(texts, length, self.heads, each).transpose(0, 2, 1, 3)
 
-        scores = by_head("query") @ by_head("key").transpose(0, 1, 3, 2) / np.float32(each**0.5) + hidden
+        scores: Array = by_head("query") @ by_head("key").transpose(0, 1, 3, 2)
+        scores = scores / np.float32(each**0.5) + hidden
         scores -= scores.max(axis=-1, keepdims=True)
         np.exp(scores, out=scores)
         scores /= scores.sum(axis=-1, keepdims=True)
         seen = (scores @ by_head("value")).transpose(0, 2, 1, 3).reshape(texts, length, width)
         state = self._normal(state + self._linear(seen, f"{at}attention.output.dense"), f"{at}attention.output.")
-        inner = _gelu(self._linear(state, f"{at}intermediate.dense"))
+        inner: Array = _gelu(self._linear(state, f"{at}intermediate.dense"))
         return self._normal(state + self._linear(inner, f"{at}output.dense"), f"{at}output.")
 
     def _linear(self, state: Array, name: str) -> Array:

@@ -1,0 +1,101 @@
+"""A memory to search, and an embedding server that follows the test's script over real HTTP."""
+
+import json
+import threading
+import time
+from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+import pytest
+
+from memory.indexing import index_document
+from memory.models import MemoryDocument
+from memory.search import HybridSearchManager, Passage
+from oneclaw.models import Space, User
+
+
+@pytest.fixture
+def write() -> Callable[..., MemoryDocument]:
+    """write(person, path, content): a document with its index."""
+
+    def write(user: User, path: str, content: str, force: bool = False) -> MemoryDocument:
+        space = Space.objects.own_of(user)
+        document, _ = MemoryDocument.objects.get_or_create(space=space, path=path)
+        MemoryDocument.objects.filter(pk=document.pk).update(content=content, version=document.version + 1)
+        index_document(document.pk, force)
+        document.refresh_from_db()
+        return document
+
+    return write
+
+
+@pytest.fixture
+def search() -> Callable[..., list[Passage]]:
+    """search(person, query, …): what the person's own spaces say."""
+
+    def search(user: User, query: str, **options: Any) -> list[Passage]:
+        return HybridSearchManager(Space.objects.visible_to(user)).search(query, **options)
+
+    return search
+
+
+class Embeddings(ThreadingHTTPServer):
+    """Speaks OpenAI's /v1/embeddings. `script` holds what the next answers are: a status, "garbage", or seconds to
+    wait; when it is empty, a vector of eight numbers that depends on the letters of the text."""
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.script: list[Any] = []
+        self.asked: list[list[str]] = []
+        self.at_once = self.most_at_once = 0
+        self.lock = threading.Lock()
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.server_address[1]}/v1"
+
+
+class Handler(BaseHTTPRequestHandler):
+    server: Embeddings
+
+    def do_POST(self) -> None:
+        texts = json.loads(self.rfile.read(int(self.headers["content-length"])))["input"]
+        with self.server.lock:
+            self.server.asked.append(texts)
+            step = self.server.script.pop(0) if self.server.script else None
+            self.server.at_once += 1
+            self.server.most_at_once = max(self.server.most_at_once, self.server.at_once)
+        if isinstance(step, float):
+            time.sleep(step)
+        rows = [{"index": at, "embedding": letters(text)} for at, text in enumerate(texts)]
+        body = b"<html>" if step == "garbage" else json.dumps({"data": rows[::-1]}).encode()
+        with self.server.lock:
+            self.server.at_once -= 1
+        try:
+            self.send_response(step if isinstance(step, int) else 200)
+            self.send_header("content-length", str(len(body)))
+            self.send_header("retry-after", "0.01")
+            self.end_headers()
+            self.wfile.write(body)
+        except OSError:
+            pass  # whoever asked has gone
+
+    def log_message(self, *args: Any) -> None: ...
+
+
+def letters(text: str) -> list[float]:
+    return [0.1 + text.lower().count(letter) for letter in "aeiourst"]
+
+
+@pytest.fixture
+def embeddings(settings: Any) -> Iterator[Embeddings]:
+    """The scripted server, chosen by the settings."""
+    with Embeddings() as server:
+        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
+        thread.start()
+        settings.EMBEDDINGS, settings.OPENAI_BASE_URL, settings.OPENAI_API_KEY = "openai", server.url, ""
+        settings.EMBEDDING_TIMEOUT = 2
+        yield server
+        server.shutdown()
+        thread.join()

@@ -1,0 +1,122 @@
+"""The index follows its document: only what changed is written, nothing is embedded twice, nothing older wins."""
+
+import time
+
+import pytest
+from django.db import IntegrityError, transaction
+
+from memory import indexing, vectors
+from memory.indexing import index_document
+from memory.models import DocumentIndex, MemoryChunk, MemoryDocument, TextVector
+from oneclaw.models import Space
+
+LINES = "# Notes\n\n- The kayak is red.\n- The boat is blue.\n- The car is grey.\n"
+
+
+def ids(document):
+    return dict(MemoryChunk.objects.filter(document=document).values_list("text", "id"))
+
+
+def test_only_changed_units_are_written(ada, write):
+    document = write(ada, "MEMORY.md", LINES)
+    before = ids(document)
+    write(ada, "MEMORY.md", LINES.replace("blue", "green") + "- New.\n")
+    after = ids(document)
+    kept = set(before) - {"- The boat is blue."}
+    assert {text: after[text] for text in kept} == {text: before[text] for text in kept}
+    assert set(after) - kept == {"- The boat is green.", "- New."}
+
+
+def test_units_have_the_exact_lines_of_their_document(ada, write):
+    document = write(ada, "MEMORY.md", LINES)
+    lines = LINES.split("\n")
+    for chunk in MemoryChunk.objects.filter(document=document):
+        assert chunk.text == "\n".join(lines[chunk.start_line - 1 : chunk.end_line])
+
+
+def test_forced_indexing_embeds_nothing_that_has_not_changed(ada, write):
+    document = write(ada, "MEMORY.md", LINES)
+    before = list(TextVector.objects.order_by("id").values_list("id", flat=True))
+    index_document(document.pk, force=True)
+    assert list(TextVector.objects.order_by("id").values_list("id", flat=True)) == before
+    assert DocumentIndex.objects.get().embedded_by_id is not None
+
+
+def test_a_line_that_comes_back_keeps_its_vector(ada, write):
+    write(ada, "MEMORY.md", LINES)
+    before = TextVector.objects.count()
+    write(ada, "MEMORY.md", "- The car is grey.\n")
+    write(ada, "MEMORY.md", LINES)
+    assert TextVector.objects.count() == before
+
+
+def test_vectors_of_forgotten_lines_can_be_pruned(ada, write):
+    write(ada, "MEMORY.md", LINES)
+    write(ada, "MEMORY.md", "- The car is grey.\n")
+    vectors.prune(Space.objects.own_of(ada).pk)
+    assert TextVector.objects.count() == 1
+
+
+def test_an_indexer_that_read_an_older_version_does_not_overwrite_a_newer_one(ada, write, monkeypatch):
+    document = write(ada, "MEMORY.md", LINES)
+    read = indexing.Made.of
+    seen = []
+
+    def slow(found):
+        made = read(found)
+        if not seen:
+            seen.append(found.version)
+            MemoryDocument.objects.filter(pk=found.pk).update(content="- Newest.\n", version=found.version + 1)
+        return made
+
+    monkeypatch.setattr(indexing.Made, "of", slow)
+    index_document(document.pk, force=True)
+    assert list(ids(document)) == ["- Newest."]
+    document.refresh_from_db()
+    assert document.indexed_version == document.version == DocumentIndex.objects.get().version
+
+
+def test_a_failure_changes_nothing(ada, write, monkeypatch, search):
+    document = write(ada, "MEMORY.md", LINES)
+    before = ids(document)
+
+    def broken(*args, **options):
+        raise RuntimeError("the disk is full")
+
+    monkeypatch.setattr(DocumentIndex.objects, "bulk_create", broken)
+    with pytest.raises(RuntimeError), transaction.atomic():
+        write(ada, "MEMORY.md", "- Something else.\n")
+    assert ids(document) == before
+    assert search(ada, "kayak")
+
+
+def test_a_deleted_document_is_no_longer_found(ada, write, search):
+    document = write(ada, "MEMORY.md", LINES)
+    write(ada, "MEMORY.md", "")
+    assert search(ada, "kayak", min_score=0) == []
+    document.delete()
+    assert not DocumentIndex.objects.exists()
+    assert not MemoryChunk.objects.exists()
+
+
+def test_a_chunk_cannot_point_into_another_space(ada, stranger, write):
+    document = write(ada, "MEMORY.md", LINES)
+    other = Space.objects.own_of(stranger)
+    for rows in (MemoryChunk.objects.filter(document=document), DocumentIndex.objects.filter(document=document)):
+        with pytest.raises(IntegrityError), transaction.atomic():
+            rows.update(space=other)
+
+
+def test_a_line_of_a_megabyte_is_indexed_in_pieces_and_found(ada, write, search):
+    write(ada, "MEMORY.md", "word " * 210_000 + "zanzibar.\n")
+    found = search(ada, "zanzibar")[0]
+    assert "zanzibar" in found.snippet
+    assert (found.start_line, found.end_line) == (1, 1)
+
+
+def test_a_file_of_a_hundred_thousand_lines_is_indexed_and_found(ada, write, search, settings):
+    settings.EMBEDDINGS = "none"
+    started = time.monotonic()
+    write(ada, "MEMORY.md", "".join(f"- Entry {n} of the long list.\n" for n in range(100_000)))
+    assert time.monotonic() - started < 60
+    assert search(ada, "entry 77123")[0].start_line == 77_124

@@ -1,0 +1,138 @@
+"""Embedding servers: batches, retries, failures; search goes on by words."""
+
+import time
+
+import numpy as np
+import pytest
+from django.core.exceptions import ImproperlyConfigured
+
+from memory import embeddings as providers
+from memory import vectors
+from memory.embeddings import embedder, remote
+from memory.embeddings.failures import EmbeddingFailure
+from memory.models import DocumentIndex, EmbeddingModel, TextVector
+
+NOTES = "- The kayak is red.\n- The boat is blue.\n- The car is grey.\n"
+
+
+@pytest.fixture(autouse=True)
+def no_waiting(monkeypatch):
+    monkeypatch.setattr(remote, "BACKOFF", 0.01)
+
+
+def test_a_save_does_not_wait_for_a_server_and_the_sweep_catches_up(ada, write, search, embeddings):
+    write(ada, "MEMORY.md", NOTES)
+    assert embeddings.asked == []
+    assert vectors.embed_pending() == 1
+    assert TextVector.objects.count() == 3
+    assert vectors.notice() == ""
+    assert search(ada, "kayak")[0].vector_score > 0
+    assert vectors.embed_pending() == 0
+    assert len(embeddings.asked) == 2
+
+
+def test_a_long_memory_goes_in_batches_of_limited_size_four_at_a_time(embeddings):
+    embeddings.script = [0.05] * 40
+    rows = embedder().embed(["word " * 400] * 120)
+    assert rows.shape == (120, 8)
+    assert np.allclose(np.linalg.norm(rows, axis=1), 1, atol=1e-5)
+    assert all(sum(len(text) // 3 for text in batch) <= 8_000 for batch in embeddings.asked)
+    assert 1 < embeddings.most_at_once <= 4
+
+
+@pytest.mark.parametrize("step", [429, 500, 503])
+def test_a_passing_failure_is_tried_again(embeddings, step):
+    embeddings.script = [step, step]
+    assert len(embedder().embed(["a"])) == 1
+    assert len(embeddings.asked) == 3
+
+
+@pytest.mark.parametrize(("step", "tries"), [(500, 3), (401, 1), ("garbage", 1)])
+def test_what_fails_three_times_or_for_good_is_a_failure(embeddings, step, tries):
+    embeddings.script = [step] * 5
+    with pytest.raises(EmbeddingFailure):
+        embedder().embed(["a"])
+    assert len(embeddings.asked) == tries
+
+
+@pytest.mark.parametrize("step", [429, 500, "garbage", 0.4])
+def test_a_server_that_fails_a_question_leaves_the_words(ada, write, search, embeddings, settings, step):
+    settings.EMBEDDING_TIMEOUT = 0.2
+    write(ada, "MEMORY.md", NOTES)
+    vectors.embed_pending()
+    embeddings.script, embeddings.asked = [step], []
+    assert "kayak" in search(ada, "kayak")[0].snippet
+    assert "words alone" in vectors.notice()
+    assert search(ada, "kayak")[0].vector_score == 0
+    assert len(embeddings.asked) == 1, "a server that failed a moment ago is left alone"
+
+
+def test_a_server_that_is_not_there_leaves_the_words(ada, write, search, settings):
+    settings.EMBEDDINGS, settings.OPENAI_BASE_URL, settings.OPENAI_API_KEY = "openai", "http://127.0.0.1:9/v1", ""
+    write(ada, "MEMORY.md", NOTES)
+    assert vectors.embed_pending() == 0
+    assert "kayak" in search(ada, "kayak")[0].snippet
+    assert "cannot be reached" in vectors.notice()
+
+
+def test_after_its_rest_a_server_is_asked_again_and_the_notice_goes(ada, write, embeddings, monkeypatch):
+    monkeypatch.setattr(remote, "FIRST_REST", 0.05)
+    write(ada, "MEMORY.md", NOTES)
+    embeddings.script = [401]
+    assert vectors.embed_pending() == 0
+    assert vectors.notice()
+    time.sleep(0.06)
+    assert vectors.embed_pending() == 1
+    assert vectors.notice() == ""
+
+
+def test_another_model_pauses_the_vectors_says_so_and_embeds_anew(ada, write, search, embeddings, settings):
+    settings.EMBEDDINGS = "local"
+    write(ada, "MEMORY.md", NOTES)
+    before = TextVector.objects.count()
+    settings.EMBEDDINGS = "openai"
+    assert "kayak" in search(ada, "kayak")[0].snippet
+    assert search(ada, "kayak")[0].vector_score == 0
+    assert "1 documents wait" in vectors.notice()
+    vectors.embed_pending()
+    assert vectors.notice() == ""
+    assert search(ada, "kayak")[0].vector_score > 0
+    assert TextVector.objects.count() == 2 * before
+    settings.EMBEDDINGS, embeddings.asked = "local", []
+    vectors.embed_pending()
+    assert TextVector.objects.count() == 2 * before, "the first model's vectors were kept"
+    assert {row.name for row in EmbeddingModel.objects.all()} >= {embedder().name}
+
+
+def test_without_vectors_nothing_is_embedded(ada, write, settings):
+    settings.EMBEDDINGS = "none"
+    write(ada, "MEMORY.md", NOTES)
+    assert vectors.embed_pending() == 0
+    assert not TextVector.objects.exists()
+    assert DocumentIndex.objects.get().embedded_by is None
+
+
+def test_auto_takes_the_first_provider_that_has_a_key(settings):
+    settings.EMBEDDINGS, settings.OPENAI_API_KEY, settings.GEMINI_API_KEY = "auto", "", ""
+    assert embedder().name.startswith("local/")
+    settings.GEMINI_API_KEY = "g"
+    assert embedder().name.startswith("gemini/")
+    settings.OPENAI_API_KEY = "o"
+    assert embedder().name.startswith("openai/")
+    settings.EMBEDDINGS, settings.OPENAI_API_KEY = "openai", ""
+    with pytest.raises(ImproperlyConfigured):
+        providers.embedder()
+
+
+def test_gemini_is_asked_in_its_own_form():
+    address, headers, body = remote.gemini("https://x/v1beta", "key", "m", 768, 1).request(["hello"], True)
+    assert address == "https://x/v1beta/models/m:batchEmbedContents"
+    assert headers == {"x-goog-api-key": "key"}
+    assert body["requests"] == [
+        {
+            "model": "models/m",
+            "taskType": "RETRIEVAL_QUERY",
+            "outputDimensionality": 768,
+            "content": {"parts": [{"text": "hello"}]},
+        }
+    ]
