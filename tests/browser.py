@@ -7,13 +7,18 @@
 A page that logs an error, throws, or asks another host for anything fails its test.
 """
 
+import atexit
 import contextlib
+import functools
 import os
 import shutil
 import socket
+import subprocess
+import tempfile
 import threading
 import time
 from collections.abc import AsyncIterator, Iterable
+from pathlib import Path
 from typing import Any, Self
 from urllib.parse import urlsplit
 
@@ -88,6 +93,29 @@ def chromium() -> str:
     )
 
 
+@functools.cache
+def the_browser() -> str:
+    """One browser for all tests of this process, which starts with the first; each tab has a context of its own."""
+    profile = tempfile.TemporaryDirectory(prefix="oneclaw-browser-", ignore_cleanup_errors=True)
+    command = [chromium(), *FLAGS, "--remote-debugging-port=0", f"--user-data-dir={profile.name}"]
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+    def end() -> None:
+        process.terminate()
+        process.wait(10)
+        profile.cleanup()
+
+    atexit.register(end)
+    # Chromium writes its port, and the path of its debugging socket, once it listens.
+    written = Path(profile.name) / "DevToolsActivePort"
+    give_up = time.monotonic() + 30
+    while not written.exists() or written.read_text().count("\n") < 1:
+        assert process.poll() is None, "Chromium did not start."
+        assert time.monotonic() < give_up, "Chromium did not start in time."
+        time.sleep(0.02)
+    return f"http://127.0.0.1:{written.read_text().splitlines()[0]}"
+
+
 def session_cookie(user: Any) -> str:
     client = Client()
     client.force_login(user)
@@ -105,7 +133,7 @@ async def open_page(
     problems: list[str] = []
     options = {"viewport": DESKTOP, "reduced_motion": "reduce", "base_url": live.url} | options
     async with async_playwright() as playwright:
-        browser = await playwright.chromium.launch(executable_path=chromium(), args=FLAGS)
+        browser = await playwright.chromium.connect_over_cdp(the_browser())
         context = await browser.new_context(**options)
         if user is not None:
             value = await in_database(session_cookie, user)
@@ -116,6 +144,7 @@ async def open_page(
         try:
             yield page
         finally:
+            await context.close()
             await browser.close()
     unexpected = [problem for problem in problems if not any(part in problem for part in expect)]
     assert not unexpected, unexpected

@@ -20,6 +20,8 @@ export class Socket {
     this.#on = { open: onOpen, frame: onFrame, state: onState };
     const now = () => this.#connectNow();
     addEventListener("online", now);
+    // A page that one comes back to may be the very same one, asleep meanwhile: its socket is closed in order.
+    addEventListener("pagehide", () => this.#leave());
     addEventListener("pageshow", now);
     document.addEventListener("visibilitychange", () => document.hidden || now());
   }
@@ -74,6 +76,15 @@ export class Socket {
       socket.close();
       this.#closed(socket, 0);
     }
+  }
+
+  #leave() {
+    clearTimeout(this.#again);
+    clearInterval(this.#pulse);
+    const socket = this.#socket;
+    this.#socket = null;
+    socket?.close();
+    this.#on.state("waiting");
   }
 
   #connectNow() {
