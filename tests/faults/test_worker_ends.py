@@ -1,0 +1,76 @@
+"""The worker ends while conversations become notes: each is noted once, whenever that was."""
+
+import time
+import uuid
+
+import pytest
+
+from oneclaw.replies import answer
+from tests.faults.site import Site, something
+from tests.stage import until
+
+pytestmark = [pytest.mark.faults, pytest.mark.timeout(180)]
+# How long a worker that was killed holds a flush.
+LEASE = 5
+
+
+def test_killed_before_during_and_after_the_model_call_each_conversation_is_noted_once(site: Site):
+    words = {moment: f"{moment}-{uuid.uuid4().hex}" for moment in ("before", "during", "after")}
+    sessions = {moment: site.ask(f"Something about {word}.") for moment, word in words.items()}
+    last = site.ask("Something else.")
+
+    def slow_notes(transcript: str):
+        if not any(word in transcript for word in words.values()):
+            return something(transcript)
+        return answer("- Too late.", first_byte=60 if words["during"] in transcript else 1.5)
+
+    site.upstream.notes = slow_notes
+    with site.house.database() as connection:
+        with site.frozen("worker"):
+            site.open_after_another(*sessions.values(), last)
+            until(lambda: len(flushes(site, *sessions.values())) == 3, 20, "three flushes wait")
+            connection.execute("BEGIN")
+            lock(connection, sessions["before"])
+        until(lambda: site.upstream.transcripts(words["during"]), 20, "the model is asked")
+        until(lambda: site.upstream.transcripts(words["after"]), 20, "the model is asked")
+        lock(connection, sessions["after"])
+        # One has not begun, one asks the model, and one has its notes and cannot write them.
+        site.until_waiting(2)
+        site.strike("worker")
+        killed = time.monotonic()
+        connection.execute("ROLLBACK")
+    site.upstream.notes = lambda transcript: answer(
+        "\n".join(f"- Noted: {word}." for word in words.values() if word in transcript)
+    )
+    site.back("worker")
+    time.sleep(max(0.0, killed + LEASE + 0.5 - time.monotonic()))
+    site.sweep("memory")
+    until(lambda: set(flushes(site, *sessions.values())) == {"done"}, 60, "all three are noted")
+    log = site.memory("memory/____-__-__.md")
+    for word in words.values():
+        assert log.count(f"- Noted: {word}.") == 1
+    assert "Too late" not in log
+
+
+def test_the_same_flush_many_times_at_once_is_one_flush(site: Site):
+    word = uuid.uuid4().hex
+    site.upstream.notes = lambda transcript: answer(f"- Noted: {word}." if word in transcript else "- Else.", pace=0.2)
+    session, other = site.ask(f"Something about {word}."), site.ask("Something else.")
+    with site.frozen("worker"):
+        site.open_after_another(session, other)
+        ((flush,),) = site.rows("SELECT id FROM memory_flush WHERE session_id = %s", session)
+        again = f"from memory.tasks import flush_session; [flush_session.delay({flush}) for _ in range(8)]"
+        site.house.manage("shell", "-v0", "-c", again)
+    until(lambda: flushes(site, session) == ["done"], 40, "it is noted")
+    assert site.upstream.transcripts(word) == 1
+    assert site.memory("memory/____-__-__.md").count(f"- Noted: {word}.") == 1
+
+
+def flushes(site: Site, *sessions: str) -> list[str]:
+    query = "SELECT status FROM memory_flush WHERE session_id = ANY(%s::uuid[])"
+    return [status for (status,) in site.rows(query, list(sessions))]
+
+
+def lock(connection, session: str) -> None:
+    """Hold what a flush of this session needs."""
+    connection.execute("SELECT 1 FROM chat_chatsession WHERE id = %s FOR NO KEY UPDATE", [session])
