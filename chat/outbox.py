@@ -15,6 +15,11 @@ def encode(frame: Frame) -> str:
     return json.dumps(frame, ensure_ascii=False, separators=(",", ":"))
 
 
+def size(text: str) -> int:
+    """Bytes of its UTF-8."""
+    return len(text) if text.isascii() else len(text.encode())
+
+
 class Outbox:
     """One socket's frames in the order of their last change; `drain` sends them one at a time."""
 
@@ -36,7 +41,7 @@ class Outbox:
             self._count += 1
             key = self._count
         older = self._waiting.pop(key, None)
-        self._bytes += len(text) - (len(older) if older else 0)
+        self._bytes += size(text) - (size(older) if older else 0)
         self._waiting[key] = text
         if self._bytes > MOST_WAITING:
             self.overflowed = True
@@ -51,7 +56,7 @@ class Outbox:
             while self._waiting:
                 key = next(iter(self._waiting))
                 text = self._waiting.pop(key)
-                self._bytes -= len(text)
+                self._bytes -= size(text)
                 await send(text)
             if self.overflowed:
                 return

@@ -54,3 +54,11 @@ async def test_a_slow_reader_of_one_growing_block_is_not_given_up():
 
 def test_the_bound_is_as_documented():
     assert MOST_WAITING == 256 * 1024
+
+
+async def test_what_waits_is_counted_in_bytes():
+    outbox = Outbox()
+    outbox.offer("😀" * (MOST_WAITING // 4))
+    assert not outbox.overflowed
+    outbox.offer("a")
+    assert outbox.overflowed
