@@ -7,6 +7,7 @@ import contextlib
 import hashlib
 import os
 import stat
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +19,8 @@ FILE_MODE = 0o600
 
 # Bytes of UTF-8 that a document may have, and its file.
 LARGEST = 1024 * 1024
+# Seconds after its last change until a file counts as written whole.
+REST = 0.5
 
 
 class Refused(Exception):
@@ -75,6 +78,23 @@ def read(root: Path, path: str) -> str:
         raise Refused(f"{path} is not valid UTF-8: byte {error.start + 1} cannot be read.") from error
 
 
+def is_at_rest(root: Path, path: str) -> bool:
+    """Whether nobody has written the file for REST seconds: editors empty a file before they fill it."""
+    try:
+        age = time.time() - os.stat(root / path, follow_symlinks=False).st_mtime
+    except OSError:
+        return True
+    # A time in the future says nothing about now.
+    return age >= REST or age < 0
+
+
+def put_aside(root: Path, path: str) -> None:
+    """Give what stands at `path`, if it is a plain file, another name there, which no document can have."""
+    with contextlib.suppress(FileNotFoundError), _folder_of(root, path, make=False) as (folder, name):
+        if stat.S_ISREG(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode):
+            os.rename(name, f"{name[:60]}.{time.time_ns()}.refused", src_dir_fd=folder, dst_dir_fd=folder)
+
+
 def exists(root: Path, path: str) -> bool:
     """Whether anything at all stands at `path`."""
     return os.path.lexists(root / path)
@@ -103,6 +123,19 @@ def walk(root: Path, below: str = "") -> Iterator[Found]:
             yield from walk(root, f"{found.path}/")
         else:
             yield found
+
+
+def fingerprint(root: Path) -> int:
+    """A number that is another one once a file below `root` was written, added, renamed or removed."""
+    marks = []
+    try:
+        for found in walk(root):
+            about = os.stat(root / found.path, follow_symlinks=False)
+            marks.append((found.path, about.st_ino, about.st_size, about.st_mtime_ns))
+    except OSError:
+        # Something goes at this moment: the next look tells.
+        marks.append(("", 0, 0, time.time_ns()))
+    return hash(tuple(marks))
 
 
 @contextlib.contextmanager

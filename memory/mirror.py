@@ -1,4 +1,7 @@
-"""Documents as files: ONECLAW_HOME/workspaces/<space id>/MEMORY.md and so on."""
+"""Documents as files: ONECLAW_HOME/workspaces/<space id>/MEMORY.md and so on.
+
+Either side may change. What stands in a file is taken in (memory/intake.py) before it is written over.
+"""
 
 from pathlib import Path
 
@@ -14,21 +17,58 @@ from oneclaw.models import Space
 def mirror_document(document_id: int) -> None:
     """Bring the file up to the document. Safe to run twice, and at once with others: the newest content stays.
 
-    OSError when the disk refuses; the row then still says that the file is behind.
+    OSError when the disk refuses; the row then still says that the file is behind. So it does while somebody is
+    writing the file.
     """
-    with transaction.atomic():
-        # One writer a file, or an older content could come to stand over a newer one. Nobody who changes the
-        # document waits for the disk: its row is not locked.
-        hold(f"mirror {document_id}")
-        document = MemoryDocument.objects.filter(pk=document_id).select_related("space").first()
-        if document is None or document.mirrored_version == document.version:
-            return
-        folder = folder_of(document.space)
-        if document.is_deleted:
-            files.remove(folder, document.path)
-        else:
-            files.write(folder, document.path, document.content.encode())
-        MemoryDocument.objects.filter(pk=document_id).update(mirrored_version=document.version)
+    if MemoryDocument.objects.to_mirror().filter(pk=document_id).exists():
+        settle(document_id)
+
+
+def settle(document_id: int) -> None:
+    """What was changed in the file comes into the document; then the file becomes what the document is.
+
+    Two transactions, so that what was taken in is committed before the file that it stood in is written over.
+    """
+    from memory.intake import take_in
+
+    take_in(document_id)
+    write_out(document_id)
+
+
+@transaction.atomic
+def write_out(document_id: int) -> None:
+    """Write the file, unless somebody has changed it since it was last taken in."""
+    from memory.intake import is_taken_in
+
+    # One writer a file, or an older content could come to stand over a newer one. Nobody who changes the document
+    # waits for the disk: its row is not locked.
+    hold(f"mirror {document_id}")
+    document = MemoryDocument.objects.filter(pk=document_id).select_related("space").first()
+    if document is None:
+        return
+    folder = folder_of(document.space)
+    text = standing(document)
+    if text is not None and not is_taken_in(document, text):
+        return
+    if document.is_deleted:
+        files.remove(folder, document.path)
+    elif text != document.content:
+        files.write(folder, document.path, document.content.encode())
+    MemoryDocument.objects.filter(pk=document_id).update(mirrored_version=document.version)
+
+
+def standing(document: MemoryDocument) -> str | None:
+    """What the document's file holds; None without one. A file that cannot be read is put aside under another name."""
+    from memory import documents
+
+    folder = folder_of(document.space)
+    try:
+        text = files.read(folder, document.path)
+        documents.check(document.path, text)
+        return text
+    except (files.Refused, documents.BadText):
+        files.put_aside(folder, document.path)
+        return None
 
 
 def folder_of(space: Space) -> Path:

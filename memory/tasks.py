@@ -7,7 +7,7 @@ from celery import Task, shared_task
 from django.db import transaction
 
 from chat.models import ChatSession
-from memory import errands, flush, projections, vectors
+from memory import errands, flush, projections, vectors, watching
 from memory.models import Errand
 
 logger = logging.getLogger(__name__)
@@ -66,6 +66,11 @@ def mirror_document(document_id: int) -> None:
 
 
 @shared_task
+def scan_folders() -> None:
+    watching.scan()
+
+
+@shared_task
 def embed_pending() -> None:
     vectors.embed_pending()
 
@@ -85,4 +90,5 @@ def sweep() -> None:
         send(index_document, document_id)
     for document_id in to_mirror:
         send(mirror_document, document_id)
+    send(scan_folders)
     send(embed_pending)
