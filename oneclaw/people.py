@@ -5,6 +5,7 @@ from typing import Any
 
 from allauth.account.adapter import DefaultAccountAdapter
 from django.conf import settings
+from django.contrib import messages
 from django.contrib.auth.signals import user_logged_in
 from django.contrib.auth.tokens import default_token_generator
 from django.core import signing
@@ -22,8 +23,20 @@ FIRST_ACCOUNT = "oneclaw.first_account"
 
 
 class AccountAdapter(DefaultAccountAdapter):
+    """What differs from allauth's own ways."""
+
     def is_open_for_signup(self, request: HttpRequest) -> bool:
         return settings.SIGNUP_OPEN
+
+    def get_password_change_redirect_url(self, request: HttpRequest) -> str:
+        return reverse("settings")
+
+    def add_message(
+        self, request: HttpRequest, level: int, message_template: str | None = None, *args: Any, **kwargs: Any
+    ) -> None:
+        """Only what somebody would miss: that they are signed in, they see."""
+        if level >= messages.WARNING or message_template == "account/messages/password_changed.txt":
+            super().add_message(request, level, message_template, *args, **kwargs)
 
 
 def base_url() -> str:

@@ -1,6 +1,7 @@
 """Sockets that break: nothing written is lost, nothing is sent twice."""
 
 import json
+import re
 
 import pytest
 from playwright.async_api import expect
@@ -71,7 +72,7 @@ async def test_a_lost_acknowledgement_makes_no_second_message(live, ada, scripte
         await expect(page.locator("article[data-role=user]")).to_have_text(["Only once"])
         first, again = line.sent("send")
         assert first == again
-        assert "/c/" in page.url
+        await expect(page).to_have_url(re.compile("/c/"))
     assert await stored() == ["Only once"]
 
 

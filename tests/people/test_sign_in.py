@@ -94,7 +94,10 @@ def test_the_password_changes_and_the_session_stays(client, ada):
     sign_in(client)
     new = "an entirely new sentence"
     response = client.post("/accounts/password/change/", {"oldpassword": PASSWORD, "password1": new, "password2": new})
-    assert response.status_code == 302
+    assert response["Location"] == "/settings/"
+    html = client.get("/settings/").content.decode()
+    assert "Password successfully changed." in html
+    assert "signed in" not in html
     assert who(client)
     ada.refresh_from_db()
     assert ada.check_password(new)
