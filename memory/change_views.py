@@ -8,8 +8,9 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST
 
-from memory import documents, undo
-from memory.documents import Author, Replace, Source
+from memory import documents, projections, undo
+from memory.documents import Author, Delete, Replace, Source
+from memory.gone import gone_files, put_back
 from memory.line_ends import as_before
 from memory.models import MemoryDocument, MemoryRevision
 from memory.rebasing import Overlap, merge
@@ -99,6 +100,25 @@ def undo_change(request: SignedInRequest, revision_id: int) -> HttpResponse:
     else:
         messages.success(request, _("Undone. Later changes stayed."))
     return redirect("memory_document", revision.document_id)
+
+
+@login_required
+@require_POST
+def file_gone(request: SignedInRequest, document_id: int) -> HttpResponse:
+    """The person's answer to a file that is gone: the document goes too, or the file comes back."""
+    document = changeable(request, document_id)
+    if document not in gone_files(document.space):
+        messages.info(request, _("Its file is there again; nothing was changed."))
+    elif request.POST.get("answer") == "delete":
+        author = Author(Source.PAGE, request.user, reason="Its file was deleted in the folder")
+        try:
+            documents.apply(document.space, document.path, Delete(document.version), author)
+        except documents.DocumentError as error:
+            messages.error(request, str(error))
+    else:
+        put_back(document)
+        projections.mirror(document.pk)
+    return redirect("memory")
 
 
 def changeable(request: SignedInRequest, document_id: int) -> MemoryDocument:

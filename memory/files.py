@@ -100,6 +100,14 @@ def exists(root: Path, path: str) -> bool:
     return os.path.lexists(root / path)
 
 
+def has_any(root: Path) -> bool:
+    """Whether the folder is there and holds a file."""
+    try:
+        return any(found.is_file for found in walk(root))
+    except OSError:
+        return False
+
+
 @dataclass(frozen=True)
 class Found:
     """An entry of a folder, by its path relative to it."""

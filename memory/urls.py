@@ -10,5 +10,6 @@ urlpatterns = [
     path("memory/<int:document_id>/edit", change_views.edit, name="memory_edit"),
     path("memory/<int:document_id>/restore", change_views.restore, name="memory_restore"),
     path("memory/<int:document_id>/delete-line", change_views.delete_line, name="memory_delete_line"),
+    path("memory/<int:document_id>/gone", change_views.file_gone, name="memory_gone"),
     path("memory/undo/<int:revision_id>", change_views.undo_change, name="memory_undo"),
 ]

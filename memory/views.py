@@ -12,6 +12,7 @@ from django.views.decorators.http import require_GET
 
 from chat.rendering import blocks
 from memory import coverage, documents
+from memory.gone import gone_files
 from memory.models import MemoryDocument
 from memory.scope import may_write
 from oneclaw.http import SignedInRequest
@@ -46,7 +47,8 @@ def document_list(request: SignedInRequest) -> HttpResponse:
     found = MemoryDocument.objects.visible_to(request.user).present().select_related("space")
     ordered = found.order_by(mine, "space", kind, "-path").defer("content")
     page = Paginator(ordered, LISTED).get_page(request.GET.get("page"))
-    return render(request, "memory/list.html", {"page": page})
+    gone = gone_files(Space.objects.own_of(request.user))
+    return render(request, "memory/list.html", {"page": page, "gone": gone})
 
 
 @login_required

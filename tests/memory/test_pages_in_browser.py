@@ -36,5 +36,19 @@ async def test_the_pages_can_be_read_by_everybody(live, ada, scheme, viewport):
         await page.get_by_text("an admin · Corrected").click()
         assert await page.get_by_text("+ - More.").is_visible()
         assert await violations(page) == ""
+        await page.get_by_text("Line by line").click()
+        await page.get_by_role("button", name="Delete line 3").wait_for()
+        assert await violations(page) == ""
+        await page.get_by_role("link", name="Edit", exact=True).click()
+        await page.get_by_label("Text").fill("# Other\n")
+        assert await violations(page) == ""
+        await page.get_by_role("button", name="Save").click()
+        await page.get_by_text("Saved.").wait_for()
+        await page.get_by_text("the memory page · Edited").click()
+        await page.get_by_role("link", name="Undo this change").first.click()
+        assert await violations(page) == ""
+        await page.get_by_role("button", name="Undo").click()
+        await page.get_by_text("Undone.").wait_for()
+        assert await violations(page) == ""
         wide = await page.evaluate("document.documentElement.scrollWidth - innerWidth")
         assert wide <= 0
