@@ -54,7 +54,11 @@ def test_a_link_ends_after_the_days_of_the_setting(client, link, settings):
     assert client.get(link.removeprefix(BASE)).status_code == 410
 
 
-@pytest.mark.parametrize("token", ["first", signing.dumps("first"), signing.dumps("first", key="other")])
+@pytest.mark.parametrize(
+    "token",
+    ["first", signing.dumps("first"), signing.dumps("first", key="other")],
+    ids=["unsigned", "signed for something else", "signed by somebody else"],
+)
 def test_a_made_up_link_makes_nothing(client, db, token):
     assert make(client, f"{BASE}/first/{token}/").status_code == 410
     assert User.objects.count() == 0
