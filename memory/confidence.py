@@ -36,7 +36,7 @@ class Evidence:
 
     def logit(self) -> float:
         """Above FLOOR: rather related than not."""
-        names = 2.0 * self.knows_speaker - 7.0 * self.strange * (not self.knows_speaker)
+        names = 3.0 * self.knows_speaker - 7.0 * self.strange * (not self.knows_speaker)
         if self.nearness is None:
             return -5.0 + 10.4 * self.coverage + names
         return -4.4 + 7.8 * self.coverage + 3.2 * self.nearness + names
