@@ -4,12 +4,14 @@ const NEAR_END = 60;
 
 export class Follower {
   #scroller;
+  #list;
   #jump;
   #follows = true;
   #top = 0;
 
   constructor(scroller, list, jump) {
     this.#scroller = scroller;
+    this.#list = list;
     this.#jump = jump;
     scroller.addEventListener("scroll", () => this.#scrolled(), { passive: true });
     jump.addEventListener("click", () => this.toEnd());
@@ -21,6 +23,8 @@ export class Follower {
   toEnd() {
     this.#follows = true;
     this.#jump.hidden = true;
+    // What stands there before the first message is read from its beginning.
+    if (!this.#list.childElementCount) return;
     this.#scroller.scrollTop = this.#scroller.scrollHeight;
   }
 

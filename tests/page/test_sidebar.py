@@ -176,3 +176,10 @@ async def test_news_of_the_list_leave_the_focus_where_it_is(live, ada, scripted,
         await ask(other, "Coffee")
         await expect(entries(page).get_by_role("link", name="Coffee", exact=True)).to_be_visible()
         await expect(page.get_by_role("link", name="Rename “Tea”")).to_be_focused()
+
+
+async def test_a_small_window_begins_with_the_welcome(live, ada):
+    async with open_page(live, ada, viewport={"width": 320, "height": 480}) as page:
+        await page.goto("/")
+        await page.wait_for_timeout(100)
+        assert await page.locator("[data-scroller]").evaluate("s => s.scrollTop") == 0
