@@ -110,8 +110,7 @@ class ChatConsumer(AsyncWebsocketConsumer):
         try:
             if reason := commands.reason_of(text):
                 await in_database(commands.obey, self.user, session_id, reason)
-                ended = {"type": "ended", "session": str(session_id), "reason": reason}
-                self._tell(ended | {"client_id": str(client_id)})
+                self._tell(live.ended_frame(session_id, client_id, reason))
                 return
             accepted = await in_database(transcript.accept, self.user, session_id, client_id, text)
         except sessions.SessionNotFound:
@@ -122,15 +121,7 @@ class ChatConsumer(AsyncWebsocketConsumer):
             raise BUSY from None
         room = self._enter_room(session_id)
         message = accepted.message
-        self._tell(
-            {
-                "type": "ack",
-                "client_id": str(client_id),
-                "message": str(message.pk),
-                "seq": message.seq,
-                "duplicate": accepted.duplicate,
-            }
-        )
+        self._tell(live.ack_frame(message, duplicate=accepted.duplicate))
         if accepted.turn is not None and accepted.answer is not None:
             room.settled_seq = room.settled_seq or message.seq - 1
             room.publish(live.message_frame(message))

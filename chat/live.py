@@ -123,6 +123,20 @@ def room_of(session_id: uuid.UUID) -> Room:
     return rooms[session_id]
 
 
+def ack_frame(message: Message, *, duplicate: bool) -> Frame:
+    return {
+        "type": "ack",
+        "client_id": str(message.client_id),
+        "message": str(message.pk),
+        "seq": message.seq,
+        "duplicate": duplicate,
+    }
+
+
+def ended_frame(session_id: uuid.UUID, client_id: uuid.UUID, reason: str) -> Frame:
+    return {"type": "ended", "client_id": str(client_id), "session": str(session_id), "reason": reason}
+
+
 def message_frame(message: Message, results: dict[str, dict] | None = None) -> Frame:
     html = message_html(message, results)
     return {"type": "message", "seq": message.seq, "id": str(message.pk), "html": html}

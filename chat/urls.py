@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from chat import views
+from chat import posted, views
 
 urlpatterns = [
     # Browsers ask for it whatever the pages say.
@@ -11,6 +11,7 @@ urlpatterns = [
     path("sessions", views.session_list, name="sessions"),
     path("c/<uuid:session_id>", views.conversation, name="conversation"),
     path("c/<uuid:session_id>/messages", views.messages_after, name="messages_after"),
+    path("c/<uuid:session_id>/frame", posted.post_frame, name="post_frame"),
     path("c/<uuid:session_id>/send", views.send, name="send"),
     path("c/<uuid:session_id>/stop", views.stop, name="stop"),
     path("c/<uuid:session_id>/end", views.end, name="end"),

@@ -1,4 +1,4 @@
-"""What must hold for memory: a message is noted once, a document is the sum of its revisions, a file is its document."""
+"""What must hold for memory: messages are noted once, documents are the sum of their revisions, files are documents."""
 
 from collections.abc import Iterator
 

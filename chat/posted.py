@@ -1,0 +1,79 @@
+"""Frames by POST, for a page whose WebSocket is blocked: one frame in, the answer to it as another one out."""
+
+import uuid
+from typing import Any
+
+from django.conf import settings
+from django.contrib.auth.decorators import login_required
+from django.http import HttpResponseBase, JsonResponse
+from django.views.decorators.http import require_POST
+
+from chat import attempts, commands, live, sessions, transcript, turns
+from chat.consumers import BUSY, NOT_FOUND, Refusal, decoded, error_frame, identifier, message_number
+from chat.models import Turn
+from chat.outbox import Frame
+from oneclaw.crossing import in_database
+from oneclaw.http import SignedInRequest
+from oneclaw.models import User
+from oneclaw.text import BadText, checked
+
+
+@login_required
+@require_POST
+async def post_frame(request: SignedInRequest, session_id: uuid.UUID) -> HttpResponseBase:
+    """`send`, `stop`, `retry` or `continue` in this conversation, as by the socket and with the same ids."""
+    user = await request.auser()
+    frame: dict[str, Any] = {}
+    try:
+        frame = decoded(request.body.decode(errors="surrogateescape"), None)
+        answer = await answered(user, session_id, frame)
+    except sessions.SessionNotFound:
+        answer = error_frame(NOT_FOUND.code, NOT_FOUND.sentence, frame.get("client_id"))
+    except transcript.Busy:
+        answer = error_frame(BUSY.code, BUSY.sentence, frame.get("client_id"))
+    except (Refusal, BadText) as refusal:
+        answer = error_frame(refusal.code, refusal.sentence, frame.get("client_id"))
+    return JsonResponse(answer)
+
+
+async def answered(user: User, session_id: uuid.UUID, frame: dict[str, Any]) -> Frame:
+    match frame["type"]:
+        case "send":
+            return await sent(user, session_id, frame)
+        case "stop":
+            await in_database(transcript.request_stop, user, session_id, None)
+            return {"type": "pong"}
+        case "retry" | "continue":
+            return await tried_again(user, session_id, frame)
+    raise Refusal("bad_frame", "This frame needs a socket.")
+
+
+async def sent(user: User, session_id: uuid.UUID, frame: dict[str, Any]) -> Frame:
+    client_id = identifier(frame, "client_id")
+    text = checked(frame.get("text"), longest=settings.MESSAGE_LENGTH)
+    if reason := commands.reason_of(text):
+        await in_database(commands.obey, user, session_id, reason)
+        return live.ended_frame(session_id, client_id, reason)
+    try:
+        accepted = await in_database(transcript.accept, user, session_id, client_id, text)
+    except transcript.Conflict:
+        raise Refusal("conflict", "This message was already sent with another text.") from None
+    message = accepted.message
+    if accepted.turn is not None and accepted.answer is not None:
+        room = live.room_of(session_id)
+        room.settled_seq = room.settled_seq or message.seq - 1
+        # For tabs that have a socket.
+        room.publish(live.message_frame(message))
+        turns.start(accepted.turn, accepted.answer)
+    return live.ack_frame(message, duplicate=accepted.duplicate)
+
+
+async def tried_again(user: User, session_id: uuid.UUID, frame: dict[str, Any]) -> Frame:
+    try:
+        turn, answer = await in_database(attempts.again, user, message_number(frame), frame["type"])
+    except attempts.NothingToRepeat:
+        raise NOT_FOUND from None
+    turns.start(turn, answer)
+    if frame["type"] == Turn.Kind.CONTINUE:
+        return live.message_frame(answer)
+    return live.ready_frame(session_id, answer.seq, reset=True)
