@@ -9,7 +9,7 @@ const NOT_SIGNED_IN = 4401;
 export class Socket {
   #socket = null;
   #wait = FIRST_WAIT;
-  #heard = 0;
+  #silence = null;
   #pulse = null;
   #again = null;
   #isOver = false;
@@ -32,16 +32,18 @@ export class Socket {
     address.protocol = address.protocol === "https:" ? "wss:" : "ws:";
     const socket = new WebSocket(address);
     this.#socket = socket;
+    this.#heard(socket);
     socket.addEventListener("open", () => {
-      this.#heard = Date.now();
-      this.#pulse = setInterval(() => this.#beat(socket), PING_EVERY);
+      if (this.#socket !== socket) return;
+      this.#heard(socket);
+      this.#pulse = setInterval(() => this.say("ping"), PING_EVERY);
       this.#on.state("open");
       this.#on.open();
     });
     socket.addEventListener("message", (event) => {
       // A server that takes the socket and drops it again is no reason to hurry.
       this.#wait = FIRST_WAIT;
-      this.#heard = Date.now();
+      this.#heard(socket);
       this.#on.frame(JSON.parse(event.data));
     });
     socket.addEventListener("close", (event) => this.#closed(socket, event.code));
@@ -54,9 +56,21 @@ export class Socket {
     return true;
   }
 
-  #closed(socket, code) {
-    clearInterval(this.#pulse);
+  // From now on it may be silent for so long, and counts as dead after that.
+  #heard(socket) {
     if (this.#socket !== socket) return;
+    clearTimeout(this.#silence);
+    this.#silence = setTimeout(() => {
+      // close() of a dead connection may wait for minutes for an answer.
+      socket.close();
+      this.#closed(socket, 0);
+    }, SILENCE);
+  }
+
+  #closed(socket, code) {
+    if (this.#socket !== socket) return;
+    clearInterval(this.#pulse);
+    clearTimeout(this.#silence);
     this.#socket = null;
     if (code === NOT_SIGNED_IN) {
       this.#isOver = true;
@@ -69,18 +83,10 @@ export class Socket {
     this.#wait = Math.min(this.#wait * 2, LONGEST_WAIT);
   }
 
-  #beat(socket) {
-    if (Date.now() - this.#heard <= SILENCE) this.say("ping");
-    else {
-      // close() of a dead connection may wait for minutes for an answer.
-      socket.close();
-      this.#closed(socket, 0);
-    }
-  }
-
   #leave() {
     clearTimeout(this.#again);
     clearInterval(this.#pulse);
+    clearTimeout(this.#silence);
     const socket = this.#socket;
     this.#socket = null;
     socket?.close();
