@@ -26,4 +26,4 @@ def test_without_redis_people_are_answered_and_what_waited_is_done_afterwards(te
     site.house["redis"].start()
     done = "SELECT count(*) FROM memory_flush WHERE session_id IN (%s, %s) AND status = 'done'"
     until(lambda: site.rows(done, hinted, unhinted)[0][0] == 2, 120, "beat's sweep has found both")
-    assert site.memory("memory/____-__-__.md").count(word) == 2
+    assert site.memory("memory/____-__-__.md").count(f"- Noted: {word}.") == 2
