@@ -6,6 +6,7 @@ from memory import change_views, views
 
 urlpatterns = [
     path("memory/", views.document_list, name="memory"),
+    path("memory/export.zip", views.export, name="memory_export"),
     path("memory/<int:document_id>/", views.document, name="memory_document"),
     path("memory/<int:document_id>/edit", change_views.edit, name="memory_edit"),
     path("memory/<int:document_id>/restore", change_views.restore, name="memory_restore"),

@@ -12,6 +12,7 @@ from django.views.decorators.http import require_GET
 
 from chat.rendering import blocks
 from memory import coverage, documents
+from memory.archive import zipped
 from memory.gone import gone_files
 from memory.models import MemoryDocument
 from memory.scope import may_write
@@ -70,6 +71,19 @@ def document(request: SignedInRequest, document_id: int) -> HttpResponse:
         "may_write": may_write(request.user, shown.space_id),
     }
     return render(request, "memory/document.html", context)
+
+
+@login_required
+@require_GET
+def export(request: SignedInRequest) -> HttpResponse:
+    """The person's own memory as a zip file."""
+    content = zipped(Space.objects.own_of(request.user))
+    name = f"memory-{request.user.day()}.zip"
+    return HttpResponse(
+        content,
+        content_type="application/zip",
+        headers={"Content-Disposition": f'attachment; filename="{name}"', "Cache-Control": "private, no-store"},
+    )
 
 
 def searched(user: User, query: str) -> list["Passage"]:

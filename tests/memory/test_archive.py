@@ -1,0 +1,44 @@
+"""A person's memory as a zip file."""
+
+import io
+import zipfile
+
+from memory import documents, workspace
+from memory.documents import Author, Delete, Replace, Source
+from oneclaw.models import Space
+
+
+def archive(client):
+    answer = client.get("/memory/export.zip")
+    assert answer["Content-Type"] == "application/zip"
+    assert answer["Content-Disposition"].startswith('attachment; filename="memory-')
+    return zipfile.ZipFile(io.BytesIO(answer.content))
+
+
+def test_every_document_stands_in_it_byte_for_byte(client, ada, space, append):
+    content = "\ufeff🍵\r\nlone\rno end"
+    documents.apply(space, "notes/Tee für mich.md", Replace(content, 0), Author(Source.PAGE))
+    append(space, "gone", path="gone.md")
+    documents.apply(space, "gone.md", Delete(1), Author(Source.PAGE))
+    client.force_login(ada)
+    found = archive(client)
+    assert found.namelist() == ["notes/Tee für mich.md"]
+    assert found.read("notes/Tee für mich.md") == content.encode()
+
+
+def test_an_unpacked_one_can_be_imported_again(client, ada, stranger, space, append, tmp_path):
+    append(space, "- tea")
+    append(space, "- notes", path="memory/2026-11-21.md")
+    client.force_login(ada)
+    archive(client).extractall(tmp_path / "unpacked")
+    theirs = Space.objects.own_of(stranger)
+    report = workspace.import_folder(tmp_path / "unpacked", theirs, stranger)
+    assert sorted(report.written) == ["MEMORY.md", "memory/2026-11-21.md"]
+    assert theirs.documents.get(path="MEMORY.md").content == "- tea\n"
+
+
+def test_it_holds_nothing_of_anybody_else(client, ada, space, strangers_space, append):
+    append(strangers_space, "theirs")
+    assert client.get("/memory/export.zip").status_code == 302
+    client.force_login(ada)
+    assert archive(client).namelist() == []
