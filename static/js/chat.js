@@ -4,6 +4,7 @@ import { Announcer } from "./announcer.js";
 import { Composer } from "./composer.js";
 import { Conversation } from "./conversation.js";
 import { Follower } from "./follower.js";
+import { Polling } from "./polling.js";
 import { refreshSessions, watchSidebar } from "./sidebar.js";
 import { Socket } from "./socket.js";
 import { Unsent, newId } from "./unsent.js";
@@ -24,7 +25,7 @@ const conversation = new Conversation(find("messages"), find("welcome"), announc
 const composer = new Composer(find("composer"), {
   longest: Number(main.dataset.longest),
   onSend: send,
-  onStop: () => socket.say("stop", { message: null }),
+  onStop: () => say("stop", { message: null }),
   onDraft: (text) => unsent.keepDraft(draftKey(), text),
 });
 
@@ -40,34 +41,62 @@ const socket = new Socket({
   onState(state) {
     clearTimeout(lostAt);
     isReady = false;
-    if (state === "open") {
-      connection.textContent = "";
-      conversation.waitingFor("connection", false);
-    } else if (state === "signed out") {
+    if (state === "open") reached();
+    else if (state === "signed out") {
       composer.tell(words.signedOut, { bad: true, link: `/accounts/login/?next=${encodeURIComponent(location.pathname)}` });
     } else {
+      failures += 1;
+      if (failures > MOST_FAILURES) polling.start();
       // A short gap is nobody's business.
-      lostAt = setTimeout(() => {
-        connection.textContent = words.connecting;
-        conversation.waitingFor("connection", true);
-      }, 1500);
+      if (!polling.works) lostAt = setTimeout(lost, 1500);
     }
   },
 });
+
+function reached() {
+  clearTimeout(lostAt);
+  connection.textContent = "";
+  conversation.waitingFor("connection", false);
+}
+
+function lost() {
+  connection.textContent = words.connecting;
+  conversation.waitingFor("connection", true);
+}
+
+// Attempts to open the session by a socket that failed in a row; after these it goes on by plain requests, until a
+// socket comes through.
+let failures = 0;
+const MOST_FAILURES = 1;
+
+const polling = new Polling({
+  address: `/c/${session}`,
+  token: find("composer").elements.namedItem("csrfmiddlewaretoken").value,
+  lastSeq: () => conversation.lastSeq,
+  isRunning: () => conversation.isRunning,
+  isKnown: () => !isNew,
+  onFrame: (frame) => handlers[frame.type]?.(frame),
+  onBack: sendAgain,
+  onState: (works) => (works ? reached() : lost()),
+});
+
+function say(type, fields) {
+  return polling.isOn ? polling.say(type, fields) : socket.say(type, fields);
+}
 
 function send(text) {
   const message = { client_id: newId(), session, text };
   unsent.add(message, isNew);
   conversation.addPending(message);
   follower.toEnd();
-  if (isReady) socket.say("send", message);
+  if (isReady || polling.isOn) say("send", message);
 }
 
 // Whatever the server has not acknowledged, in the order in which it was written.
 function sendAgain() {
   for (const { refused, ...message } of unsent.of(session)) {
     conversation.addPending(message, refused);
-    if (!refused) socket.say("send", message);
+    if (!refused) say("send", message);
   }
 }
 
@@ -76,7 +105,7 @@ const waiting = new Set();
 
 function sendWaiting() {
   for (const { refused, ...message } of unsent.of(session)) {
-    if (waiting.delete(message.client_id)) socket.say("send", message);
+    if (waiting.delete(message.client_id)) say("send", message);
   }
 }
 
@@ -89,6 +118,7 @@ async function takeStored() {
     // No network: the socket ends as well, and opens the session anew when it is back.
   }
   socket.say("open", { session, last_seq: conversation.lastSeq });
+  showRunning();
 }
 
 const handlers = {
@@ -98,6 +128,8 @@ const handlers = {
       return;
     }
     isReady = true;
+    failures = 0;
+    polling.stop();
     sendAgain();
     showRunning();
   },
@@ -177,7 +209,7 @@ main.addEventListener("click", (event) => {
   } else if (button.dataset.action) {
     button.disabled = true;
     const id = button.closest("article").id.replace("message-", "");
-    if (!socket.say(button.dataset.action, { message: id })) button.disabled = false;
+    if (!say(button.dataset.action, { message: id })) button.disabled = false;
     composer.focus();
   } else if ("starter" in button.dataset) {
     composer.value = button.textContent.trim();

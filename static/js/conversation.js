@@ -65,6 +65,7 @@ export class Conversation {
     }
     article.id = `message-${id}`;
     article.dataset.seq = seq;
+    article.dataset.role = "user";
     article.className = "message message--user";
     article.querySelector(".message__note").remove();
     delete article.dataset.clientId;

@@ -1,5 +1,6 @@
 """Sockets that break: nothing written is lost, nothing is sent twice."""
 
+import asyncio
 import json
 import re
 
@@ -19,11 +20,17 @@ class Line:
 
     def __init__(self):
         self.sockets, self.frames = [], []
-        # Whether frames of this type get through to the page; whether a new socket reaches the server.
+        # Whether frames of this type get through to the page; whether a new socket or a request reaches the server.
         self.dropped, self.is_down = set(), False
 
     async def lay(self, page):
         await page.route_web_socket("**/ws/", self._opened)
+        await page.route(re.compile("/healthz|/c/.*/(frame|messages)"), self._requested)
+
+    async def _requested(self, route):
+        while self.is_down:
+            await asyncio.sleep(0.05)
+        await route.continue_()
 
     async def _opened(self, socket):
         if self.is_down:
@@ -88,7 +95,7 @@ async def test_what_is_written_without_a_connection_leaves_when_there_is_one(liv
         await expect(page.locator("[data-connection]")).to_have_text("Connecting again …")
         await expect(page.locator("article").last).to_contain_text("Not sent")
         line.is_down = False
-        await expect(page.locator("article[data-role=assistant]")).to_have_count(2, timeout=15_000)
+        await expect(page.locator("article[data-role=assistant]")).to_have_count(2)
         await expect(page.locator("[data-connection]")).to_be_empty()
         await expect(page.locator("article[data-role=user]")).to_have_text(["One", "Two"])
     assert await stored() == ["One", "Two"]
@@ -106,7 +113,7 @@ async def test_a_message_on_its_way_survives_a_reload_of_a_new_conversation(live
         await expect(page.locator("article")).to_contain_text("Do not lose me")
         line.is_down = False
         await expect(page.locator("article[data-role=assistant]")).to_have_text(
-            "Hello from the scripted model.", timeout=15_000
+            "Hello from the scripted model.", 
         )
         assert page.url.partition("/c/")[2] in session
         await page.goto("/")
@@ -144,7 +151,7 @@ async def test_an_answer_that_ended_meanwhile_is_there_after_the_break(live, ada
         await line.cut()
         await page.wait_for_timeout(1000)
         line.is_down = False
-        await expect(answer).to_have_text("One. Two.", timeout=15_000)
+        await expect(answer).to_have_text("One. Two.")
         await expect(page.get_by_role("button", name="Send")).to_be_visible()
 
 
@@ -168,7 +175,7 @@ async def test_a_message_that_finds_an_answer_running_waits_for_its_turn(live, a
         await write(page, "Three")
         await expect(page.locator("article").last).to_contain_text("Waits for the running answer")
         line.dropped = set()
-        await expect(page.locator("article[data-role=assistant]").last).to_have_text("Third.", timeout=15_000)
+        await expect(page.locator("article[data-role=assistant]").last).to_have_text("Third.")
     assert await stored() == ["One", "Two", "Three"]
 
 

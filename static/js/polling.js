@@ -1,0 +1,105 @@
+// The same conversation by plain requests, while no WebSocket comes through: messages are posted, answers are asked for.
+
+const WHILE_RUNNING = 1000;
+const OTHERWISE = 5000;
+const PATIENCE = 15_000;
+
+export class Polling {
+  #on;
+  #address;
+  #token;
+  #timer = null;
+  #queue = Promise.resolve();
+  // Grows with each start and stop, so that an answer to an earlier question is not shown any more.
+  #round = 0;
+  // Whether a request did not come through.
+  #isBroken = false;
+  isOn = false;
+  // Whether the last request came through.
+  works = false;
+
+  // lastSeq(), isRunning() and isKnown() say what the page shows and whether the conversation exists; onFrame(frame)
+  // gets what a socket would have brought; onBack() says that messages have to be sent again, onState(works) whether requests come
+  // through.
+  constructor({ address, token, lastSeq, isRunning, isKnown, onFrame, onBack, onState }) {
+    this.#address = address;
+    this.#token = token;
+    this.#on = { lastSeq, isRunning, isKnown, frame: onFrame, back: onBack, state: onState };
+  }
+
+  start() {
+    if (this.isOn) return;
+    this.isOn = true;
+    this.#round += 1;
+    this.#on.back();
+    this.#ask();
+  }
+
+  stop() {
+    this.isOn = this.works = false;
+    this.#round += 1;
+    clearTimeout(this.#timer);
+  }
+
+  // The frames of a socket; one after the other, so that messages keep their order.
+  say(type, fields) {
+    this.#queue = this.#queue.then(() => this.#post(type, fields)).catch(() => {
+      // No network: what was not acknowledged is said again when it is back.
+      this.#isBroken = true;
+    });
+    return true;
+  }
+
+  async #post(type, fields) {
+    const headers = { "Content-Type": "application/json", "X-CSRFToken": this.#token };
+    const body = JSON.stringify({ type, ...fields });
+    const answer = await fetch(`${this.#address}/frame`, { method: "POST", headers, body, signal: AbortSignal.timeout(PATIENCE) });
+    if (!answer.ok) throw new Error(answer.statusText);
+    this.#on.frame(await answer.json());
+    if (this.isOn) this.#ask();
+  }
+
+  async #ask() {
+    clearTimeout(this.#timer);
+    const round = this.#round;
+    try {
+      // Of a conversation that nobody knows yet there is nothing to ask, but whether the server is there.
+      const address = this.#on.isKnown() ? `${this.#address}/messages?after=${this.#on.lastSeq()}` : "/healthz";
+      const answer = await fetch(address, { signal: AbortSignal.timeout(PATIENCE) });
+      const html = await answer.text();
+      if (round !== this.#round) return;
+      // Not signed in any more: the door is where the page leads then, and what was written waits in this browser.
+      if (answer.redirected) location.reload();
+      else if (!answer.ok) throw new Error(answer.statusText);
+      this.works = true;
+      this.#on.state(true);
+      this.#show(html);
+      if (this.#isBroken) {
+        this.#isBroken = false;
+        this.#on.back();
+      }
+    } catch {
+      if (round !== this.#round) return;
+      this.#isBroken = true;
+      this.works = false;
+      this.#on.state(false);
+    }
+    if (round !== this.#round) return;
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => this.#ask(), this.#on.isRunning() ? WHILE_RUNNING : OTHERWISE);
+  }
+
+  #show(html) {
+    const wasRunning = this.#on.isRunning();
+    const template = document.createElement("template");
+    template.innerHTML = html;
+    const articles = [...template.content.querySelectorAll("article")];
+    for (const { id, dataset, outerHTML } of articles) {
+      this.#on.frame({ type: "message", id: id.replace("message-", ""), seq: Number(dataset.seq), html: outerHTML });
+    }
+    if (!wasRunning || this.#on.isRunning()) return;
+    const answer = articles.findLast(({ dataset }) => dataset.role === "assistant");
+    if (!answer) return;
+    this.#on.frame({ type: "done", message: answer.id.replace("message-", ""), status: answer.dataset.status, final: true });
+  }
+}
