@@ -26,12 +26,16 @@ import pytest
 import uvicorn
 from django.contrib.staticfiles.handlers import ASGIStaticFilesHandler
 from django.test import Client
-from playwright.async_api import Page, async_playwright
+from playwright.async_api import Page, async_playwright, expect
 
 from oneclaw.crossing import in_database
 
 DESKTOP = {"width": 1280, "height": 800}
 PHONE = {"width": 390, "height": 844}
+
+# Milliseconds: what takes a tenth of it on an idle machine takes all of it on a busy one.
+PATIENCE = 20_000
+expect.set_options(timeout=PATIENCE)
 
 FLAGS = [
     "--headless",
@@ -148,7 +152,7 @@ async def open_page(
             await context.add_cookies([{"name": "sessionid", "value": value, "url": live.url}])
         context.on("page", lambda page: watch(page, live, problems))
         page = await context.new_page()
-        page.set_default_timeout(10_000)
+        page.set_default_timeout(PATIENCE)
         try:
             yield page
         finally:
