@@ -113,7 +113,7 @@ async def test_a_message_on_its_way_survives_a_reload_of_a_new_conversation(live
         await expect(page.locator("article")).to_contain_text("Do not lose me")
         line.is_down = False
         await expect(page.locator("article[data-role=assistant]")).to_have_text(
-            "Hello from the scripted model.", 
+            "Hello from the scripted model.",
         )
         assert page.url.partition("/c/")[2] in session
         await page.goto("/")
