@@ -17,7 +17,7 @@ from chat.models import Turn
 from chat.outbox import Frame, Outbox, encode
 from oneclaw import hints
 from oneclaw.crossing import in_database
-from oneclaw.text import BadText, checked
+from oneclaw.text import BadText, checked, mended
 
 logger = logging.getLogger(__name__)
 
@@ -246,5 +246,5 @@ def message_number(frame: dict[str, Any]) -> int:
 def error_frame(code: str, sentence: str, client_id: object = None) -> Frame:
     frame: Frame = {"type": "error", "code": code, "text": sentence, "retry_after": None}
     if isinstance(client_id, str):
-        frame["client_id"] = client_id[:64]
+        frame["client_id"] = mended(client_id[:64])
     return frame

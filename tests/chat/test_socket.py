@@ -329,3 +329,12 @@ async def test_a_command_ends_the_conversation_stores_nothing_and_may_be_sent_ag
             assert (ended["session"], ended["reason"]) == (str(session), "new")
         stored = await in_database(lambda: ChatSession.objects.get(pk=session))
     assert (stored.last_seq, stored.ended_at is None) == (2, False)
+
+
+async def test_a_client_id_that_is_no_text_is_refused_and_the_socket_lives_on(ada):
+    async with Client(ada) as client:
+        await client.say("send", client_id="\ud800", session=str(uuid.uuid4()), text="Hello")
+        refusal = await client.hear("error", code="bad_frame")
+        assert refusal["client_id"].encode()
+        await client.say("ping")
+        await client.hear("pong")
