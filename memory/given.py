@@ -14,10 +14,9 @@ READING = ("memory_search", "memory_get")
 
 
 def text_given(session: ChatSession) -> str:
-    """Every text that memory put into the conversation's prompt: at its start, beside its messages, by its tools."""
-    beside = session.messages.exclude(meta__beside=None).values_list("meta__beside", flat=True)
+    """Every text that memory put into the conversation's prompt: at its start and by its tools."""
     read = (str(value.get("snippet") or value.get("text") or "") for value in _results(session))
-    return "\n".join([session.system_prompt or "", *(text for text in beside if text), *read])
+    return "\n".join([session.system_prompt or "", *read])
 
 
 def place_of(content: str, session: ChatSession) -> str | None:

@@ -29,12 +29,6 @@ def test_curated_memory_of_the_prompt(session, say, notes_of):
     assert notes_of("- Ada likes tea.\n- Ada asked what she likes.") == "- Ada asked what she likes.\n"
 
 
-def test_lines_recalled_beside_a_message(session, say, notes_of):
-    say(session, "What do I like?", meta={"beside": "<recalled>\n- Ada likes tea.\n</recalled>"})
-    say(session, "Tea.", role="assistant", meta={"beside": ""})
-    assert notes_of("- ada likes tea") is None
-
-
 @pytest.mark.parametrize("key", ["results", None])
 def test_what_the_tools_read(session, say, notes_of, key):
     passage = {"path": "memory/2026-11-01.md", "snippet" if key else "text": "## 9:00 Tea\n- Ada likes tea."}
