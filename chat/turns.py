@@ -23,6 +23,7 @@ from chat.signals import turn_finished
 from chat.tools import call_tool
 from oneclaw import llm
 from oneclaw.crossing import in_database
+from oneclaw.text import mended, mended_json
 
 logger = logging.getLogger(__name__)
 P = ParamSpec("P")
@@ -185,7 +186,11 @@ class RunningTurn:
 
 
 def columns_of(finished: llm.Finished) -> dict[str, Any]:
-    return {"stop_reason": finished.stop_reason[:40], "usage": finished.usage, "model": finished.model[:100]}
+    return {
+        "stop_reason": mended(finished.stop_reason)[:40],
+        "usage": mended_json(finished.usage),
+        "model": mended(finished.model)[:100],
+    }
 
 
 def tell_finished(turn: Turn) -> None:
