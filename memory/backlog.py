@@ -12,6 +12,7 @@ from memory import flush
 from memory.indexing import index_document
 from memory.models import Errand, Flush, MemoryDocument, MemoryDocumentQuerySet
 from memory.vectors import embed_document
+from memory.vectors import state as index_state
 from oneclaw.models import Space, User
 
 logger = logging.getLogger(__name__)
@@ -20,8 +21,8 @@ logger = logging.getLogger(__name__)
 LOOK = 0.2
 
 
-def status(user: User | None) -> dict[str, Any]:
-    """How much there is, and what is behind."""
+def status(user: User | None, deep: bool = False) -> dict[str, Any]:
+    """How much there is, and what is behind; `deep`: the index too."""
     documents = documents_of(user)
     flushes = Flush.objects.visible_to(user) if user else Flush.objects.all()
     waiting = flushes.open().order_by("created_at")
@@ -41,6 +42,7 @@ def status(user: User | None) -> dict[str, Any]:
             "errors": sorted(set(waiting.exclude(error="").values_list("error", flat=True)))[:10],
         },
         "errands": {"waiting": errands.count(), "failing": errands.exclude(error="").count()},
+        **({"index": index_state(documents)} if deep else {}),
     }
 
 
@@ -54,6 +56,7 @@ def in_words(status: dict[str, Any]) -> list[str]:
         f"{flushes['not_summarised']} were noted without a summary.",
         f"Titles and last messages to write: {status['errands']['waiting']}, {status['errands']['failing']} failing.",
         *flushes["errors"],
+        *(f"Index, {name}: {value}" for name, value in status.get("index", {}).items() if value != ""),
     ]
 
 

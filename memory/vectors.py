@@ -6,16 +6,18 @@ import logging
 import re
 from collections.abc import Sequence
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 from django.db import connection
-from django.db.models import QuerySet
+from django.db.models import Exists, OuterRef, QuerySet
 from numpy.typing import NDArray
 
 from memory.chunking import SPEAKER, speaker_of, speakers
 from memory.embeddings import Embedder, embedder
 from memory.embeddings.failures import EmbeddingFailure
-from memory.models import DocumentIndex, EmbeddingModel, MemoryChunk
+from memory.models import DocumentIndex, EmbeddingModel, MemoryChunk, MemoryDocumentQuerySet, TextVector
+from memory.packing import LAYOUT
 
 # Texts in one go.
 BATCH = 512
@@ -93,7 +95,7 @@ def embed_pending() -> int:
     return len(documents)
 
 
-def pending(model: Embedder) -> QuerySet[DocumentIndex]:
+def pending(model: Embedder) -> "QuerySet[DocumentIndex]":
     """The documents of which some units have no vector by this model yet."""
     return DocumentIndex.objects.exclude(embedded_by=model_id(model))
 
@@ -113,6 +115,29 @@ def notice() -> str:
     ):
         return f"The embedding model has changed: {waiting} documents wait for new vectors, until then words find them."
     return ""
+
+
+def state(documents: MemoryDocumentQuerySet) -> dict[str, Any]:
+    """What `memory status --deep` says of the index of these documents.
+
+    `drift` counts documents whose index is not of their version or of an older layout; `pending` units without a
+    vector by the current model.
+    """
+    model = embedder()
+    indexes = DocumentIndex.objects.filter(document__in=documents)
+    chunks = MemoryChunk.objects.filter(document__in=documents)
+    known = model_id(model) if model else None
+    there = TextVector.objects.filter(space=OuterRef("space"), model=known, text_key=OuterRef("text_key"))
+    units = chunks.count()
+    embedded = chunks.filter(Exists(there)).count() if model else 0
+    return {
+        "units": units,
+        "vectors": embedded,
+        "pending": units - embedded if model else 0,
+        "model": model.name if model else "none",
+        "drift": documents.to_index().count() + indexes.exclude(layout=LAYOUT).count(),
+        "notice": notice(),
+    }
 
 
 def embed_document(document_id: int, only_at_once: bool = False) -> None:

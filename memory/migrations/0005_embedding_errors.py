@@ -2,7 +2,9 @@ from django.db import migrations, models
 
 
 # A model's number is made of its name alone from here on: vectors kept under the old numbers are made again.
+# So is every index, for its packed layout has changed: the sweep finds them.
 AGAIN = """
+UPDATE memory_memorydocument SET indexed_version = 0;
 UPDATE memory_documentindex SET embedded_by_id = NULL;
 DELETE FROM memory_textvector;
 DELETE FROM memory_embeddingmodel;

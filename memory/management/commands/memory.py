@@ -31,6 +31,7 @@ class Command(BaseCommand):
 
         status = actions.add_parser("status", help="how much there is, and what is still to be done")
         status.add_argument("--session", metavar="ID", help="what became of each message of this conversation")
+        status.add_argument("--deep", action="store_true", help="the index too: units, vectors, pending, model, drift")
         status.set_defaults(do=self.status)
 
         index = actions.add_parser("index", help="bring the search index up to date")
@@ -79,13 +80,13 @@ class Command(BaseCommand):
             raise CommandError("The database has no tables yet: run manage.py migrate first.") from error
         options["do"](**options)
 
-    def status(self, *, user: User | None, session: str | None, json: bool, **_: Any) -> None:
+    def status(self, *, user: User | None, session: str | None, deep: bool, json: bool, **_: Any) -> None:
         if session is not None:
             (one,) = sessions_of(user, session)
             parts = [asdict(part) for part in coverage.of_session(one)]
             self.tell({"session": str(one.pk), "messages": parts}, json, told_of_messages)
             return
-        self.tell(backlog.status(user), json, backlog.in_words)
+        self.tell(backlog.status(user, deep), json, backlog.in_words)
 
     def index(self, *, user: User | None, force: bool, json: bool, **_: Any) -> None:
         done, failed = backlog.index_all(user, force=force, progress=self.progress)
