@@ -38,14 +38,18 @@ def stage(*, people: int, pace: float = 0.02, deltas: int = 500, **settings: str
         os.chmod(home, 0o755)
         upstream_port, web_port = free_port(), free_port()
         upstream = f"http://127.0.0.1:{upstream_port}"
-        environment = os.environ | {
-            "DJANGO_SETTINGS_MODULE": "oneclaw.settings",
-            "PYTHONPATH": str(ROOT),
-            "ONECLAW_HOME": home,
-            "ANTHROPIC_API_KEY": "bench",
-            "ANTHROPIC_BASE_URL": upstream,
-            "ONECLAW_DEBUG": "no",
-        } | settings
+        environment = (
+            os.environ
+            | {
+                "DJANGO_SETTINGS_MODULE": "oneclaw.settings",
+                "PYTHONPATH": str(ROOT),
+                "ONECLAW_HOME": home,
+                "ANTHROPIC_API_KEY": "bench",
+                "ANTHROPIC_BASE_URL": upstream,
+                "ONECLAW_DEBUG": "no",
+            }
+            | settings
+        )
         os.environ.update(environment)
         sys.path.insert(0, str(ROOT))
         started(stack, "benchmarks/stamping_upstream.py", str(upstream_port), str(pace), str(deltas), env=environment)

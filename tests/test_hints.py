@@ -21,7 +21,7 @@ class Heard(list):
     async def wait_for(self, count):
         async with asyncio.timeout(5):
             while len(self) < count:
-                await asyncio.sleep(0.01)  # noqa: ASYNC110 - a test may look now and then
+                await asyncio.sleep(0.01)
 
 
 async def listening():
