@@ -36,7 +36,7 @@ ACCOUNTS = ("oneclaw", "postgres", "nobody")
 # Where it lives when root's data folder cannot be reached by that account.
 OPEN_FOLDER = Path("/var/lib/oneclaw")
 # Seconds that a server gets to stop before it is told with more force.
-PATIENCE = 20.0
+PATIENCE = 30.0
 # A server that fails this often without having run for SETTLED seconds is not started again.
 TRIES, SETTLED = 6, 30.0
 # How all of its files are brought to the disk at once: one by one it takes seconds.
