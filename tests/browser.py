@@ -26,7 +26,8 @@ import pytest
 import uvicorn
 from django.contrib.staticfiles.handlers import ASGIStaticFilesHandler
 from django.test import Client
-from playwright.async_api import Page, async_playwright, expect
+from playwright.async_api import Browser, Page, Playwright, async_playwright, expect
+from playwright.async_api import TimeoutError as PlaywrightTimeout
 
 from oneclaw.crossing import in_database
 
@@ -128,6 +129,15 @@ def the_browser() -> str:
     return f"http://127.0.0.1:{written.read_text().splitlines()[0]}"
 
 
+async def connected(playwright: Playwright) -> Browser:
+    """The browser. One whose debugging socket has fallen silent is left, and another one started."""
+    try:
+        return await playwright.chromium.connect_over_cdp(the_browser(), timeout=PATIENCE)
+    except PlaywrightTimeout:
+        the_browser.cache_clear()
+        return await playwright.chromium.connect_over_cdp(the_browser(), timeout=2 * PATIENCE)
+
+
 def session_cookie(user: Any) -> str:
     client = Client()
     client.force_login(user)
@@ -145,7 +155,7 @@ async def open_page(
     problems: list[str] = []
     options = {"viewport": DESKTOP, "reduced_motion": "reduce", "base_url": live.url} | options
     async with async_playwright() as playwright:
-        browser = await playwright.chromium.connect_over_cdp(the_browser())
+        browser = await connected(playwright)
         context = await browser.new_context(**options)
         if user is not None:
             value = await in_database(session_cookie, user)
