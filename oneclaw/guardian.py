@@ -38,7 +38,7 @@ OPEN_FOLDER = Path("/var/lib/oneclaw")
 # Seconds that a server gets to stop before it is told with more force.
 PATIENCE = 30.0
 # A server that fails this often without having run for SETTLED seconds is not started again.
-TRIES, SETTLED = 6, 30.0
+TRIES, SETTLED = 5, 30.0
 # How all of its files are brought to the disk at once: one by one it takes seconds.
 SYNC_METHOD = "syncfs" if sys.platform == "linux" else "fsync"
 LARGEST_LOG = 1_000_000

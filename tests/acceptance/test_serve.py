@@ -33,70 +33,69 @@ def folder():
         yield folder
 
 
-def children_by_age(supervisor):
-    return sorted(set(family(supervisor)) - {supervisor})
-
-
-def test_it_answers_is_ready_and_offers_the_first_account(folder):
+@pytest.fixture(scope="module")
+def running(folder):
+    """One start for the tests that leave it running."""
     with embedded(folder) as one:
         one.wait_until_ready()
-        assert one.get("/healthz") == (200, "ok\n")
-        said = one["serve"].said()
-        assert f"OneClaw runs at {one.url}" in said
-        assert "demo model" in said
-        link = re.search(rf"Make the first account: {one.url}(/\S+)", said)
-        assert link
-        assert one.get(link[1])[0] == 200
+        yield one
 
 
-def test_ctrl_c_stops_everything_and_postgresql_last(folder):
-    with embedded(folder) as one:
-        one.wait_until_ready()
-        supervisor, server = one["serve"].process, server_of(one.home)
-        processes = everything(one.home, supervisor.pid)
-        children = set(family(supervisor.pid)) - {supervisor.pid}
-        assert len(children) == 4
-        supervisor.send_signal(signal.SIGINT)
-        remaining = children
-        while lives(server):
-            remaining = living(children)
-        assert not remaining
-        assert supervisor.wait(20) == 0
-        until(lambda: not living(processes))
-        assert "Traceback" not in one["serve"].said()
+def children_of(supervisor):
+    return set(family(supervisor)) - {supervisor}
 
 
-def test_a_killed_supervisor_leaves_nothing_running(folder):
-    with embedded(folder) as one:
-        one.wait_until_ready()
-        processes = everything(one.home, one["serve"].pid)
-        assert len(processes) > 8
-        one["serve"].kill()
-        until(lambda: not living(processes))
+def test_it_answers_is_ready_and_offers_the_first_account(running):
+    assert running.get("/healthz") == (200, "ok\n")
+    said = running["serve"].said()
+    assert f"OneClaw runs at {running.url}" in said
+    assert "demo model" in said
+    link = re.search(rf"Make the first account: {running.url}(/\S+)", said)
+    assert link
+    assert running.get(link[1])[0] == 200
 
 
-def test_whatever_is_killed_comes_back(folder):
-    with embedded(folder, ANTHROPIC_API_KEY="key") as one:
-        one.wait_until_ready()
-        supervisor = one["serve"].pid
-        web, worker, beat = children_by_age(supervisor)
-        for process in (web, worker, beat):
-            os.kill(process, signal.SIGKILL)
-        until(lambda: len(set(family(supervisor)) - {supervisor, web, worker, beat}) == 3)
-        one.wait_until_ready()
-        keeper = guardian_of(one.home)
-        os.kill(keeper, signal.SIGKILL)
-        until(lambda: guardian_of(one.home) not in (0, keeper))
-        one.wait_until_ready()
+def test_a_second_one_on_the_same_port_says_that_it_is_taken(running):
+    port = running.url.rsplit(":", 1)[1]
+    assert f"Port {port} is taken" in refusal(running.environment, PORT=port)
+    assert running.get("/healthz")[0] == 200
 
 
-def test_a_second_one_on_the_same_port_says_that_it_is_taken(folder):
-    with embedded(folder) as one:
-        one.wait_until_ready()
-        port = one.url.rsplit(":", 1)[1]
-        said = refusal(one.environment, PORT=port)
-        assert f"Port {port} is taken" in said
-        assert one.get("/healthz")[0] == 200
+def test_whatever_is_killed_comes_back(running):
+    supervisor = running["serve"].pid
+    killed, keeper = children_of(supervisor), guardian_of(running.home)
+    assert len(killed) == 4
+    for process in killed:
+        os.kill(process, signal.SIGKILL)
+    until(lambda: len(children_of(supervisor) - killed) == 4)
+    running.wait_until_ready()
+    os.kill(keeper, signal.SIGKILL)
+    until(lambda: guardian_of(running.home) not in (0, keeper))
+    running.wait_until_ready()
+
+
+def test_ctrl_c_stops_everything_and_postgresql_last(running):
+    supervisor, server = running["serve"].process, server_of(running.home)
+    processes = everything(running.home, supervisor.pid)
+    children = children_of(supervisor.pid)
+    supervisor.send_signal(signal.SIGINT)
+    remaining = children
+    while lives(server):
+        remaining = living(children)
+    assert not remaining
+    assert supervisor.wait(20) == 0
+    until(lambda: not living(processes))
+    assert "Traceback" not in running["serve"].said()
+
+
+def test_a_killed_supervisor_leaves_nothing_running(running):
+    if running["serve"].process.poll() is not None:
+        running["serve"].start()
+        running.wait_until_ready()
+    processes = everything(running.home, running["serve"].pid)
+    assert len(processes) > 8
+    running["serve"].kill()
+    until(lambda: not living(processes))
 
 
 @pytest.mark.parametrize(
