@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-logger = logging.getLogger(__name__)
-
 # A page that lacks more messages than this fetches the list instead of a replay.
 LONGEST_REPLAY = 50
 

@@ -18,6 +18,9 @@ from memory.question import Concept, Question
 FLOOR, STEEPNESS = -0.62, 0.5
 # What one point of a unit's ranking below the best takes from its logit.
 SLOPE = 0.25
+# The fewest windows that rarity is told from. Among one or two lines every word is common, and a word that stands there
+# would weigh less than one that does not.
+FEWEST = 200
 
 
 @dataclass(frozen=True)
@@ -56,7 +59,8 @@ def coverage(windows: Sequence[np.ndarray]) -> float:
     held, asked = 0.0, 0.0
     for frequency in windows:
         there = np.minimum(frequency, 1)
-        rarity = float(np.log(1 + (len(there) - there.sum() + 0.5) / (there.sum() + 0.5)))
+        count = max(len(there), FEWEST)
+        rarity = float(np.log(1 + (count - there.sum() + 0.5) / (there.sum() + 0.5)))
         asked += rarity
         held = held + rarity * there
     return float(np.max(held) / asked) if asked else 0.0

@@ -72,6 +72,14 @@ def test_words_are_found_in_other_forms_in_their_own_language(ada, write, search
     assert "Häuser" in search(ada, "Haus", min_score=0)[0].snippet
 
 
+@pytest.mark.parametrize("choice", ["local", "none"])
+def test_a_memory_of_one_line_is_found_by_its_one_word(ada, write, search, settings, choice):
+    settings.EMBEDDINGS = choice
+    write(ada, "MEMORY.md", "- My sister Grace lives in Lisbon and loves sardines\n")
+    assert "sardines" in search(ada, "What do you know about sardines?")[0].snippet
+    assert search(ada, "Which zeppelin refuted the trombone?") == []
+
+
 def test_nonsense_finds_nothing(ada, notes, write, search):
     write(ada, "memory/2026-01-01.md", TALK)
     assert search(ada, "How many purple elephants refuted the trombone?") == []
