@@ -5,6 +5,7 @@ Nothing else of memory opens a file.
 
 import contextlib
 import hashlib
+import math
 import os
 import stat
 import time
@@ -80,12 +81,16 @@ def read(root: Path, path: str) -> str:
 
 def is_at_rest(root: Path, path: str) -> bool:
     """Whether nobody has written the file for REST seconds: editors empty a file before they fill it."""
+    return age(root, path) >= REST
+
+
+def age(root: Path, path: str) -> float:
+    """Seconds since the file was last written; infinite without a file, and when its time says nothing about now."""
     try:
-        age = time.time() - os.stat(root / path, follow_symlinks=False).st_mtime
+        seconds = time.time() - os.stat(root / path, follow_symlinks=False).st_mtime
     except OSError:
-        return True
-    # A time in the future says nothing about now.
-    return age >= REST or age < 0
+        return math.inf
+    return seconds if seconds >= 0 else math.inf
 
 
 def put_aside(root: Path, path: str) -> None:

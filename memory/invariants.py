@@ -7,6 +7,7 @@ from django.db import transaction
 from memory import files
 from memory.documents import content_at
 from memory.hunks import HunkMismatch
+from memory.intake import is_taken_in
 from memory.locks import hold
 from memory.mirror import folder_of
 from memory.models import MemoryDocument
@@ -161,7 +162,10 @@ def not_the_sum() -> Iterator[str]:
 
 
 def not_mirrored() -> Iterator[str]:
-    """Files that differ from their document although its row says that they hold it."""
+    """Files that differ from their document although its row says that they hold it.
+
+    What somebody has just written into a file is not yet taken in.
+    """
     for document in every_document():
         if differs(document) and differs_for_certain(document.pk):
             yield f"the file of document {document.pk}, {document.path} of space {document.space_id}, differs from it"
@@ -181,11 +185,15 @@ def differs(document: MemoryDocument) -> bool:
     if document.mirrored_version != document.version:
         return False
     content: str | None
+    folder = folder_of(document.space)
     try:
-        content = files.read(folder_of(document.space), document.path)
+        content = files.read(folder, document.path)
     except files.Refused:
         content = None
-    return content != (None if document.is_deleted else document.content)
+    if content == (None if document.is_deleted else document.content):
+        return False
+    just_edited = content is not None and not is_taken_in(document, content)
+    return not (just_edited and files.age(folder, document.path) < grace("memory-sweep"))
 
 
 @transaction.atomic

@@ -71,7 +71,8 @@ def test_a_memory_is_saved_and_its_file_follows_when_the_disk_is_well(site: Site
         assert later in site.memory("MEMORY.md")
         behind = "SELECT 1 FROM memory_memorydocument WHERE path = 'MEMORY.md' AND mirrored_version < version"
         assert site.rows(behind)
-        site.check()
     site.sweep("memory")
     until(lambda: file.read_text() == site.memory("MEMORY.md"), 30, "the file has caught up")
+    until(lambda: not site.rows(behind), 10, "its row says so")
+    site.check()
     assert not list(folder.glob(".*.tmp"))

@@ -1,8 +1,16 @@
 """Each promise about memory, broken behind the product's back, is seen, and only that one."""
 
+import os
+import time
+
 import pytest
 
 from memory.mirror import folder_of
+
+
+def write_long_ago(file, text):
+    file.write_text(text)
+    os.utime(file, (time.time() - 3600,) * 2)
 
 
 def said(lines):
@@ -114,6 +122,8 @@ def test_revisions_that_do_not_fit_one_another(world, broken):
 def test_a_file_that_differs(world, broken):
     file = folder_of(world.space) / "MEMORY.md"
     file.write_text("- something else\n")
+    assert broken("SELECT") == []  # somebody has just edited it
+    write_long_ago(file, "- something else\n")
     assert broken("SELECT") == [
         f"the file is the document, or queued: the file of document {world.document.pk},"
         f" MEMORY.md of space {world.space.pk}, differs from it"
@@ -124,7 +134,7 @@ def test_a_file_that_differs(world, broken):
 def test_a_file_that_is_missing_and_one_that_should_be(world, broken):
     (folder_of(world.space) / "MEMORY.md").unlink()
     folder_of(world.strangers_space).mkdir()
-    (folder_of(world.strangers_space) / "notes.md").write_text("x\n")
+    write_long_ago(folder_of(world.strangers_space) / "notes.md", "x\n")
     lines = broken("SELECT")
     assert said(lines) == {"the file is the document, or queued"}
     assert len(lines) == 2
