@@ -132,7 +132,7 @@ def the_browser() -> str:
 async def connected(playwright: Playwright) -> Browser:
     """The browser. One whose debugging socket has fallen silent is left, and another one started."""
     try:
-        return await playwright.chromium.connect_over_cdp(the_browser(), timeout=PATIENCE)
+        return await playwright.chromium.connect_over_cdp(the_browser(), timeout=PATIENCE / 4)
     except PlaywrightTimeout:
         the_browser.cache_clear()
         return await playwright.chromium.connect_over_cdp(the_browser(), timeout=2 * PATIENCE)

@@ -47,9 +47,9 @@ def children_of(supervisor):
 
 def test_it_answers_is_ready_and_offers_the_first_account(running):
     assert running.get("/healthz") == (200, "ok\n")
+    until(lambda: "demo model" in running["serve"].said(), 20, "all was said")
     said = running["serve"].said()
     assert f"OneClaw runs at {running.url}" in said
-    assert "demo model" in said
     link = re.search(rf"Make the first account: {running.url}(/\S+)", said)
     assert link
     assert running.get(link[1])[0] == 200
