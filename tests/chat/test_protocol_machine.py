@@ -105,9 +105,12 @@ def status_of(html):
 
 
 def words_for(body):
-    """A question that asks for it is answered slowly enough to be interrupted; any other one at once."""
+    """A question that asks for it is answered slowly enough to be interrupted; any other one at once.
+
+    One that was stopped before a word of answer stands in the same message as the next one.
+    """
     asked = str(body["messages"][-1]["content"])
-    if "slow" in asked:
+    if asked.rfind("slow") > asked.rfind("quick"):
         return model.answer(model.text(["Slowly"] + [" more"] * 100, pace=0.2))
     return model.answer(model.text("At once."))
 
