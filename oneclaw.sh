@@ -84,7 +84,7 @@ test)
     shift
     environment requirements/test.txt test-installed
     test_programs
-    [ $# -gt 0 ] || set -- -m "not faults" -n 3 --dist loadfile
+    [ $# -gt 0 ] || set -- -m "not faults" -n 2 --dist loadfile
     exec .venv/bin/python -m pytest "$@"
     ;;
 "" | -h | --help)

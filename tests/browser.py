@@ -26,8 +26,7 @@ import pytest
 import uvicorn
 from django.contrib.staticfiles.handlers import ASGIStaticFilesHandler
 from django.test import Client
-from playwright.async_api import Browser, Page, Playwright, async_playwright, expect
-from playwright.async_api import TimeoutError as PlaywrightTimeout
+from playwright.async_api import Browser, Page, async_playwright, expect
 
 from oneclaw.crossing import in_database
 
@@ -48,6 +47,8 @@ FLAGS = [
     "--disable-component-update",
     "--disable-sync",
     "--disable-dev-shm-usage",
+    # Who connects while the first window opens may wait for it for ever.
+    "--no-startup-window",
     # As on a desk: a mouse, and tabs behind another one go on as ever.
     "--blink-settings=primaryHoverType=2,availableHoverTypes=2,primaryPointerType=4,availablePointerTypes=4",
     "--disable-background-timer-throttling",
@@ -129,13 +130,15 @@ def the_browser() -> str:
     return f"http://127.0.0.1:{written.read_text().splitlines()[0]}"
 
 
-async def connected(playwright: Playwright) -> Browser:
-    """The browser. One whose debugging socket has fallen silent is left, and another one started."""
-    try:
-        return await playwright.chromium.connect_over_cdp(the_browser(), timeout=PATIENCE / 4)
-    except PlaywrightTimeout:
-        the_browser.cache_clear()
-        return await playwright.chromium.connect_over_cdp(the_browser(), timeout=2 * PATIENCE)
+async def connected() -> Browser:
+    """The browser, from the loop that all its tests share."""
+    if not connections:
+        playwright = await async_playwright().start()
+        connections.append(await playwright.chromium.connect_over_cdp(the_browser(), timeout=PATIENCE))
+    return connections[0]
+
+
+connections: list[Browser] = []
 
 
 def session_cookie(user: Any) -> str:
@@ -154,20 +157,18 @@ async def open_page(
     """
     problems: list[str] = []
     options = {"viewport": DESKTOP, "reduced_motion": "reduce", "base_url": live.url} | options
-    async with async_playwright() as playwright:
-        browser = await connected(playwright)
-        context = await browser.new_context(**options)
+    browser = await connected()
+    context = await browser.new_context(**options)
+    try:
         if user is not None:
             value = await in_database(session_cookie, user)
             await context.add_cookies([{"name": "sessionid", "value": value, "url": live.url}])
         context.on("page", lambda page: watch(page, live, problems))
         page = await context.new_page()
         page.set_default_timeout(PATIENCE)
-        try:
-            yield page
-        finally:
-            await context.close()
-            await browser.close()
+        yield page
+    finally:
+        await context.close()
     unexpected = [problem for problem in problems if not any(part in problem for part in expect)]
     assert not unexpected, unexpected
 

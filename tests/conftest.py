@@ -1,5 +1,7 @@
 """The cast and the stage: real PostgreSQL, async tests on the test's own transaction."""
 
+import asyncio
+import functools
 import inspect
 import os
 import tempfile
@@ -13,12 +15,38 @@ from asgiref.sync import async_to_sync
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
-    """Run `async def` tests under asgiref, so that the ORM stays on this thread, inside the test's transaction."""
+    """Run `async def` tests under asgiref, so that the ORM stays on this thread, inside the test's transaction.
+
+    Those of the browser share a loop, because the browser's driver lives in one.
+    """
     if not inspect.iscoroutinefunction(pyfuncitem.obj):
         return None
     arguments = {name: pyfuncitem.funcargs[name] for name in pyfuncitem._fixtureinfo.argnames}
-    async_to_sync(pyfuncitem.obj)(**arguments)
+    if pyfuncitem.get_closest_marker("browser"):
+        browser_loop().run(pyfuncitem.obj(**arguments))
+    else:
+        async_to_sync(pyfuncitem.obj)(**arguments)
     return True
+
+
+@functools.cache
+def browser_loop() -> asyncio.Runner:
+    return asyncio.Runner()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def emptied_in_no_time():
+    """Tables of a few rows are emptied by DELETE a hundred times as fast as by TRUNCATE."""
+    from django.db import connection
+
+    def sql_flush(operations, style, tables, *, reset_sequences=False, allow_cascade=False):
+        statements = [f"DELETE FROM {operations.quote_name(table)}" for table in tables]
+        # Neither triggers nor foreign keys ask anything meanwhile.
+        return ["SET LOCAL session_replication_role = replica", *statements] if tables else []
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(type(connection.ops), "sql_flush", sql_flush)
+        yield
 
 
 @pytest.fixture(autouse=True)
