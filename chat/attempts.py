@@ -1,10 +1,12 @@
 """Another attempt at an answer: retry it, or continue it. New rows each time; nothing is overwritten."""
 
+import uuid
+
 from django.db import transaction
 
 from chat import sessions
 from chat.models import Message, Turn
-from chat.transcript import begin, end_abandoned_or_refuse
+from chat.transcript import begin, end_abandoned_or_refuse, running_of
 from oneclaw import hints
 from oneclaw.models import User
 
@@ -14,23 +16,26 @@ class NothingToRepeat(Exception):
 
 
 @transaction.atomic
-def again(user: User, message_id: int, kind: str) -> tuple[Turn, Message]:
+def again(user: User, message_id: int, kind: str, holder: uuid.UUID | None = None) -> tuple[Turn, Message]:
     """A new turn for the user message that `message_id` answered, and the placeholder of the new answer.
 
     `kind` is Turn.Kind.RETRY: the earlier attempt leaves the page and the prompt, but stays in the database; or
-    CONTINUE: it stays where it is and the new answer follows it. Raises NothingToRepeat, Busy.
+    CONTINUE: it stays where it is and the new answer follows it. The same `holder` again is given its own turn again.
+    Raises NothingToRepeat, Busy.
     """
     message = Message.objects.visible_to(user).select_related("turn").filter(pk=message_id).first()
     if message is None or message.turn is None:
         raise NothingToRepeat
     session = sessions.lock(user, message.session_id)
+    if mine := running_of(session, holder):
+        return mine
     end_abandoned_or_refuse(session)
     prompt = message.turn.prompt
     if not prompt.active or session.messages.shown().filter(role=Message.Role.USER, seq__gt=prompt.seq).exists():
         raise NothingToRepeat
     if kind == Turn.Kind.CONTINUE:
-        return begin(session, prompt, kind, parent=session.messages.shown().last())
+        return begin(session, prompt, kind, holder, parent=session.messages.shown().last())
     session.messages.filter(active=True, seq__gt=prompt.seq).update(active=False)
-    turn, answer = begin(session, prompt, kind)
+    turn, answer = begin(session, prompt, kind, holder)
     hints.notify(f"session:{session.pk}", {"kind": "reset", "seq": answer.seq})
     return turn, answer

@@ -12,7 +12,7 @@ from channels.generic.websocket import AsyncWebsocketConsumer
 from django.conf import settings
 from django.db import Error
 
-from chat import attempts, commands, live, presence, sessions, transcript, turns
+from chat import attempts, beginning, commands, live, presence, sessions, transcript
 from chat.models import Turn
 from chat.outbox import Frame, Outbox, encode
 from oneclaw import hints
@@ -112,20 +112,19 @@ class ChatConsumer(AsyncWebsocketConsumer):
                 await in_database(commands.obey, self.user, session_id, reason)
                 self._tell(live.ended_frame(session_id, client_id, reason))
                 return
-            accepted = await in_database(transcript.accept, self.user, session_id, client_id, text)
+            accepted = await beginning.send(self.user, session_id, client_id, text)
         except sessions.SessionNotFound:
             raise NOT_FOUND from None
         except transcript.Conflict:
             raise Refusal("conflict", "This message was already sent with another text.") from None
         except transcript.Busy:
             raise BUSY from None
-        room = self._enter_room(session_id)
-        message = accepted.message
-        self._tell(live.ack_frame(message, duplicate=accepted.duplicate))
-        if accepted.turn is not None and accepted.answer is not None:
-            room.settled_seq = room.settled_seq or message.seq - 1
-            room.publish(live.message_frame(message))
-            turns.start(accepted.turn, accepted.answer)
+        self._tell(live.ack_frame(accepted.message, duplicate=accepted.duplicate))
+        if self.room is None:
+            room = self._enter_room(session_id)
+            growing = room.running.growing_frames() if room.running else []
+            for found in [live.message_frame(accepted.message), *growing]:
+                self._tell(found)
 
     async def _retry(self, frame: dict[str, Any]) -> None:
         await self._again(frame, Turn.Kind.RETRY)
@@ -135,12 +134,11 @@ class ChatConsumer(AsyncWebsocketConsumer):
 
     async def _again(self, frame: dict[str, Any], kind: str) -> None:
         try:
-            turn, answer = await in_database(attempts.again, self.user, message_number(frame), kind)
+            await beginning.again(self.user, message_number(frame), kind)
         except attempts.NothingToRepeat:
             raise NOT_FOUND from None
         except transcript.Busy:
             raise BUSY from None
-        turns.start(turn, answer)
 
     async def _stop(self, frame: dict[str, Any]) -> None:
         number = message_number(frame) if frame.get("message") is not None else None

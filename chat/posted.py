@@ -8,7 +8,7 @@ from django.contrib.auth.decorators import login_required
 from django.http import HttpResponseBase, JsonResponse
 from django.views.decorators.http import require_POST
 
-from chat import attempts, commands, live, sessions, transcript, turns
+from chat import attempts, beginning, commands, live, sessions, transcript
 from chat.consumers import BUSY, NOT_FOUND, Refusal, decoded, error_frame, identifier, message_number
 from chat.models import Turn
 from chat.outbox import Frame
@@ -55,25 +55,17 @@ async def sent(user: User, session_id: uuid.UUID, frame: dict[str, Any]) -> Fram
         await in_database(commands.obey, user, session_id, reason)
         return live.ended_frame(session_id, client_id, reason)
     try:
-        accepted = await in_database(transcript.accept, user, session_id, client_id, text)
+        accepted = await beginning.send(user, session_id, client_id, text)
     except transcript.Conflict:
         raise Refusal("conflict", "This message was already sent with another text.") from None
-    message = accepted.message
-    if accepted.turn is not None and accepted.answer is not None:
-        room = live.room_of(session_id)
-        room.settled_seq = room.settled_seq or message.seq - 1
-        # For tabs that have a socket.
-        room.publish(live.message_frame(message))
-        turns.start(accepted.turn, accepted.answer)
-    return live.ack_frame(message, duplicate=accepted.duplicate)
+    return live.ack_frame(accepted.message, duplicate=accepted.duplicate)
 
 
 async def tried_again(user: User, session_id: uuid.UUID, frame: dict[str, Any]) -> Frame:
     try:
-        turn, answer = await in_database(attempts.again, user, message_number(frame), frame["type"])
+        answer = await beginning.again(user, message_number(frame), frame["type"])
     except attempts.NothingToRepeat:
         raise NOT_FOUND from None
-    turns.start(turn, answer)
     if frame["type"] == Turn.Kind.CONTINUE:
         return live.message_frame(answer)
     return live.ready_frame(session_id, answer.seq, reset=True)

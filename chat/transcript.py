@@ -47,24 +47,27 @@ class Accepted:
 
 
 @transaction.atomic
-def accept(user: User, session_id: uuid.UUID, client_id: uuid.UUID, text: str) -> Accepted:
+def accept(
+    user: User, session_id: uuid.UUID, client_id: uuid.UUID, text: str, holder: uuid.UUID | None = None
+) -> Accepted:
     """Store a person's message, and a running turn with its placeholder, once per (session, client_id).
 
-    `text` has passed `oneclaw.text.checked`. Raises Conflict, Busy, SessionNotFound.
+    `text` has passed `oneclaw.text.checked`. The same `holder` again is given its own turn again: it is no duplicate.
+    Raises Conflict, Busy, SessionNotFound.
     """
     session = sessions.lock(user, session_id)
     known = session.messages.filter(client_id=client_id).first()
     if known is not None:
         if known.text != text:
             raise Conflict
-        return Accepted(known, None, None)
+        return Accepted(known, *(running_of(session, holder) or (None, None)))
     end_abandoned_or_refuse(session)
     if not session.title:
         session.title = opening_words(text)
         hints.notify(f"user:{user.pk}", {"kind": "sessions"})
     content = [{"type": "text", "text": text}]
     message = append(session, Message.Role.USER, client_id=client_id, content=content, text=text)
-    turn, answer = begin(session, message, Turn.Kind.SEND)
+    turn, answer = begin(session, message, Turn.Kind.SEND, holder)
     presence.settle_in(user, session)
     return Accepted(message, turn, answer)
 
@@ -75,6 +78,12 @@ def end_abandoned_or_refuse(session: ChatSession) -> None:
         if turn.lease_until > timezone.now():
             raise Busy
         interrupt(session, turn)
+
+
+def running_of(session: ChatSession, holder: uuid.UUID | None) -> tuple[Turn, Message] | None:
+    """The running turn that this holder began, and its answer."""
+    turn = session.turns.running().filter(holder=holder).first() if holder else None
+    return (turn, turn.messages.get(status=Message.Status.RUNNING)) if turn else None
 
 
 def opening_words(text: str, longest: int = 60) -> str:
@@ -93,10 +102,19 @@ def append(session: ChatSession, role: str, **fields: Any) -> Message:
     return Message.objects.create(session=session, seq=session.last_seq, role=role, **fields)
 
 
-def begin(session: ChatSession, prompt: Message, kind: str, parent: Message | None = None) -> tuple[Turn, Message]:
+def begin(
+    session: ChatSession, prompt: Message, kind: str, holder: uuid.UUID | None, parent: Message | None = None
+) -> tuple[Turn, Message]:
     """A running turn of a locked session, and the placeholder of its answer, which follows `parent` or the prompt."""
     attempt = 1 if kind == Turn.Kind.SEND else prompt.attempts.count() + 1
-    turn = Turn.objects.create(session=session, prompt=prompt, attempt=attempt, kind=kind, lease_until=lease())
+    turn = Turn.objects.create(
+        session=session,
+        prompt=prompt,
+        attempt=attempt,
+        kind=kind,
+        holder=holder or uuid.uuid4(),
+        lease_until=lease(),
+    )
     return turn, placeholder(session, turn, parent or prompt)
 
 
@@ -232,6 +250,9 @@ def interrupt(session: ChatSession, turn: Turn) -> None:
     The turn gets another holder, so that a late writer with the old one is refused.
     """
     now = timezone.now()
+    # The turn before its messages, in the order in which everybody else locks them.
+    turn.status, turn.finished_at, turn.holder = Turn.Status.INTERRUPTED, now, uuid.uuid4()
+    turn.save(update_fields=["status", "finished_at", "holder"])
     last = turn.messages.filter(role=Message.Role.ASSISTANT).order_by("seq").last()
     if last is not None and last.status == Message.Status.RUNNING:
         write(last, status=Message.Status.INTERRUPTED, finished_at=now)
@@ -240,8 +261,6 @@ def interrupt(session: ChatSession, turn: Turn) -> None:
     elif last is not None:
         close_tools(session, turn, last, UNKNOWN_RESULT)
         append(session, Message.Role.ASSISTANT, turn=turn, status=Message.Status.INTERRUPTED, finished_at=now)
-    turn.status, turn.finished_at, turn.holder = Turn.Status.INTERRUPTED, now, uuid.uuid4()
-    turn.save(update_fields=["status", "finished_at", "holder"])
     announce(session.pk)
 
 

@@ -10,7 +10,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.templatetags.static import static
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from chat import commands, sessions, sidebar, transcript, turns
+from chat import beginning, commands, sessions, sidebar, transcript
 from chat.fragments import page_messages
 from chat.models import ChatSession, Message
 from oneclaw import llm
@@ -146,15 +146,13 @@ async def send(request: SignedInRequest, session_id: uuid.UUID) -> HttpResponseB
         if reason := commands.reason_of(checked_text):
             await in_database(commands.obey, user, session_id, reason)
             return redirect("chat")
-        accepted = await in_database(transcript.accept, user, session_id, client_id, checked_text)
+        await beginning.send(user, session_id, client_id, checked_text)
     except sessions.SessionNotFound:
         raise Http404 from None
     except BadText as refusal:
         return await in_database(refused, request, session_id, 422, refusal.sentence, text)
     except (transcript.Busy, transcript.Conflict) as refusal:
         return await in_database(refused, request, session_id, 409, str(refusal.__doc__), text)
-    if accepted.turn is not None and accepted.answer is not None:
-        turns.start(accepted.turn, accepted.answer)
     return redirect("conversation", session_id=session_id)
 
 

@@ -1,5 +1,7 @@
 """Retry and Continue: new rows, nothing overwritten."""
 
+import uuid
+
 import pytest
 
 from chat import attempts, transcript
@@ -16,6 +18,14 @@ def test_a_retry_is_a_second_attempt_and_the_first_leaves_the_branch(ada):
     shown = list(first.message.session.messages.shown())
     assert shown == [first.message, answer]
     assert Message.objects.get(pk=first.answer.pk).text == "Bad"
+
+
+def test_whoever_lost_only_the_answer_to_the_commit_is_given_the_attempt_again(ada):
+    first, holder = send(ada), uuid.uuid4()
+    settle(first, "Bad", "failed")
+    begun = attempts.again(ada, first.answer.pk, Turn.Kind.RETRY, holder)
+    assert attempts.again(ada, first.answer.pk, Turn.Kind.RETRY, holder) == begun
+    assert first.message.attempts.count() == 2
 
 
 def test_continue_keeps_the_half_and_asks_the_model_to_go_on(ada):

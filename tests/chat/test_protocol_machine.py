@@ -24,7 +24,7 @@ from chat.consumers import ChatConsumer
 from chat.fragments import page_messages
 from chat.models import Message, Turn
 from chat.turns import running_turns
-from oneclaw import invariants
+from oneclaw import invariants, llm
 from oneclaw import scripted as model
 from oneclaw.crossing import in_database
 
@@ -105,11 +105,8 @@ def status_of(html):
 
 
 def words_for(body):
-    """A question that asks for it is answered slowly enough to be interrupted; any other one at once.
-
-    One that was stopped before a word of answer stands in the same message as the next one.
-    """
-    asked = str(body["messages"][-1]["content"])
+    """The last question is answered slowly enough to be interrupted, if it asks for that; any other one at once."""
+    asked = str(body["messages"])
     if asked.rfind("slow") > asked.rfind("quick"):
         return model.answer(model.text(["Slowly"] + [" more"] * 100, pace=0.2))
     return model.answer(model.text("At once."))
@@ -352,6 +349,7 @@ def test_the_page_the_rows_and_a_plain_list_agree(ada, scripted, settings):
     settings.CHECKPOINT_SECONDS = 0.1
     scripted.default = words_for
     with asyncio.Runner() as loop:
+        loop.run(llm.warm())  # as a process does at its start
         run(type("ProtocolOfAda", (Protocol,), {"ada": ada, "loop": loop}), settings=BOUNDS)
 
 

@@ -2,11 +2,13 @@
 
 import asyncio
 import json
+import threading
 import uuid
 
 import pytest
 from channels.testing import WebsocketCommunicator
 from django.contrib.auth.models import AnonymousUser
+from django.db import transaction
 
 from chat import live
 from chat.consumers import ChatConsumer
@@ -143,6 +145,41 @@ async def test_a_closed_socket_does_not_end_the_turn(ada, scripted):
     await idle()
     answer = await in_database(Message.objects.get, role="assistant")
     assert (answer.text, answer.status) == ("Still here.", "complete")
+
+
+async def test_a_message_whose_socket_breaks_while_it_is_stored_is_answered(ada, scripted):
+    taken, free = threading.Event(), threading.Event()
+
+    @transaction.atomic
+    def keep_the_session_locked(session):
+        ChatSession.objects.select_for_update().get(pk=session)
+        taken.set()
+        assert free.wait(10)
+
+    async with Client(ada) as client:
+        session = await client.open()
+        await client.ask(session, "Hello")
+        locked = asyncio.create_task(in_database(keep_the_session_locked, session))
+        await asyncio.to_thread(taken.wait, 10)
+        await client.say("send", client_id=str(uuid.uuid4()), session=str(session), text="And then?")
+        await asyncio.sleep(0.2)
+        client.socket.stop(exceptions=False)
+    free.set()
+    await locked
+    while not await in_database(Turn.objects.filter(prompt__text="And then?", status="complete").exists):
+        await asyncio.sleep(0.01)
+
+
+async def test_a_message_to_another_conversation_leaves_the_open_one_in_view(ada, scripted):
+    scripted.script(model.answer(model.text(["One. ", "Two. ", "Three."], pace=0.2)), model.answer("Elsewhere."))
+    async with Client(ada) as client:
+        other, session = await client.open(), await client.open()
+        await client.send(session, "Hello")
+        await client.hear("block")
+        await client.send(other, "Not here")
+        await client.hear("done", final=True)
+    assert all("Not here" not in frame.get("html", "") for frame in client.seen)
+    assert "Three." in [frame["html"] for frame in client.seen if frame["type"] == "message"][-1]
 
 
 async def test_a_second_tab_sees_the_running_answer_from_its_start(ada, scripted):

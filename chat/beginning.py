@@ -1,0 +1,53 @@
+"""How a turn begins, whichever door the message came through: its rows are written, and this process runs it.
+
+Both happen or neither does: a socket that breaks in between stops nothing, and when only the answer to a commit was
+lost, the same holder finds its own turn again.
+"""
+
+import asyncio
+import uuid
+from collections.abc import Coroutine
+from typing import Any, TypeVar
+
+from chat import attempts, live, transcript, turns
+from chat.models import Message
+from oneclaw.models import User
+
+R = TypeVar("R")
+
+# Held here, because the event loop itself holds tasks only weakly.
+_beginning: set[asyncio.Task[Any]] = set()
+
+
+async def send(user: User, session_id: uuid.UUID, client_id: uuid.UUID, text: str) -> transcript.Accepted:
+    """A person's message is stored once, and answered. Raises as `transcript.accept`."""
+    return await _to_its_end(_send(user, session_id, client_id, text))
+
+
+async def again(user: User, message_id: int, kind: str) -> Message:
+    """Another attempt at the answer `message_id` begins; returns its placeholder. Raises as `attempts.again`."""
+    return await _to_its_end(_again(user, message_id, kind))
+
+
+async def _send(user: User, session_id: uuid.UUID, client_id: uuid.UUID, text: str) -> transcript.Accepted:
+    accepted = await turns.persist(transcript.accept, user, session_id, client_id, text, uuid.uuid4())
+    if accepted.turn is not None and accepted.answer is not None:
+        room = live.room_of(session_id)
+        room.settled_seq = room.settled_seq or accepted.message.seq - 1
+        room.publish(live.message_frame(accepted.message))
+        turns.start(accepted.turn, accepted.answer)
+    return accepted
+
+
+async def _again(user: User, message_id: int, kind: str) -> Message:
+    turn, answer = await turns.persist(attempts.again, user, message_id, kind, uuid.uuid4())
+    turns.start(turn, answer)
+    return answer
+
+
+async def _to_its_end(beginning: Coroutine[Any, Any, R]) -> R:
+    """What it returns; it goes on even if whoever waits for it is cancelled."""
+    task = asyncio.create_task(beginning)
+    _beginning.add(task)
+    task.add_done_callback(_beginning.discard)
+    return await asyncio.shield(task)
