@@ -158,7 +158,8 @@ def done_frame(message: Message, *, final: bool) -> Frame:
 def frames_after(session_id: uuid.UUID, seq: int) -> tuple[list[Frame], int]:
     """What a page lacks that shows everything up to `seq`: the frames, and the new settled seq. Sync.
 
-    A running answer is as of its last checkpoint; its `done` is still to come.
+    A running answer is as of its last checkpoint; its `done` is still to come. An answer whose tools run is not
+    settled, because its cards will change.
     """
     messages = list(
         Message.objects.filter(session_id=session_id, active=True, seq__gt=seq).select_related("turn").order_by("seq")
@@ -166,11 +167,14 @@ def frames_after(session_id: uuid.UUID, seq: int) -> tuple[list[Frame], int]:
     results: dict[str, dict] = {}
     for message in messages:
         results |= message.meta.get("cards", {})
+    using_tools = {
+        message.parent_id for message in messages if message.role == Message.Role.TOOL and message.is_running
+    }
     frames: list[Frame] = []
     settled, unbroken = seq, True
     for message in messages:
-        running = message.status == Message.Status.RUNNING
-        unbroken = unbroken and not running
+        running = message.is_running
+        unbroken = unbroken and not running and message.pk not in using_tools
         if unbroken:
             settled = message.seq
         if message.role == Message.Role.TOOL:

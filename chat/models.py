@@ -223,6 +223,10 @@ class Message(models.Model):
     def __str__(self) -> str:
         return f"{self.role} {self.seq}: {self.text[:60]}"
 
+    @property
+    def is_running(self) -> bool:
+        return self.status == self.Status.RUNNING
+
     def tool_uses(self) -> list[dict[str, Any]]:
         return [block for block in self.content if block["type"] == "tool_use"]
 

@@ -1,6 +1,7 @@
 """The pages of the chat: fetch, call one thing, render."""
 
 import uuid
+from http import HTTPStatus
 
 from django.conf import settings
 from django.contrib.auth.decorators import login_required
@@ -122,11 +123,16 @@ def delete(request: SignedInRequest, session_id: uuid.UUID) -> HttpResponse:
 @login_required
 @require_GET
 def messages_after(request: SignedInRequest, session_id: uuid.UUID) -> HttpResponse:
-    """The shown messages with a place after `after`, as articles: what a page without a socket asks for."""
+    """The shown messages with a place after `after`, as articles: what a page without a socket asks for.
+
+    Status 205 when the message at that place is not shown any more, because it was tried again: the page fetches all.
+    """
     after = request.GET.get("after", "0")
     if not after.isascii() or not after.isdigit() or len(after) > 18:
         raise Http404
     session = own_session(request, session_id)
+    if session.messages.filter(seq=int(after), active=False).exists():
+        return HttpResponse(status=HTTPStatus.RESET_CONTENT)
     messages = session.messages.shown().filter(seq__gt=int(after))
     return HttpResponse("".join(page_messages(messages)))
 

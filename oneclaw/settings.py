@@ -235,8 +235,9 @@ TOOL_ROUNDS = environment.whole("ONECLAW_TOOL_ROUNDS", 8, 1, 50)
 # What the default agent is called when it is first made.
 DEFAULT_AGENT_NAME = environment.text("ONECLAW_AGENT_NAME", "OneClaw")
 
-# Unicode code points one message may have; the browser counts the same way.
-MESSAGE_LENGTH = environment.whole("ONECLAW_MESSAGE_LENGTH", 20_000, 100, 60_000)
+# Unicode code points one message may have; the browser counts the same way. As many emoji as that, of four bytes each,
+# still fit into a frame of 64 KiB.
+MESSAGE_LENGTH = environment.whole("ONECLAW_MESSAGE_LENGTH", 16_000, 100, 16_000)
 # Seconds for which the process that streams an answer holds it before somebody else may call it interrupted.
 LEASE_SECONDS = environment.number("ONECLAW_LEASE_SECONDS", 15, 1, 300)
 # Seconds between two saves of a growing answer.

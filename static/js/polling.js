@@ -3,6 +3,8 @@
 const WHILE_RUNNING = 1000;
 const OTHERWISE = 5000;
 const PATIENCE = 15_000;
+// The status that says that what the page shows is out of date.
+const TRIED_AGAIN = 205;
 
 export class Polling {
   #on;
@@ -73,7 +75,8 @@ export class Polling {
       else if (!answer.ok) throw new Error(answer.statusText);
       this.works = true;
       this.#on.state(true);
-      this.#show(html);
+      if (answer.status === TRIED_AGAIN) this.#on.frame({ type: "ready", reset: true });
+      else this.#show(html);
       if (this.#isBroken) {
         this.#isBroken = false;
         this.#on.back();

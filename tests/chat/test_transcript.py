@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from django.db import connection
 
-from chat import sessions, transcript
+from chat import live, sessions, transcript
 from chat.models import ChatSession, Message, Turn
 from tests.conversations import FINISHED, TOOL_USE, abandon, send, settle
 
@@ -92,6 +92,18 @@ def test_a_round_of_tools_writes_the_intent_then_the_results_then_the_next_place
     following = transcript.finish_tools(accepted.turn, accepted.answer, results, [block], {"toolu_1": CARD})
     assert [message.role for message in Message.objects.order_by("seq")] == ["user", "assistant", "tool", "assistant"]
     assert following.status == Message.Status.RUNNING
+
+
+def test_an_answer_whose_tools_run_is_sent_again_with_their_results(ada):
+    accepted = send(ada)
+    seq, session = accepted.answer.seq, accepted.turn.session_id
+    results = transcript.finish_round(accepted.turn, accepted.answer, [TOOL_USE], **FINISHED)
+    assert live.frames_after(session, 0)[1] == seq - 1
+    cards = {"toolu_1": {"state": "done", "summary": "Saved.", "lines": []}}
+    transcript.finish_tools(accepted.turn, accepted.answer, results, [], cards)
+    frames, settled = live.frames_after(session, seq - 1)
+    assert settled == results.seq
+    assert "Saved." in frames[0]["html"]
 
 
 def test_each_step_of_a_round_may_be_repeated(ada):

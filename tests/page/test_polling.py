@@ -78,6 +78,19 @@ async def test_the_page_returns_to_the_socket_and_nothing_is_there_twice(live, a
     assert [text for role, text, _ in await stored() if role == "user"] == ["By request", "By socket"]
 
 
+async def test_an_answer_that_is_tried_again_elsewhere_is_replaced(live, ada, scripted, write):
+    scripted.script(model.key_refused(), model.answer("Better."))
+    async with open_page(live, ada) as page, open_page(live, ada) as other:
+        await Blocked().lay(page)
+        await page.goto("/")
+        await write(page, "Hello")
+        await expect(page.locator(f"{ANSWER}[data-status=failed]")).to_have_count(1, timeout=PATIENCE)
+        await other.goto(page.url)
+        await other.get_by_role("button", name="Retry").click()
+        await expect(page.locator(ANSWER)).to_have_text("Better.", timeout=PATIENCE)
+        await expect(page.locator("article")).to_have_count(2)
+
+
 def posted(client, session, **frame):
     address = f"/c/{session}/frame"
     return client.post(address, json.dumps(frame), content_type="application/json").json()
