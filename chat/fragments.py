@@ -12,6 +12,7 @@ from django.utils.translation import gettext as _
 
 from chat import rendering
 from chat.models import Message
+from chat.tools import registry
 
 # What the HTML of a message is made of.
 SHOWN_COLUMNS = (
@@ -23,13 +24,6 @@ ARTICLE = (
     ' data-status="{status}" aria-label="{name}"><div class="message__body{prose}" dir="auto">{body}</div>'
     "{ending}</article>"
 )
-
-# What a tool's card is headed with, by its name and state.
-HEADINGS = {
-    "save_memory": {"running": "Saving to memory …", "done": "Saved to memory", "failed": "Could not save to memory"},
-    "memory_search": {"running": "Searching memory …", "done": "Searched memory", "failed": "Could not search memory"},
-    "memory_get": {"running": "Reading memory …", "done": "Read memory", "failed": "Could not read memory"},
-}
 
 RUNNING_CARD: Mapping[str, Any] = {"state": "running", "summary": "", "lines": []}
 
@@ -125,7 +119,7 @@ def tool_card_html(
         "id": tool_use_id,
         "name": name,
         "state": state,
-        "heading": HEADINGS.get(name, {}).get(state, name.replace("_", " ").capitalize()),
+        "heading": registry.heading(name, state),
         "summary": summary,
         "lines": lines,
         "undo": undo,

@@ -67,6 +67,8 @@ class Tool:
     call: Callable[[ToolCall], ToolResult]
     # Whether this session may use it; None: every session may.
     offered: Callable[[ChatSession], bool] | None = None
+    # What its card is headed with, by state: running, done, failed.
+    headings: Mapping[str, str] = field(default_factory=dict)
 
 
 class ToolRegistry:
@@ -83,6 +85,11 @@ class ToolRegistry:
 
     def forget(self, tool: Tool) -> None:
         del self._tools[tool.name]
+
+    def heading(self, name: str, state: str) -> str:
+        """What the card of a call is headed with; a tool that is not there any more is called by its name."""
+        plain = name.replace("_", " ").capitalize()
+        return self._tools[name].headings.get(state, plain) if name in self._tools else plain
 
     def for_session(self, session: ChatSession) -> list[Tool]:
         """What this session may use, in the order of their names (stable, for the provider's cache)."""

@@ -166,6 +166,7 @@ SAVE = Tool(
     },
     save_memory,
     offered=writes,
+    headings={"running": "Saving to memory …", "done": "Saved to memory", "failed": "Could not save to memory"},
 )
 
 SEARCH = Tool(
@@ -183,6 +184,7 @@ SEARCH = Tool(
     },
     memory_search,
     offered=reads,
+    headings={"running": "Searching memory …", "done": "Searched memory", "failed": "Could not search memory"},
 )
 
 GET = Tool(
@@ -200,4 +202,5 @@ GET = Tool(
     },
     memory_get,
     offered=reads,
+    headings={"running": "Reading memory …", "done": "Read memory", "failed": "Could not read memory"},
 )
