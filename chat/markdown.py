@@ -273,6 +273,8 @@ ATTRIBUTES: Mapping[str, set[str]] = {
     "h3": {"data-level"},
     "pre": {"data-language"},
 }
+# The one kind of address without a host that stays: a conversation.
+OWN_ADDRESS = re.compile(r"/c/[0-9a-f-]{36}")
 # The last step, always: whatever the parser may have let through ends here.
 CLEANER = nh3.Cleaner(
     tags=TAGS,
@@ -290,5 +292,5 @@ CLEANER = nh3.Cleaner(
     set_tag_attribute_values={"a": {"target": "_blank"}},
     link_rel="noopener noreferrer nofollow",
     url_schemes={"http", "https", "mailto"},
-    url_relative="deny",
+    url_relative=lambda address: address if OWN_ADDRESS.fullmatch(address) else None,
 )

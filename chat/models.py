@@ -89,6 +89,11 @@ class ChatSession(models.Model):
     def get_absolute_url(self) -> str:
         return f"/c/{self.pk}"
 
+    @property
+    def is_spawned(self) -> bool:
+        """Whether another session made this one for a task of its own: its key says so."""
+        return ":sub:" in self.key
+
     def last_complete_seq(self) -> int:
         """The number of the newest message before which nothing is still being written; 0 when there is none."""
         messages = self.messages.all()

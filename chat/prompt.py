@@ -7,6 +7,7 @@ from typing import Any
 from django.conf import settings
 from django.template.loader import get_template
 
+from chat import beside
 from chat.models import ChatSession, Message, Turn
 from chat.tools import registry
 from oneclaw.llm import Request
@@ -25,7 +26,7 @@ class Section:
 
 
 class Sections:
-    """The stable parts that the installed apps bring, by order: 100 agent, 200 memory, 300 guidelines."""
+    """The stable parts that the installed apps bring: 100 agent, 150 workspace, 200 memory, 300 guidelines."""
 
     def __init__(self) -> None:
         self._sections: dict[str, Section] = {}
@@ -67,6 +68,7 @@ def build_request(turn: Turn, *, tools: bool = True) -> Request:
         {"name": tool.name, "description": tool.description, "input_schema": dict(tool.input_schema)}
         for tool in registry.for_session(session)
     ]
+    beside.settle(session, turn.prompt)
     messages = conversation(session)
     if turn.kind == Turn.Kind.CONTINUE and messages[-1]["role"] == "assistant":
         messages.append({"role": "user", "content": [{"type": "text", "text": CONTINUE}]})
@@ -82,8 +84,10 @@ def build_request(turn: Turn, *, tools: bool = True) -> Request:
 def conversation(session: ChatSession) -> list[dict[str, Any]]:
     """The shown and settled messages as the API wants them: roles in turn, no empty block."""
     messages: list[dict[str, Any]] = []
-    for role, content in session.messages.shown().settled().values_list("role", "content"):
+    for role, content, meta in session.messages.shown().settled().values_list("role", "content", "meta"):
         role = "assistant" if role == Message.Role.ASSISTANT else "user"
+        if text := meta.get(beside.KEY):
+            content = [{"type": "text", "text": text}, *content]
         blocks = [block for block in content if block["type"] != "text" or block["text"].strip()]
         if not blocks:
             continue

@@ -7,11 +7,14 @@ class MemoryConfig(AppConfig):
 
     def ready(self) -> None:
         """Plug into the conversation: its tools, its prompt, its signals."""
+        from chat.beside import companions
         from chat.prompt import sections
         from chat.tools import registry
         from memory import recall, receivers, tools  # noqa: F401
 
         for tool in (tools.SAVE, tools.SEARCH, tools.GET):
             registry.register(tool)
+        sections.register("workspace", 150, recall.workspace)
         sections.register("memory", 200, recall.curated_memory)
         sections.register("recall", 300, recall.guidelines)
+        companions["memory"] = recall.recalled

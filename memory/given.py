@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
+from chat import beside
 from chat.models import ChatSession, Message
 from memory.models import MemoryDocument
 from memory.sameness import stands_in
@@ -14,9 +15,10 @@ READING = ("memory_search", "memory_get")
 
 
 def text_given(session: ChatSession) -> str:
-    """Every text that memory put into the conversation's prompt: at its start and by its tools."""
+    """Every text that memory put into the conversation's prompt: at its start, beside messages and by its tools."""
+    recalled = session.messages.filter(role=Message.Role.USER).values_list(f"meta__{beside.KEY}", flat=True)
     read = (str(value.get("snippet") or value.get("text") or "") for value in _results(session))
-    return "\n".join([session.system_prompt or "", *read])
+    return "\n".join([session.system_prompt or "", *filter(None, recalled), *read])
 
 
 def place_of(content: str, session: ChatSession) -> str | None:

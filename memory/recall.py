@@ -1,27 +1,38 @@
-"""What memory puts into a prompt: the curated memory as it was when the session began, and when to search."""
+"""What memory puts into a prompt: workspace files and the curated memory as they were when the session began, when to
+search, and beside a message what was recalled for it."""
 
+import re
+
+from django.conf import settings
 from django.template.loader import get_template
 
-from chat.models import ChatSession
+from chat.models import ChatSession, Message
 from memory import tools
-from memory.quoting import quoted, shortened
-from memory.scope import own_space
+from memory.context import CURATED, context_files
+from memory.intent import intent_of
+from memory.quoting import quoted
+from memory.sameness import stands_in
+from memory.scope import spaces_of
+from memory.search import HybridSearchManager, Passage
 
-CURATED = "MEMORY.md"
-# Characters of the curated memory that a prompt holds.
-BUDGET = 20_000
+# Passages that travel with a message, and the characters of each and of all.
+MOST_PASSAGES, LONGEST_PASSAGE, BUDGET_OF_RECALLED = 3, 800, 4_000
+
+
+def workspace(session: ChatSession) -> str:
+    """The workspace files but the curated memory; "" when there are none or the session has no memory."""
+    if not tools.reads(session):
+        return ""
+    files = [file.text for file in context_files(session) if file.path != CURATED]
+    return get_template("context.txt", using="prompts").render({"files": files}) if files else ""
 
 
 def curated_memory(session: ChatSession) -> str:
     """MEMORY.md of the person's own space, as data; "" when there is none or the session has no memory."""
     if not tools.reads(session):
         return ""
-    document = own_space(session).documents.present().filter(path=CURATED).first()
-    if document is None or not document.content.strip():
-        return ""
-    rest = f"find them in {CURATED} with memory_search, or read them with memory_get"
-    content = quoted("memory", shortened(document.content.strip(), BUDGET, rest), file=CURATED)
-    return get_template("memory.txt", using="prompts").render({"content": content})
+    content = next((file.text for file in context_files(session) if file.path == CURATED), "")
+    return get_template("memory.txt", using="prompts").render({"content": content}) if content else ""
 
 
 def guidelines(session: ChatSession) -> str:
@@ -29,3 +40,37 @@ def guidelines(session: ChatSession) -> str:
     if not tools.reads(session):
         return ""
     return get_template("recall.txt", using="prompts").render({"may_save": tools.writes(session)})
+
+
+def recalled(session: ChatSession, message: Message) -> str:
+    """What travels with a message to the model: the passages that its intent finds; "" when none does.
+
+    By the setting RECALL with the first message of a session, with every one, or never.
+    """
+    is_first = message.seq == 1
+    if settings.RECALL == "off" or (settings.RECALL == "first" and not is_first) or not tools.reads(session):
+        return ""
+    intent = intent_of(message.text, is_first=is_first)
+    if not intent:
+        return ""
+    found = HybridSearchManager(spaces_of(session)).search(
+        intent, max_results=3 * MOST_PASSAGES, today=session.owner.day()
+    )
+    known = session.system_prompt or ""
+    passages = [quote(passage) for passage in found if not stands_in(passage.snippet, known)][:MOST_PASSAGES]
+    while passages and len(text := rendered(passages)) > BUDGET_OF_RECALLED:
+        passages.pop()
+    return text if passages else ""
+
+
+def quote(passage: Passage) -> str:
+    """A passage as data, with the place where it stands."""
+    text = passage.snippet[:LONGEST_PASSAGE]
+    about = {"file": passage.path, "lines": f"{passage.start_line}-{passage.end_line}"}
+    if passage.heading:
+        about["heading"] = re.sub(r'[<>"]', "", passage.heading)[:120]
+    return quoted("recalled", text, **about)
+
+
+def rendered(passages: list[str]) -> str:
+    return get_template("recalled.txt", using="prompts").render({"passages": passages}).strip()

@@ -18,7 +18,7 @@ MODEL = "oneclaw-demo"
 PACE, SIZE = 0.02, 7
 
 TIMED = re.compile(r"^\[[^\]]*\d:\d\d[^\]]*\]\s*(?P<who>[^:\n]{1,60}):\s*", re.MULTILINE)
-UNTIMED = re.compile(r"^\**(?P<who>[^\W\d][\w .@-]{0,60})\**:\s*")
+UNTIMED = re.compile(r"^(?P<who>person|user|assistant):\s*", re.IGNORECASE)
 ASSISTANT = re.compile(r"(?:assistant|oneclaw|ai|model|tool|system)\b", re.IGNORECASE)
 NAMED = re.compile(r"\b(?:my name is|i am called|ich heiße|ich heisse)\s+(\w+)", re.IGNORECASE)
 WHAT_I_AM = (
@@ -29,7 +29,7 @@ WHAT_I_DO = (
     "Until then you can try out how OneClaw remembers:\n\n"
     "- *Remember that my cat is called Miso.* – I save it to your memory.\n"
     "- *What is my cat called?* – I search your memory and answer from it.\n"
-    "- Begin another conversation, and what you told me here is noted in the daily log."
+    "- Press *End*, or go back to an earlier conversation: what you told me here is noted in the daily log."
 )
 
 
@@ -49,7 +49,7 @@ def start(port: int = 0) -> DemoModel:
 
 def reply(body: dict[str, Any]) -> Reply:
     """The answer to the JSON of a request: to the newest message, or to the results of the tools it called."""
-    asked = _text(body["messages"][-1])
+    asked = _words(body["messages"][-1])
     results = [block for block in _blocks(body["messages"][-1]) if block.get("type") == "tool_result"]
     if results:
         return _say(*_after_tools(body, results))
@@ -145,9 +145,9 @@ def _problem(result: dict[str, Any]) -> str:
 
 
 def _from_curated(body: dict[str, Any], question: str) -> str:
-    """The lines of MEMORY.md that speak of what the question is about."""
+    """The lines of MEMORY.md that speak of what the question is about; all, when it is about nothing else."""
     about = intents.subjects(question)
-    lines = [line for line in _curated(body) if about & intents.subjects(line)]
+    lines = [line for line in _curated(body) if not about or about & intents.subjects(line)]
     return "I keep in mind:\n\n" + "\n".join(f"- {line}" for line in lines[:5]) if lines else ""
 
 
@@ -201,7 +201,8 @@ def _persons_words(transcript: str) -> Iterator[str]:
 
 
 def _title(words: str) -> str:
-    said = " ".join(intents.greeting(words).split()[:6]).strip(" .,;:!?")
+    rest = intents.greeting(words).split()
+    said = " ".join((rest if len(rest) > 2 else words.split())[:6]).strip(" .,;:!?`")
     return said[:60] or "Hello"
 
 
@@ -219,6 +220,11 @@ def _blocks(message: dict[str, Any]) -> list[dict[str, Any]]:
 
 def _text(message: dict[str, Any]) -> str:
     return "\n".join(block["text"] for block in _blocks(message) if block.get("type") == "text")
+
+
+def _words(message: dict[str, Any]) -> str:
+    """What the person wrote: the last text. What stands before it travels with it."""
+    return next((block["text"] for block in reversed(_blocks(message)) if block.get("type") == "text"), "")
 
 
 def _content(result: dict[str, Any]) -> str:

@@ -31,7 +31,8 @@ SMALL_TALK = re.compile(
     r"^\W*(?:thanks?|thank you|thx|danke|ok(?:ay)?|bye|good night|tschüss|yes|no|ja|nein)\b.{0,20}$", re.I
 )
 HELP = re.compile(r"\bhelp\b|\bwhat\s+can\s+you\s+do\b|\bhilfe\b|\bwas\s+kannst\s+du\b", re.IGNORECASE)
-SENTENCE = re.compile(r"[^.!?\n]+(?:[.!?]+(?=\s|$)|(?=\n|$)|[.!?]+)")
+# A point inside a name or an address ends nothing.
+SENTENCE = re.compile(r"[^\n]+?(?:[.!?]+(?=\s|$)|$)", re.MULTILINE)
 WORD = re.compile(r"[^\W_]{3,}")
 # Words that say nothing about what a sentence is about.
 COMMON_WORDS = """

@@ -250,6 +250,9 @@ LEAVE_SECONDS = environment.number("ONECLAW_LEAVE_SECONDS", 60, 1, 86_400)
 
 # -- Memory --------------------------------------------------------------------------------------
 
+# Whether memory is searched before the model is asked: with the first message of a conversation, each one, or never.
+RECALL = environment.choice("ONECLAW_RECALL", ["off", "first", "every"], "first")
+
 EMBEDDINGS = environment.choice("ONECLAW_EMBEDDINGS", ["auto", "local", "openai", "gemini", "none"], "auto")
 # Which model `local` is: word vectors (empty), all-MiniLM-L6-v2 (its package installed), or a folder of a BERT model.
 LOCAL_MODEL = environment.text("ONECLAW_LOCAL_MODEL")
@@ -338,4 +341,6 @@ LOGGING = {
     },
     "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line"}},
     "root": {"handlers": ["console"], "level": LOG_LEVEL},
+    # A page that is not there, or not for whoever asks, is told in the browser.
+    "loggers": {"django.request": {"level": "ERROR"}},
 }

@@ -218,7 +218,7 @@ def test_renaming_in_place_brings_the_list_and_the_heading(signed_in, session):
 
 
 def test_deleting_asks_first_and_then_it_is_gone_but_kept(signed_in, session):
-    assert "Delete “" in page(signed_in, f"/c/{session.pk}/delete")
+    assert "Delete this conversation?" in page(signed_in, f"/c/{session.pk}/delete")
     response = signed_in.post(f"/c/{session.pk}/delete", {"current": session.pk})
     assert response["Location"] == "/"
     assert signed_in.get(f"/c/{session.pk}").status_code == 404

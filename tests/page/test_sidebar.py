@@ -100,7 +100,7 @@ async def test_deleting_asks_first(live, ada, scripted, ask):
         bin_of_tea = page.get_by_role("link", name="Delete “Tea”")
         await entries(page).first.hover()
         await bin_of_tea.click()
-        dialog = page.get_by_role("dialog", name="Delete “Tea”?")
+        dialog = page.get_by_role("dialog", name="Delete this conversation?")
         await dialog.get_by_role("button", name="Keep").click()
         await expect(dialog).to_be_hidden()
         await expect(page.locator("article")).to_have_count(2)

@@ -1,5 +1,6 @@
 """Whatever a model writes, it cannot run, load, submit or cover anything."""
 
+import uuid
 from html.parser import HTMLParser
 
 import pytest
@@ -109,3 +110,10 @@ def test_a_picture_is_a_link_that_nobody_loads():
         '<p><a href="https://a.b/cat.png" target="_blank" rel="noopener noreferrer nofollow">a cat</a></p>'
     )
     assert render("[![a cat](https://a.b/cat.png)](https://a.b)").count("<a ") == 1
+
+
+def test_a_conversation_is_the_only_address_without_a_host():
+    own = f"/c/{uuid.uuid4()}"
+    assert f'href="{own}"' in render(f"[here]({own})")
+    for other in (f"{own}/delete", "/admin/", "//evil.example", f"/{own}", "c/x", "?x", "#x", "/\\evil.example"):
+        assert "href" not in render(f"[here]({other})")
