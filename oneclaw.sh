@@ -27,6 +27,10 @@ environment() {
         [ "$(cat ".venv/$2" 2>/dev/null)" = "$wanted" ] && return
     else
         python=$(find_python)
+        if [ -e .venv ] && [ ! -w .venv ]; then
+            say "The folder .venv belongs to somebody else: remove it, or run this as its owner."
+            exit 1
+        fi
         rm -rf .venv
         "$python" -m venv .venv >/dev/null 2>&1 || {
             rm -rf .venv

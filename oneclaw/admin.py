@@ -12,6 +12,7 @@ from django.template.defaultfilters import linebreaksbr
 
 from oneclaw.models import InvariantRun, Space, SpaceMember, User
 
+admin.site.site_header, admin.site.site_title, admin.site.index_title = "OneClaw", "OneClaw", "Administration"
 # A sign-in page of its own would be one where nobody counts the attempts.
 admin.site.login = secure_admin_login(admin.site.login)  # type: ignore[method-assign]
 

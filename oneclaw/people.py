@@ -1,5 +1,6 @@
 """How a person gets in: who may sign up, one-time links for new people, and the timezone that the browser names."""
 
+import contextlib
 import zoneinfo
 from typing import Any
 
@@ -40,8 +41,13 @@ class AccountAdapter(DefaultAccountAdapter):
 
 
 def base_url() -> str:
-    """Where people open the page: the first of ONECLAW_ORIGINS, or this machine's own address."""
-    return settings.ORIGINS[0] if settings.ORIGINS else f"http://127.0.0.1:{settings.PORT}"
+    """Where people open the page: the first of ONECLAW_ORIGINS, or this machine's own address, as the last start left
+    it for commands that are not told of its PORT."""
+    if settings.ORIGINS:
+        return settings.ORIGINS[0]
+    with contextlib.suppress(OSError):
+        return settings.ADDRESS_FILE.read_text().strip()
+    return f"http://127.0.0.1:{settings.PORT}"
 
 
 def invitation_link(user: User, base: str = "") -> str:

@@ -92,6 +92,7 @@ class Announcement:
         if self.made:
             return
         self.made = True
+        settings.ADDRESS_FILE.write_text(f"http://127.0.0.1:{settings.PORT}\n")
         self.say(f"OneClaw runs at {people.base_url()}  (Ctrl-C stops it)")
         if link := people.first_account_link():
             self.say(f"Make the first account: {link}")

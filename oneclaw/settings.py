@@ -20,6 +20,8 @@ BASE_DIR = Path(__file__).resolve().parent.parent
 # The data folder: embedded database, workspaces (the Markdown files), secret key, uploads.
 HOME = Path(environment.text("ONECLAW_HOME", str(BASE_DIR / "data"))).expanduser().resolve()
 WORKSPACES = HOME / "workspaces"
+# Where `oneclaw serve` leaves its address for other commands.
+ADDRESS_FILE = HOME / "address"
 
 try:
     HOME.mkdir(parents=True, exist_ok=True)

@@ -53,6 +53,7 @@ def test_it_answers_is_ready_and_offers_the_first_account(running):
     link = re.search(rf"Make the first account: {running.url}(/\S+)", said)
     assert link
     assert running.get(link[1])[0] == 200
+    assert (running.home / "address").read_text() == f"{running.url}\n"
 
 
 def test_a_second_one_on_the_same_port_says_that_it_is_taken(running):

@@ -167,3 +167,12 @@ def test_adduser_says_in_one_sentence_what_is_wrong(ada, arguments, words):
         call_command("adduser", *arguments)
     assert words in str(refusal.value)
     assert "\n" not in str(refusal.value)
+
+
+def test_a_link_leads_to_the_address_at_which_oneclaw_runs(ada, settings, tmp_path):
+    settings.ADDRESS_FILE = tmp_path / "address"
+    assert people.invitation_link(ada).startswith("http://127.0.0.1:8000/welcome/")
+    settings.ADDRESS_FILE.write_text("http://127.0.0.1:8177\n")
+    assert people.invitation_link(ada).startswith("http://127.0.0.1:8177/welcome/")
+    settings.ORIGINS = ["https://chat.example.org"]
+    assert people.invitation_link(ada).startswith("https://chat.example.org/welcome/")
