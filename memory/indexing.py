@@ -8,6 +8,7 @@ from django.db import connection, transaction
 from memory.chunking import SPEAKER, Unit, speakers, units
 from memory.dates import TIME_WORDS, day_in
 from memory.languages import NAMES, language_of
+from memory.locks import hold
 from memory.models import DocumentIndex, MemoryChunk, MemoryDocument
 from memory.packing import ASKS, HEADING, LAYOUT, TELLS_TIME, pack
 from memory.terms import speaker_number, stems_of, terms_of
@@ -26,7 +27,10 @@ def index_document(document_id: int, force: bool = False) -> None:
 
     `force` writes it again although its version says that nothing changed; texts that have a vector keep it.
     """
-    index_documents([document_id], force)
+    with transaction.atomic():
+        # Of many who changed it at once, those who waited find it done.
+        hold(f"index {document_id}")
+        index_documents([document_id], force)
     embed_document(document_id, only_at_once=True)
 
 

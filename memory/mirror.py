@@ -20,7 +20,11 @@ def mirror_document(document_id: int) -> None:
     OSError when the disk refuses; the row then still says that the file is behind. So it does while somebody is
     writing the file.
     """
-    if MemoryDocument.objects.to_mirror().filter(pk=document_id).exists():
+    with transaction.atomic():
+        # Of many who changed it at once, those who waited find it done.
+        hold(f"mirror {document_id}")
+        is_behind = MemoryDocument.objects.to_mirror().filter(pk=document_id).exists()
+    if is_behind:
         settle(document_id)
 
 

@@ -2,6 +2,7 @@
 
 import json
 import re
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from django.db import connection
@@ -249,3 +250,19 @@ def test_a_session_in_a_shared_space_still_saves_into_the_persons_own(save, sess
     session.save()
     save("tea")
     assert document_of(space).content == "- tea\n"
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_hundred_saves_at_once_are_a_hundred_lines_and_a_hundred_revisions(save, space, document_of):
+    def save_one(number):
+        try:
+            save(f"Fact {number}", f"toolu_{number}")
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(20) as pool:
+        list(pool.map(save_one, range(100)))
+    document = document_of(space)
+    assert sorted(document.content.splitlines()) == sorted(f"- Fact {number}" for number in range(100))
+    assert list(document.revisions.order_by("number").values_list("number", flat=True)) == list(range(1, 101))
+    assert documents.content_at(document, 100) == document.content
