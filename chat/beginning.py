@@ -32,7 +32,7 @@ async def again(user: User, message_id: int, kind: str) -> Message:
 async def _send(user: User, session_id: uuid.UUID, client_id: uuid.UUID, text: str) -> transcript.Accepted:
     accepted = await turns.persist(transcript.accept, user, session_id, client_id, text, uuid.uuid4())
     if accepted.turn is not None and accepted.answer is not None:
-        room = live.room_of(session_id)
+        room = live.room_of(user.pk, session_id)
         room.settled_seq = room.settled_seq or accepted.message.seq - 1
         room.publish(live.message_frame(accepted.message))
         turns.start(accepted.turn, accepted.answer)

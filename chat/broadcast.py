@@ -19,7 +19,7 @@ class Broadcast:
     """What one turn tells the room of its session. The first text leaves at once, then FRAMES_PER_SECOND."""
 
     def __init__(self, running: "RunningTurn", answer: Message) -> None:
-        self.room = room_of(running.turn.session_id)
+        self.room = room_of(running.turn.session.owner_id, running.turn.session_id)
         self.room.running = self
         self.turn = running.turn
         self._running = running

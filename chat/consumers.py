@@ -175,7 +175,7 @@ class ChatConsumer(AsyncWebsocketConsumer):
     def _enter_room(self, session_id: uuid.UUID) -> live.Room:
         if self.room is None or self.room.session_id != session_id:
             self._leave_room()
-            self.room = live.room_of(session_id)
+            self.room = live.room_of(self.user.pk, session_id)
             self.room.outboxes.add(self.outbox)
         return self.room
 

@@ -26,10 +26,13 @@ LONGEST_REPLAY = 50
 
 
 class Room:
-    """A session's sockets in this process, and the turn that this process runs for it, if any."""
+    """A person's sockets that show one session in this process, and the turn that this process runs for it, if any.
 
-    def __init__(self, session_id: uuid.UUID) -> None:
-        self.session_id = session_id
+    Whoever opened the id before its session existed stands in a room of their own: nothing that is said arrives there.
+    """
+
+    def __init__(self, owner_id: int, session_id: uuid.UUID) -> None:
+        self.owner_id, self.session_id = owner_id, session_id
         self.outboxes: set[Outbox] = set()
         self.running: Broadcast | None = None
         # The newest message with nothing running before it that every socket here has been sent.
@@ -39,6 +42,10 @@ class Room:
         self._catching_up: asyncio.Task[None] | None = None
         self._changed_again = False
         self._unsubscribe = hints.subscribe(f"session:{session_id}", self._hinted)
+
+    @property
+    def key(self) -> tuple[int, uuid.UUID]:
+        return self.owner_id, self.session_id
 
     def publish(self, frame: Frame, key: object = None) -> None:
         if key is None:
@@ -53,15 +60,15 @@ class Room:
         self.close_if_empty()
 
     def close_if_empty(self) -> None:
-        if not self.outboxes and self.running is None and rooms.get(self.session_id) is self:
-            del rooms[self.session_id]
+        if not self.outboxes and self.running is None and rooms.get(self.key) is self:
+            del rooms[self.key]
             self._unsubscribe()
 
     async def read_rows(self, seq: int) -> tuple[list[Frame], int]:
         """`frames_after`, as of one moment: read again when something was published meanwhile."""
         while True:
             version = self.version
-            found = await in_database(frames_after, self.session_id, seq)
+            found = await in_database(frames_after, self.owner_id, self.session_id, seq)
             if self.version == version:
                 return found
 
@@ -112,13 +119,14 @@ class Room:
 
 GONE = "This conversation was deleted."
 
-rooms: dict[uuid.UUID, Room] = {}
+rooms: dict[tuple[int, uuid.UUID], Room] = {}
 
 
-def room_of(session_id: uuid.UUID) -> Room:
-    if session_id not in rooms:
-        rooms[session_id] = Room(session_id)
-    return rooms[session_id]
+def room_of(owner_id: int, session_id: uuid.UUID) -> Room:
+    key = owner_id, session_id
+    if key not in rooms:
+        rooms[key] = Room(owner_id, session_id)
+    return rooms[key]
 
 
 def ack_frame(message: Message, *, duplicate: bool) -> Frame:
@@ -155,15 +163,14 @@ def done_frame(message: Message, *, final: bool) -> Frame:
     }
 
 
-def frames_after(session_id: uuid.UUID, seq: int) -> tuple[list[Frame], int]:
-    """What a page lacks that shows everything up to `seq`: the frames, and the new settled seq. Sync.
+def frames_after(owner_id: int, session_id: uuid.UUID, seq: int) -> tuple[list[Frame], int]:
+    """What a page of this person lacks that shows everything up to `seq`: the frames, and the new settled seq. Sync.
 
     A running answer is as of its last checkpoint; its `done` is still to come. An answer whose tools run is not
     settled, because its cards will change.
     """
-    messages = list(
-        Message.objects.filter(session_id=session_id, active=True, seq__gt=seq).select_related("turn").order_by("seq")
-    )
+    theirs = Message.objects.filter(session_id=session_id, session__owner_id=owner_id)
+    messages = list(theirs.filter(active=True, seq__gt=seq).select_related("turn").order_by("seq"))
     results: dict[str, dict] = {}
     for message in messages:
         results |= message.meta.get("cards", {})

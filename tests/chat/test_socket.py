@@ -323,6 +323,17 @@ async def test_nothing_of_another_person_is_reachable(ada, stranger, scripted):
             assert "secret" not in json.dumps(client.seen)
 
 
+async def test_who_opened_the_id_before_the_conversation_began_hears_nothing_of_it(ada, stranger, scripted):
+    async with Client(stranger) as other, Client(ada) as client:
+        session = await other.open(uuid.uuid4())
+        await client.ask(session, "My secret")
+        live.room_of(stranger.pk, session).refresh()
+        await other.say("ping")
+        await other.hear("pong")
+        assert await other.socket.receive_nothing(timeout=0.3)
+        assert {frame["type"] for frame in other.seen} <= {"ready", "pong", "notice"}
+
+
 async def test_a_stranger_cannot_stop_an_answer(ada, stranger, scripted):
     scripted.script(model.answer(model.text(["One", " two"], pace=0.3)))
     async with Client(ada) as client, Client(stranger) as other:
