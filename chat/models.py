@@ -84,7 +84,8 @@ class ChatSession(models.Model):
         ]
 
     def __str__(self) -> str:
-        return self.title or "New conversation"
+        # Without its title, which is what somebody said: the admin shows this.
+        return f"conversation {self.pk}"
 
     def get_absolute_url(self) -> str:
         return f"/c/{self.pk}"
@@ -93,6 +94,11 @@ class ChatSession(models.Model):
     def is_spawned(self) -> bool:
         """Whether another session made this one for a task of its own: its key says so."""
         return ":sub:" in self.key
+
+    @property
+    def name(self) -> str:
+        """What its owner sees it called."""
+        return self.title or "New conversation"
 
     def last_complete_seq(self) -> int:
         """The number of the newest message before which nothing is still being written; 0 when there is none."""
@@ -226,7 +232,7 @@ class Message(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"{self.role} {self.seq}: {self.text[:60]}"
+        return f"{self.role} {self.seq} of {self.session_id}"
 
     @property
     def is_running(self) -> bool:

@@ -136,7 +136,7 @@ def _written(claim: Claim) -> tuple[str, bool]:
 
 def _append(flush: Flush, claim: Claim, notes: str) -> documents.MemoryRevision:
     last = claim.messages[-1]
-    at, title = claim.session.owner.local(last.created_at), " ".join(str(claim.session).split())
+    at, title = claim.session.owner.local(last.created_at), " ".join(claim.session.name.split())
     section = f"## {at:%H:%M} {title}\n\n{notes}\n"
     with translation.override("en"):
         opening = f"# {dateformat.format(claim.day, 'l, j F Y')}\n\n"

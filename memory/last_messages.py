@@ -53,7 +53,7 @@ def compose(errand: Errand) -> LastMessages | None:
         for message in said
     ]
     ended = local(errand.created_at)
-    title = " ".join(str(session).split())
+    title = " ".join(session.name.split())
     head = f"# {title}\n\n*Ended on {ended:%Y-%m-%d at %H:%M}. The last messages:*"
     content, _ = secrets.masked("\n\n".join([head, *lines]) + "\n")
     return LastMessages(_slug("\n\n".join(lines)) or f"{ended:%H%M}", content)

@@ -64,7 +64,7 @@ def compose(errand: Errand) -> Summary | None:
             raise
         logger.warning("Errand %s has no summary after %s tries: %s", errand.pk, TRIES, failure)
         title, text = "", ""
-    title, _ = secrets.masked(title or _title(first.text) or str(session))
+    title, _ = secrets.masked(title or _title(first.text) or session.name)
     text, _ = secrets.masked(text)
     return Summary(title, text, session.owner.local(said[-1].created_at))
 

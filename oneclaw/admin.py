@@ -57,6 +57,20 @@ class MemberInline(admin.TabularInline):
     extra = 0
     autocomplete_fields = ["user"]
 
+    def has_add_permission(self, request: HttpRequest, obj: Space | None = None) -> bool:  # type: ignore[override]
+        return is_shared(obj) and super().has_add_permission(request, obj)
+
+    def has_change_permission(self, request: HttpRequest, obj: Space | None = None) -> bool:
+        return is_shared(obj) and super().has_change_permission(request, obj)
+
+    def has_delete_permission(self, request: HttpRequest, obj: Space | None = None) -> bool:
+        return is_shared(obj) and super().has_delete_permission(request, obj)
+
+
+def is_shared(space: Space | None) -> bool:
+    """Whether it may have other members: a person's own is only ever theirs."""
+    return space is None or space.kind != Space.Kind.OWN
+
 
 @admin.register(Space)
 class SpaceAdmin(admin.ModelAdmin):

@@ -27,7 +27,19 @@ def test_an_address_that_was_changed_opens_nothing_any_more(client, admin_person
 
 
 def test_a_member_is_given_a_role_by_hand(client, admin_person, ada, stranger):
-    space = Space.objects.own_of(ada)
+    space = Space.objects.create(owner=ada, kind=Space.Kind.TEAM, name="Ada")
+    space.members.create(user=ada, role="owner")
+    response = given_a_reader(client, admin_person, space, stranger)
+    assert response.status_code == 302
+    assert SpaceMember.objects.get(user=stranger).role == "reader"
+
+
+def test_nobody_becomes_a_member_of_a_persons_own_space(client, admin_person, ada, stranger):
+    given_a_reader(client, admin_person, Space.objects.own_of(ada), stranger)
+    assert not SpaceMember.objects.filter(user=stranger).exists()
+
+
+def given_a_reader(client, admin_person, space, reader):
     member = space.members.get()
     client.force_login(admin_person)
     fields = {
@@ -36,14 +48,13 @@ def test_a_member_is_given_a_role_by_hand(client, admin_person, ada, stranger):
         "members-INITIAL_FORMS": "1",
         "members-0-id": member.pk,
         "members-0-space": space.pk,
-        "members-0-user": ada.pk,
+        "members-0-user": space.owner_id,
         "members-0-role": "owner",
         "members-1-space": space.pk,
-        "members-1-user": stranger.pk,
+        "members-1-user": reader.pk,
         "members-1-role": "reader",
     }
-    assert client.post(f"/admin/oneclaw/space/{space.pk}/change/", fields).status_code == 302
-    assert SpaceMember.objects.get(user=stranger).role == "reader"
+    return client.post(f"/admin/oneclaw/space/{space.pk}/change/", fields)
 
 
 def test_staff_without_permissions_sees_nobody(client, ada, stranger):

@@ -1,0 +1,31 @@
+"""Admins see that conversations exist, and nothing that was said in them."""
+
+import uuid
+
+import pytest
+
+from chat import transcript
+
+LIST = "/admin/chat/chatsession/"
+
+
+@pytest.fixture
+def session(ada):
+    accepted = transcript.accept(ada, uuid.uuid4(), uuid.uuid4(), "My secret colour is purple")
+    return accepted.message.session
+
+
+def test_no_page_shows_the_first_words_as_a_title(client, admin_person, session):
+    client.force_login(admin_person)
+    for path in (LIST, f"{LIST}{session.pk}/change/", f"{LIST}{session.pk}/history/", "/admin/chat/turn/"):
+        response = client.get(path)
+        assert response.status_code == 200
+        assert "secret" not in response.content.decode()
+
+
+@pytest.mark.parametrize("column", ["title__startswith", "system_prompt__contains"])
+def test_no_column_can_be_guessed_by_the_address(client, admin_person, session, column):
+    client.force_login(admin_person)
+    assert client.get(LIST, {column: "My"}).status_code == 400
+    assert client.get(LIST, {"mode__exact": "agent"}).status_code == 200
+    assert client.get(LIST, {"agent__id__exact": session.agent_id}).status_code == 200
