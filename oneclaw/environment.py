@@ -56,7 +56,11 @@ def address(name: str, schemes: Iterable[str], default: str = "") -> str:
     """A URL with one of `schemes`, without a trailing slash."""
     value = text(name, default)
     if value:
-        parts = urlsplit(value)
+        try:
+            parts = urlsplit(value)
+            _ = parts.port
+        except ValueError:
+            raise ImproperlyConfigured(f"{name} has brackets or a port that no address can have.") from None
         schemes = list(schemes)
         if parts.scheme not in schemes or not (parts.netloc or parts.path):
             expected = " or ".join(f"{scheme}://" for scheme in schemes)
@@ -74,10 +78,6 @@ def postgres(name: str) -> dict | None:
         return None
     parts = urlsplit(value)
     options = dict(pair.split("=", 1) for pair in parts.query.split("&") if "=" in pair)
-    try:
-        port = parts.port or 5432
-    except ValueError:
-        raise ImproperlyConfigured(f"{name} has a port that is not a number.") from None
     if not parts.path.strip("/"):
         raise ImproperlyConfigured(f"{name} names no database: add /name after the host.")
     return {
@@ -86,6 +86,6 @@ def postgres(name: str) -> dict | None:
         "USER": unquote(parts.username or ""),
         "PASSWORD": unquote(parts.password or ""),
         "HOST": parts.hostname or "",
-        "PORT": port,
+        "PORT": parts.port or 5432,
         "OPTIONS": options,
     }

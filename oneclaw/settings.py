@@ -86,7 +86,12 @@ DEBUG = environment.flag("ONECLAW_DEBUG", False)
 # Full origins under which people open the page, e.g. https://chat.example.org.
 ORIGINS = [origin.rstrip("/") for origin in environment.words("ONECLAW_ORIGINS")]
 for _origin in ORIGINS:
-    if urlsplit(_origin).scheme not in ("http", "https") or not urlsplit(_origin).hostname:
+    try:
+        _parts = urlsplit(_origin)
+        _well_formed = _parts.scheme in ("http", "https") and _parts.hostname and _parts.port != 0
+    except ValueError:
+        _well_formed = False
+    if not _well_formed:
         raise ImproperlyConfigured(f"ONECLAW_ORIGINS has “{_origin}”; write it like https://chat.example.org.")
 # Host names the server answers to; those of ORIGINS are always among them.
 ALLOWED_HOSTS = environment.words("ONECLAW_ALLOWED_HOSTS", ["127.0.0.1", "localhost", "[::1]"])

@@ -16,6 +16,9 @@ def test_the_documentation_names_exactly_the_settings_that_are_read():
     assert sorted(documented) == sorted(READ)
 
 
+BAD_ADDRESS = "X has brackets or a port that no address can have."
+
+
 @pytest.mark.parametrize(
     ("read", "value", "sentence"),
     [
@@ -26,7 +29,10 @@ def test_the_documentation_names_exactly_the_settings_that_are_read():
         (lambda: environment.number("X", 1, 0, 5), "nan", "X is nan; it must lie between 0 and 5."),
         (lambda: environment.whole("X", 1, 0, 5), "1.5", "X is 1.5; it must be a whole number."),
         (lambda: environment.address("X", ["http"]), "ftp://a", "X is not an address that starts with http://."),
-        (lambda: environment.postgres("X"), "postgresql://a:b/c", "X has a port that is not a number."),
+        (lambda: environment.postgres("X"), "postgresql://a:b/c", BAD_ADDRESS),
+        (lambda: environment.postgres("X"), "postgresql://u:p[x@a/c", BAD_ADDRESS),
+        (lambda: environment.address("X", ["http"]), "http://[a", BAD_ADDRESS),
+        (lambda: environment.address("X", ["redis"]), "redis://a:99999", BAD_ADDRESS),
         (lambda: environment.postgres("X"), "postgresql://a", "X names no database: add /name after the host."),
     ],
 )
