@@ -69,6 +69,8 @@ class Tool:
     offered: Callable[[ChatSession], bool] | None = None
     # What its card is headed with, by state: running, done, failed.
     headings: Mapping[str, str] = field(default_factory=dict)
+    # More for a tool that has a sentence of its own for what is too long.
+    largest_input: int = LARGEST_INPUT
 
 
 class ToolRegistry:
@@ -153,8 +155,9 @@ def run(turn: Turn, answer: Message, use: dict[str, Any], broken: str) -> ToolRe
 def validate(tool: Tool, arguments: Any) -> None:
     """ToolError `validation_error` unless the arguments fit the tool's schema and size."""
     size = len(json.dumps(arguments).encode())
-    if size > LARGEST_INPUT:
-        raise ToolError("validation_error", f"The arguments have {size:,} bytes; at most {LARGEST_INPUT:,} are taken.")
+    most = tool.largest_input
+    if size > most:
+        raise ToolError("validation_error", f"The arguments have {size:,} bytes; at most {most:,} are taken.")
     errors = sorted(Draft202012Validator(tool.input_schema).iter_errors(arguments), key=lambda error: str(error.path))
     for error in errors:
         if error.validator == "required":

@@ -22,6 +22,8 @@ logger = logging.getLogger(__name__)
 CURATED = "MEMORY.md"
 # Unicode code points of one saved memory.
 LONGEST_CONTENT = 5000
+# Bytes of JSON up to which a longer one is told so in its own sentence: more than a model can say at once.
+LARGEST_ARGUMENTS = 8 * 1024 * 1024
 # Lines and characters that memory_get shows at once.
 MOST_LINES = 500
 MOST_CHARACTERS = 20_000
@@ -167,6 +169,7 @@ SAVE = Tool(
     save_memory,
     offered=writes,
     headings={"running": "Saving to memory …", "done": "Saved to memory", "failed": "Could not save to memory"},
+    largest_input=LARGEST_ARGUMENTS,
 )
 
 SEARCH = Tool(

@@ -88,6 +88,16 @@ def test_5000_code_points_are_saved_and_5001_are_refused(save, space, document_o
     assert document_of(space).version == 1
 
 
+@pytest.mark.parametrize("content", ["a" * 70_000, "🫖" * 6000])
+def test_what_is_far_too_long_is_refused_in_the_same_words(session, content):
+    message = Message.objects.create(session=session, seq=1, role="user")
+    turn = Turn.objects.create(session=session, prompt=message, lease_until=message.created_at)
+    use = {"type": "tool_use", "id": "toolu_1", "name": "save_memory", "input": {"content": content}}
+    result, _ = call_tool(turn, message, use, "")
+    told = {"code": "validation_error", "message": "Parameter 'content' must be 5,000 characters or less."}
+    assert json.loads(result["content"]) == {"error": told}
+
+
 def test_the_same_call_made_again_saves_nothing_twice(save, space, document_of):
     assert save("tea").content == save("tea").content
     assert document_of(space).content == "- tea\n"
