@@ -25,6 +25,7 @@ from memory.packing import LAYOUT, Haystack, unpack
 from memory.question import Question, without_names
 from memory.ranking import Legs, Run, Scores, passages, scored
 from oneclaw.models import Space
+from oneclaw.text import mended
 
 # The packed units of each document, and in one last row the key and cosine of every vector of these spaces.
 UNITS = """
@@ -107,7 +108,8 @@ class HybridSearchManager:
         min_score = settings.SEARCH_FLOOR if min_score is None else min_score
         if not query.strip() or max_results < 1 or not self.spaces:
             return []
-        model = embedder()
+        # A shell hands over bytes that are no Unicode as halves of surrogate pairs.
+        query, model = mended(query), embedder()
         documents, cosines = self._fetch(query, model)
         haystack = unpack(document.data for document in documents)
         if not len(haystack):

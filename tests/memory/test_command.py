@@ -171,3 +171,9 @@ def test_30_documents_of_300_lines_are_taken_in_and_indexed_in_seconds(memory, a
     told = json.loads(memory("import", tmp_path, "--user", ada.email, "--wait", "--json"))
     assert len(told["written"]) == 30
     assert time.monotonic() - start < 20
+
+
+def test_a_question_that_is_no_unicode_is_answered_like_any_other(memory, folder, ada):
+    memory("import", folder, "--user", ada.email, "--wait")
+    results = json.loads(memory("search", "jasmine tea \udcff", "--user", ada.email, "--json"))
+    assert results[0]["path"] == "MEMORY.md"
