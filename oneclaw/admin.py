@@ -57,7 +57,7 @@ class MemberInline(admin.TabularInline):
     extra = 0
     autocomplete_fields = ["user"]
 
-    def has_add_permission(self, request: HttpRequest, obj: Space | None = None) -> bool:  # type: ignore[override]
+    def has_add_permission(self, request: HttpRequest, obj: Space | None = None) -> bool:
         return is_shared(obj) and super().has_add_permission(request, obj)
 
     def has_change_permission(self, request: HttpRequest, obj: Space | None = None) -> bool:
