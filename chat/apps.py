@@ -4,3 +4,6 @@ from django.apps import AppConfig
 class ChatConfig(AppConfig):
     name = "chat"
     verbose_name = "Conversations"
+
+    def ready(self) -> None:
+        from chat import departures  # noqa: F401

@@ -12,7 +12,7 @@ from channels.generic.websocket import AsyncWebsocketConsumer
 from django.conf import settings
 from django.db import Error
 
-from chat import attempts, beginning, commands, live, presence, sessions, transcript
+from chat import attempts, beginning, commands, departures, live, presence, sessions, transcript
 from chat.models import Turn
 from chat.outbox import Frame, Outbox, encode
 from oneclaw import hints
@@ -25,7 +25,7 @@ LARGEST_FRAME = 64 * 1024
 # Seconds without any frame from the browser, which pings every 20, before the socket counts as dead.
 SILENCE = 45
 # Closing codes.
-TOO_SLOW, FAILED, NOT_SIGNED_IN = 1013, 1011, 4401
+TOO_SLOW, FAILED, COME_AGAIN, NOT_SIGNED_IN = 1013, 1011, 1012, 4401
 
 
 class Refusal(Exception):
@@ -65,7 +65,7 @@ class ChatConsumer(AsyncWebsocketConsumer):
         self.last_heard = asyncio.get_running_loop().time()
         self.writer = asyncio.create_task(self._write())
         self._check_silence()
-        self.unsubscribe = hints.subscribe(f"user:{self.user.pk}", self._sessions_changed)
+        self.unsubscribe = hints.subscribe(f"user:{self.user.pk}", self._hinted)
         presence.attendance.enter(self.user.pk)
         await in_database(presence.arrive, self.user)
 
@@ -184,8 +184,22 @@ class ChatConsumer(AsyncWebsocketConsumer):
             self.room.leave(self.outbox)
             self.room = None
 
-    def _sessions_changed(self, payload: dict[str, Any]) -> None:
-        self._tell({"type": "notice", "kind": "sessions", "html": ""})
+    def _hinted(self, payload: dict[str, Any]) -> None:
+        """Some process changed the person's list, or ended what this socket came by."""
+        if payload["kind"] == "signed_out":
+            if payload["sign_in"] == departures.fingerprint(self.scope["session"].session_key):
+                self.closing = asyncio.create_task(self.close(NOT_SIGNED_IN))
+        elif payload["kind"] == "come_again":
+            self.closing = asyncio.create_task(self.close(COME_AGAIN))
+        else:
+            self._tell({"type": "notice", "kind": "sessions", "html": ""})
+        if payload == hints.MISSED:
+            self.closing = asyncio.create_task(self._close_if_signed_out())
+
+    async def _close_if_signed_out(self) -> None:
+        """Hints were away: perhaps the one that ends this socket was among them."""
+        if not await in_database(departures.holds, self.user, self.scope.get("session")):
+            await self.close(COME_AGAIN)
 
     async def _write(self) -> None:
         """Send what waits; a reader that is too slow is let go, and reconnects."""

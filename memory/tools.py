@@ -1,5 +1,6 @@
 """What the model may do with memory: save a line, search, read."""
 
+import datetime as dt
 import hashlib
 import logging
 from typing import Any
@@ -15,7 +16,7 @@ from memory.documents import Append, Author, Separator, Source
 from memory.given import place_of
 from memory.scope import find_document, own_space, spaces_of
 from memory.secrets import masked
-from oneclaw.models import User
+from oneclaw.models import Space, User
 
 logger = logging.getLogger(__name__)
 
@@ -38,9 +39,6 @@ def save_memory(call: ToolCall) -> ToolResult:
     if len(content) > LONGEST_CONTENT:
         raise ToolError("validation_error", "Parameter 'content' must be 5,000 characters or less.")
     content, secret = masked(content)
-    space = own_space(call.session)
-    if known_at := place_of(content, call.session):
-        return already_known(known_at, content)
     author = Author(
         Source.TOOL,
         call.user,
@@ -49,6 +47,9 @@ def save_memory(call: ToolCall) -> ToolResult:
         operation_key=f"tool:{call.message_id}:{hashlib.sha256(call.id.encode()).hexdigest()[:32]}",
     )
     try:
+        space = own_space(call.session)
+        if known_at := place_of(content, call.session):
+            return already_known(known_at, content)
         saved = documents.apply(space, CURATED, headed(call.user, content), author)
     except (documents.DocumentError, documents.BadText) as error:
         raise ToolError("save_failed", f"Failed to save memory: {error}") from error
@@ -63,11 +64,20 @@ def save_memory(call: ToolCall) -> ToolResult:
         kinds = " and ".join(secret)
         result["masked"] = f"A {kinds} was left out. Tell the person, and ask whether it was meant to be kept."
         lines.append(f"Left out: a {kinds}. Is it meant to be kept? Then write it into {CURATED} yourself.")
-    if contradicted := contradictions.find(space, CURATED, content, call.user.day()):
+    if contradicted := compared(space, content, call.user.day()):
         result["contradicts"] = [{"line": other.line, "text": other.text} for other in contradicted]
         result["ask"] = "Show the person both, and ask which is right. Both are kept until they decide."
         lines += [f"Line {other.line} says otherwise: {first_line(other.text)}" for other in contradicted]
     return ToolResult(result, CURATED, lines, undo=reverse("memory_undo", args=[saved.pk]))
+
+
+def compared(space: Space, content: str, today: dt.date) -> list[contradictions.Contradicted]:
+    """What the saved memory contradicts. It is saved, whatever fails here."""
+    try:
+        return contradictions.find(space, CURATED, content, today)
+    except DatabaseFailure:
+        logger.exception("A new memory was not compared with older ones.")
+        return []
 
 
 def already_known(path: str, content: str) -> ToolResult:

@@ -355,7 +355,14 @@ def _credentials() -> tuple[str, str]:
     """(key, base URL), explicitly: the SDK would otherwise take what it finds in the environment and on disk."""
     key, address = settings.ANTHROPIC_API_KEY, settings.ANTHROPIC_BASE_URL
     if not key and not address:
-        address = settings.DEMO_URL
+        address = settings.DEMO_URL or _demo_of_running_server()
         if not address:
             raise NoKey
     return key or "none", address or "https://api.anthropic.com"
+
+
+def _demo_of_running_server() -> str:
+    """Where a command finds the demo model that `oneclaw serve` has started; "" when it never has."""
+    with contextlib.suppress(OSError):
+        return settings.DEMO_ADDRESS_FILE.read_text().strip()
+    return ""

@@ -70,15 +70,17 @@ def prepare() -> None:
     except embedded.ServerUnavailable as error:
         raise CannotStart(str(error)) from error
     except psycopg.OperationalError as error:
-        raise CannotStart(f"The database of DATABASE_URL cannot be reached: {last_line(error)}") from error
+        raise CannotStart(f"The database of DATABASE_URL cannot be reached: {cause(error)}") from error
     except DatabaseError as error:
-        raise CannotStart(f"The database cannot be brought up to date: {last_line(error)}") from error
+        raise CannotStart(f"The database cannot be brought up to date: {cause(error)}") from error
     except OSError as error:
         raise CannotStart(f"{error.filename} cannot be written ({error.strerror}).") from error
 
 
-def last_line(error: Exception) -> str:
-    return str(error).strip().splitlines()[-1]
+def cause(error: Exception) -> str:
+    """What a failure says, without a second line that only asks back."""
+    lines = [line.strip() for line in str(error).strip().splitlines()]
+    return next((line for line in reversed(lines) if not line.endswith("?")), lines[-1])
 
 
 class Announcement:
@@ -106,6 +108,7 @@ def demo_model() -> Child:
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     settings.DEMO_URL = os.environ["ONECLAW_DEMO_URL"] = f"http://127.0.0.1:{port}"
+    settings.DEMO_ADDRESS_FILE.write_text(f"{settings.DEMO_URL}\n")
     return Child("demo model", partial(roles.demo_model, port), patience=3)
 
 

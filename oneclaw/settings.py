@@ -22,6 +22,7 @@ HOME = Path(environment.text("ONECLAW_HOME", str(BASE_DIR / "data"))).expanduser
 WORKSPACES = HOME / "workspaces"
 # Where `oneclaw serve` leaves its address for other commands.
 ADDRESS_FILE = HOME / "address"
+DEMO_ADDRESS_FILE = HOME / "demo-address"
 
 try:
     HOME.mkdir(parents=True, exist_ok=True)

@@ -9,10 +9,12 @@ import pytest
 from channels.testing import WebsocketCommunicator
 from django.contrib.auth.models import AnonymousUser
 from django.db import transaction
+from django.test import Client as Browser
 
 from chat import live
 from chat.consumers import ChatConsumer
 from chat.models import ChatSession, Message, Turn
+from oneclaw import hints
 from oneclaw import scripted as model
 from oneclaw.crossing import in_database
 
@@ -387,3 +389,54 @@ async def test_a_client_id_that_is_no_text_is_refused_and_the_socket_lives_on(ad
         assert refusal["client_id"].encode()
         await client.say("ping")
         await client.hear("pong")
+
+
+async def test_who_signed_out_while_hints_were_away_is_found_when_they_are_back(ada):
+    browser, gone = await in_database(signed_in, ada)
+    _, stays = await in_database(signed_in, ada)
+    await in_database(browser.session.flush)
+    async with gone, stays:
+        gone_by = await closed(gone)
+        await stays.say("ping")
+        await stays.hear("pong")
+    assert gone_by == 1012
+
+
+async def closed(client):
+    """The code with which the server closes the socket; frames before it do not matter."""
+    while True:
+        output = await client.socket.receive_output(timeout=5)
+        if output["type"] == "websocket.close":
+            return output["code"]
+
+
+def signed_in(user):
+    """A browser that is signed in, and a socket of it."""
+    browser, client = Browser(), Client(user)
+    browser.force_login(user)
+    client.socket.scope["session"] = browser.session
+    return browser, client
+
+
+async def test_signing_out_closes_the_sockets_of_this_sign_in_only(ada, stranger):
+    browser, here = await in_database(signed_in, ada)
+    _, elsewhere = await in_database(signed_in, ada)
+    async with here, elsewhere, Client(stranger) as other:
+        await hints.Listener.of_this_loop().connected.wait()
+        await in_database(browser.post, "/accounts/logout/")
+        assert await closed(here) == 4401
+        for client in (elsewhere, other):
+            await client.say("ping")
+            await client.hear("pong")
+
+
+@pytest.mark.parametrize("change", [{"is_active": False}, {"password": "!"}])
+async def test_a_closed_account_or_a_new_password_sends_every_socket_through_the_door_again(ada, stranger, change):
+    for name, value in change.items():
+        setattr(ada, name, value)
+    async with Client(ada) as client, Client(stranger) as other:
+        await hints.Listener.of_this_loop().connected.wait()
+        await in_database(ada.save)
+        assert await closed(client) == 1012
+        await other.say("ping")
+        await other.hear("pong")

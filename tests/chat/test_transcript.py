@@ -98,10 +98,10 @@ def test_an_answer_whose_tools_run_is_sent_again_with_their_results(ada):
     accepted = send(ada)
     seq, session = accepted.answer.seq, accepted.turn.session_id
     results = transcript.finish_round(accepted.turn, accepted.answer, [TOOL_USE], **FINISHED)
-    assert live.frames_after(session, 0)[1] == seq - 1
+    assert live.frames_after(ada.pk, session, 0)[1] == seq - 1
     cards = {"toolu_1": {"state": "done", "summary": "Saved.", "lines": []}}
     transcript.finish_tools(accepted.turn, accepted.answer, results, [], cards)
-    frames, settled = live.frames_after(session, seq - 1)
+    frames, settled = live.frames_after(ada.pk, session, seq - 1)
     assert settled == results.seq
     assert "Saved." in frames[0]["html"]
 
