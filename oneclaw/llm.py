@@ -170,6 +170,12 @@ def is_demo() -> bool:
     return bool(settings.DEMO_URL and not settings.ANTHROPIC_API_KEY and not settings.ANTHROPIC_BASE_URL)
 
 
+def load() -> None:
+    """Import the SDK, which takes 75 MB and a second, before a process divides into several that share it."""
+    import anthropic
+    import anthropic.types  # noqa: F401
+
+
 async def warm() -> None:
     """Load at the start what the first answer would otherwise wait for. Goes nowhere."""
     import httpx2

@@ -14,7 +14,7 @@ from django.conf import settings
 from django.core.management import call_command
 from django.db import DatabaseError, connection
 
-from oneclaw import embedded, hints, people, roles, static_files
+from oneclaw import embedded, hints, llm, people, roles, static_files
 from oneclaw.supervisor import Child, processes, supervise
 
 # What is loaded once and shared by all processes.
@@ -41,6 +41,7 @@ def serve(say: Callable[[str], object]) -> None:
             children.append(demo_model())
         for module in SHARED:
             importlib.import_module(module)
+        llm.load()
         let_go_of_database()
         supervise(children, {answering: announcement.make}, each_look=hold_database)
     if home := embedded_home():
