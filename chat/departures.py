@@ -1,8 +1,10 @@
 """A socket lasts no longer than the sign-in by which it came."""
 
 import hashlib
+from importlib import import_module
 from typing import Any
 
+from django.conf import settings
 from django.contrib.auth import HASH_SESSION_KEY
 from django.contrib.auth.signals import user_logged_out
 from django.contrib.sessions.backends.base import SessionBase
@@ -28,7 +30,7 @@ def holds(user: User, session: SessionBase | None) -> bool:
     now = User.objects.filter(pk=user.pk, is_active=True).first()
     if now is None or session is None or session.session_key is None:
         return now is not None
-    stored = type(session)(session.session_key)
+    stored = import_module(settings.SESSION_ENGINE).SessionStore(session.session_key)
     return constant_time_compare(stored.get(HASH_SESSION_KEY, ""), now.get_session_auth_hash())
 
 

@@ -10,6 +10,7 @@ from channels.testing import WebsocketCommunicator
 from django.contrib.auth.models import AnonymousUser
 from django.db import transaction
 from django.test import Client as Browser
+from django.utils.functional import SimpleLazyObject
 
 from chat import live
 from chat.consumers import ChatConsumer
@@ -414,7 +415,8 @@ def signed_in(user):
     """A browser that is signed in, and a socket of it."""
     browser, client = Browser(), Client(user)
     browser.force_login(user)
-    client.socket.scope["session"] = browser.session
+    # As the middleware has it: wrapped, and read when it is needed.
+    client.socket.scope["session"] = SimpleLazyObject(lambda: browser.session)
     return browser, client
 
 
