@@ -9,7 +9,8 @@ from oneclaw import scripted
 from oneclaw.scripted import ScriptedModel
 from tests.stage import embedded, open_folder
 
-pytestmark = [pytest.mark.acceptance, pytest.mark.timeout(240)]
+# Beside the faults, because each start of all processes takes its seconds.
+pytestmark = [pytest.mark.acceptance, pytest.mark.faults, pytest.mark.timeout(240)]
 
 
 def test_stopping_in_mid_stream_saves_the_answer_so_far():

@@ -10,7 +10,8 @@ from oneclaw import scripted
 from oneclaw.scripted import ScriptedModel
 from tests.stage import team
 
-pytestmark = [pytest.mark.acceptance, pytest.mark.timeout(240)]
+# Beside the faults, because each start of all processes takes its seconds.
+pytestmark = [pytest.mark.acceptance, pytest.mark.faults, pytest.mark.timeout(240)]
 
 
 def test_a_conversation_is_the_same_on_both_webs():

@@ -263,7 +263,9 @@ def test_a_session_in_a_shared_space_still_saves_into_the_persons_own(save, sess
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_hundred_saves_at_once_are_a_hundred_lines_and_a_hundred_revisions(save, space, document_of):
+def test_a_hundred_saves_at_once_are_a_hundred_lines_and_a_hundred_revisions(save, space, document_of, settings):
+    settings.EMBEDDINGS, settings.CONTRADICTIONS = "none", False
+
     def save_one(number):
         try:
             save(f"Fact {number}", f"toolu_{number}")
