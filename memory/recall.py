@@ -8,8 +8,9 @@ from django.template.loader import get_template
 
 from chat.models import ChatSession, Message
 from memory import tools
-from memory.context import CURATED, context_files
+from memory.context import CURATED, FILES, context_files
 from memory.intent import intent_of
+from memory.models import MemoryDocument
 from memory.quoting import quoted
 from memory.sameness import stands_in
 from memory.scope import spaces_of
@@ -51,11 +52,11 @@ def recalled(session: ChatSession, message: Message) -> str:
     if settings.RECALL == "off" or (settings.RECALL == "first" and not is_first) or not tools.reads(session):
         return ""
     intent = intent_of(message.text, is_first=is_first)
-    if not intent:
+    spaces = spaces_of(session)
+    # Who has written nothing but workspace files, which stand in the prompt, waits for no search.
+    if not intent or not MemoryDocument.objects.present().filter(space__in=spaces).exclude(path__in=FILES).exists():
         return ""
-    found = HybridSearchManager(spaces_of(session)).search(
-        intent, max_results=3 * MOST_PASSAGES, today=session.owner.day()
-    )
+    found = HybridSearchManager(spaces).search(intent, max_results=3 * MOST_PASSAGES, today=session.owner.day())
     known = session.system_prompt or ""
     passages = [quote(passage) for passage in found if not stands_in(passage.snippet, known)][:MOST_PASSAGES]
     while passages and len(text := rendered(passages)) > BUDGET_OF_RECALLED:

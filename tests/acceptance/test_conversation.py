@@ -79,6 +79,8 @@ def test_the_embedded_set_up_remembers():
             remembered_after_a_switch(one, model)
 
 
+# Beside the faults, because each start of all processes takes its seconds.
+@pytest.mark.faults
 def test_the_set_up_of_a_team_remembers():
     with ScriptedModel(default=brain) as model:
         settings = {"ANTHROPIC_API_KEY": "key", "ANTHROPIC_BASE_URL": model.url}
