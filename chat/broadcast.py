@@ -21,6 +21,8 @@ class Broadcast:
     def __init__(self, running: "RunningTurn", answer: Message) -> None:
         self.room = room_of(running.turn.session.owner_id, running.turn.session_id)
         self.room.running = self
+        # Whether the sockets here have been sent everything before this turn. If not, close() has it sent.
+        self._follows = self.room.settled_seq >= answer.seq - 2
         self.turn = running.turn
         self._running = running
         self.answer = GrowingAnswer(answer)
@@ -90,7 +92,8 @@ class Broadcast:
     def close(self) -> None:
         if self._timer:
             self._timer.cancel()
-        self.room.running = None
+        if self.room.running is self:
+            self.room.running = None
         # Hints were not followed while the turn told everything itself; if it lost its lease, somebody else ended it.
         self.room.refresh()
         self.room.close_if_empty()
@@ -99,7 +102,8 @@ class Broadcast:
         if self._timer:
             self._timer.cancel()
             self._timer = None
-        self.room.settled_seq = max(self.room.settled_seq, message.seq)
+        if self._follows:
+            self.room.settled_seq = max(self.room.settled_seq, message.seq)
         self.room.publish(message_frame(message, cards))
         self.room.publish(done_frame(message, final=final))
 

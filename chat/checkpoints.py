@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from django.conf import settings
-from django.db import Error, connection, transaction
+from django.db import connection, transaction
 
 from chat.models import Turn
 from chat.transcript import announce, fields_of, lease
@@ -53,8 +53,8 @@ class Checkpoints:
             await asyncio.sleep(settings.CHECKPOINT_SECONDS)
             try:
                 await self.save()
-            except Error:
-                # The database is away for a moment: the answers go on and are saved the next time.
+            except Exception:
+                # The database is away for a moment, or one answer cannot be kept: all go on, and are saved next time.
                 logger.exception("A checkpoint was not saved.")
 
     async def save(self) -> None:
@@ -84,9 +84,11 @@ def save_rows(leases: list[tuple[int, UUID]], texts: list[tuple[Turn, int, list[
 
     `leases` are (turn id, holder), `texts` (turn, message id, content blocks).
     """
-    with transaction.atomic(), connection.cursor() as cursor:
+    # First, and for itself: no text may keep the leases from being renewed.
+    with connection.cursor() as cursor:
         cursor.execute(RENEW, [lease(), [pk for pk, _ in leases], [holder for _, holder in leases]])
         held = dict(cursor.fetchall())
+    with transaction.atomic(), connection.cursor() as cursor:
         kept = [(turn, message, fields_of(content)) for turn, message, content in texts if turn.pk in held]
         if kept:
             contents = [json.dumps(fields["content"]) for _, _, fields in kept]

@@ -90,7 +90,8 @@ class ChatConsumer(AsyncWebsocketConsumer):
         except sessions.SessionNotFound:
             raise NOT_FOUND from None
         newest = session.last_seq if session else 0
-        if last_seq > newest or newest - last_seq > live.LONGEST_REPLAY:
+        far = newest - last_seq > live.LONGEST_REPLAY
+        if last_seq > newest or (far and await in_database(live.is_far_behind, self.user.pk, session_id, last_seq)):
             self._tell(live.ready_frame(session_id, newest, reset=True))
             return
         room = self._enter_room(session_id)

@@ -106,7 +106,7 @@ class Room:
                     continue
                 if self.running is not None:
                     return
-                if settled - self.settled_seq > LONGEST_REPLAY:
+                if sum(frame["type"] == "message" for frame in frames) > LONGEST_REPLAY:
                     frames = [ready_frame(self.session_id, settled, reset=True)]
                 for frame in frames:
                     self.publish(frame, (frame["type"], frame.get("id") or frame.get("message")))
@@ -161,6 +161,12 @@ def done_frame(message: Message, *, final: bool) -> Frame:
         "usage": message.usage,
         "final": final,
     }
+
+
+def is_far_behind(owner_id: int, session_id: uuid.UUID, seq: int) -> bool:
+    """Whether a page that shows everything up to `seq` lacks more than is replayed. Sync."""
+    lacking = Message.objects.filter(session=session_id, session__owner=owner_id, active=True, seq__gt=seq)
+    return lacking.count() > LONGEST_REPLAY
 
 
 def frames_after(owner_id: int, session_id: uuid.UUID, seq: int) -> tuple[list[Frame], int]:

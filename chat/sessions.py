@@ -34,7 +34,7 @@ def lock(user: User, session_id: uuid.UUID) -> ChatSession:
 
     Whoever writes messages or turns of a session holds this lock, so places are without gap and turns one at a time.
     """
-    mine = ChatSession.objects.visible_to(user).filter(pk=session_id).select_for_update()
+    mine = ChatSession.objects.visible_to(user).filter(pk=session_id).select_for_update(no_key=True)
     session = mine.first()
     if session is None:
         agent = default_agent()

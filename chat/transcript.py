@@ -4,6 +4,7 @@ Each public function is one transaction and safe to run twice: a commit may have
 """
 
 import datetime as dt
+import logging
 import uuid
 from dataclasses import dataclass
 from typing import Any
@@ -19,6 +20,8 @@ from chat.models import ChatSession, Message, Turn
 from oneclaw import hints
 from oneclaw.models import User
 from oneclaw.text import mended_json
+
+logger = logging.getLogger(__name__)
 
 
 class Conflict(Exception):
@@ -74,7 +77,8 @@ def accept(
 
 def end_abandoned_or_refuse(session: ChatSession) -> None:
     """Make room for a new turn of a locked session; Busy if one is alive."""
-    for turn in session.turns.running():
+    # Locked: one that ends at this moment is read as it ended.
+    for turn in session.turns.running().select_for_update(no_key=True):
         if turn.lease_until > timezone.now():
             raise Busy
         interrupt(session, turn)
@@ -135,7 +139,7 @@ def announce(session_id: uuid.UUID) -> None:
 
 def held(turn: Turn) -> ChatSession:
     """The turn's session, locked, if this process still holds the turn; LeaseLost otherwise. Inside a transaction."""
-    session = ChatSession.objects.select_for_update().get(pk=turn.session_id)
+    session = ChatSession.objects.select_for_update(no_key=True).get(pk=turn.session_id)
     held = Turn.objects.filter(pk=turn.pk, holder=turn.holder, status=Turn.Status.RUNNING)
     if not held.update(lease_until=lease()):
         raise LeaseLost
@@ -179,7 +183,7 @@ def settle(
     """The end of a turn: the answer as far as it came, and how it ended. Raises LeaseLost."""
     now, columns = timezone.now(), fields_of(content)
     open_tools = any(block["type"] == "tool_use" for block in columns["content"])
-    session = ChatSession.objects.select_for_update().get(pk=turn.session_id) if open_tools else None
+    session = ChatSession.objects.select_for_update(no_key=True).get(pk=turn.session_id) if open_tools else None
     ended = {"status": Turn.Status(status), "finished_at": now, "error_code": code, "error_text": sentence}
     held = Turn.objects.filter(pk=turn.pk, holder=turn.holder)
     if not held.filter(status=Turn.Status.RUNNING).update(**ended):
@@ -285,9 +289,18 @@ def sweep() -> int:
     """Interrupt every abandoned turn; how many there were."""
     count = 0
     for turn in Turn.objects.abandoned():
-        with transaction.atomic():
-            session = ChatSession.objects.select_for_update().get(pk=turn.session_id)
-            for abandoned in session.turns.abandoned():
-                interrupt(session, abandoned)
-                count += 1
+        try:
+            count += _sweep(turn)
+        except Exception:
+            # One that cannot be ended keeps nobody else's from being ended.
+            logger.exception("Turn %s could not be interrupted; the next sweep tries again.", turn.pk)
     return count
+
+
+@transaction.atomic
+def _sweep(turn: Turn) -> int:
+    session = ChatSession.objects.select_for_update(no_key=True).get(pk=turn.session_id)
+    abandoned = list(session.turns.abandoned().select_for_update(no_key=True))
+    for each in abandoned:
+        interrupt(session, each)
+    return len(abandoned)

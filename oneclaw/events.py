@@ -1,6 +1,7 @@
 """The events of an answer: the API's stream, read strictly, as small values."""
 
 import json
+import math
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -101,7 +102,7 @@ class Reader:
             self.failure = CutOff("the stream ended early")
 
     def _take(self, name: str, payload: bytes, events: list[Event]) -> None:
-        message = json.loads(payload.decode("utf-8", "surrogatepass"))
+        message = DECODER.decode(payload.decode("utf-8", "surrogatepass"))
         kind = message.get("type") or name
         if kind == "content_block_delta":
             self._delta(message["index"], message["delta"], events)
@@ -109,8 +110,8 @@ class Reader:
             index, block = message["index"], message["content_block"]
             if index in self._open or not isinstance(index, int):
                 raise ValueError(f"block {index} was started twice")
-            self._open[index] = _Open(dict(block))
-            events.append(BlockStarted(index, dict(block)))
+            self._open[index] = _Open(_checked(block))
+            events.append(BlockStarted(index, _checked(block)))
         elif kind == "content_block_stop":
             events.append(_finish(message["index"], self._open.pop(message["index"])))
         elif kind == "message_start":
@@ -166,7 +167,7 @@ def _finish(index: int, growing: _Open) -> BlockFinished:
 def _arguments(text: str) -> tuple[dict[str, Any], str]:
     """The arguments of a tool call, or {} and what is wrong with them."""
     try:
-        arguments = mended_json(json.loads(text, parse_constant=_no_constant))
+        arguments = mended_json(DECODER.decode(text))
     except ValueError as error:
         return {}, f"The arguments are not valid JSON: {error}"
     except RecursionError:
@@ -176,5 +177,27 @@ def _arguments(text: str) -> tuple[dict[str, Any], str]:
     return arguments, ""
 
 
+def _checked(block: dict[str, Any]) -> dict[str, Any]:
+    """A copy of a block as it starts, with what everybody relies on; ValueError without it."""
+    names = ("type", "id", "name") if block.get("type") == "tool_use" else ("type",)
+    if not all(isinstance(block.get(name), str) for name in names):
+        raise ValueError(f"a block without {' or '.join(names)}")
+    if block["type"] != "tool_use":
+        return dict(block)
+    if not isinstance(block.get("input", {}), dict):
+        raise ValueError("a tool call whose input is no object")
+    return {"input": {}, **block}
+
+
 def _no_constant(name: str) -> float:
     raise ValueError(f"{name} is not JSON")
+
+
+def _finite(number: str) -> float:
+    """PostgreSQL keeps no infinity in JSON."""
+    if not math.isfinite(value := float(number)):
+        raise ValueError(f"{number} is too large")
+    return value
+
+
+DECODER = json.JSONDecoder(parse_float=_finite, parse_constant=_no_constant)

@@ -12,7 +12,7 @@ from django.db import transaction
 from django.test import Client as Browser
 from django.utils.functional import SimpleLazyObject
 
-from chat import live
+from chat import live, transcript
 from chat.consumers import ChatConsumer
 from chat.models import ChatSession, Message, Turn
 from oneclaw import hints
@@ -221,6 +221,18 @@ async def test_a_page_that_is_far_behind_is_told_to_fetch_the_list(ada, scripted
         assert await client.hear("ready") == live.ready_frame(session, 4, reset=True)
         await client.say("open", session=str(session), last_seq=4)
         assert await client.hear("ready") == live.ready_frame(session, 4, reset=False)
+
+
+async def test_attempts_that_nobody_sees_do_not_make_a_page_far_behind(ada, scripted, monkeypatch):
+    monkeypatch.setattr(live, "LONGEST_REPLAY", 2)
+    async with Client(ada) as client:
+        session = await client.open()
+        await client.ask(session, "One")
+        await in_database(Message.objects.filter(role="assistant").update, active=False)
+        for _ in range(3):
+            await in_database(lambda: transcript.append(ChatSession.objects.get(), "assistant", active=False))
+        await client.say("open", session=str(session), last_seq=1)
+        assert await client.hear("ready") == live.ready_frame(session, 5, reset=False)
 
 
 async def test_every_tab_fetches_the_list_when_an_answer_is_tried_again(ada, scripted):

@@ -1,10 +1,11 @@
 """How a session's messages and turns are written: once, in order, one turn at a time."""
 
+import time
 import uuid
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from django.db import connection
+from django.db import connection, transaction
 
 from chat import live, sessions, transcript
 from chat.models import ChatSession, Message, Turn
@@ -124,6 +125,31 @@ def test_an_abandoned_turn_becomes_interrupted_with_the_text_so_far(ada):
     assert (answer.text, answer.status) == ("Half", Message.Status.INTERRUPTED)
     assert Turn.objects.get().status == Turn.Status.INTERRUPTED
     assert transcript.sweep() == 0
+
+
+@pytest.mark.django_db(transaction=True)
+def test_an_answer_that_ends_while_it_is_swept_stays_as_it_ended(ada):
+    accepted = send(ada)
+    abandon(accepted.turn)
+
+    def sweep():
+        try:
+            return transcript.sweep()
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(1) as pool:
+        with transaction.atomic():
+            settle(accepted)
+            swept = pool.submit(sweep)
+            waits = "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'"
+            with connection.cursor() as cursor:
+                while not cursor.execute(waits).fetchone()[0]:
+                    time.sleep(0.01)
+        assert swept.result() == 0
+    accepted.turn.refresh_from_db()
+    assert accepted.turn.status == "complete"
+    assert [message.status for message in accepted.message.session.messages.shown()] == ["complete", "complete"]
 
 
 def test_a_live_turn_is_not_swept(ada):

@@ -1,12 +1,14 @@
 """An answer as it grows: through the real SDK, from a real server."""
 
 import asyncio
+import json
 import threading
 from contextlib import aclosing
 
 import pytest
 
 from oneclaw import llm
+from oneclaw.events import Reader
 from oneclaw.scripted import answer, text, thinking, tool_use
 
 REQUEST = llm.Request("claude-test", [{"type": "text", "text": "Be kind."}], [{"role": "user", "content": "Hello?"}])
@@ -75,7 +77,9 @@ async def test_thinking_and_several_tool_calls_come_as_whole_blocks(scripted):
     assert events[-1].stop_reason == "tool_use"
 
 
-@pytest.mark.parametrize("arguments", ['{"content": "te', '["a list"]', "7", '{"a": NaN}', "[" * 100_000])
+@pytest.mark.parametrize(
+    "arguments", ['{"content": "te', '["a list"]', "7", '{"a": NaN}', '{"a": 1e999}', "[" * 100_000]
+)
 async def test_a_tool_call_with_broken_arguments_is_empty_and_says_so(scripted, arguments):
     scripted.script(answer(tool_use("save_memory", arguments, size=50_000), stop_reason="max_tokens"))
     events = await collect()
@@ -83,6 +87,40 @@ async def test_a_tool_call_with_broken_arguments_is_empty_and_says_so(scripted, 
     assert finished.block["input"] == {}
     assert finished.error.startswith("The arguments")
     assert events[-1].stop_reason == "max_tokens"
+
+
+def started(block):
+    """What the reader makes of a block that starts and stops."""
+    reader = Reader("m")
+    messages = [
+        {"type": "content_block_start", "index": 0, "content_block": block},
+        {"type": "content_block_stop", "index": 0},
+    ]
+    sent = "".join(f"event: {message['type']}\ndata: {json.dumps(message)}\n\n" for message in messages)
+    return reader.feed(sent.encode()), reader.failure
+
+
+@pytest.mark.parametrize(
+    "block",
+    [
+        {"text": ""},
+        {"type": 7},
+        {"type": "tool_use", "name": "look", "input": {}},
+        {"type": "tool_use", "id": "toolu_1", "input": {}},
+        {"type": "tool_use", "id": "toolu_1", "name": "look", "input": []},
+        {"type": "text", "text": "", "weight": float("inf")},
+    ],
+)
+def test_a_block_of_a_wrong_shape_is_a_typed_failure(block):
+    events, failure = started(block)
+    assert events == []
+    assert isinstance(failure, llm.ModelError)
+
+
+def test_a_tool_call_without_any_input_has_none():
+    events, failure = started({"type": "tool_use", "id": "toolu_1", "name": "look"})
+    assert failure is None
+    assert events[-1].block == {"type": "tool_use", "id": "toolu_1", "name": "look", "input": {}}
 
 
 async def test_what_cannot_be_stored_is_replaced(scripted):
