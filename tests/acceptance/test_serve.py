@@ -23,7 +23,8 @@ from tests.stage import (
     until,
 )
 
-pytestmark = [pytest.mark.acceptance, pytest.mark.timeout(240)]
+# Beside the faults: it kills what it starts, and each start of all processes takes its seconds.
+pytestmark = [pytest.mark.acceptance, pytest.mark.faults, pytest.mark.timeout(240)]
 
 
 @pytest.fixture(scope="module")
