@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from django.conf import settings
-from django.db import connection, transaction
+from django.db import Error, connection, transaction
 
 from chat.models import Turn
 from chat.transcript import announce, fields_of, lease
@@ -53,8 +53,9 @@ class Checkpoints:
             await asyncio.sleep(settings.CHECKPOINT_SECONDS)
             try:
                 await self.save()
-            except Exception:
-                # The database is away for a moment, or one answer cannot be kept: all go on, and are saved next time.
+            except (Error, ValueError, RecursionError):
+                # The database is away for a moment, or an answer is nested too deeply to be kept: all go on, and are
+                # saved next time.
                 logger.exception("A checkpoint was not saved.")
 
     async def save(self) -> None:

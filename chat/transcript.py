@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.conf import settings
-from django.db import transaction
+from django.db import Error, transaction
 from django.db.models import Q
 from django.utils import timezone
 
@@ -291,8 +291,8 @@ def sweep() -> int:
     for turn in Turn.objects.abandoned():
         try:
             count += _sweep(turn)
-        except Exception:
-            # One that cannot be ended keeps nobody else's from being ended.
+        except (Error, LookupError, TypeError):
+            # One whose rows the database or `interrupt` cannot make sense of keeps nobody else's from being ended.
             logger.exception("Turn %s could not be interrupted; the next sweep tries again.", turn.pk)
     return count
 

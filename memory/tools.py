@@ -12,6 +12,7 @@ from django.urls import reverse
 from chat.models import ChatSession
 from chat.tools import Tool, ToolCall, ToolError, ToolResult
 from memory import contradictions, documents
+from memory.context import CURATED
 from memory.documents import Append, Author, Separator, Source
 from memory.given import place_of
 from memory.scope import find_document, own_space, spaces_of
@@ -20,7 +21,6 @@ from oneclaw.models import Space, User
 
 logger = logging.getLogger(__name__)
 
-CURATED = "MEMORY.md"
 # Unicode code points of one saved memory.
 LONGEST_CONTENT = 5000
 # Bytes of JSON up to which a longer one is told so in its own sentence: more than a model can say at once.

@@ -44,6 +44,7 @@ def serve(say: Callable[[str], object]) -> None:
         llm.load()
         let_go_of_database()
         supervise(children, {answering: announcement.make}, each_look=hold_database)
+    settings.DEMO_ADDRESS_FILE.unlink(missing_ok=True)
     if home := embedded_home():
         embedded.ensure(home).leave()
     say("OneClaw has stopped.")
