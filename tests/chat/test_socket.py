@@ -12,12 +12,13 @@ from django.db import transaction
 from django.test import Client as Browser
 from django.utils.functional import SimpleLazyObject
 
-from chat import live, transcript
+from chat import live, transcript, turns
 from chat.consumers import ChatConsumer
 from chat.models import ChatSession, Message, Turn
 from oneclaw import hints
 from oneclaw import scripted as model
 from oneclaw.crossing import in_database
+from tests.conversations import abandon, send
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -265,6 +266,36 @@ async def test_a_cut_stream_keeps_what_came(ada, scripted):
         done = await client.hear("done", final=True)
     assert done["status"] == "failed"
     assert (await in_database(Message.objects.get, role="assistant")).text.startswith("Half an")
+
+
+async def test_an_answer_that_the_next_message_interrupts_is_shown_as_interrupted(ada, scripted):
+    lost = await in_database(send, ada, "Hello")
+    await in_database(abandon, lost.turn)
+    async with Client(ada) as client:
+        session = await client.open(lost.turn.session_id)
+        assert 'data-status="running"' in (await client.hear("message", id=str(lost.answer.pk)))["html"]
+        await client.ask(session, "And now?")
+        while 'data-status="interrupted"' not in (await client.hear("message", id=str(lost.answer.pk)))["html"]:
+            pass
+
+
+async def test_a_lost_turn_leaves_its_successor_in_the_room(ada, scripted, settings):
+    settings.CHECKPOINT_SECONDS = 0.2
+    slow = model.answer(model.text(["Slow"] + [" more"] * 100, pace=0.1))
+    scripted.script(slow, slow)
+    async with Client(ada) as client:
+        session = await client.open()
+        await client.send(session, "One")
+        (lost,) = turns.running_turns
+        await in_database(abandon, lost.turn)
+        await in_database(transcript.sweep)
+        await client.send(session, "Two")
+        while lost in turns.running_turns:
+            await asyncio.sleep(0.01)
+        (successor,) = turns.running_turns
+        assert live.room_of(ada.pk, session).running is successor.broadcast
+        await client.say("stop", message=None)
+        await client.hear("done", message=str(successor.answer.message.pk))
 
 
 async def test_retry_answers_again_in_a_new_row(ada, scripted):

@@ -5,9 +5,11 @@ import uuid
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from django.db import connection, transaction
+from django.db import DataError, connection, transaction
+from django.utils import timezone
 
 from chat import live, sessions, transcript
+from chat.checkpoints import save_rows
 from chat.models import ChatSession, Message, Turn
 from tests.conversations import FINISHED, TOOL_USE, abandon, send, settle
 
@@ -152,6 +154,30 @@ def test_an_answer_that_ends_while_it_is_swept_stays_as_it_ended(ada):
     accepted.turn.refresh_from_db()
     assert accepted.turn.status == "complete"
     assert [message.status for message in accepted.message.session.messages.shown()] == ["complete", "complete"]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_text_that_cannot_be_kept_keeps_no_lease_from_being_renewed(ada):
+    turn, answer = send(ada).turn, Message.objects.get(role="assistant")
+    abandon(turn)
+    unstorable = [{"type": "tool_use", "id": "toolu_1", "name": "n", "input": {"n": float("inf")}}]
+    with pytest.raises(DataError):
+        save_rows([(turn.pk, turn.holder)], [(turn, answer.pk, unstorable)])
+    turn.refresh_from_db()
+    assert turn.lease_until > timezone.now()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_one_turn_that_cannot_be_ended_keeps_no_other_from_being_ended(ada, stranger, caplog):
+    broken, other = send(ada), send(stranger)
+    # A call without an id, as no version of ours writes it.
+    Message.objects.filter(pk=broken.answer.pk).update(content=[{"type": "tool_use"}])
+    abandon(broken.turn)
+    abandon(other.turn)
+    assert transcript.sweep() == 1
+    other.turn.refresh_from_db()
+    assert other.turn.status == "interrupted"
+    assert "could not be interrupted" in caplog.text
 
 
 def test_a_live_turn_is_not_swept(ada):
