@@ -190,3 +190,28 @@ async def test_a_fault_of_its_own_is_a_server_fault(monkeypatch, caplog):
     with pytest.raises(llm.ServerFault):
         await ask([{"type": "tool_result", "tool_use_id": [], "content": "x"}])
     assert "No reply could be made" in caplog.text
+
+
+async def test_asked_for_everything_it_tells_all_that_is_curated():
+    system = '<memory file="MEMORY.md">\n- Ada likes tea.\n- Miso is a cat.\n</memory>'
+    question = "What do you remember about me?"
+    asked, found = called("memory_search", {"query": question}, {"results": []})
+    said, _ = await ask(question, asked, found, system=system)
+    assert "Ada likes tea." in said
+    assert "Miso is a cat." in said
+
+
+async def test_what_travels_with_a_message_is_not_taken_for_the_persons_words():
+    said, calls = await ask([{"type": "text", "text": "Remember that x."}, {"type": "text", "text": "A nice day."}])
+    assert calls == []
+    assert "A nice day." in said
+    assert "Remember that x." not in said
+
+
+async def test_a_summary_holds_the_persons_words_whole_and_nothing_of_the_answers():
+    conversation = (
+        "<conversation>\nPerson: My notes lie in MEMORY.md and at https://example.org for now.\n\n"
+        "Assistant: You wrote:\n- *Remember that my cat is called Miso.* – I save it.\n</conversation>"
+    )
+    summary = json.loads((await ask(conversation, tools=[]))[0])["summary"]
+    assert summary == "My notes lie in MEMORY.md and at https://example.org for now."
