@@ -40,7 +40,32 @@ class ChatSessionQuerySet(models.QuerySet["ChatSession"]):
 
     def listed(self) -> "ChatSessionQuerySet":
         """As the sidebar shows them: newest activity first; ones nobody wrote in are not shown."""
-        return self.filter(archived_at=None, parent=None, last_seq__gt=0).order_by("-active_at")
+        return self.written().filter(archived_at=None)
+
+    def written(self) -> "ChatSessionQuerySet":
+        """Conversations in which something was said, newest activity first."""
+        return self.filter(parent=None, last_seq__gt=0).order_by("-active_at")
+
+
+class Folder(models.Model):
+    """A name under which a person keeps some of their conversations."""
+
+    LONGEST_NAME: ClassVar[int] = 60
+
+    owner = models.ForeignKey(User, on_delete=models.CASCADE, related_name="folders")
+    name = models.CharField(max_length=LONGEST_NAME)
+
+    class Meta:
+        ordering = ["name"]
+        constraints = [
+            models.UniqueConstraint(fields=["owner", "name"], name="one_folder_of_a_name"),
+            # What the composite foreign key of sessions points at.
+            models.UniqueConstraint(fields=["owner", "id"], name="folder_of_owner"),
+        ]
+
+    def __str__(self) -> str:
+        # Without its name, which is the person's own: the admin shows this.
+        return f"folder {self.pk}"
 
 
 class ChatSession(models.Model):
@@ -50,6 +75,11 @@ class ChatSession(models.Model):
         AGENT = "agent", "reads and writes memory"
         CHAT = "chat", "reads memory only"
         TEMPORARY = "temporary", "no memory at all"
+
+    class Titled(models.TextChoices):
+        NOBODY = ""
+        MODEL = "model"
+        PERSON = "person"
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     # Which session a message belongs to, in words: agent:<slug>:user:<id>:<uuid>.
@@ -62,13 +92,20 @@ class ChatSession(models.Model):
     parent = models.ForeignKey("self", on_delete=models.SET_NULL, null=True, blank=True, related_name="children")
     mode = models.CharField(max_length=10, choices=Mode, default=Mode.AGENT)
     title = models.CharField(max_length=200, blank=True)
+    # Who gave it: nobody yet (the first words stand in for it), the fast model, or the person, whose title stays.
+    titled_by = models.CharField(max_length=6, choices=Titled, default=Titled.NOBODY, blank=True)
     # The number of the newest message; counted up under this row's lock.
     last_seq = models.PositiveBigIntegerField(default=0)
+    # The newest message that its owner has had on a page.
+    read_seq = models.PositiveBigIntegerField(default=0)
     # The stable part of the prompt as it was at the first turn, so that the provider's cache keeps working.
     system_prompt = models.TextField(null=True, blank=True)
     created_at = models.DateTimeField(auto_now_add=True)
     active_at = models.DateTimeField(default=timezone.now)
     ended_at = models.DateTimeField(null=True, blank=True)
+    # Stands first in the list.
+    pinned_at = models.DateTimeField(null=True, blank=True)
+    folder = models.ForeignKey(Folder, on_delete=models.SET_NULL, null=True, blank=True, related_name="sessions")
     archived_at = models.DateTimeField(null=True, blank=True)
     # Gone from every list; the rows stay for a while, so that it can be undone.
     deleted_at = models.DateTimeField(null=True, blank=True)
@@ -76,7 +113,14 @@ class ChatSession(models.Model):
     objects: ClassVar[models.Manager["ChatSession"]] = ChatSessionQuerySet.as_manager()
 
     class Meta:
-        indexes = [models.Index(fields=["owner", "-active_at"], name="session_recent")]
+        indexes = [
+            models.Index(fields=["owner", "-active_at"], name="session_recent"),
+            models.Index(
+                fields=["owner"],
+                condition=Q(pinned_at__isnull=False) | Q(folder__isnull=False),
+                name="session_kept_apart",
+            ),
+        ]
         constraints = [
             # What composite foreign keys of other tables point at: a row of one person cannot name
             # the session of another.
@@ -99,6 +143,10 @@ class ChatSession(models.Model):
     def name(self) -> str:
         """What its owner sees it called."""
         return self.title or "New conversation"
+
+    @property
+    def is_unread(self) -> bool:
+        return self.last_seq > self.read_seq
 
     def last_complete_seq(self) -> int:
         """The number of the newest message before which nothing is still being written; 0 when there is none."""

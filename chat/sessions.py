@@ -60,8 +60,8 @@ def open_session(user: User, session_id: uuid.UUID) -> ChatSession | None:
 
 
 def rename(session: ChatSession, title: str) -> None:
-    session.title = " ".join(title.split())[:200]
-    session.save(update_fields=["title"])
+    session.title, session.titled_by = " ".join(title.split())[:200], ChatSession.Titled.PERSON
+    session.save(update_fields=["title", "titled_by"])
     hints.notify(f"user:{session.owner_id}", {"kind": "sessions"})
 
 

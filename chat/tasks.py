@@ -1,11 +1,18 @@
 """Tasks: ids in, no logic, safe to run twice."""
 
+import uuid
+
 from celery import shared_task
 
-from chat import presence, transcript
+from chat import presence, titles, transcript
 
 
 @shared_task
 def sweep() -> None:
     transcript.sweep()
     presence.tell_left()
+
+
+@shared_task
+def name_session(session_id: str) -> None:
+    titles.name(uuid.UUID(session_id))

@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from chat import posted, views
+from chat import organising_views, posted, views
 
 urlpatterns = [
     # Browsers ask for it whatever the pages say.
@@ -16,5 +16,10 @@ urlpatterns = [
     path("c/<uuid:session_id>/stop", views.stop, name="stop"),
     path("c/<uuid:session_id>/end", views.end, name="end"),
     path("c/<uuid:session_id>/rename", views.rename, name="rename"),
-    path("c/<uuid:session_id>/delete", views.delete, name="delete"),
+    path("c/<uuid:session_id>/menu", organising_views.menu, name="session_menu"),
+    path("c/<uuid:session_id>/read", organising_views.read, name="read"),
+    path("conversations", organising_views.all_conversations, name="conversations"),
+    path("conversations/organise", organising_views.organise, name="organise"),
+    path("folders/<int:folder_id>/rename", organising_views.rename_folder, name="rename_folder"),
+    path("folders/<int:folder_id>/delete", organising_views.delete_folder, name="delete_folder"),
 ]

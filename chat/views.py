@@ -11,9 +11,10 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.templatetags.static import static
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from chat import beginning, commands, sessions, sidebar, transcript
+from chat import beginning, commands, organising, sessions, sidebar, toasts, transcript
 from chat.fragments import page_messages
 from chat.models import ChatSession, Message
+from chat.toasts import Toast
 from oneclaw import llm
 from oneclaw.crossing import in_database
 from oneclaw.http import SignedInRequest
@@ -30,7 +31,10 @@ def new_chat(request: SignedInRequest) -> HttpResponse:
 @login_required
 @require_GET
 def conversation(request: SignedInRequest, session_id: uuid.UUID) -> HttpResponse:
-    return page(request, session_id, own_session(request, session_id))
+    session = own_session(request, session_id)
+    if session.is_unread:
+        organising.mark_read(request.user, session.pk, session.last_seq)
+    return page(request, session_id, session)
 
 
 def page(
@@ -49,6 +53,7 @@ def page(
         "session": session,
         "messages_html": page_messages(messages),
         "listing": listing_for(request),
+        "toast": toasts.take(request),
         "client_id": uuid.uuid4(),
         "longest": settings.MESSAGE_LENGTH,
         "is_demo": llm.is_demo(),
@@ -70,9 +75,9 @@ def session_list(request: SignedInRequest) -> HttpResponse:
     return listed(request, request.GET.get("current", ""))
 
 
-def listed(request: SignedInRequest, current: str) -> HttpResponse:
+def listed(request: SignedInRequest, current: str, toast: Toast | None = None) -> HttpResponse:
     shown = session_shown(request, current)
-    context = {"listing": listing_for(request), "session_id": shown and shown.pk, "current": shown}
+    context = {"listing": listing_for(request), "session_id": shown and shown.pk, "current": shown, "toast": toast}
     return render(request, "chat/_sessions.html", context | {"refreshed": True})
 
 
@@ -104,20 +109,6 @@ def rename(request: SignedInRequest, session_id: uuid.UUID) -> HttpResponse:
     context = {"session": session, "session_id": request.GET.get("current", ""), "refusal": refusal}
     template = "chat/_rename.html" if request.htmx and not refusal else "chat/rename.html"
     return render(request, template, context, status=422 if refusal else 200)
-
-
-@login_required
-@require_http_methods(["GET", "POST"])
-def delete(request: SignedInRequest, session_id: uuid.UUID) -> HttpResponse:
-    """GET: the question whether to, on a page of its own or in a dialog. POST: it is gone from every list."""
-    session = own_session(request, session_id)
-    if request.method == "POST":
-        sessions.delete(session)
-        shown = session_shown(request, request.POST.get("current", ""))
-        return redirect(shown or "chat")
-    template = "chat/_delete.html" if request.htmx else "chat/delete.html"
-    context = {"session": session, "session_id": request.GET.get("current", ""), "in_dialog": bool(request.htmx)}
-    return render(request, template, context)
 
 
 @login_required

@@ -8,8 +8,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from chat.models import ChatSession
-from memory.quoting import quoted, shortened
 from memory.scope import own_space
+from oneclaw.quoting import quoted, shortened
 
 CURATED = "MEMORY.md"
 # In the order in which they stand in the prompt.

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from django.conf import settings
 from django.template.loader import get_template
 
-from memory.quoting import quoted
 from memory.sameness import stands_in
 from oneclaw import llm
 from oneclaw.failures import ModelFailure
 from oneclaw.models import Space
+from oneclaw.quoting import quoted
 
 logger = logging.getLogger(__name__)
 

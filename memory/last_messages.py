@@ -12,9 +12,9 @@ from memory import documents, files, secrets
 from memory.documents import Author, Replace, Source
 from memory.mirror import folder_of
 from memory.models import Errand, MemoryDocument
-from memory.quoting import quoted, shortened
 from oneclaw import llm
 from oneclaw.failures import ModelFailure
+from oneclaw.quoting import quoted, shortened
 
 logger = logging.getLogger(__name__)
 

@@ -11,10 +11,10 @@ from memory import tools
 from memory.context import CURATED, FILES, context_files
 from memory.intent import intent_of
 from memory.models import MemoryDocument
-from memory.quoting import quoted
 from memory.sameness import stands_in
 from memory.scope import spaces_of
 from memory.search import HybridSearchManager, Passage
+from oneclaw.quoting import quoted
 
 # Passages that travel with a message, and the characters of each and of all.
 MOST_PASSAGES, LONGEST_PASSAGE, BUDGET_OF_RECALLED = 3, 800, 4_000

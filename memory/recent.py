@@ -15,10 +15,10 @@ from memory import documents, secrets
 from memory.claims import TRIES
 from memory.documents import Author, Replace, Source
 from memory.models import Errand, MemoryDocument
-from memory.quoting import quoted, shortened
 from oneclaw import llm
 from oneclaw.failures import ModelFailure
 from oneclaw.models import User
+from oneclaw.quoting import quoted, shortened
 from oneclaw.text import mended
 
 logger = logging.getLogger(__name__)

@@ -9,8 +9,8 @@ from django.conf import settings
 from django.template.loader import get_template
 
 from chat.models import Message
-from memory.quoting import quoted, shortened
 from oneclaw import llm
+from oneclaw.quoting import quoted, shortened
 from oneclaw.text import mended
 
 # What the model answers when nothing is worth keeping.

@@ -1,16 +1,11 @@
 """Tasks: ids in, no logic, safe to run twice."""
 
-import logging
-from functools import partial
-
-from celery import Task, shared_task
-from django.db import transaction
+from celery import shared_task
 
 from chat.models import ChatSession
 from memory import errands, flush, projections, vectors, watching
 from memory.models import Errand
-
-logger = logging.getLogger(__name__)
+from oneclaw.tasks import hint, send
 
 
 def flush_soon(session: ChatSession | None, reason: str) -> None:
@@ -25,18 +20,6 @@ def keep_last_messages(session: ChatSession) -> None:
     queued = errands.request(session, Errand.Kind.LAST_MESSAGES, session.last_complete_seq())
     if queued is not None:
         hint(run_errand, queued.pk)
-
-
-def hint(task: Task, row_id: int) -> None:
-    """Wake a worker for this row, once it is committed. With the broker down nothing is lost: the sweep finds it."""
-    transaction.on_commit(partial(send, task, row_id))
-
-
-def send(task: Task, *arguments: int) -> None:
-    try:
-        task.apply_async(arguments, retry=False)
-    except Exception:
-        logger.exception("No worker could be told of %s%s; the sweep finds it.", task.name, arguments)
 
 
 @shared_task

@@ -59,6 +59,8 @@ def reply(body: dict[str, Any]) -> Reply:
         return answer("NONE")
     if "<conversation>" in asked:
         return answer(_summary(_inside(asked, "conversation")))
+    if "<name_for>" in asked:
+        return answer(_title(next(_persons_words(_inside(asked, "name_for")), "")))
     if "<title_for>" in asked:
         return answer(_title(_inside(asked, "title_for")))
     return _answer(body, asked)

@@ -229,6 +229,8 @@ NEEDS_DEMO = not (ANTHROPIC_API_KEY or ANTHROPIC_BASE_URL or DEMO_URL)
 MODEL = environment.text("ONECLAW_MODEL", "claude-sonnet-5-5")
 # Titles and summaries.
 FAST_MODEL = environment.text("ONECLAW_FAST_MODEL", "claude-haiku-5-5")
+# Whether the fast model names a conversation after its first answer.
+TITLES = environment.flag("ONECLAW_TITLES", True)
 # Tokens one answer may have.
 MAX_OUTPUT_TOKENS = environment.whole("ONECLAW_MAX_OUTPUT_TOKENS", 8192, 64, 128_000)
 # Seconds: to connect, of silence on a stream, and for a whole turn with its tools.

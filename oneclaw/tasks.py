@@ -1,8 +1,26 @@
 """Tasks: ids in, no logic, safe to run twice."""
 
-from celery import shared_task
+import logging
+from functools import partial
+
+from celery import Task, shared_task
+from django.db import transaction
 
 from oneclaw import health, invariants
+
+logger = logging.getLogger(__name__)
+
+
+def hint(task: Task, row_id: int | str) -> None:
+    """Wake a worker for this row, once it is committed. With the broker down nothing is lost: the sweep finds it."""
+    transaction.on_commit(partial(send, task, row_id))
+
+
+def send(task: Task, *arguments: int | str) -> None:
+    try:
+        task.apply_async(arguments, retry=False)
+    except Exception:
+        logger.exception("No worker could be told of %s%s; the sweep finds it.", task.name, arguments)
 
 
 @shared_task

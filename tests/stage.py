@@ -100,6 +100,8 @@ class House:
         kept = {name: value for name, value in os.environ.items() if not name.startswith(OURS)}
         self.environment = kept | {
             "ONECLAW_HOME": str(self.home),
+            # What a scripted model answers is for the turn.
+            "ONECLAW_TITLES": "no",
             "DJANGO_SETTINGS_MODULE": "oneclaw.settings",
             **settings,
         }

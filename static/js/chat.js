@@ -6,6 +6,7 @@ import { Conversation } from "./conversation.js";
 import { Follower } from "./follower.js";
 import { Polling } from "./polling.js";
 import { refreshSessions, watchSidebar } from "./sidebar.js";
+import { Reading } from "./reading.js";
 import { Socket } from "./socket.js";
 import { Unsent, newId } from "./unsent.js";
 import { words } from "./words.js";
@@ -69,9 +70,13 @@ function lost() {
 let failures = 0;
 const MOST_FAILURES = 1;
 
+const address = `/c/${session}`;
+const token = find("composer").elements.namedItem("csrfmiddlewaretoken").value;
+const reading = new Reading({ address, token, lastSeq: () => conversation.lastSeq });
+
 const polling = new Polling({
-  address: `/c/${session}`,
-  token: find("composer").elements.namedItem("csrfmiddlewaretoken").value,
+  address,
+  token,
   lastSeq: () => conversation.lastSeq,
   isRunning: () => conversation.isRunning,
   isKnown: () => !isNew,
@@ -158,7 +163,10 @@ const handlers = {
     conversation.settle(frame);
     composer.hush("retrying");
     showRunning();
-    if (frame.final) sendWaiting();
+    if (frame.final) {
+      sendWaiting();
+      reading.tell();
+    }
   },
   notice({ kind, html }) {
     if (kind === "sessions") refreshSessions();

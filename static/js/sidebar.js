@@ -1,7 +1,9 @@
-// The list of conversations: kept fresh, renamed in place, deleted after a question, a drawer on a phone.
+// The list of conversations: kept fresh, organised by a menu, renamed in place, a drawer on a phone.
 
 const list = document.getElementById("sessions");
-const dialog = document.getElementById("dialog");
+const menu = document.getElementById("session-menu");
+// Milliseconds for which a way back is offered.
+const TOAST = 10_000;
 let isStale = false;
 
 export function watchSidebar(session) {
@@ -10,10 +12,15 @@ export function watchSidebar(session) {
 
   // Whoever is in the list by keyboard stays where they are when it is fetched anew.
   let focused = null;
+  const open = new Set();
   list.addEventListener("htmx:beforeSwap", () => {
+    open.clear();
+    for (const folder of list.querySelectorAll("details[open]")) open.add(folder.dataset.folder);
     focused = list.contains(document.activeElement) ? document.activeElement.getAttribute("href") : null;
   });
   list.addEventListener("htmx:afterSwap", () => {
+    for (const folder of list.querySelectorAll("details")) folder.open ||= open.has(folder.dataset.folder);
+    openCurrentFolder();
     if (focused) list.querySelector(`a[href="${CSS.escape(focused)}"]`)?.focus();
     focused = null;
   });
@@ -29,14 +36,41 @@ export function watchSidebar(session) {
     reload();
   });
 
-  dialog.addEventListener("htmx:afterSwap", () => dialog.showModal());
-  dialog.addEventListener("click", (event) => event.target === dialog && dialog.close());
+  menu.addEventListener("htmx:afterSwap", showMenu);
+  document.body.addEventListener("htmx:beforeRequest", (event) => {
+    if (menu.contains(event.target)) menu.hidePopover();
+  });
+  document.body.addEventListener("htmx:oobAfterSwap", fadeToast);
+  fadeToast();
+  openCurrentFolder();
 
   // Wide again: the drawer is a part of the page.
   matchMedia("(max-width: 48rem)").addEventListener("change", () => {
     const sidebar = document.getElementById("sidebar");
     if (sidebar.matches(":popover-open")) sidebar.hidePopover();
   });
+}
+
+function openCurrentFolder() {
+  const folder = list.querySelector(".session--current")?.closest("details");
+  if (folder) folder.open = true;
+}
+
+// Beside what it is about, inside the window.
+function showMenu(event) {
+  const opener = event.detail.requestConfig.elt.getBoundingClientRect();
+  menu.showPopover();
+  const { width, height } = menu.getBoundingClientRect();
+  menu.style.left = `${Math.max(8, Math.min(opener.left, innerWidth - width - 8))}px`;
+  menu.style.top = `${Math.max(8, Math.min(opener.bottom + 4, innerHeight - height - 8))}px`;
+  menu.querySelector("button, a")?.focus();
+}
+
+let fading = null;
+
+function fadeToast() {
+  clearTimeout(fading);
+  fading = setTimeout(() => (document.getElementById("toast").hidden = true), TOAST);
 }
 
 // Fetches the list anew, but does not take a title away that is just being written.

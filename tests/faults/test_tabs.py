@@ -53,7 +53,7 @@ def test_a_conversation_deleted_in_mid_stream_stops_and_is_gone_from_both(site: 
     with site.talk(session, web=-1) as one, site.talk(session) as other:
         send(one, session, "A long story.")
         site.until_saved(session)
-        assert site.post(f"/c/{session}/delete") == 200
+        assert site.post("/conversations/organise", id=session, do="delete") == 200
         for tab in (one, other):
             tab.hear("error", code="not_found")
         site.until_settled(session, 5)

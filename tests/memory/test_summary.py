@@ -4,8 +4,8 @@ import datetime as dt
 
 import pytest
 
-from memory.quoting import quoted, shortened
 from memory.summary import Said, extract, notes_of, summarise, transcript
+from oneclaw.quoting import quoted, shortened
 from oneclaw.scripted import answer
 
 DAY = dt.date(2026, 11, 21)

@@ -71,11 +71,10 @@ async def test_the_chat_in_each_of_its_states(live, ada, scripted, ask, write, s
         await expect(page.locator(".message--refused")).to_be_visible()
         await page.locator(".session").first.hover()
         assert await violations(page) == ""
-        await page.get_by_role("link", name="Delete “").click()
-        await expect(page.get_by_role("dialog")).to_be_visible()
+        await page.get_by_role("link", name="More for “").click()
+        await page.get_by_text("Move to a folder").click()
         assert await violations(page) == ""
-        await page.keyboard.press("Escape")
-        await page.get_by_role("link", name="Rename “").click()
+        await page.get_by_role("link", name="Rename").click()
         await expect(page.get_by_label("Title")).to_be_focused()
         assert await violations(page) == ""
 
@@ -102,7 +101,7 @@ async def test_the_keyboard_reaches_everything(live, ada, scripted, ask):
         for _ in range(13):
             reached.append(await page.evaluate(NAME_OF_FOCUSED))
             await page.keyboard.press("Tab")
-        wanted = ["Skip to content", "OneClaw", "New conversation", "Tea", "Rename “Tea”", "Delete “Tea”"]
+        wanted = ["Skip to content", "OneClaw", "New conversation", "Tea", "More for “Tea”", "All conversations"]
         wanted += ["Memory", "Settings", "Sign out", "End", "Messages", "Message", "Send"]
         assert reached == wanted
 

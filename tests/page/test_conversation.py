@@ -200,7 +200,7 @@ async def test_a_deleted_conversation_says_so_in_the_other_tab(live, ada, script
         await ask(page, "One")
         other = await page.context.new_page()
         await other.goto(page.url)
-        await page.goto(f"{page.url}/delete")
+        await page.goto(f"{page.url}/menu")
         await page.get_by_role("button", name="Delete").click()
         await expect(other.locator("[data-told]")).to_contain_text("deleted")
 

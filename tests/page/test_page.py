@@ -217,21 +217,6 @@ def test_renaming_in_place_brings_the_list_and_the_heading(signed_in, session):
     assert 'aria-current="page"' in html
 
 
-def test_deleting_asks_first_and_then_it_is_gone_but_kept(signed_in, session):
-    assert "Delete this conversation?" in page(signed_in, f"/c/{session.pk}/delete")
-    response = signed_in.post(f"/c/{session.pk}/delete", {"current": session.pk})
-    assert response["Location"] == "/"
-    assert signed_in.get(f"/c/{session.pk}").status_code == 404
-    assert str(session.pk) not in page(signed_in, "/sessions")
-    assert Message.objects.filter(session=session).count() == 2
-
-
-def test_deleting_another_one_stays_where_one_was(signed_in, ada, session):
-    other = send(ada).message.session
-    assert signed_in.post(f"/c/{other.pk}/delete", {"current": session.pk})["Location"] == f"/c/{session.pk}"
-    assert signed_in.post(f"/c/{session.pk}/delete", {"current": "https://evil.example"})["Location"] == "/"
-
-
 def test_the_icon_is_where_browsers_look_for_it(client, db):
     response = client.get("/favicon.ico")
     assert response.status_code in (301, 302)
@@ -269,7 +254,7 @@ def test_a_fault_of_the_server_shows_a_page_and_no_detail(signed_in, monkeypatch
 
 # -- Whose ---------------------------------------------------------------------------------------
 
-SESSION_PATHS = ["", "/messages", "/rename", "/delete"]
+SESSION_PATHS = ["", "/messages", "/rename", "/menu"]
 
 
 @pytest.mark.parametrize(
@@ -289,7 +274,7 @@ def test_not_yours_and_not_there_look_the_same(client, stranger, session, path):
     assert theirs.content == nobodys.content
 
 
-@pytest.mark.parametrize("action", ["rename", "delete", "stop"])
+@pytest.mark.parametrize("action", ["rename", "stop"])
 def test_a_stranger_changes_nothing(client, stranger, session, action):
     client.force_login(stranger)
     assert client.post(f"/c/{session.pk}/{action}", {"title": "Mine", "current": session.pk}).status_code == 404

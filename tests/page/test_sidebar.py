@@ -5,6 +5,7 @@ from playwright.async_api import expect
 
 from oneclaw import scripted as model
 from tests.browser import PHONE, open_page
+from tests.conversations import send, settle
 
 pytestmark = pytest.mark.browser
 
@@ -55,19 +56,26 @@ async def test_an_answer_goes_on_while_one_looks_elsewhere(live, ada, scripted, 
         await expect(page.locator("article[data-role=assistant]")).to_have_text("One two three.")
 
 
+async def menu_of(page, title):
+    """The menu of a conversation in the list."""
+    await entries(page).filter(has=page.get_by_role("link", name=title, exact=True)).hover()
+    await page.get_by_role("link", name=f"More for “{title}”").click()
+    menu = page.locator("#session-menu")
+    await expect(menu.get_by_role("button", name="Delete")).to_be_visible()
+    return menu
+
+
 async def test_renaming_in_place(live, ada, scripted, ask):
     async with open_page(live, ada) as page:
         await page.goto("/")
         await ask(page, "Tea")
         await page.get_by_label("Message", exact=True).fill("A draft")
-        await entries(page).first.hover()
-        await page.get_by_role("link", name="Rename “Tea”").click()
+        await (await menu_of(page, "Tea")).get_by_role("link", name="Rename").click()
         title = page.get_by_label("Title")
         await expect(title).to_be_focused()
         await page.keyboard.press("Escape")
         await expect(title).to_have_count(0)
-        await entries(page).first.hover()
-        await page.get_by_role("link", name="Rename “Tea”").click()
+        await (await menu_of(page, "Tea")).get_by_role("link", name="Rename").click()
         await expect(title).to_be_focused()
         await page.keyboard.type("High tea")
         await page.keyboard.press("Enter")
@@ -81,8 +89,7 @@ async def test_a_title_being_written_is_not_taken_away_by_news(live, ada, script
     async with open_page(live, ada) as page:
         await page.goto("/")
         await ask(page, "Tea")
-        await entries(page).first.hover()
-        await page.get_by_role("link", name="Rename “Tea”").click()
+        await (await menu_of(page, "Tea")).get_by_role("link", name="Rename").click()
         await page.get_by_label("Title").fill("High t")
         other = await page.context.new_page()
         await other.goto("/")
@@ -93,27 +100,75 @@ async def test_a_title_being_written_is_not_taken_away_by_news(live, ada, script
         await expect(entries(page).get_by_role("link", name="High t", exact=True)).to_be_visible()
 
 
-async def test_deleting_asks_first(live, ada, scripted, ask):
+@pytest.mark.parametrize("viewport", [None, PHONE])
+async def test_organising_one_by_its_menu(live, ada, scripted, ask, viewport):
+    async with open_page(live, ada, **({"viewport": viewport} if viewport else {})) as page:
+
+        async def menu(title):
+            if viewport and not await page.locator("#sidebar").is_visible():
+                await page.get_by_role("button", name="Show the list of conversations").click()
+            return await menu_of(page, title)
+
+        await page.goto("/")
+        await ask(page, "Tea")
+        await (await menu("Tea")).get_by_role("button", name="Pin").click()
+        await expect(
+            page.get_by_role("list", name="Pinned").get_by_role("link", name="Tea", exact=True)
+        ).to_be_visible()
+        opened = await menu("Tea")
+        await opened.get_by_role("button", name="Unpin").click()
+        await expect(page.get_by_text("Pinned", exact=True)).to_have_count(0)
+        opened = await menu("Tea")
+        await opened.get_by_text("Move to a folder").click()
+        await opened.get_by_label("New folder").fill("Kitchen")
+        await opened.get_by_role("button", name="Move", exact=True).click()
+        folder = page.locator("details[data-folder]")
+        await expect(folder).to_contain_text("Kitchen")
+        # It holds what the page shows, so it is open.
+        await expect(folder.get_by_role("link", name="Tea", exact=True)).to_be_visible()
+        await (await menu("Tea")).get_by_role("button", name="Delete").click()
+        await expect(page.get_by_role("heading", level=1)).to_have_text("New conversation")
+        await page.get_by_role("button", name="Undo").click()
+        await expect(page.get_by_text("Restored.")).to_be_visible()
+        await expect(folder.locator("a", has_text="Tea").first).to_be_attached()
+
+
+async def test_what_was_answered_elsewhere_is_marked_until_it_is_seen(live, ada, scripted, ask):
     async with open_page(live, ada) as page:
         await page.goto("/")
         await ask(page, "Tea")
-        bin_of_tea = page.get_by_role("link", name="Delete “Tea”")
-        await entries(page).first.hover()
-        await bin_of_tea.click()
-        dialog = page.get_by_role("dialog", name="Delete this conversation?")
-        await dialog.get_by_role("button", name="Keep").click()
-        await expect(dialog).to_be_hidden()
-        await expect(page.locator("article")).to_have_count(2)
-        await entries(page).first.hover()
-        await bin_of_tea.click()
-        await expect(dialog).to_be_visible()
-        await page.keyboard.press("Escape")
-        await expect(dialog).to_be_hidden()
-        await entries(page).first.hover()
-        await bin_of_tea.click()
-        await dialog.get_by_role("button", name="Delete").click()
-        await expect(page.get_by_role("heading", level=1)).to_have_text("New conversation")
-        await expect(entries(page)).to_have_count(0)
+        other = await page.context.new_page()
+        await other.goto("/")
+        await ask(other, "Coffee")
+        await expect(entries(other).filter(has_text="Coffee").get_by_text("unread")).to_have_count(0)
+        coffee = entries(page).filter(has=page.get_by_role("link", name="Coffee", exact=True))
+        await expect(coffee.get_by_text("unread")).to_have_count(0)
+        # A page that nobody looks at has not shown anything.
+        await other.evaluate("Object.defineProperty(document, 'hidden', { value: true })")
+        await ask(other, "With milk")
+        await expect(coffee.get_by_text("unread")).to_have_count(1)
+        await coffee.get_by_role("link", name="Coffee", exact=True).click()
+        await expect(page.get_by_role("heading", level=1)).to_have_text("Coffee")
+        await expect(page.get_by_text("unread")).to_have_count(0)
+
+
+@pytest.fixture
+def three(live, ada):
+    for title in ("Tea", "Coffee", "Water"):
+        settle(send(ada, title), "Well.")
+
+
+async def test_many_at_once_on_the_page_of_all(live, ada, three):
+    async with open_page(live, ada) as page:
+        await page.goto("/conversations")
+        await page.get_by_label("All on this page").check()
+        await page.get_by_label("Choose “Water”").uncheck()
+        await page.get_by_role("button", name="Archive").click()
+        await expect(page.get_by_text("2 conversations archived.")).to_be_visible()
+        await expect(page.get_by_role("link", name="Water", exact=True)).to_be_visible()
+        await expect(page.get_by_role("link", name="Tea", exact=True)).to_have_count(0)
+        await page.get_by_role("link", name="Archived").click()
+        await expect(page.get_by_role("link", name="Tea", exact=True)).to_be_visible()
 
 
 async def test_on_a_phone_the_list_is_a_drawer(live, ada, scripted, ask):
@@ -170,12 +225,12 @@ async def test_news_of_the_list_leave_the_focus_where_it_is(live, ada, scripted,
     async with open_page(live, ada) as page:
         await page.goto("/")
         await ask(page, "Tea")
-        await page.get_by_role("link", name="Rename “Tea”").focus()
+        await page.get_by_role("link", name="More for “Tea”").focus()
         other = await page.context.new_page()
         await other.goto("/")
         await ask(other, "Coffee")
         await expect(entries(page).get_by_role("link", name="Coffee", exact=True)).to_be_visible()
-        await expect(page.get_by_role("link", name="Rename “Tea”")).to_be_focused()
+        await expect(page.get_by_role("link", name="More for “Tea”")).to_be_focused()
 
 
 async def test_a_small_window_begins_with_the_welcome(live, ada):

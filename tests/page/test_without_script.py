@@ -23,14 +23,17 @@ async def test_a_conversation_by_plain_forms(live, ada, scripted):
             await page.wait_for_timeout(100)
         await expect(page.locator("article[data-role=assistant] strong")).to_have_text("answer")
         await page.get_by_role("listitem").filter(has_text="Hello").hover()
-        await page.get_by_role("link", name="Rename “Hello”").click()
+        await page.get_by_role("link", name="More for “Hello”").click()
+        await page.get_by_role("link", name="Rename").click()
         await page.get_by_label("Title").fill("Greetings")
         await page.get_by_role("button", name="Save").click()
         await expect(page.get_by_role("heading", level=1)).to_have_text("Greetings")
         await page.get_by_role("listitem").filter(has_text="Greetings").hover()
-        await page.get_by_role("link", name="Delete “Greetings”").click()
+        await page.get_by_role("link", name="More for “Greetings”").click()
         await page.get_by_role("button", name="Delete").click()
         await expect(page.get_by_role("heading", level=1)).to_have_text("New conversation")
+        await page.get_by_role("button", name="Undo").click()
+        await expect(page.get_by_role("link", name="Greetings", exact=True)).to_be_visible()
 
 
 async def test_what_cannot_be_sent_stays_in_the_composer(live, ada, scripted, settings):
