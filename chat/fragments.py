@@ -19,6 +19,8 @@ SHOWN_COLUMNS = (
     *("session", "role", "seq", "status", "content", "meta", "text", "html", "html_version", "stop_reason"),
     *("turn__status", "turn__error_text"),
 )
+# Messages that a page shows at once.
+PAGE = 50
 ARTICLE = (
     '<article id="message-{id}" class="message message--{role}" data-seq="{seq}" data-role="{role}"'
     ' data-status="{status}" aria-label="{name}"><div class="message__body{prose}" dir="auto">{body}</div>'
@@ -60,9 +62,40 @@ def ending_html(message: Message) -> SafeString:
     return render_to_string("chat/_ending.html", context)
 
 
+def newest_messages(messages: QuerySet[Message]) -> list[SafeString]:
+    """The last PAGE of the messages, in order, each as HTML; before them a way to earlier ones, if there are any.
+
+    The page begins with what a person said, so that no answer stands without its question, no tool without its result.
+    """
+    found = loaded(messages.order_by("-seq")[: PAGE + 1])[::-1]
+    if len(found) <= PAGE:
+        return articles(found)
+    begins = (index for index, message in enumerate(found) if index and message.role == Message.Role.USER)
+    return [earlier_html(found := found[next(begins, 1) :]), *articles(found)]
+
+
+def messages_from(messages: QuerySet[Message], seq: int) -> list[SafeString]:
+    """The same for all messages from place `seq` on, and what was said before the first of them."""
+    by_person = messages.filter(role=Message.Role.USER, seq__lte=seq).order_by("-seq").values_list("seq", flat=True)
+    found = loaded(messages.filter(seq__gte=by_person.first() or seq))
+    return [earlier_html(found), *articles(found)] if found and found[0].seq > 1 else articles(found)
+
+
+def earlier_html(listed: Sequence[Message]) -> SafeString:
+    context = {"session_id": listed[0].session_id, "before": listed[0].seq}
+    return render_to_string("chat/_earlier.html", context)
+
+
 def page_messages(messages: QuerySet[Message]) -> list[SafeString]:
     """The messages of a page, in order, each as HTML."""
-    listed = list(messages.select_related("turn").only(*SHOWN_COLUMNS))
+    return articles(loaded(messages))
+
+
+def loaded(messages: QuerySet[Message]) -> list[Message]:
+    return list(messages.select_related("turn").only(*SHOWN_COLUMNS))
+
+
+def articles(listed: Sequence[Message]) -> list[SafeString]:
     results: dict[str, dict[str, Any]] = {}
     for message in listed:
         results |= message.meta.get("cards", {})

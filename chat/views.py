@@ -12,7 +12,7 @@ from django.templatetags.static import static
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from chat import beginning, commands, organising, sessions, sidebar, toasts, transcript
-from chat.fragments import page_messages
+from chat.fragments import messages_from, newest_messages, page_messages
 from chat.models import ChatSession, Message
 from chat.toasts import Toast
 from oneclaw import llm
@@ -48,10 +48,12 @@ def page(
 ) -> HttpResponse:
     """The whole page. `refusal` says why the message `text` was not taken, to somebody without a socket."""
     messages = session.messages.shown() if session else Message.objects.none()
+    if "before" in request.GET:
+        messages = messages.filter(seq__lt=place(request, "before"))
     context = {
         "session_id": session_id,
         "session": session,
-        "messages_html": page_messages(messages),
+        "messages_html": newest_messages(messages),
         "listing": listing_for(request),
         "toast": toasts.take(request),
         "client_id": uuid.uuid4(),
@@ -114,18 +116,30 @@ def rename(request: SignedInRequest, session_id: uuid.UUID) -> HttpResponse:
 @login_required
 @require_GET
 def messages_after(request: SignedInRequest, session_id: uuid.UUID) -> HttpResponse:
-    """The shown messages with a place after `after`, as articles: what a page without a socket asks for.
+    """Shown messages as articles: the newest; those with a place after `after`, which a page without a socket asks
+    for; or those with a place before `before`, as many as a page has, or all from the place `to` on.
 
-    Status 205 when the message at that place is not shown any more, because it was tried again: the page fetches all.
+    Status 205 when the message at `after` is not shown any more, because it was tried again: the page fetches all.
     """
-    after = request.GET.get("after", "0")
-    if not after.isascii() or not after.isdigit() or len(after) > 18:
-        raise Http404
     session = own_session(request, session_id)
-    if session.messages.filter(seq=int(after), active=False).exists():
-        return HttpResponse(status=HTTPStatus.RESET_CONTENT)
-    messages = session.messages.shown().filter(seq__gt=int(after))
-    return HttpResponse("".join(page_messages(messages)))
+    messages = session.messages.shown()
+    if "before" in request.GET:
+        messages = messages.filter(seq__lt=place(request, "before"))
+        if "to" in request.GET:
+            return HttpResponse("".join(messages_from(messages, place(request, "to"))))
+    elif after := place(request, "after"):
+        if session.messages.filter(seq=after, active=False).exists():
+            return HttpResponse(status=HTTPStatus.RESET_CONTENT)
+        return HttpResponse("".join(page_messages(messages.filter(seq__gt=after))))
+    return HttpResponse("".join(newest_messages(messages)))
+
+
+def place(request: SignedInRequest, name: str) -> int:
+    """A place in a conversation out of the address; 0 when it is not there."""
+    value = request.GET.get(name, "0")
+    if not value.isascii() or not value.isdigit() or len(value) > 18:
+        raise Http404
+    return int(value)
 
 
 @login_required

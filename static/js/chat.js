@@ -3,6 +3,7 @@
 import { Announcer } from "./announcer.js";
 import { Composer } from "./composer.js";
 import { Conversation } from "./conversation.js";
+import { Earlier } from "./earlier.js";
 import { Follower } from "./follower.js";
 import { Polling } from "./polling.js";
 import { refreshSessions, watchSidebar } from "./sidebar.js";
@@ -72,6 +73,7 @@ const MOST_FAILURES = 1;
 
 const address = `/c/${session}`;
 const token = find("composer").elements.namedItem("csrfmiddlewaretoken").value;
+const earlier = new Earlier(find("messages"), find("scroller"), address);
 const reading = new Reading({ address, token, lastSeq: () => conversation.lastSeq });
 
 const polling = new Polling({
@@ -230,4 +232,5 @@ if (!composer.value) composer.value = unsent.draft(draftKey());
 for (const { refused, ...message } of unsent.of(session)) conversation.addPending(message, refused);
 showRunning();
 follower.toEnd();
+earlier.show(location.hash);
 socket.connect();

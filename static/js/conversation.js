@@ -30,7 +30,7 @@ export class Conversation {
 
   // The stored messages instead of what stands here; what is still on its way stays at the end.
   replaceAll(html) {
-    for (const article of this.#list.querySelectorAll("article[data-seq]")) article.remove();
+    for (const stored of this.#list.querySelectorAll(":scope > [data-seq]")) stored.remove();
     const template = document.createElement("template");
     template.innerHTML = html;
     this.#list.prepend(template.content);

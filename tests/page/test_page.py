@@ -1,6 +1,7 @@
 """What the pages hold, before any script runs."""
 
 import datetime as dt
+import re
 import uuid
 
 import pytest
@@ -295,3 +296,48 @@ def test_the_list_of_a_stranger_holds_nothing_of_yours(client, stranger, session
     assert "tea" not in html
     assert str(session.pk) not in html
     assert "tea" not in page(client, "/")
+
+
+# -- Long conversations --------------------------------------------------------------------------
+
+
+@pytest.fixture
+def long(ada, session):
+    """A hundred and fifty messages more."""
+    for number in range(1, 76):
+        settle(send(ada, f"Question {number}.", session_id=session.pk), f"Answer {number}.")
+    return session
+
+
+def seqs(html):
+    return [int(seq) for seq in re.findall(r'<article[^>]*data-seq="(\d+)"', html)]
+
+
+def test_a_long_conversation_opens_with_its_newest_messages(signed_in, long):
+    html = page(signed_in, f"/c/{long.pk}")
+    assert seqs(html) == list(range(103, 153))
+    assert 'data-earlier="103"' in html
+    assert seqs(page(signed_in, f"/c/{long.pk}?before=103")) == list(range(53, 103))
+
+
+def test_earlier_messages_come_until_there_are_none(signed_in, long):
+    got, before = [], 103
+    while before:
+        html = page(signed_in, f"/c/{long.pk}/messages?before={before}")
+        got = seqs(html) + got
+        before = int((re.findall(r'data-earlier="(\d+)"', html) or [0])[0])
+    assert got == list(range(1, 103))
+    assert page(signed_in, f"/c/{long.pk}/messages?before=1") == ""
+
+
+def test_a_page_begins_with_what_a_person_said(signed_in, long):
+    # 52 messages before it: the first two would be half a turn.
+    Message.objects.filter(session=long, seq=104).update(active=False)
+    assert seqs(page(signed_in, f"/c/{long.pk}"))[0] == 103
+    assert seqs(page(signed_in, f"/c/{long.pk}/messages?before=104&to=60")) == list(range(59, 104))
+    assert seqs(page(signed_in, f"/c/{long.pk}/messages?before=104&to=0")) == list(range(1, 104))
+
+
+@pytest.mark.parametrize("query", ["before=x", "before=٣", "before=-1", "before=5&to=x", "after=1e3"])
+def test_a_place_that_is_none_is_not_there(signed_in, session, query):
+    assert signed_in.get(f"/c/{session.pk}/messages?{query}").status_code == 404

@@ -1,0 +1,50 @@
+// Messages before those that the page began with: fetched when somebody scrolls up to them, or follows a link to one.
+
+// Pixels from the top at which they are fetched.
+const NEAR = 400;
+
+export class Earlier {
+  #list;
+  #scroller;
+  #address;
+  #loading = null;
+
+  constructor(list, scroller, address) {
+    this.#list = list;
+    this.#scroller = scroller;
+    this.#address = address;
+    scroller.addEventListener("scroll", () => scroller.scrollTop < NEAR && this.load(), { passive: true });
+    list.addEventListener("click", (event) => {
+      if (!event.target.closest("[data-earlier]")) return;
+      event.preventDefault();
+      this.load();
+    });
+  }
+
+  // To the message that the address names by #message-ID@PLACE, wherever it stands.
+  async show(hash) {
+    const [, id, seq] = /^#(message-\d+)@(\d+)$/.exec(hash) ?? [];
+    if (!id) return;
+    if (!document.getElementById(id)) await this.load(seq);
+    document.getElementById(id)?.scrollIntoView({ block: "center" });
+  }
+
+  load(to = null) {
+    this.#loading ??= this.#load(to).finally(() => (this.#loading = null));
+    return this.#loading;
+  }
+
+  async #load(to) {
+    const link = this.#list.querySelector("[data-earlier]");
+    if (!link) return;
+    const from = to === null ? "" : `&to=${to}`;
+    const answer = await fetch(`${this.#address}/messages?before=${link.dataset.earlier}${from}`).catch(() => null);
+    if (!answer?.ok || !link.isConnected) return;
+    const template = document.createElement("template");
+    template.innerHTML = await answer.text();
+    // What is being read stays where it is.
+    const below = this.#scroller.scrollHeight - this.#scroller.scrollTop;
+    link.replaceWith(template.content);
+    this.#scroller.scrollTop = this.#scroller.scrollHeight - below;
+  }
+}
