@@ -29,7 +29,7 @@ def readyz(request: HttpRequest) -> JsonResponse:
     found = {"database": False, "migrations": False, "worker": False}
     with contextlib.suppress(psycopg.Error, DatabaseError):
         # A connection of its own says at once what the pool would wait for.
-        psycopg.connect(**connection_parameters(), connect_timeout=2).close()
+        psycopg.connect(**connection_parameters() | {"connect_timeout": 2}).close()
         found["database"] = True
         found["migrations"] = is_migrated()
         found["worker"] = found["migrations"] and has_worker()

@@ -20,6 +20,8 @@ logger = logging.getLogger(__name__)
 CHANNEL = "oneclaw"
 # PostgreSQL takes 8,000 bytes for a notification with its channel.
 LONGEST = 7_900
+# Seconds: a server that is gone without a word is noticed after 25, and none is waited for long.
+PATIENCE = {"keepalives_idle": 10, "keepalives_interval": 5, "keepalives_count": 3, "connect_timeout": 10}
 # What a subscriber hears when hints may have been missed.
 MISSED = {"kind": "changed"}
 
@@ -78,19 +80,32 @@ class Listener:
                     for topic in list(self.callbacks):
                         self._tell(topic, MISSED)
                     async for notification in listening.notifies():
-                        self._tell(*json.loads(notification.payload))
+                        self._take(notification.payload)
             except (psycopg.Error, OSError) as error:
                 logger.warning("Hints are away for a moment: %s", error)
             self.connected.clear()
             await asyncio.sleep(delay)
             delay = min(delay * 2, 2.0)
 
+    def _take(self, text: str) -> None:
+        try:
+            topic, payload = json.loads(text)
+        except (ValueError, TypeError):
+            logger.warning("This is no hint of ours, on a channel of ours: %.100s", text)
+        else:
+            self._tell(topic, payload)
+
     def _tell(self, topic: str, payload: dict[str, Any]) -> None:
         for callback in list(self.callbacks.get(topic, ())):
-            callback(payload)
+            try:
+                callback(payload)
+            except Exception:
+                # Everybody in this process hears by this one task: whatever one of them does, the others hear on.
+                logger.exception("A hint about %s could not be followed.", topic)
 
 
 def connection_parameters() -> dict[str, Any]:
     """What libpq needs to reach Django's database; without what only Django's own connections understand."""
-    known = {"host", "port", "user", "password", "dbname", "sslmode", "sslrootcert", "options", "service", "passfile"}
-    return {name: value for name, value in connection.get_connection_params().items() if name in known}
+    known = {option.keyword.decode() for option in psycopg.pq.Conninfo.get_defaults()}
+    given = {name: value for name, value in connection.get_connection_params().items() if name in known}
+    return PATIENCE | given

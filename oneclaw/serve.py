@@ -66,7 +66,7 @@ def listen() -> socket.socket:
 def prepare() -> None:
     """Reach the database, bring it up to date, and collect the static files."""
     try:
-        psycopg.connect(**hints.connection_parameters(), connect_timeout=5).close()
+        psycopg.connect(**hints.connection_parameters() | {"connect_timeout": 5}).close()
         call_command("migrate", verbosity=0, interactive=False)
         static_files.collect()
     except embedded.ServerUnavailable as error:

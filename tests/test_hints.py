@@ -65,6 +65,37 @@ async def test_a_hint_arrives_only_if_its_transaction_commits():
     assert heard == [{"kind": "then"}]
 
 
+async def test_a_subscriber_that_fails_and_a_hint_that_is_none_keep_nobody_from_hearing(caplog):
+    heard = Heard()
+
+    def fail(payload):
+        raise LookupError("no such room")
+
+    def say_nonsense():
+        with connection.cursor() as cursor:
+            for text in ("no JSON", "5", '["topic"]'):
+                cursor.execute("SELECT pg_notify(%s, %s)", [hints.CHANNEL, text])
+
+    for hear in (fail, heard.hear):
+        hints.subscribe("topic", hear)
+    await listening()
+    await in_database(say_nonsense)
+    for turn in (1, 2):
+        await in_database(hints.notify, "topic", {"kind": "stop", "turn": turn})
+    await heard.wait_for(2)
+    assert [payload["turn"] for payload in heard] == [1, 2]
+    assert caplog.text.count("could not be followed") >= 2
+    assert caplog.text.count("no hint of ours") == 3
+
+
+def test_the_connection_for_hints_is_watched_and_keeps_what_the_database_was_given(monkeypatch):
+    given = connection.get_connection_params() | {"keepalives_idle": 3, "sslcert": "mine.pem", "cursor_factory": object}
+    monkeypatch.setattr(connection, "get_connection_params", lambda: given)
+    parameters = hints.connection_parameters()
+    assert (parameters["keepalives_idle"], parameters["keepalives_count"], parameters["sslcert"]) == (3, 3, "mine.pem")
+    assert "cursor_factory" not in parameters
+
+
 async def test_after_a_lost_connection_everybody_is_told_to_read_again():
     told = asyncio.Event()
     hints.subscribe("topic", lambda payload: told.set() if payload == hints.MISSED else None)
