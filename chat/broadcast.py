@@ -104,8 +104,7 @@ class Broadcast:
             self._timer = None
         if self._follows:
             self.room.settled_seq = max(self.room.settled_seq, message.seq)
-        self.room.publish(message_frame(message, cards))
-        self.room.publish(done_frame(message, final=final))
+        self.room.publish_whole([message_frame(message, cards), done_frame(message, final=final)])
 
     def _publish_now(self) -> None:
         if self._timer:

@@ -98,12 +98,13 @@ class ChatConsumer(AsyncWebsocketConsumer):
         frames, settled = await room.read_rows(last_seq)
         if room is not self.room:
             return
+        if live.is_too_much(frames, settled):
+            self._tell(live.ready_frame(session_id, newest, reset=True))
+            return
         if room.outboxes == {self.outbox}:
             room.settled_seq = max(room.settled_seq, settled)
         self._tell(live.ready_frame(session_id, newest, reset=False))
-        growing = room.running.growing_frames() if room.running else []
-        for found in frames + growing:
-            self._tell(found)
+        self.outbox.owe((encode(found), None) for found in room.with_growing(frames))
 
     async def _send(self, frame: dict[str, Any]) -> None:
         client_id, session_id = identifier(frame, "client_id"), identifier(frame, "session")
@@ -123,9 +124,8 @@ class ChatConsumer(AsyncWebsocketConsumer):
         self._tell(live.ack_frame(accepted.message, duplicate=accepted.duplicate))
         if self.room is None:
             room = self._enter_room(session_id)
-            growing = room.running.growing_frames() if room.running else []
-            for found in [live.message_frame(accepted.message), *growing]:
-                self._tell(found)
+            frames = room.with_growing([live.message_frame(accepted.message)])
+            self.outbox.owe((encode(found), None) for found in frames)
 
     async def _retry(self, frame: dict[str, Any]) -> None:
         await self._again(frame, Turn.Kind.RETRY)

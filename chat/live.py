@@ -6,6 +6,7 @@ Token deltas never leave the process. Other processes get a hint and read the ro
 import asyncio
 import logging
 import uuid
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from django.db import Error
@@ -21,8 +22,10 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-# A page that lacks more messages than this fetches the list instead of a replay.
+# A page that lacks more messages than this, or more characters of HTML, fetches the list instead of a replay: what a
+# request brings waits for its reader on the wire, and not in this process.
 LONGEST_REPLAY = 50
+LARGEST_REPLAY = 1024 * 1024
 
 
 class Room:
@@ -55,6 +58,13 @@ class Room:
             for outbox in self.outboxes:
                 outbox.offer(text, key)
 
+    def publish_whole(self, frames: Iterable[Frame]) -> None:
+        """What belongs together and may be large, such as a finished answer: it leaves in one go."""
+        self.version += 1
+        texts = [(encode(frame), None) for frame in frames] if self.outboxes else []
+        for outbox in self.outboxes:
+            outbox.owe(texts)
+
     def leave(self, outbox: Outbox) -> None:
         self.outboxes.discard(outbox)
         self.close_if_empty()
@@ -71,6 +81,14 @@ class Room:
             found = await in_database(frames_after, self.owner_id, self.session_id, seq)
             if self.version == version:
                 return found
+
+    def with_growing(self, frames: list[Frame]) -> list[Frame]:
+        """These frames of rows, and the answer that grows here: as it is now, instead of as it was saved."""
+        growing = self.running.growing_frames() if self.running else []
+        # Once the rows know its end, what grew here is older.
+        if not growing or any(frame["type"] == "done" and frame["message"] == growing[0]["id"] for frame in frames):
+            return frames
+        return [frame for frame in frames if frame.get("id") != growing[0]["id"]] + growing
 
     def _hinted(self, payload: dict[str, Any]) -> None:
         """Some process changed the session's rows, or asks its running turn to stop."""
@@ -106,10 +124,11 @@ class Room:
                     continue
                 if self.running is not None:
                     return
-                if sum(frame["type"] == "message" for frame in frames) > LONGEST_REPLAY:
+                if is_too_much(frames, settled):
                     frames = [ready_frame(self.session_id, settled, reset=True)]
-                for frame in frames:
-                    self.publish(frame, (frame["type"], frame.get("id") or frame.get("message")))
+                texts = [(encode(frame), (frame["type"], frame.get("id") or frame.get("message"))) for frame in frames]
+                for outbox in self.outboxes:
+                    outbox.owe(texts)
                 self.settled_seq = max(self.settled_seq, settled)
                 if not self._changed_again:
                     return
@@ -167,6 +186,12 @@ def is_far_behind(owner_id: int, session_id: uuid.UUID, seq: int) -> bool:
     """Whether a page that shows everything up to `seq` lacks more than is replayed. Sync."""
     lacking = Message.objects.filter(session=session_id, session__owner=owner_id, active=True, seq__gt=seq)
     return lacking.count() > LONGEST_REPLAY
+
+
+def is_too_much(frames: Iterable[Frame], settled: int) -> bool:
+    """Whether a page that lacks these frames better fetches the list, which brings it up to `settled`."""
+    sizes = [len(frame["html"]) for frame in frames if frame["type"] == "message" and frame["seq"] <= settled]
+    return len(sizes) > LONGEST_REPLAY or sum(sizes) > LARGEST_REPLAY
 
 
 def frames_after(owner_id: int, session_id: uuid.UUID, seq: int) -> tuple[list[Frame], int]:

@@ -62,3 +62,24 @@ async def test_what_waits_is_counted_in_bytes():
     assert not outbox.overflowed
     outbox.offer("a")
     assert outbox.overflowed
+
+
+async def test_what_is_owed_may_be_of_any_size_but_only_once_at_a_time():
+    outbox = Outbox()
+    outbox.owe((text * MOST_WAITING, None) for text in "abc")
+    outbox.offer("x" * MOST_WAITING)
+    assert not outbox.overflowed
+    assert [text[0] for text in await drained(outbox, 4)] == ["a", "b", "c", "x"]
+    outbox.owe([("d" * MOST_WAITING, None), ("e", None)])
+    assert not outbox.overflowed
+    outbox.owe([("f", None)])
+    assert outbox.overflowed
+
+
+async def test_a_frame_that_is_larger_than_the_bound_by_itself_is_sent():
+    outbox = Outbox()
+    for _ in range(3):
+        outbox.offer("x" * (MOST_WAITING + 1), "block")
+    outbox.offer("done")
+    assert not outbox.overflowed
+    assert [len(text) for text in await drained(outbox, 2)] == [MOST_WAITING + 1, 4]

@@ -200,6 +200,51 @@ async def test_a_second_tab_sees_the_running_answer_from_its_start(ada, scripted
     assert "One. Two. Three." in html
 
 
+async def test_a_reader_is_not_closed_by_a_replay_however_large(ada, scripted):
+    large = "Many words. " * 20_000
+    scripted.script(model.answer(model.text([large])), model.answer(model.text([f"{large}\n\n", large] * 2, pace=0.3)))
+    async with Client(ada) as first, Client(ada) as second:
+        session = await first.open()
+        await first.ask(session, "One")
+        await first.send(session, "Two")
+        running = (await first.hear("block"))["message"]
+        await second.open(session)
+        for client in (first, second):
+            await client.hear("done", message=running, status="complete")
+    for client in (first, second):
+        shown = [frame["html"] for frame in client.seen if frame["type"] == "message"][-1]
+        assert shown.count("Many words.") == 80_000
+    # The running answer came as it was, and not also as it had been saved.
+    replayed = [frame for frame in second.seen if frame["type"] == "message" and frame["seq"] == 4]
+    assert ["Many words." in frame["html"] for frame in replayed] == [False, True]
+
+
+async def test_a_page_that_lacks_very_much_text_is_told_to_fetch_the_list(ada, scripted, monkeypatch):
+    monkeypatch.setattr(live, "LARGEST_REPLAY", 1000)
+    scripted.script(model.answer("Many words. " * 100))
+    async with Client(ada) as client:
+        session = await client.open()
+        await client.ask(session, "One")
+        await client.say("open", session=str(session), last_seq=0)
+        assert await client.hear("ready") == live.ready_frame(session, 2, reset=True)
+        await client.say("open", session=str(session), last_seq=2)
+        assert await client.hear("ready") == live.ready_frame(session, 2, reset=False)
+
+
+async def test_an_answer_that_was_ended_elsewhere_stays_ended_for_who_opens_it_then(ada, scripted):
+    scripted.script(model.answer(model.text(["One. "] + ["more "] * 100, pace=0.1)))
+    async with Client(ada) as client, Client(ada) as late:
+        ack = await client.send(await client.open(), "Hello")
+        (running,) = turns.running_turns
+        await in_database(abandon, running.turn)
+        await in_database(transcript.sweep)
+        await late.open(running.turn.session_id, last_seq=ack["seq"])
+        await late.hear("done", status="interrupted")
+        await idle()
+        shown = [frame["html"] for frame in late.seen if frame["type"] == "message"]
+    assert 'data-status="interrupted"' in shown[-1]
+
+
 async def test_open_replays_only_what_is_missing(ada, scripted):
     async with Client(ada) as client:
         session = await client.open()
