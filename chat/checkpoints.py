@@ -11,7 +11,7 @@ from django.db import Error, connection, transaction
 
 from chat.models import Turn
 from chat.transcript import announce, fields_of, lease
-from oneclaw.crossing import in_database
+from oneclaw.crossing import without_waiting
 
 if TYPE_CHECKING:
     from chat.turns import RunningTurn
@@ -65,7 +65,7 @@ class Checkpoints:
         grown = [(turn, turn.answer, turn.answer.revision) for turn in running]
         grown = [(turn, answer, revision) for turn, answer, revision in grown if revision != answer.saved_revision]
         texts = [(turn.turn, answer.message.pk, answer.content) for turn, answer, _ in grown]
-        held = await in_database(save_rows, leases, texts)
+        held = await without_waiting(save_rows, leases, texts)
         for _, answer, revision in grown:
             answer.saved_revision = revision
         for turn in running:

@@ -7,13 +7,16 @@ An app registers a tool once, in its AppConfig.ready():
 Whose turn it is travels with each `ToolCall`, so that no tool carries another person's context.
 """
 
+import contextlib
 import json
 import logging
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+import psycopg
+from django.db import Error, OperationalError, connection
 from jsonschema import Draft202012Validator
 
 from chat.models import ChatSession, Message, Turn
@@ -23,6 +26,8 @@ logger = logging.getLogger(__name__)
 
 # Bytes of JSON that a call's arguments may have.
 LARGEST_INPUT = 64 * 1024
+# Seconds that a call may wait for a row that somebody else is writing; writing one takes milliseconds.
+PATIENCE = 5
 
 
 class ToolError(Exception):
@@ -143,13 +148,34 @@ def run(turn: Turn, answer: Message, use: dict[str, Any], broken: str) -> ToolRe
     validate(tool, use["input"])
     call = ToolCall(use["id"], tool.name, use["input"], session.owner, session, answer.pk)
     try:
-        return tool.call(call)
+        with waiting_at_most(PATIENCE):
+            return tool.call(call)
     except ToolError:
         raise
     except Exception as error:
+        if waited_in_vain(error):
+            raise ToolError("busy", "Somebody else is writing there: this was given up. Call it again.") from error
         # A tool comes from any app: its fault must not end the conversation.
         logger.exception("The tool %s failed.", tool.name)
         raise ToolError("tool_failed", f"The tool {tool.name} failed: {type(error).__name__}.") from error
+
+
+@contextlib.contextmanager
+def waiting_at_most(seconds: float) -> Iterator[None]:
+    """Whatever waits longer for a lock meanwhile fails, so that no call holds a connection for ever."""
+    with connection.cursor() as cursor:
+        cursor.execute(f"SET lock_timeout = {round(seconds * 1000)}")
+    try:
+        yield
+    finally:
+        # A connection that broke meanwhile has no setting left to take back.
+        with contextlib.suppress(Error), connection.cursor() as cursor:
+            cursor.execute("RESET lock_timeout")
+
+
+def waited_in_vain(error: BaseException) -> bool:
+    """Whether a query was given up because somebody else kept what it needs locked."""
+    return isinstance(error, OperationalError) and isinstance(error.__cause__, psycopg.errors.LockNotAvailable)
 
 
 def validate(tool: Tool, arguments: Any) -> None:

@@ -22,7 +22,7 @@ from chat.prompt import build_request
 from chat.signals import turn_finished
 from chat.tools import call_tool
 from oneclaw import llm
-from oneclaw.crossing import in_database
+from oneclaw.crossing import in_database, in_patience
 from oneclaw.text import mended, mended_json
 
 logger = logging.getLogger(__name__)
@@ -158,7 +158,7 @@ class RunningTurn:
         results = await persist(transcript.finish_round, self.turn, answer, self.answer.content, **columns_of(finished))
         content, cards = [], {}
         for use in uses:
-            result, card = await in_database(call_tool, self.turn, answer, use, broken.get(use["id"], ""))
+            result, card = await in_patience(call_tool, self.turn, answer, use, broken.get(use["id"], ""))
             content.append(result)
             cards[use["id"]] = card
             self.broadcast.tool(use, card)

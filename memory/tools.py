@@ -10,7 +10,7 @@ from django.db import Error as DatabaseFailure
 from django.urls import reverse
 
 from chat.models import ChatSession
-from chat.tools import Tool, ToolCall, ToolError, ToolResult
+from chat.tools import Tool, ToolCall, ToolError, ToolResult, waited_in_vain
 from memory import contradictions, documents
 from memory.context import CURATED
 from memory.documents import Append, Author, Separator, Source
@@ -54,6 +54,8 @@ def save_memory(call: ToolCall) -> ToolResult:
     except (documents.DocumentError, documents.BadText) as error:
         raise ToolError("save_failed", f"Failed to save memory: {error}") from error
     except (DatabaseFailure, OSError) as error:
+        if waited_in_vain(error):
+            raise  # which the model is told
         logger.exception("A memory could not be saved.")
         raise ToolError("save_failed", "Failed to save memory: the database did not take it.") from error
     if saved is None:

@@ -1,9 +1,13 @@
 """Tools: what is offered, what is refused, and what the model reads when something goes wrong."""
 
 import json
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+from django.db import connection, transaction
 
+from chat import tools
+from chat.models import Agent
 from chat.tools import Tool, ToolError, ToolResult, call_tool, registry
 from tests.conversations import send
 
@@ -97,3 +101,34 @@ def test_a_fault_of_a_tool_is_told_and_logged_but_ends_nothing(ada, note, caplog
     result, _ = use(send(ada), {"content": "break"})
     assert error_of(result)["code"] == "tool_failed"
     assert "boom" in caplog.text
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_call_that_waits_too_long_for_somebody_else_tells_the_model_so(ada, monkeypatch):
+    monkeypatch.setattr(tools, "PATIENCE", 0.2)
+    accepted = send(ada)
+
+    @transaction.atomic
+    def lock(call=None):
+        Agent.objects.select_for_update().get()
+        return ToolResult("Locked.", "Locked.")
+
+    def patience():
+        with connection.cursor() as cursor:
+            return cursor.execute("SHOW lock_timeout").fetchone()[0]
+
+    def called_elsewhere():
+        try:
+            return use(accepted, {}, name="lock")[0], patience()
+        finally:
+            connection.close()
+
+    tool = registry.register(Tool("lock", "Locks.", {"type": "object"}, lock))
+    try:
+        with ThreadPoolExecutor(1) as pool, transaction.atomic():
+            lock()
+            result, patience_after = pool.submit(called_elsewhere).result()
+    finally:
+        registry.forget(tool)
+    assert error_of(result)["code"] == "busy"
+    assert patience_after == patience()
