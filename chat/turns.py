@@ -95,7 +95,8 @@ class RunningTurn:
         except TurnEnded:
             await self._settle(self.ending)
         except TimeoutError:
-            await self._settle("failed", llm.TimedOut())
+            # At the same moment as Stop: the person's word goes first.
+            await (self._settle(self.ending) if self.ending else self._settle("failed", llm.TookTooLong()))
         except llm.ModelFailure as failure:
             logger.info("Turn %s: %s", self.turn.pk, failure)
             await self._settle("failed", failure)

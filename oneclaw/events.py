@@ -6,8 +6,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from oneclaw import sse
-from oneclaw.failures import CutOff, ModelError, ModelFailure, of_answer
+from oneclaw.failures import AnswerTooLarge, CutOff, ModelError, ModelFailure, of_answer
 from oneclaw.text import mended, mended_json
+
+# Characters of one answer, with its thinking and the arguments of its tools. The most tokens that may be asked for,
+# 128,000, are half of it in plain words: whoever sends more does not keep to what was asked.
+LARGEST_ANSWER = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +81,7 @@ class Reader:
         self._model = model
         self._stop_reason: str | None = None
         self._usage: dict[str, Any] = {}
+        self._size = 0
         # How it ended: whole, or not. Events that came before a failure in the same read still count.
         self.finished = False
         self.failure: ModelFailure | None = None
@@ -104,7 +109,10 @@ class Reader:
     def _take(self, name: str, payload: bytes, events: list[Event]) -> None:
         message = DECODER.decode(payload.decode("utf-8", "surrogatepass"))
         kind = message.get("type") or name
-        if kind == "content_block_delta":
+        self._size += _characters(kind, message)
+        if self._size > LARGEST_ANSWER:
+            self.failure = AnswerTooLarge(f"more than {LARGEST_ANSWER:,} characters")
+        elif kind == "content_block_delta":
             self._delta(message["index"], message["delta"], events)
         elif kind == "content_block_start":
             index, block = message["index"], message["content_block"]
@@ -153,6 +161,14 @@ class Reader:
             return
         self.finished = True
         events.append(Finished(self._stop_reason, self._usage, self._model))
+
+
+def _characters(kind: str, message: dict[str, Any]) -> int:
+    """What an event adds to an answer."""
+    if kind == "content_block_delta":
+        said = (part for name, part in message["delta"].items() if name != "type")
+        return sum(len(part) if isinstance(part, str) else len(str(part)) for part in said)
+    return len(str(message["content_block"])) if kind == "content_block_start" else 0
 
 
 def _finish(index: int, growing: _Open) -> BlockFinished:

@@ -70,6 +70,18 @@ class TimedOut(ModelFailure):
     code = "timed_out"
 
 
+class TookTooLong(ModelFailure):
+    """This answer took longer than one may, so it was ended. What arrived is kept: continue it, or try again."""
+
+    code = "took_too_long"
+
+
+class AnswerTooLarge(ModelFailure):
+    """This answer grew larger than one may be, so it was ended. What arrived is kept: continue it, or try again."""
+
+    code = "answer_too_large"
+
+
 class CutOff(ModelFailure):
     """The connection to the model broke before the answer was whole. What arrived is kept."""
 

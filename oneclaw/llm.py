@@ -27,6 +27,7 @@ from oneclaw.events import (
     ThinkingDelta,
 )
 from oneclaw.failures import (
+    AnswerTooLarge,
     BadRequest,
     ContextTooLong,
     CutOff,
@@ -40,6 +41,7 @@ from oneclaw.failures import (
     ServerFault,
     SpendLimit,
     TimedOut,
+    TookTooLong,
     UnknownModel,
     Unreachable,
     of_answer,
@@ -52,6 +54,7 @@ if TYPE_CHECKING:
     import httpx2
 
 __all__ = [
+    "AnswerTooLarge",
     "BadRequest",
     "BlockFinished",
     "BlockStarted",
@@ -73,6 +76,7 @@ __all__ = [
     "TextDelta",
     "ThinkingDelta",
     "TimedOut",
+    "TookTooLong",
     "UnknownModel",
     "Unreachable",
     "complete",
