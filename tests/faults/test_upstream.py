@@ -1,5 +1,6 @@
 """Every way in which the model's server can fail, as a person sees it through the socket."""
 
+import html
 import uuid
 from dataclasses import dataclass
 
@@ -38,6 +39,10 @@ CASES = {
     "529 for ever": Case((replies.overloaded(),) * 3, "failed", "overloaded", retries=2),
     "500 before any text": Case((replies.server_fault(), WHOLE), "complete", kept=WORDS, retries=1),
     "401": Case((replies.key_refused(),), "failed", "key_refused"),
+    "404": Case((replies.unknown_model("nobody"),), "failed", "unknown_model"),
+    "400": Case((replies.bad_request(),), "failed", "bad_request"),
+    "a spend limit": Case((replies.spend_limit(),), "failed", "spend_limit"),
+    "a refusal": Case((answer(text("These are the words of"), stop_reason="refusal"),), "failed", "refused", "These"),
     "529 after text": broken(replies.overloaded, "overloaded"),
     "silence before any text": Case((NOTHING,), "failed", "timed_out"),
     "silence after text": broken(replies.stalled, "timed_out"),
@@ -57,10 +62,7 @@ def test_a_failure_of_the_upstream_has_one_typed_outcome(site: Site, case: Case)
     with site.talk(session) as talk:
         send(talk, session, "Tell me.")
         assert talk.hear("done", final=True)["status"] == case.status
-        if case.code:
-            error = talk.hear("error")
-            assert error["code"] == case.code
-            assert error["text"]
+        error = talk.hear("error", code=case.code) if case.code else {"text": ""}
         retried = [frame for frame in talk.seen if frame["type"] == "notice" and frame["kind"] == "retrying"]
     assert len(retried) == case.retries
     assert not site.upstream.replies
@@ -70,6 +72,11 @@ def test_a_failure_of_the_upstream_has_one_typed_outcome(site: Site, case: Case)
     assert WORDS.startswith(answered.text)
     assert (answered.text == WORDS) == (case.status == "complete")
     page = site.house.get(f"/c/{session}", site.cookie)[1]
+    assert bool(error["text"]) == bool(case.code)
+    assert html.escape(error["text"]) in page
+    assert site.rows("SELECT error_code, error_text FROM chat_turn WHERE session_id = %s", session) == [
+        (case.code, error["text"])
+    ]
     assert ('data-action="retry"' in page) == (case.status == "failed")
     assert ('data-action="continue"' in page) == (case.status == "failed" and bool(case.kept))
 
@@ -86,3 +93,20 @@ def test_how_long_the_server_asks_to_wait_is_shown(site: Site):
     assert error["retry_after"] == 3600
     assert "60 minutes" in error["text"]
     site.agreed(session)
+
+
+def test_a_server_that_refuses_connections_is_told_and_a_later_retry_succeeds(site: Site):
+    session = str(uuid.uuid4())
+    site.upstream.server.stop()
+    try:
+        with site.talk(session) as talk:
+            send(talk, session, "Tell me.")
+            error = talk.hear("error", code="unreachable")
+    finally:
+        site.upstream.server.start()
+    assert [message.status for message in site.agreed(session)] == ["complete", "failed"]
+    assert html.escape(error["text"]) in site.house.get(f"/c/{session}", site.cookie)[1]
+    with site.talk(session) as talk:
+        talk.say("retry", message=error["message"])
+        talk.hear("done", final=True, status="complete")
+    assert [message.text for message in site.agreed(session)] == ["Tell me.", "Noted."]
