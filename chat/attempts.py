@@ -30,12 +30,14 @@ def again(user: User, message_id: int, kind: str, holder: uuid.UUID | None = Non
     if mine := running_of(session, holder):
         return mine
     end_abandoned_or_refuse(session)
-    prompt = message.turn.prompt
-    if not prompt.active or session.messages.shown().filter(role=Message.Role.USER, seq__gt=prompt.seq).exists():
+    # Also an answer that another tab has repeated meanwhile is not the last one.
+    last = session.messages.shown().last()
+    if last is None or last.turn_id != message.turn_id:
         raise NothingToRepeat
+    prompt = message.turn.prompt
     if kind == Turn.Kind.CONTINUE:
-        return begin(session, prompt, kind, holder, parent=session.messages.shown().last())
+        return begin(session, prompt, kind, holder, parent=last)
     session.messages.filter(active=True, seq__gt=prompt.seq).update(active=False)
     turn, answer = begin(session, prompt, kind, holder)
-    hints.notify(f"session:{session.pk}", {"kind": "reset", "seq": answer.seq})
+    hints.notify(f"session:{session.pk}", {"kind": "reset", "seq": answer.seq, "owner": user.pk})
     return turn, answer

@@ -137,7 +137,7 @@ class ChatConsumer(AsyncWebsocketConsumer):
         try:
             await beginning.again(self.user, message_number(frame), kind)
         except attempts.NothingToRepeat:
-            raise NOT_FOUND from None
+            raise NOT_LAST from None
         except transcript.Busy:
             raise BUSY from None
 
@@ -222,6 +222,7 @@ class ChatConsumer(AsyncWebsocketConsumer):
 
 
 NOT_FOUND = Refusal("not_found", "There is no such conversation any more.")
+NOT_LAST = Refusal("not_found", "Only the last answer of a conversation can be repeated, and this is not it any more.")
 BUSY = Refusal("busy", "An answer is still being written here. Wait for it, or stop it.")
 
 

@@ -92,6 +92,8 @@ class Room:
 
     def _hinted(self, payload: dict[str, Any]) -> None:
         """Some process changed the session's rows, or asks its running turn to stop."""
+        if payload.get("owner", self.owner_id) != self.owner_id:
+            return  # the session turned out to be somebody else's
         if payload["kind"] == "stop":
             if self.running is not None:
                 self.running.stop(payload["turn"])

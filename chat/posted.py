@@ -9,7 +9,7 @@ from django.http import HttpResponseBase, JsonResponse
 from django.views.decorators.http import require_POST
 
 from chat import attempts, beginning, commands, live, sessions, transcript
-from chat.consumers import BUSY, NOT_FOUND, Refusal, decoded, error_frame, identifier, message_number
+from chat.consumers import BUSY, NOT_FOUND, NOT_LAST, Refusal, decoded, error_frame, identifier, message_number
 from chat.models import Turn
 from chat.outbox import Frame
 from oneclaw.crossing import in_database
@@ -65,7 +65,7 @@ async def tried_again(user: User, session_id: uuid.UUID, frame: dict[str, Any]) 
     try:
         answer = await beginning.again(user, message_number(frame), frame["type"])
     except attempts.NothingToRepeat:
-        raise NOT_FOUND from None
+        raise NOT_LAST from None
     if frame["type"] == Turn.Kind.CONTINUE:
         return live.message_frame(answer)
     return live.ready_frame(session_id, answer.seq, reset=True)

@@ -82,5 +82,5 @@ def delete(session: ChatSession) -> None:
     """Take the conversation out of every list. What runs in it stops; what was not flushed is not remembered."""
     ChatSession.objects.filter(pk=session.pk).update(deleted_at=timezone.now())
     session.turns.filter(status=Turn.Status.RUNNING).update(stop_requested=True)
-    hints.notify(f"session:{session.pk}", {"kind": "deleted"})
+    hints.notify(f"session:{session.pk}", {"kind": "deleted", "owner": session.owner_id})
     hints.notify(f"user:{session.owner_id}", {"kind": "sessions"})

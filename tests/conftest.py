@@ -88,8 +88,11 @@ def admin_person(db):
 @pytest.fixture
 def scripted(settings):
     """A model that follows the test's script, over real HTTP; oneclaw.llm talks to it."""
+    from oneclaw import llm
     from oneclaw.scripted import ScriptedModel
 
+    # Once, and not in the seconds that the first test waits for an answer.
+    llm.load()
     with ScriptedModel() as model:
         settings.ANTHROPIC_API_KEY, settings.ANTHROPIC_BASE_URL = "test", model.url
         yield model

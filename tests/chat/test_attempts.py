@@ -54,6 +54,18 @@ def test_an_answer_in_the_middle_is_not_repeated(ada):
         attempts.again(ada, first.answer.pk, Turn.Kind.RETRY)
 
 
+@pytest.mark.parametrize("kind", [Turn.Kind.RETRY, Turn.Kind.CONTINUE])
+def test_an_answer_that_another_tab_has_repeated_meanwhile_is_not_repeated_again(ada, kind):
+    first = send(ada)
+    settle(first, "Half", "failed")
+    second = attempts.again(ada, first.answer.pk, kind)
+    transcript.settle(*second, [{"type": "text", "text": "Whole"}], "complete")
+    for late in Turn.Kind.RETRY, Turn.Kind.CONTINUE:
+        with pytest.raises(attempts.NothingToRepeat):
+            attempts.again(ada, first.answer.pk, late)
+    assert attempts.again(ada, second[1].pk, Turn.Kind.RETRY)[0].attempt == 3
+
+
 def test_a_running_answer_is_not_repeated(ada):
     first = send(ada)
     with pytest.raises(transcript.Busy):
