@@ -5,6 +5,8 @@ import uuid
 from typing import Any, ClassVar
 
 from django.conf import settings
+from django.contrib.postgres.indexes import GinIndex
+from django.contrib.postgres.search import SearchVectorField
 from django.db import models
 from django.db.models import Max, Q
 from django.utils import timezone
@@ -288,6 +290,20 @@ class Message(models.Model):
 
     def tool_uses(self) -> list[dict[str, Any]]:
         return [block for block in self.content if block["type"] == "tool_use"]
+
+
+class MessageWords(models.Model):
+    """The words of a finished message, for search. Written by a trigger of the database (migration 0005_words)."""
+
+    message = models.OneToOneField(Message, on_delete=models.CASCADE, primary_key=True, related_name="words")
+    # Its words in lower case, and ownerID, so that one index leads to the words of one person.
+    words = SearchVectorField()
+
+    class Meta:
+        indexes = [GinIndex(fields=["words"], name="message_words", fastupdate=False)]
+
+    def __str__(self) -> str:
+        return f"words of message {self.message_id}"
 
 
 class Presence(models.Model):

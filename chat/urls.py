@@ -2,12 +2,13 @@
 
 from django.urls import path
 
-from chat import organising_views, posted, views
+from chat import organising_views, posted, searching_views, views
 
 urlpatterns = [
     # Browsers ask for it whatever the pages say.
     path("favicon.ico", views.icon),
     path("", views.new_chat, name="chat"),
+    path("search", searching_views.search, name="search"),
     path("sessions", views.session_list, name="sessions"),
     path("c/<uuid:session_id>", views.conversation, name="conversation"),
     path("c/<uuid:session_id>/messages", views.messages_after, name="messages_after"),

@@ -5,6 +5,7 @@ import { Composer } from "./composer.js";
 import { Conversation } from "./conversation.js";
 import { Earlier } from "./earlier.js";
 import { Follower } from "./follower.js";
+import { watchPalette } from "./palette.js";
 import { Polling } from "./polling.js";
 import { refreshSessions, watchSidebar } from "./sidebar.js";
 import { Reading } from "./reading.js";
@@ -228,6 +229,7 @@ main.addEventListener("click", (event) => {
 });
 
 watchSidebar(session);
+watchPalette();
 if (!composer.value) composer.value = unsent.draft(draftKey());
 for (const { refused, ...message } of unsent.of(session)) conversation.addPending(message, refused);
 showRunning();

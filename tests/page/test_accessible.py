@@ -98,10 +98,10 @@ async def test_the_keyboard_reaches_everything(live, ada, scripted, ask):
         await ask(page, "Tea")
         await page.locator(".skip-link").focus()
         reached = []
-        for _ in range(13):
+        for _ in range(14):
             reached.append(await page.evaluate(NAME_OF_FOCUSED))
             await page.keyboard.press("Tab")
-        wanted = ["Skip to content", "OneClaw", "New conversation", "Tea", "More for “Tea”", "All conversations"]
+        wanted = ["Skip to content", "OneClaw", "New conversation", "Search", "Tea", "More for “Tea”", "All conversations"]
         wanted += ["Memory", "Settings", "Sign out", "End", "Messages", "Message", "Send"]
         assert reached == wanted
 

@@ -1,0 +1,21 @@
+"""Search over one's own conversations: a page, and what the palette shows while somebody types."""
+
+from django.contrib.auth.decorators import login_required
+from django.http import HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_GET
+
+from chat import searching
+from oneclaw.http import SignedInRequest
+
+
+@login_required
+@require_GET
+def search(request: SignedInRequest) -> HttpResponse:
+    question = request.GET.get("q", "")[: searching.LONGEST].replace("\x00", "")
+    context = {
+        "question": question,
+        "sessions": searching.titles(request.user, question),
+        "found": searching.messages(request.user, question),
+    }
+    return render(request, "chat/_found.html" if request.htmx else "chat/search.html", context)

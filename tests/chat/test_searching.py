@@ -1,0 +1,91 @@
+"""Finding one's own messages by their words."""
+
+import pytest
+
+from chat import organising, searching
+from chat.models import Message, MessageWords
+from oneclaw.models import User
+from tests.conversations import send, settle
+
+
+@pytest.fixture
+def tea(ada):
+    accepted = send(ada, "Which tea is <b>good</b> in Zürich?")
+    settle(accepted, "Camomile, perhaps with honey. 我喜欢绿茶。")
+    return accepted.message.session
+
+
+def found(user: User, question: str) -> list[str]:
+    return [str(each.snippet) for each in searching.messages(user, question)]
+
+
+@pytest.mark.parametrize(
+    ("question", "snippets"),
+    [
+        ("camomile", ["<mark>Camomile</mark>, perhaps with honey. 我喜欢绿茶。"]),
+        ("HONEY cam", ["<mark>Cam</mark>omile, perhaps with <mark>honey</mark>. 我喜欢绿茶。"]),
+        ("good", ["Which tea is &lt;b&gt;<mark>good</mark>&lt;/b&gt; in Zürich?"]),
+        ("zürich", ["Which tea is &lt;b&gt;good&lt;/b&gt; in <mark>Zürich</mark>?"]),
+        ("绿茶", ["Camomile, perhaps with honey. 我喜欢<mark>绿茶</mark>。"]),
+        ("绿茶 honey", ["Camomile, perhaps with <mark>honey</mark>. 我喜欢<mark>绿茶</mark>。"]),
+        ("omile", []),
+        ("tea camomile", []),
+        ("红茶", []),
+        ("", []),
+        ("?! :*", []),
+        ("' & | ! :* ) ( <-> good", ["Which tea is &lt;b&gt;<mark>good</mark>&lt;/b&gt; in Zürich?"]),
+    ],
+)
+def test_what_is_found(ada, tea, question, snippets):
+    assert found(ada, question) == snippets
+
+
+def test_the_newest_comes_first_and_a_snippet_is_short(ada, tea):
+    settle(send(ada, "word " * 100 + "camomile" + " word" * 100), "Well.")
+    newest, older = found(ada, "camomile")
+    assert newest.startswith("…word")
+    assert newest.endswith("…")
+    assert "<mark>camomile</mark>" in newest
+    assert len(newest) < 250
+    assert older.startswith("<mark>")
+
+
+def test_nobody_finds_what_others_said(ada, stranger, tea):
+    assert found(stranger, "camomile") == []
+    # A word that looks like the mark of an owner is a word like any other.
+    settle(send(stranger, f"owner{ada.pk} camomile"), "Well.")
+    assert len(found(ada, "camomile")) == 1
+    assert searching.titles(stranger, "tea") == []
+
+
+def test_what_is_deleted_or_replaced_or_unfinished_is_not_found(ada, tea):
+    Message.objects.filter(session=tea, seq=2).update(active=False)
+    assert found(ada, "camomile") == []
+    accepted = send(ada, "Unfinished business", session_id=tea.pk)
+    Message.objects.filter(pk=accepted.answer.pk).update(text="half an answer")
+    assert found(ada, "answer") == []
+    settle(accepted, "A whole answer.")
+    assert len(found(ada, "answer")) == 1
+    assert not MessageWords.objects.filter(message__status="running").exists()
+    organising.organise(ada, [tea.pk], "delete")
+    assert found(ada, "answer") == []
+    assert searching.titles(ada, "tea") == []
+
+
+def test_titles_hold_every_word(ada, tea):
+    assert [session.pk for session in searching.titles(ada, "good TEA")] == [tea.pk]
+    assert searching.titles(ada, "good coffee") == []
+    assert [session.pk for session in searching.titles(ada, "")] == [tea.pk]
+
+
+def test_the_page_and_its_fragment(client, ada, tea):
+    client.force_login(ada)
+    page = client.get("/search", {"q": "camomile"}).content.decode()
+    message = tea.messages.get(seq=2)
+    assert f'href="/c/{tea.pk}#message-{message.pk}@2"' in page
+    assert "<html" in page
+    fragment = client.get("/search", {"q": "nowhere\x00"}, headers={"HX-Request": "true"}).content.decode()
+    assert "<html" not in fragment
+    assert "No conversation holds all of these words." in fragment
+    client.logout()
+    assert client.get("/search").status_code == 302
