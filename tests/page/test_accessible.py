@@ -101,8 +101,8 @@ async def test_the_keyboard_reaches_everything(live, ada, scripted, ask):
         for _ in range(14):
             reached.append(await page.evaluate(NAME_OF_FOCUSED))
             await page.keyboard.press("Tab")
-        wanted = ["Skip to content", "OneClaw", "New conversation", "Search", "Tea", "More for “Tea”", "All conversations"]
-        wanted += ["Memory", "Settings", "Sign out", "End", "Messages", "Message", "Send"]
+        wanted = ["Skip to content", "OneClaw", "New conversation", "Search", "Tea", "More for “Tea”"]
+        wanted += ["All conversations", "Memory", "Settings", "Sign out", "End", "Messages", "Message", "Send"]
         assert reached == wanted
 
 
