@@ -95,6 +95,9 @@ class ChatConsumer(AsyncWebsocketConsumer):
             self._tell(live.ready_frame(session_id, newest, reset=True))
             return
         room = self._enter_room(session_id)
+        if last_seq and await in_database(live.was_tried_again, self.user.pk, session_id, last_seq):
+            self._tell(live.ready_frame(session_id, newest, reset=True))
+            return
         frames, settled = await room.read_rows(last_seq)
         if room is not self.room:
             return

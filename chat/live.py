@@ -196,6 +196,11 @@ def is_too_much(frames: Iterable[Frame], settled: int) -> bool:
     return len(sizes) > LONGEST_REPLAY or sum(sizes) > LARGEST_REPLAY
 
 
+def was_tried_again(owner_id: int, session_id: uuid.UUID, seq: int) -> bool:
+    """Whether the message at this place is not shown any more: what a page shows there is out of date. Sync."""
+    return Message.objects.filter(session=session_id, session__owner=owner_id, active=False, seq=seq).exists()
+
+
 def frames_after(owner_id: int, session_id: uuid.UUID, seq: int) -> tuple[list[Frame], int]:
     """What a page of this person lacks that shows everything up to `seq`: the frames, and the new settled seq. Sync.
 

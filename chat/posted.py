@@ -41,7 +41,8 @@ async def answered(user: User, session_id: uuid.UUID, frame: dict[str, Any]) -> 
         case "send":
             return await sent(user, session_id, frame)
         case "stop":
-            await in_database(transcript.request_stop, user, session_id, None)
+            number = message_number(frame) if frame.get("message") is not None else None
+            await in_database(transcript.request_stop, user, session_id, number)
             return {"type": "pong"}
         case "retry" | "continue":
             return await tried_again(user, session_id, frame)

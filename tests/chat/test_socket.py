@@ -292,6 +292,19 @@ async def test_every_tab_fetches_the_list_when_an_answer_is_tried_again(ada, scr
         await client.hear("done", final=True)
 
 
+async def test_a_page_that_missed_that_its_answer_was_tried_again_is_told_to_fetch_the_list(ada, scripted):
+    async with Client(ada) as client:
+        session = await client.open()
+        failed = await client.ask(session, "Hello")
+        await client.say("retry", message=failed["message"])
+        await client.hear("done", final=True)
+    async with Client(ada) as again:
+        await again.say("open", session=str(session), last_seq=2)
+        assert await again.hear("ready") == live.ready_frame(session, 3, reset=True)
+        await again.say("open", session=str(session), last_seq=3)
+        assert await again.hear("ready") == live.ready_frame(session, 3, reset=False)
+
+
 async def test_a_failure_is_one_sentence_and_the_message_stays(ada, scripted):
     scripted.script(model.key_refused())
     async with Client(ada) as client:
