@@ -2,13 +2,17 @@
 
 const PING_EVERY = 20_000;
 const SILENCE = 45_000;
-const FIRST_WAIT = 500;
+// A wait is between half of it and the whole.
+const FIRST_WAIT = 1000;
 const LONGEST_WAIT = 30_000;
+// A socket that lived shorter than this is no reason to hurry back.
+const SETTLED = 5000;
 const NOT_SIGNED_IN = 4401;
 
 export class Socket {
   #socket = null;
   #wait = FIRST_WAIT;
+  #openedAt = Infinity;
   #silence = null;
   #pulse = null;
   #again = null;
@@ -36,13 +40,12 @@ export class Socket {
     socket.addEventListener("open", () => {
       if (this.#socket !== socket) return;
       this.#heard(socket);
+      this.#openedAt = Date.now();
       this.#pulse = setInterval(() => this.say("ping"), PING_EVERY);
       this.#on.state("open");
       this.#on.open();
     });
     socket.addEventListener("message", (event) => {
-      // A server that takes the socket and drops it again is no reason to hurry.
-      this.#wait = FIRST_WAIT;
       this.#heard(socket);
       this.#on.frame(JSON.parse(event.data));
     });
@@ -78,6 +81,8 @@ export class Socket {
       return;
     }
     this.#on.state("waiting");
+    if (Date.now() - this.#openedAt > SETTLED) this.#wait = FIRST_WAIT;
+    this.#openedAt = Infinity;
     // Jitter: those who lost the server together do not come back together.
     this.#again = setTimeout(() => this.connect(), this.#wait * (0.5 + Math.random() / 2));
     this.#wait = Math.min(this.#wait * 2, LONGEST_WAIT);
