@@ -19,7 +19,7 @@ const find = (name) => main.querySelector(`[data-${name}]`);
 const unsent = new Unsent(main.dataset.person);
 // Of a new conversation nobody but this browser knows until its first message has arrived: a reload takes it up again.
 let isNew = "new" in main.dataset;
-const session = (isNew && unsent.newSession) || main.dataset.session;
+const session = (isNew && (await unsent.takeUp())) || main.dataset.session;
 const draftKey = () => (isNew ? "new" : session);
 
 const announcer = new Announcer(find("announcer"));
@@ -28,7 +28,7 @@ const conversation = new Conversation(find("messages"), find("welcome"), announc
 const composer = new Composer(find("composer"), {
   longest: Number(main.dataset.longest),
   onSend: send,
-  onStop: () => say("stop", { message: null }),
+  onStop: stop,
   onDraft: (text) => unsent.keepDraft(draftKey(), text),
 });
 
@@ -39,7 +39,7 @@ let lostAt = null;
 let isReady = false;
 
 const socket = new Socket({
-  onOpen: () => socket.say("open", { session, last_seq: conversation.lastSeq }),
+  onOpen: open,
   onFrame: (frame) => handlers[frame.type]?.(frame),
   onState(state) {
     clearTimeout(lostAt);
@@ -80,16 +80,28 @@ const reading = new Reading({ address, token, lastSeq: () => conversation.lastSe
 const polling = new Polling({
   address,
   token,
-  lastSeq: () => conversation.lastSeq,
+  lastSeq,
   isRunning: () => conversation.isRunning,
   isKnown: () => !isNew,
   onFrame: (frame) => handlers[frame.type]?.(frame),
-  onBack: sendAgain,
+  onBack: sayAgain,
   onState: (works) => (works ? reached() : lost()),
 });
 
+function open() {
+  socket.say("open", { session, last_seq: lastSeq() });
+}
+
+// Whoever asks for what comes after it learns what became of the rest.
+function lastSeq() {
+  conversation.doubt();
+  return conversation.lastSeq;
+}
+
+// Whether the frame left; one that did not is for `sayAgain`.
 function say(type, fields) {
-  return polling.isOn ? polling.say(type, fields) : socket.say(type, fields);
+  if (polling.isOn) return polling.say(type, fields);
+  return isReady && socket.say(type, fields);
 }
 
 function send(text) {
@@ -97,40 +109,86 @@ function send(text) {
   unsent.add(message, isNew);
   conversation.addPending(message);
   follower.toEnd();
-  if (isReady || polling.isOn) say("send", message);
+  // Nothing overtakes what waits already.
+  if (waiting.size) wait(message.client_id);
+  else say("send", message);
 }
 
-// Whatever the server has not acknowledged, in the order in which it was written.
-function sendAgain() {
-  for (const { refused, ...message } of unsent.of(session)) {
-    conversation.addPending(message, refused);
-    if (!refused) say("send", message);
-  }
+// What was pressed and has not come true yet: an answer of the turn that is to stop, and {type, message} of an answer
+// that is to be tried again or to go on.
+let stopping = null;
+let wanted = null;
+
+function stop() {
+  stopping = conversation.runningId;
+  if (!say("stop", { message: stopping })) composer.tell(words.notSent, { kind: "running" });
+}
+
+function tryAgain(type, message) {
+  wanted = { type, message };
+  conversation.allowAgain(message, false);
+  if (!say(type, { message })) composer.tell(words.notSent, { kind: "again" });
+}
+
+function forgetWanted() {
+  composer.hush("again");
+  if (wanted) conversation.allowAgain(wanted.message, true);
+  wanted = null;
+}
+
+// The server can be reached again: whatever it has not acknowledged, in the order in which it was written, and what was
+// pressed. A stop names its turn, so it never stops another one; an answer is tried again once, however often it is said.
+function sayAgain() {
+  waiting.clear();
+  for (const { message, refused } of unsent.of(session)) conversation.addPending(message, refused);
+  for (const message of conversation.pending) say("send", { ...message, session });
+  composer.hush("running");
+  composer.hush("again");
+  if (stopping) say("stop", { message: stopping });
+  if (wanted) say(wanted.type, { message: wanted.message });
 }
 
 // What was refused because an answer was running; it goes when that one is finished.
 const waiting = new Set();
+const TRY_WAITING_AFTER = 1000;
+let turn = null;
+const PATIENCE = 15_000;
+const TAKE_AGAIN_AFTER = 1000;
+let isTaking = false;
+
+function wait(clientId) {
+  waiting.add(clientId);
+  conversation.waitingFor("answer", true, clientId);
+}
 
 function sendWaiting() {
-  for (const { refused, ...message } of unsent.of(session)) {
-    if (waiting.delete(message.client_id)) say("send", message);
+  for (const message of conversation.pending) {
+    if (waiting.has(message.client_id) && say("send", { ...message, session })) waiting.delete(message.client_id);
   }
 }
 
 // What stands here is out of date: take the list as it is stored, then follow again from there.
 async function takeStored() {
+  isReady = false;
+  if (isTaking) return;
+  isTaking = true;
+  let isTaken = false;
   try {
-    const stored = await fetch(`/c/${session}/messages`);
-    if (stored.ok) conversation.replaceAll(await stored.text());
+    const stored = await fetch(`/c/${session}/messages`, { signal: AbortSignal.timeout(PATIENCE) });
+    isTaken = stored.ok && !stored.redirected;
+    if (isTaken) conversation.replaceAll(await stored.text());
   } catch {
     // No network: the socket ends as well, and opens the session anew when it is back.
   }
-  socket.say("open", { session, last_seq: conversation.lastSeq });
+  isTaking = false;
   showRunning();
+  // A server in trouble is not asked without a pause.
+  if (isTaken) open();
+  else setTimeout(open, TAKE_AGAIN_AFTER);
 }
 
 const handlers = {
-  ready({ reset }) {
+  ready({ reset, seq }) {
     if (reset) {
       takeStored();
       return;
@@ -138,11 +196,14 @@ const handlers = {
     isReady = true;
     failures = 0;
     polling.stop();
-    sendAgain();
+    // Something followed that answer already.
+    if (wanted && conversation.seqOf(wanted.message) !== seq) forgetWanted();
+    sayAgain();
     showRunning();
   },
   ack({ client_id, message, seq }) {
     unsent.remove(client_id);
+    waiting.delete(client_id);
     conversation.confirm(client_id, message, seq);
     if (isNew) becomeKnown();
     showRunning();
@@ -150,11 +211,11 @@ const handlers = {
   // A command such as /new has ended the conversation: here begins another one.
   ended({ client_id }) {
     unsent.remove(client_id);
-    unsent.newSession = null;
     location.assign("/");
   },
   message(frame) {
     conversation.setMessage(frame);
+    if ((isReady || polling.isOn) && conversation.lacksNewsBefore(frame.seq)) takeStored();
     showRunning();
   },
   block(frame) {
@@ -166,10 +227,10 @@ const handlers = {
     conversation.settle(frame);
     composer.hush("retrying");
     showRunning();
-    if (frame.final) {
-      sendWaiting();
-      reading.tell();
-    }
+    if (!frame.final) return;
+    stopping = null;
+    sendWaiting();
+    reading.tell();
   },
   notice({ kind, html }) {
     if (kind === "sessions") refreshSessions();
@@ -178,15 +239,14 @@ const handlers = {
   error({ code, text, client_id, message }) {
     // A failed answer shows its sentence itself.
     if (message) announcer.say(text);
-    else if (client_id && code === "busy") {
-      waiting.add(client_id);
-      conversation.waitingFor("answer", true, client_id);
-    } else if (client_id) {
-      unsent.refuse(client_id, text);
+    else if (client_id && code === "busy") wait(client_id);
+    else if (client_id) {
+      if (code === "not_found") unsent.refuseHomeless(client_id, text);
+      else unsent.refuse(client_id, text);
       conversation.refuse(client_id, text);
     } else {
       composer.tell(text, { bad: true });
-      for (const button of main.querySelectorAll("[data-action]:disabled")) button.disabled = false;
+      forgetWanted();
     }
     showRunning();
   },
@@ -194,12 +254,16 @@ const handlers = {
 
 function showRunning() {
   composer.setRunning(conversation.isRunning);
+  if (wanted && !conversation.isLast(wanted.message)) forgetWanted();
+  clearTimeout(turn);
+  // The end of an answer that this page did not see running is not told to it.
+  if (waiting.size && !conversation.isRunning) turn = setTimeout(sendWaiting, TRY_WAITING_AFTER);
 }
 
 // The first message has made the conversation: it has an address now, and its draft is its own.
 function becomeKnown() {
   unsent.keepDraft("new", "");
-  unsent.newSession = null;
+  unsent.becameKnown(session);
   isNew = false;
   unsent.keepDraft(session, composer.value);
   history.replaceState(null, "", `/c/${session}`);
@@ -213,14 +277,13 @@ main.addEventListener("click", (event) => {
   if (!button) return;
   if (button.dataset.action === "edit") {
     const article = button.closest("article");
-    const text = unsent.remove(article.dataset.clientId)?.text ?? "";
+    const text = article.querySelector(".said").textContent;
+    unsent.remove(article.dataset.clientId);
     article.remove();
     composer.value = composer.value ? `${text}\n\n${composer.value}` : text;
     composer.focus();
   } else if (button.dataset.action) {
-    button.disabled = true;
-    const id = button.closest("article").id.replace("message-", "");
-    if (!say(button.dataset.action, { message: id })) button.disabled = false;
+    tryAgain(button.dataset.action, button.closest("article").id.replace("message-", ""));
     composer.focus();
   } else if ("starter" in button.dataset) {
     composer.value = button.textContent.trim();
@@ -231,7 +294,7 @@ main.addEventListener("click", (event) => {
 watchSidebar(session);
 watchPalette();
 if (!composer.value) composer.value = unsent.draft(draftKey());
-for (const { refused, ...message } of unsent.of(session)) conversation.addPending(message, refused);
+for (const { message, refused } of unsent.of(session)) conversation.addPending(message, refused);
 showRunning();
 follower.toEnd();
 earlier.show(location.hash);

@@ -17,15 +17,51 @@ export class Conversation {
   // The newest place with nothing unfinished before it: what need not be sent again.
   get lastSeq() {
     let last = 0;
-    for (const article of this.#list.querySelectorAll("article[data-seq]")) {
-      if (isUnfinished(article)) break;
+    for (const article of this.#stored) {
+      // An acknowledgement says that this one is stored, not that everything before it is shown.
+      if (isUnfinished(article) || "acknowledged" in article.dataset) break;
       last = Number(article.dataset.seq);
     }
     return last;
   }
 
+  // The page has asked for everything after lastSeq: what stands there is old until its message comes.
+  doubt() {
+    const last = this.lastSeq;
+    for (const article of this.#stored) article.toggleAttribute("data-doubtful", Number(article.dataset.seq) > last);
+  }
+
+  // Whether a message before this place did not come with those that were asked for: it was tried again.
+  lacksNewsBefore(seq) {
+    return this.#stored.some(({ dataset }) => "doubtful" in dataset && Number(dataset.seq) < seq);
+  }
+
   get isRunning() {
-    return [...this.#list.querySelectorAll("article[data-seq]")].some(isUnfinished);
+    return this.#stored.some(isUnfinished);
+  }
+
+  // A message of the running turn, by which it can be stopped.
+  get runningId() {
+    return this.#stored.findLast(isUnfinished)?.id.replace("message-", "") ?? null;
+  }
+
+  // Whether this message is the last stored one, and nothing runs.
+  isLast(id) {
+    return !this.isRunning && this.#stored.at(-1)?.id === `message-${id}`;
+  }
+
+  seqOf(id) {
+    return Number(document.getElementById(`message-${id}`)?.dataset.seq);
+  }
+
+  // Whether the buttons under this answer can be pressed.
+  allowAgain(id, isAllowed) {
+    const buttons = document.getElementById(`message-${id}`)?.querySelectorAll("[data-action]") ?? [];
+    for (const button of buttons) button.disabled = !isAllowed;
+  }
+
+  get #stored() {
+    return [...this.#list.querySelectorAll("article[data-seq]")];
   }
 
   // The stored messages instead of what stands here; what is still on its way stays at the end.
@@ -37,6 +73,15 @@ export class Conversation {
   }
 
   // -- A message of one's own that the server has not acknowledged yet ---------------------------
+
+  // [{client_id, text}] of what is neither acknowledged nor refused, in order.
+  get pending() {
+    const articles = [...this.#list.querySelectorAll("article[data-client-id]:not(.message--refused)")];
+    return articles.map((article) => ({
+      client_id: article.dataset.clientId,
+      text: article.querySelector(".said").textContent,
+    }));
+  }
 
   addPending({ client_id, text }, refused = "") {
     if (this.#pending(client_id)) return;
@@ -65,10 +110,12 @@ export class Conversation {
     }
     article.id = `message-${id}`;
     article.dataset.seq = seq;
+    article.dataset.acknowledged = "";
     article.dataset.role = "user";
     article.className = "message message--user";
     article.querySelector(".message__note").remove();
     delete article.dataset.clientId;
+    this.#insert(article, seq);
   }
 
   refuse(clientId, sentence) {
@@ -106,10 +153,17 @@ export class Conversation {
     const fresh = parsed(html);
     if (!fresh) return;
     const shown = document.getElementById(`message-${id}`);
-    if (!shown) {
-      const later = [...this.#list.children].find(({ dataset }) => !dataset.seq || Number(dataset.seq) > seq);
-      this.#list.insertBefore(fresh, later ?? null);
-    } else if (!(fresh.dataset.status === "running" && shown.dataset.status !== "running")) become(shown, fresh);
+    delete shown?.dataset.acknowledged;
+    delete shown?.dataset.doubtful;
+    if (!shown) this.#insert(fresh, seq);
+    else if (!(fresh.dataset.status === "running" && shown.dataset.status !== "running")) become(shown, fresh);
+  }
+
+  // In the order of places, before what is still on its way.
+  #insert(article, seq) {
+    const others = [...this.#list.children].filter((other) => other !== article);
+    const later = others.find(({ dataset }) => !dataset.seq || Number(dataset.seq) > seq);
+    this.#list.insertBefore(article, later ?? null);
   }
 
   setBlock({ message, index, revision, html }) {

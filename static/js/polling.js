@@ -21,8 +21,8 @@ export class Polling {
   works = false;
 
   // lastSeq(), isRunning() and isKnown() say what the page shows and whether the conversation exists; onFrame(frame)
-  // gets what a socket would have brought; onBack() says that messages have to be sent again, onState(works) whether requests come
-  // through.
+  // gets what a socket would have brought; onBack() says that what was not acknowledged has to be said again,
+  // onState(works) whether requests come through.
   constructor({ address, token, lastSeq, isRunning, isKnown, onFrame, onBack, onState }) {
     this.#address = address;
     this.#token = token;
@@ -33,7 +33,8 @@ export class Polling {
     if (this.isOn) return;
     this.isOn = true;
     this.#round += 1;
-    this.#on.back();
+    // Once the page has heard how things stand, it says again what was not acknowledged.
+    this.#isBroken = true;
     this.#ask();
   }
 
@@ -56,7 +57,9 @@ export class Polling {
     const headers = { "Content-Type": "application/json", "X-CSRFToken": this.#token };
     const body = JSON.stringify({ type, ...fields });
     const answer = await fetch(`${this.#address}/frame`, { method: "POST", headers, body, signal: AbortSignal.timeout(PATIENCE) });
-    if (!answer.ok) throw new Error(answer.statusText);
+    // Not signed in any more: the page leads to the door, and what was written waits in this browser.
+    if (answer.redirected) location.reload();
+    if (answer.redirected || !answer.ok) throw new Error(answer.statusText);
     this.#on.frame(await answer.json());
     if (this.isOn) this.#ask();
   }
@@ -70,14 +73,13 @@ export class Polling {
       const answer = await fetch(address, { signal: AbortSignal.timeout(PATIENCE) });
       const html = await answer.text();
       if (round !== this.#round) return;
-      // Not signed in any more: the door is where the page leads then, and what was written waits in this browser.
       if (answer.redirected) location.reload();
-      else if (!answer.ok) throw new Error(answer.statusText);
+      if (answer.redirected || !answer.ok) throw new Error(answer.statusText);
       this.works = true;
       this.#on.state(true);
       if (answer.status === TRIED_AGAIN) this.#on.frame({ type: "ready", reset: true });
       else this.#show(html);
-      if (this.#isBroken) {
+      if (this.#isBroken && answer.status !== TRIED_AGAIN) {
         this.#isBroken = false;
         this.#on.back();
       }

@@ -2,81 +2,136 @@
 
 export class Unsent {
   #prefix;
+  // What the browser's store does not take lives as long as the page.
+  #kept = new Map();
+  #isHeld = false;
+  #release = () => {};
 
   // Each person of this browser has their own.
   constructor(person) {
     this.#prefix = `oneclaw:${person}:`;
   }
 
+  // This tab's own, or what another one left.
   draft(key) {
-    return this.#read(`draft:${key}`, "");
+    return this.#read(sessionStore, `draft:${key}`) ?? this.#read(localStore, `draft:${key}`) ?? "";
   }
 
   keepDraft(key, text) {
-    this.#write(`draft:${key}`, text);
+    for (const store of [sessionStore, localStore]) this.#write(store, `draft:${key}`, text);
   }
 
-  // The id of a conversation whose first message is still on its way.
-  get newSession() {
-    return this.#read("new", null);
-  }
-
-  set newSession(id) {
-    this.#write("new", id);
-  }
-
-  // {client_id, session, text, refused?: why}, oldest first.
+  // [{message: {client_id, session, text}, refused: why, or ""}], oldest first.
   of(session) {
-    return this.#messages.filter((message) => message.session === session);
+    const found = this.#messages().filter(({ message }) => message.session === session);
+    return found.map(({ message, refused }) => ({ message, refused }));
   }
 
+  // `isNew`: of this conversation nobody but this browser knows until its first message has arrived.
   add(message, isNew) {
-    this.#messages = [...this.#messages, message];
-    if (isNew) this.newSession = message.session;
+    const newest = this.#messages().at(-1)?.at ?? 0;
+    this.#keep({ message, isNew, refused: "", at: Math.max(Date.now(), newest + 1) });
+    if (isNew) this.#isMine(message.session);
   }
 
-  refuse(clientId, sentence) {
-    this.#messages = this.#messages.map((message) =>
-      message.client_id === clientId ? { ...message, refused: sentence } : message,
-    );
-  }
-
-  // The message that was removed, if there was one.
-  remove(clientId) {
-    const messages = this.#messages;
-    const found = messages.find((message) => message.client_id === clientId);
-    if (found) this.#messages = messages.filter((message) => message !== found);
+  // A new conversation with an unsent message: this tab's own before a reload, or else the oldest one that no other open
+  // tab shows; null if there is none.
+  async takeUp() {
+    const fresh = this.#messages().filter(({ isNew }) => isNew);
+    const sessions = [...new Set(fresh.map(({ message }) => message.session))];
+    const mine = this.#read(sessionStore, "new");
+    let found = sessions.includes(mine) ? mine : null;
+    for (const session of sessions) if (!found && (await this.#isFree(session))) found = session;
+    if (found) this.#isMine(found);
     return found;
   }
 
-  get #messages() {
-    return this.#read("messages", []);
+  // The server knows this conversation: it has an address of its own.
+  becameKnown(session) {
+    for (const entry of this.#messages()) if (entry.message.session === session) this.#keep({ ...entry, isNew: false });
+    this.#write(sessionStore, "new", "");
+    this.#release();
   }
 
-  set #messages(messages) {
-    this.#write("messages", messages);
+  refuse(clientId, sentence) {
+    const entry = this.#find(clientId);
+    if (entry) this.#keep({ ...entry, refused: sentence });
   }
 
-  #read(key, otherwise) {
+  // Its conversation is gone: a new page takes the message up.
+  refuseHomeless(clientId, sentence) {
+    const entry = this.#find(clientId);
+    if (entry) this.#keep({ ...entry, message: { ...entry.message, session: newId() }, isNew: true, refused: sentence });
+  }
+
+  remove(clientId) {
+    this.#write(localStore, `message:${clientId}`, "");
+  }
+
+  // While this page shows the conversation, a new page does not take it up. Where a browser cannot tell, both show it:
+  // the ids are the same, so nothing is there twice.
+  #isMine(session) {
+    if (this.#isHeld) return;
+    this.#write(sessionStore, "new", session);
+    this.#isHeld = true;
+    navigator.locks?.request(this.#prefix + session, () => new Promise((release) => (this.#release = release)));
+  }
+
+  async #isFree(session) {
+    return !navigator.locks || navigator.locks.request(this.#prefix + session, { ifAvailable: true }, (lock) => lock !== null);
+  }
+
+  #find(clientId) {
+    return this.#read(localStore, `message:${clientId}`);
+  }
+
+  // Each under a key of its own, so that two tabs that write at once take nothing from each other.
+  #keep(entry) {
+    this.#write(localStore, `message:${entry.message.client_id}`, entry);
+  }
+
+  #messages() {
+    const start = `${this.#prefix}message:`;
+    const keys = new Set([...keysOf(localStore), ...this.#kept.keys()]);
+    const found = [...keys].filter((key) => key.startsWith(start));
+    const entries = found.map((key) => this.#find(key.slice(start.length)));
+    return entries.filter((entry) => entry?.message).sort((one, other) => one.at - other.at);
+  }
+
+  #read(store, key) {
+    const name = this.#prefix + key;
+    if (this.#kept.has(name)) return this.#kept.get(name);
     try {
-      return JSON.parse(localStorage.getItem(this.#prefix + key)) ?? otherwise;
+      return JSON.parse(store().getItem(name));
     } catch {
-      return memory.get(key) ?? otherwise;
+      return null;
     }
   }
 
-  #write(key, value) {
-    memory.set(key, value);
+  #write(store, key, value) {
+    const name = this.#prefix + key;
+    this.#kept.delete(name);
     try {
-      if (value?.length) localStorage.setItem(this.#prefix + key, JSON.stringify(value));
-      else localStorage.removeItem(this.#prefix + key);
+      if (value) store().setItem(name, JSON.stringify(value));
+      else store().removeItem(name);
     } catch {
-      // A full or forbidden store: it lives as long as the page.
+      // A full or forbidden store.
+      if (value) this.#kept.set(name, value);
     }
   }
 }
 
-const memory = new Map();
+// A browser that forbids them throws when they are named.
+const localStore = () => localStorage;
+const sessionStore = () => sessionStorage;
+
+function keysOf(store) {
+  try {
+    return Object.keys(store());
+  } catch {
+    return [];
+  }
+}
 
 // A UUID (version 4), also on a page that was not served over https.
 export function newId() {

@@ -91,6 +91,66 @@ async def test_an_answer_that_is_tried_again_elsewhere_is_replaced(live, ada, sc
         await expect(page.locator("article")).to_have_count(2)
 
 
+async def test_what_was_pressed_without_a_network_is_done_when_it_is_back(live, ada, scripted, write):
+    scripted.script(
+        model.answer(model.text(["Slow"] + [" more"] * 400, pace=0.1)),
+        model.answer("And the rest."),
+        model.answer("Waited."),
+    )
+
+    async def press(name):
+        await page.route("**/frame", lambda route: route.abort(), times=1)
+        await page.get_by_role("button", name=name).click()
+
+    async def say_busy(route):
+        client_id = route.request.post_data_json["client_id"]
+        await route.fulfill(json={"type": "error", "code": "busy", "text": "Busy.", "client_id": client_id})
+
+    async with open_page(live, ada, expect=["ERR_FAILED"]) as page:
+        await Blocked().lay(page)
+        await page.goto("/")
+        await write(page, "Tell me")
+        await expect(page.locator(ANSWER)).to_contain_text("Slow more", timeout=PATIENCE)
+        await press("Stop")
+        await expect(page.locator(f"{ANSWER}[data-status=stopped]")).to_be_visible(timeout=PATIENCE)
+        await press("Continue")
+        await expect(page.locator(ANSWER).last).to_have_text("And the rest.", timeout=PATIENCE)
+        # Another answer is running, and ends before this page has seen it.
+        await page.route("**/frame", say_busy, times=1)
+        await write(page, "Wait")
+        await expect(page.locator(ANSWER).last).to_have_text("Waited.", timeout=PATIENCE)
+    assert [(role, status) for role, _, status in await stored()] == [
+        ("user", "complete"),
+        ("assistant", "stopped"),
+        ("assistant", "complete"),
+        ("user", "complete"),
+        ("assistant", "complete"),
+    ]
+
+
+async def test_what_another_tab_wrote_before_ones_own_message_is_shown(live, ada, scripted, ask, write):
+    async with open_page(live, ada) as page:
+        await Blocked().lay(page)
+        await page.goto("/")
+        await write(page, "One")
+        await expect(page.locator(f"{ANSWER}[data-status=complete]")).to_have_count(1, timeout=PATIENCE)
+        other = await page.context.new_page()
+        await other.goto(page.url)
+        asked = asyncio.Event()
+
+        async def hold(route):
+            await asked.wait()
+            await route.continue_()
+
+        await page.route("**/messages?*", hold)
+        await ask(other, "Two")
+        await write(page, "Three")
+        await expect(other.locator(ANSWER)).to_have_count(3)
+        asked.set()
+        await expect(page.locator("article[data-role=user]")).to_have_text(["One", "Two", "Three"], timeout=PATIENCE)
+        await expect(page.locator("article")).to_have_count(6)
+
+
 def posted(client, session, **frame):
     address = f"/c/{session}/frame"
     return client.post(address, json.dumps(frame), content_type="application/json").json()

@@ -7,7 +7,8 @@ import re
 import pytest
 from playwright.async_api import expect
 
-from chat.models import ChatSession, Message
+from chat import sessions
+from chat.models import ChatSession, Message, Turn
 from oneclaw import scripted as model
 from oneclaw.crossing import in_database
 from tests.browser import open_page
@@ -22,6 +23,8 @@ class Line:
         self.sockets, self.frames = [], []
         # Whether frames of this type get through to the page; whether a new socket or a request reaches the server.
         self.dropped, self.is_down = set(), False
+        # Whether what the page says is lost on the way; whether the next `open` is told that the list is out of date.
+        self.is_deaf, self.resets = False, False
 
     async def lay(self, page):
         await page.route_web_socket("**/ws/", self._opened)
@@ -40,8 +43,13 @@ class Line:
         self.sockets.append(socket)
 
         def from_page(text):
-            self.frames.append(json.loads(text))
-            server.send(text)
+            frame = json.loads(text)
+            self.frames.append(frame)
+            if frame["type"] == "open" and self.resets:
+                self.resets = False
+                socket.send(json.dumps({"type": "ready", "session": frame["session"], "seq": 0, "reset": True}))
+            elif not self.is_deaf:
+                server.send(text)
 
         def from_server(text):
             if json.loads(text)["type"] not in self.dropped:
@@ -50,9 +58,9 @@ class Line:
         socket.on_message(from_page)
         server.on_message(from_server)
 
-    async def cut(self):
+    async def cut(self, code=1001):
         for socket in self.sockets:
-            await socket.close(code=1001)
+            await socket.close(code=code)
         self.sockets.clear()
 
     def sent(self, kind):
@@ -153,6 +161,137 @@ async def test_an_answer_that_ended_meanwhile_is_there_after_the_break(live, ada
         line.is_down = False
         await expect(answer).to_have_text("One. Two.")
         await expect(page.get_by_role("button", name="Send")).to_be_visible()
+
+
+async def test_what_was_pressed_on_a_dead_line_is_said_again_and_done_once(live, ada, scripted, write):
+    scripted.script(
+        model.answer(model.text(["One."] + [" more"] * 300, pace=0.1)),
+        model.answer("And the rest."),
+        model.key_refused(),
+        model.answer("Now it works."),
+    )
+    line = Line()
+    answers = "article[data-role=assistant]"
+
+    async def lose(button):
+        line.is_deaf = True
+        await page.get_by_role("button", name=button).click()
+        line.is_deaf = False
+        await line.cut()
+
+    async with open_page(live, ada) as page:
+        await line.lay(page)
+        await page.goto("/")
+        await write(page, "Count")
+        await expect(page.locator(answers)).to_contain_text("One.")
+        await lose("Stop")
+        await expect(page.locator(f"{answers}[data-status=stopped]")).to_have_count(1)
+        await lose("Continue")
+        await expect(page.locator(answers).last).to_have_text("And the rest.")
+        await write(page, "Hello")
+        await expect(page.locator(f"{answers}[data-status=failed]")).to_have_count(1)
+        # This time the server hears it, and its answer is lost.
+        line.dropped = {"ready", "message", "block", "done"}
+        await page.get_by_role("button", name="Retry").click()
+        while await in_database(Turn.objects.filter(status="complete").count) < 2:
+            await asyncio.sleep(0.05)
+        line.dropped = set()
+        await line.cut()
+        await expect(page.locator(answers).last).to_have_text("Now it works.")
+        await expect(page.locator(f"{answers}[data-status=failed]")).to_have_count(0)
+        await expect(page.locator("[data-told]")).to_be_empty()
+    turns = await in_database(lambda: list(Turn.objects.order_by("pk").values_list("kind", "status")))
+    assert turns == [("send", "stopped"), ("continue", "complete"), ("send", "failed"), ("retry", "complete")]
+
+
+async def test_an_answer_that_was_tried_again_during_the_break_is_not_shown_beside_the_new_one(
+    live, ada, scripted, write
+):
+    scripted.script(model.answer(model.text(["Old."] + [" more"] * 300, pace=0.1)), model.answer("New."))
+    line = Line()
+    async with open_page(live, ada) as page:
+        await line.lay(page)
+        await page.goto("/")
+        await write(page, "Count")
+        await expect(page.locator("article[data-status=running]")).to_contain_text("Old.")
+        line.is_down = True
+        await line.cut()
+        other = await page.context.new_page()
+        await other.goto(page.url)
+        await other.get_by_role("button", name="Stop").click()
+        await other.get_by_role("button", name="Retry").click()
+        await expect(other.locator("article[data-role=assistant]")).to_have_text(["New."])
+        line.is_down = False
+        await expect(page.locator("article[data-role=assistant]")).to_have_text(["New."])
+        await expect(page.get_by_role("button", name="Send")).to_be_visible()
+
+
+async def test_a_page_that_was_too_slow_takes_the_list_and_goes_on(live, ada, scripted, ask, write):
+    scripted.script(model.answer("First."), model.answer(model.text(["Sec", "ond."], pace=1)))
+    line = Line()
+    async with open_page(live, ada) as page:
+        await line.lay(page)
+        await page.goto("/")
+        await ask(page, "One")
+        # What comes from now on does not reach it.
+        line.dropped = {"message", "block", "done"}
+        await write(page, "Two")
+        await expect(page.locator("article[data-role=user]")).to_have_count(2)
+        line.dropped, line.resets = set(), True
+        await line.cut(code=1013)
+        await expect(page.locator("article[data-role=assistant]")).to_have_text(["First.", "Second."])
+        await ask(page, "Three")
+        await expect(page.locator("article[data-role=user]")).to_have_text(["One", "Two", "Three"])
+
+
+async def test_what_two_new_tabs_wrote_without_a_connection_arrives_in_two_conversations(live, ada, scripted, write):
+    line = Line()
+    line.is_down = True
+    async with open_page(live, ada) as page:
+        context = page.context
+        other = await context.new_page()
+        for tab, text in [(page, "First"), (other, "Second")]:
+            await line.lay(tab)
+            await tab.goto("/")
+            await expect(tab.locator("article")).to_have_count(0)
+            await write(tab, text)
+            await expect(tab.locator("article")).to_contain_text([text])
+        third = await context.new_page()
+        for tab in (page, other):
+            await tab.close()
+        for text in ("First", "Second"):
+            await third.goto("/")
+            await expect(third.locator("article[data-role=assistant]")).to_be_visible()
+            await expect(third.locator("article[data-role=user]")).to_have_text([text])
+        # What its conversation does not take any more comes back in a new one.
+        session = await in_database(ChatSession.objects.get, pk=third.url[-36:])
+        await in_database(sessions.delete, session)
+        await write(third, "Too late")
+        await expect(third.locator("article").last).to_contain_text("no such conversation")
+        await third.goto("/")
+        await expect(third.locator("article")).to_contain_text(["Too late"])
+        await third.get_by_role("button", name="Edit").click()
+        await expect(third.get_by_label("Message", exact=True)).to_have_value("Too late")
+    assert await stored() == ["First", "Second"]
+    assert await in_database(ChatSession.objects.count) == 2
+
+
+async def test_a_message_that_another_tab_has_delivered_is_not_shown_as_unsent(live, ada, scripted, ask, write):
+    line = Line()
+    async with open_page(live, ada) as page:
+        await line.lay(page)
+        await page.goto("/")
+        await ask(page, "One")
+        line.is_down = True
+        await line.cut()
+        await write(page, "Two")
+        other = await page.context.new_page()
+        await other.goto(page.url)
+        await expect(other.locator("article[data-role=assistant]")).to_have_count(2)
+        line.is_down = False
+        await expect(page.locator("article[data-role=assistant]")).to_have_count(2)
+        await expect(page.locator("article")).to_have_count(4)
+    assert await stored() == ["One", "Two"]
 
 
 async def test_a_message_that_finds_an_answer_running_waits_for_its_turn(live, ada, scripted, ask, write):
