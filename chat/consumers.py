@@ -81,6 +81,10 @@ class ChatConsumer(AsyncWebsocketConsumer):
     # -- What a browser may say ------------------------------------------------------------------
 
     async def _open(self, frame: dict[str, Any]) -> None:
+        if frame.get("person") not in (None, str(self.user.pk)):
+            # Somebody else has signed in with this browser since: what this page has to send is not theirs.
+            await self.close(NOT_SIGNED_IN)
+            return
         session_id = uuid.uuid4() if frame.get("session") is None else identifier(frame, "session")
         last_seq = frame.get("last_seq", 0)
         if not isinstance(last_seq, int) or isinstance(last_seq, bool) or last_seq < 0:

@@ -97,6 +97,14 @@ async def test_a_stranger_without_sign_in_is_turned_away():
     assert (await socket.receive_output())["code"] == 4401
 
 
+async def test_the_page_of_who_was_signed_in_before_is_turned_away(ada, stranger):
+    async with Client(ada) as client:
+        await client.say("open", session=None, person=str(ada.pk))
+        await client.hear("ready")
+        await client.say("open", session=None, person=str(stranger.pk))
+        assert (await client.socket.receive_output(timeout=5))["code"] == 4401
+
+
 async def test_the_first_block_leaves_before_the_answer_is_whole(ada, scripted):
     scripted.script(model.answer(model.text(["First.", " Second."], pace=0.5)))
     async with Client(ada) as client:
