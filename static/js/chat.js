@@ -71,6 +71,9 @@ function lost() {
 // socket comes through.
 let failures = 0;
 const MOST_FAILURES = 1;
+// Milliseconds: how long the list may take, and before what was in vain is tried again.
+const PATIENCE = 15_000;
+const TRY_AGAIN_AFTER = 1000;
 
 const address = `/c/${session}`;
 const token = find("composer").elements.namedItem("csrfmiddlewaretoken").value;
@@ -84,12 +87,12 @@ const polling = new Polling({
   isRunning: () => conversation.isRunning,
   isKnown: () => !isNew,
   onFrame: (frame) => handlers[frame.type]?.(frame),
-  onBack: sayAgain,
+  onBack: () => sayAgain(),
   onState: (works) => (works ? reached() : lost()),
 });
 
 function open() {
-  socket.say("open", { session, last_seq: lastSeq() });
+  socket.say("open", { session, last_seq: lastSeq(), person: main.dataset.person });
 }
 
 // Whoever asks for what comes after it learns what became of the rest.
@@ -138,23 +141,24 @@ function forgetWanted() {
 
 // The server can be reached again: whatever it has not acknowledged, in the order in which it was written, and what was
 // pressed. A stop names its turn, so it never stops another one; an answer is tried again once, however often it is said.
-function sayAgain() {
+function sayAgain({ wantedIn = 0 } = {}) {
   waiting.clear();
   for (const { message, refused } of unsent.of(session)) conversation.addPending(message, refused);
   for (const message of conversation.pending) say("send", { ...message, session });
   composer.hush("running");
   composer.hush("again");
   if (stopping) say("stop", { message: stopping });
+  if (wantedIn) setTimeout(sayWanted, wantedIn);
+  else sayWanted();
+}
+
+function sayWanted() {
   if (wanted) say(wanted.type, { message: wanted.message });
 }
 
 // What was refused because an answer was running; it goes when that one is finished.
 const waiting = new Set();
-const TRY_WAITING_AFTER = 1000;
 let turn = null;
-const PATIENCE = 15_000;
-const TAKE_AGAIN_AFTER = 1000;
-let isTaking = false;
 
 function wait(clientId) {
   waiting.add(clientId);
@@ -166,6 +170,8 @@ function sendWaiting() {
     if (waiting.has(message.client_id) && say("send", { ...message, session })) waiting.delete(message.client_id);
   }
 }
+
+let isTaking = false;
 
 // What stands here is out of date: take the list as it is stored, then follow again from there.
 async function takeStored() {
@@ -184,7 +190,7 @@ async function takeStored() {
   showRunning();
   // A server in trouble is not asked without a pause.
   if (isTaken) open();
-  else setTimeout(open, TAKE_AGAIN_AFTER);
+  else setTimeout(open, TRY_AGAIN_AFTER);
 }
 
 const handlers = {
@@ -196,9 +202,9 @@ const handlers = {
     isReady = true;
     failures = 0;
     polling.stop();
-    // Something followed that answer already.
-    if (wanted && conversation.seqOf(wanted.message) !== seq) forgetWanted();
-    sayAgain();
+    // Something followed already, perhaps by that very press: what it is comes next, and then nothing is said any more.
+    const isFollowed = wanted && conversation.seqOf(wanted.message) !== seq;
+    sayAgain({ wantedIn: isFollowed ? TRY_AGAIN_AFTER : 0 });
     showRunning();
   },
   ack({ client_id, message, seq }) {
@@ -228,7 +234,7 @@ const handlers = {
     composer.hush("retrying");
     showRunning();
     if (!frame.final) return;
-    stopping = null;
+    if (!conversation.isRunning) stopping = null;
     sendWaiting();
     reading.tell();
   },
@@ -257,7 +263,7 @@ function showRunning() {
   if (wanted && !conversation.isLast(wanted.message)) forgetWanted();
   clearTimeout(turn);
   // The end of an answer that this page did not see running is not told to it.
-  if (waiting.size && !conversation.isRunning) turn = setTimeout(sendWaiting, TRY_WAITING_AFTER);
+  if (waiting.size && !conversation.isRunning) turn = setTimeout(sendWaiting, TRY_AGAIN_AFTER);
 }
 
 // The first message has made the conversation: it has an address now, and its draft is its own.

@@ -5,6 +5,8 @@ const OTHERWISE = 5000;
 const PATIENCE = 15_000;
 // The status that says that what the page shows is out of date.
 const TRIED_AGAIN = 205;
+// The conversation was deleted: whoever writes into it is told so.
+const NOT_FOUND = 404;
 
 export class Polling {
   #on;
@@ -74,11 +76,11 @@ export class Polling {
       const html = await answer.text();
       if (round !== this.#round) return;
       if (answer.redirected) location.reload();
-      if (answer.redirected || !answer.ok) throw new Error(answer.statusText);
+      if (answer.redirected || !(answer.ok || answer.status === NOT_FOUND)) throw new Error(answer.statusText);
       this.works = true;
       this.#on.state(true);
       if (answer.status === TRIED_AGAIN) this.#on.frame({ type: "ready", reset: true });
-      else this.#show(html);
+      else if (answer.ok) this.#show(html);
       if (this.#isBroken && answer.status !== TRIED_AGAIN) {
         this.#isBroken = false;
         this.#on.back();

@@ -7,7 +7,8 @@ import uuid
 import pytest
 from playwright.async_api import expect
 
-from chat.models import Message
+from chat import sessions
+from chat.models import ChatSession, Message
 from oneclaw import scripted as model
 from oneclaw.crossing import in_database
 from tests.browser import open_page
@@ -129,7 +130,7 @@ async def test_what_was_pressed_without_a_network_is_done_when_it_is_back(live, 
 
 
 async def test_what_another_tab_wrote_before_ones_own_message_is_shown(live, ada, scripted, ask, write):
-    async with open_page(live, ada) as page:
+    async with open_page(live, ada, expect=["404"]) as page:
         await Blocked().lay(page)
         await page.goto("/")
         await write(page, "One")
@@ -149,6 +150,10 @@ async def test_what_another_tab_wrote_before_ones_own_message_is_shown(live, ada
         asked.set()
         await expect(page.locator("article[data-role=user]")).to_have_text(["One", "Two", "Three"], timeout=PATIENCE)
         await expect(page.locator("article")).to_have_count(6)
+        await expect(page.locator(f"{ANSWER}[data-status=complete]")).to_have_count(3, timeout=PATIENCE)
+        await in_database(lambda: sessions.delete(ChatSession.objects.get()))
+        await write(page, "Too late")
+        await expect(page.locator("article").last).to_contain_text("no such conversation", timeout=PATIENCE)
 
 
 def posted(client, session, **frame):

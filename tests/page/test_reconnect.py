@@ -261,7 +261,7 @@ async def test_what_two_new_tabs_wrote_without_a_connection_arrives_in_two_conve
             await tab.close()
         for text in ("First", "Second"):
             await third.goto("/")
-            await expect(third.locator("article[data-role=assistant]")).to_be_visible()
+            await expect(third.locator("article[data-role=assistant][data-status=complete]")).to_be_visible()
             await expect(third.locator("article[data-role=user]")).to_have_text([text])
         # What its conversation does not take any more comes back in a new one.
         session = await in_database(ChatSession.objects.get, pk=third.url[-36:])
@@ -282,13 +282,13 @@ async def test_a_message_that_another_tab_has_delivered_is_not_shown_as_unsent(l
         await line.lay(page)
         await page.goto("/")
         await ask(page, "One")
-        line.is_down = True
-        await line.cut()
+        line.is_deaf = True
         await write(page, "Two")
         other = await page.context.new_page()
         await other.goto(page.url)
         await expect(other.locator("article[data-role=assistant]")).to_have_count(2)
-        line.is_down = False
+        line.is_deaf = False
+        await line.cut()
         await expect(page.locator("article[data-role=assistant]")).to_have_count(2)
         await expect(page.locator("article")).to_have_count(4)
     assert await stored() == ["One", "Two"]
