@@ -66,16 +66,6 @@ def test_an_answer_that_another_tab_has_repeated_meanwhile_is_not_repeated_again
     assert attempts.again(ada, second[1].pk, Turn.Kind.RETRY)[0].attempt == 3
 
 
-def test_saying_it_twice_makes_one_attempt(ada, kind):
-    first = send(ada)
-    settle(first, "Half an", "stopped")
-    turn, answer = attempts.again(ada, first.answer.pk, kind)
-    transcript.settle(turn, answer, [], "complete")
-    with pytest.raises(attempts.NothingToRepeat):
-        attempts.again(ada, first.answer.pk, kind)
-    assert first.message.attempts.count() == 2
-
-
 def test_a_running_answer_is_not_repeated(ada):
     first = send(ada)
     with pytest.raises(transcript.Busy):
