@@ -20,9 +20,11 @@ class Broadcast:
 
     def __init__(self, running: "RunningTurn", answer: Message) -> None:
         self.room = room_of(running.turn.session.owner_id, running.turn.session_id)
-        self.room.running = self
+        self.room.running, self.room.told_by = self, running.turn.pk
         # Whether the sockets here have been sent everything before this turn. If not, close() has it sent.
         self._follows = self.room.settled_seq >= answer.seq - 2
+        # Whether the end was told here; if not, somebody else ended the turn.
+        self._told_end = False
         self.turn = running.turn
         self._running = running
         self.answer = GrowingAnswer(answer)
@@ -70,6 +72,7 @@ class Broadcast:
     def settled(self, message: Message, failure: "ModelFailure | None") -> None:
         """The turn is over."""
         message.turn = self.turn
+        self._told_end = True
         self._publish_settled(message, None, final=True)
         if failure:
             self.room.publish(
@@ -94,8 +97,8 @@ class Broadcast:
             self._timer.cancel()
         if self.room.running is self:
             self.room.running = None
-        # Hints were not followed while the turn told everything itself; if it lost its lease, somebody else ended it.
-        self.room.refresh()
+        if self.room.behind or not self._follows or not self._told_end:
+            self.room.refresh()
         self.room.close_if_empty()
 
     def _publish_settled(self, message: Message, cards: dict[str, Any] | None, *, final: bool) -> None:

@@ -10,7 +10,8 @@ from django.conf import settings
 from django.db import Error, connection, transaction
 
 from chat.models import Turn
-from chat.transcript import announce, fields_of, lease
+from chat.transcript import fields_of, hint_of, lease
+from oneclaw import hints
 from oneclaw.crossing import without_waiting
 
 if TYPE_CHECKING:
@@ -95,8 +96,7 @@ def save_rows(leases: list[tuple[int, UUID]], texts: list[tuple[Turn, int, list[
             contents = [json.dumps(fields["content"]) for _, _, fields in kept]
             words = [fields["text"] for _, _, fields in kept]
             cursor.execute(SAVE, [[message for _, message, _ in kept], contents, words])
-            for turn, _, _ in kept:
-                announce(turn.session_id)
+            hints.notify_all([hint_of(turn.session_id, turn.pk) for turn, _, _ in kept])
     return held
 
 

@@ -40,6 +40,10 @@ class Room:
         self.running: Broadcast | None = None
         # The newest message with nothing running before it that every socket here has been sent.
         self.settled_seq = 0
+        # The last turn that ran here, which tells everything itself: a hint about what it wrote brings nothing new.
+        self.told_by: int | None = None
+        # Whether a hint by somebody else was not followed, because a turn was running here.
+        self.behind = False
         # Counts what was published apart from growing blocks, so that a reader of rows sees whether they are stale.
         self.version = 0
         self._catching_up: asyncio.Task[None] | None = None
@@ -103,14 +107,17 @@ class Room:
             self.publish({"type": "error", "code": "not_found", "text": GONE, "retry_after": None})
             if self.running is not None:
                 self.running.stop(None)
-        else:
+        elif payload.get("turn") is None or payload["turn"] != self.told_by:
             self.refresh()
 
     def refresh(self) -> None:
         """Read the rows again, for whoever is looking, unless a turn here tells everything itself."""
         if self._catching_up is not None:
             self._changed_again = True
-        elif self.outboxes and self.running is None:
+        elif self.running is not None:
+            self.behind = True
+        elif self.outboxes:
+            self.behind = False
             self._catching_up = asyncio.create_task(self._catch_up())
 
     async def _catch_up(self) -> None:
@@ -125,6 +132,7 @@ class Room:
                     await asyncio.sleep(1)
                     continue
                 if self.running is not None:
+                    self.behind = True
                     return
                 if is_too_much(frames, settled):
                     frames = [ready_frame(self.session_id, settled, reset=True)]

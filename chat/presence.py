@@ -6,7 +6,7 @@ import datetime as dt
 import logging
 
 from django.conf import settings
-from django.db import DatabaseError, transaction
+from django.db import DatabaseError, connection, transaction
 from django.utils import timezone
 
 from chat.models import ChatSession, Presence
@@ -15,6 +15,11 @@ from oneclaw.crossing import in_database
 from oneclaw.models import User
 
 logger = logging.getLogger(__name__)
+
+SETTLE_IN = """
+    INSERT INTO chat_presence AS presence (user_id, session_id, seen_at, here) VALUES (%s, %s, %s, true)
+    ON CONFLICT (user_id) DO UPDATE SET session_id = excluded.session_id, seen_at = excluded.seen_at, here = true
+"""
 
 
 def arrive(user: User) -> None:
@@ -45,12 +50,8 @@ def enter(user: User, session: ChatSession) -> ChatSession | None:
 
 def settle_in(user: User, session: ChatSession) -> None:
     """`session` is the person's current one, because they write in it; nothing counts as left."""
-    Presence.objects.bulk_create(
-        [Presence(user=user, session=session, seen_at=timezone.now(), here=True)],
-        update_conflicts=True,
-        unique_fields=["user"],
-        update_fields=["session", "seen_at", "here"],
-    )
+    with connection.cursor() as cursor:
+        cursor.execute(SETTLE_IN, [user.pk, session.pk, timezone.now()])
 
 
 def tell_left() -> int:

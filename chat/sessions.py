@@ -5,7 +5,7 @@ import uuid
 from django.db import transaction
 from django.utils import timezone
 
-from chat import presence
+from chat import insertion, presence
 from chat.models import ChatSession, Turn, default_agent
 from chat.signals import session_ended, session_switched
 from oneclaw import hints
@@ -39,8 +39,7 @@ def lock(user: User, session_id: uuid.UUID) -> ChatSession:
     if session is None:
         agent = default_agent()
         fresh = ChatSession(pk=session_id, key=session_key(user, agent.slug, session_id), owner=user, agent=agent)
-        ChatSession.objects.bulk_create([fresh], ignore_conflicts=True)
-        session = mine.first()
+        session = fresh if insertion.insert_unless_there(fresh) else mine.first()
         if session is None:
             raise SessionNotFound
     return session

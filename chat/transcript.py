@@ -14,7 +14,7 @@ from django.db import Error, transaction
 from django.db.models import Q
 from django.utils import timezone
 
-from chat import presence, rendering, sessions
+from chat import insertion, presence, rendering, sessions
 from chat.fragments import rendered
 from chat.models import ChatSession, Message, Turn
 from oneclaw import hints
@@ -59,18 +59,24 @@ def accept(
     Raises Conflict, Busy, SessionNotFound.
     """
     session = sessions.lock(user, session_id)
-    known = session.messages.filter(client_id=client_id).first()
-    if known is not None:
-        if known.text != text:
-            raise Conflict
-        return Accepted(known, *(running_of(session, holder) or (None, None)))
-    end_abandoned_or_refuse(session)
+    something, last = insertion.standing(session, client_id)
+    if something:
+        known = session.messages.filter(client_id=client_id).first()
+        if known is not None:
+            if known.text != text:
+                raise Conflict
+            return Accepted(known, *(running_of(session, holder) or (None, None)))
+        end_abandoned_or_refuse(session)
+        last = session.messages.shown().values_list("pk", flat=True).last()
     if not session.title:
         session.title = opening_words(text)
         hints.notify(f"user:{user.pk}", {"kind": "sessions"})
     content = [{"type": "text", "text": text}]
-    message = append(session, Message.Role.USER, client_id=client_id, content=content, text=text)
-    turn, answer = begin(session, message, Turn.Kind.SEND, holder)
+    message = following(session, Message.Role.USER, parent_id=last, client_id=client_id, content=content, text=text)
+    answer = following(session, Message.Role.ASSISTANT, status=Message.Status.RUNNING)
+    turn = Turn(session=session, kind=Turn.Kind.SEND, holder=holder or uuid.uuid4(), lease_until=lease())
+    insertion.begin(session, message, turn, answer)
+    announce(session.pk, turn.pk)
     presence.settle_in(user, session)
     return Accepted(message, turn, answer)
 
@@ -100,21 +106,27 @@ def append(session: ChatSession, role: str, **fields: Any) -> Message:
     """The next message of a locked session, after the last one that is shown unless `parent` names another."""
     if "parent" not in fields:
         fields["parent"] = session.messages.shown().last() if session.last_seq else None
+    message = following(session, role, **fields)
+    session.save(update_fields=["last_seq", "active_at", "title"])
+    message.save(force_insert=True)
+    return message
+
+
+def following(session: ChatSession, role: str, **fields: Any) -> Message:
+    """The next message of a locked session; neither of them is saved yet."""
     session.last_seq += 1
     session.active_at = timezone.now()
-    session.save(update_fields=["last_seq", "active_at", "title"])
-    return Message.objects.create(session=session, seq=session.last_seq, role=role, **fields)
+    return Message(session=session, seq=session.last_seq, role=role, **fields)
 
 
 def begin(
     session: ChatSession, prompt: Message, kind: str, holder: uuid.UUID | None, parent: Message | None = None
 ) -> tuple[Turn, Message]:
     """A running turn of a locked session, and the placeholder of its answer, which follows `parent` or the prompt."""
-    attempt = 1 if kind == Turn.Kind.SEND else prompt.attempts.count() + 1
     turn = Turn.objects.create(
         session=session,
         prompt=prompt,
-        attempt=attempt,
+        attempt=prompt.attempts.count() + 1,
         kind=kind,
         holder=holder or uuid.uuid4(),
         lease_until=lease(),
@@ -124,7 +136,7 @@ def begin(
 
 def placeholder(session: ChatSession, turn: Turn, parent: Message) -> Message:
     answer = append(session, Message.Role.ASSISTANT, turn=turn, parent=parent, status=Message.Status.RUNNING)
-    announce(session.pk)
+    announce(session.pk, turn.pk)
     return answer
 
 
@@ -132,9 +144,13 @@ def lease() -> dt.datetime:
     return timezone.now() + dt.timedelta(seconds=settings.LEASE_SECONDS)
 
 
-def announce(session_id: uuid.UUID) -> None:
-    """Tell every process, on commit, that this session has something new."""
-    hints.notify(f"session:{session_id}", {"kind": "changed"})
+def announce(session_id: uuid.UUID, turn_id: int | None = None) -> None:
+    """Tell every process, on commit, that this session has something new; all of it by this turn, if one is named."""
+    hints.notify(*hint_of(session_id, turn_id))
+
+
+def hint_of(session_id: uuid.UUID, turn_id: int | None) -> tuple[str, dict[str, Any]]:
+    return f"session:{session_id}", {"kind": "changed", "turn": turn_id}
 
 
 def held(turn: Turn) -> ChatSession:
@@ -216,7 +232,7 @@ def write(message: Message, **fields: Any) -> None:
     for name, value in fields.items():
         setattr(message, name, value)
     message.save(update_fields=list(fields))
-    announce(message.session_id)
+    announce(message.session_id, message.turn_id)
 
 
 def write_results(results: Message, content: list[dict[str, Any]], cards: dict[str, Any]) -> None:

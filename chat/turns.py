@@ -130,7 +130,7 @@ class RunningTurn:
         broken: dict[str, str] = {}
         self._streaming = True
         try:
-            async with aclosing(llm.stream(request)) as events:
+            async with aclosing(llm.stream(request, pace=1 / settings.FRAMES_PER_SECOND)) as events:
                 async for event in events:
                     match event:
                         case llm.TextDelta(index, text):

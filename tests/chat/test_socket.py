@@ -450,6 +450,37 @@ async def test_who_opened_the_id_before_the_conversation_began_hears_nothing_of_
         assert [frame["type"] for frame in other.seen if frame["type"] != "notice"] == ["ready", "pong"]
 
 
+async def test_rows_are_read_for_a_hint_unless_a_turn_here_wrote_and_told_them(ada, scripted):
+    async with Client(ada) as client:
+        session = await client.open()
+        await client.ask(session, "Hello")
+        await idle()
+        room, turn = live.room_of(ada.pk, session), await in_database(Turn.objects.get)
+        for payload, reads in (
+            ({"kind": "changed", "turn": turn.pk}, False),
+            ({"kind": "changed", "turn": turn.pk + 1}, True),
+            ({"kind": "changed", "turn": None}, True),
+            (hints.MISSED, True),
+        ):
+            room._hinted(payload)
+            assert (room._catching_up is not None) == reads
+            while room._catching_up is not None:
+                await asyncio.sleep(0.01)
+
+
+async def test_what_others_wrote_while_a_turn_ran_here_is_read_at_its_end(ada, scripted):
+    scripted.script(model.answer(model.text(["One", " two"], pace=0.5)))
+    async with Client(ada) as client:
+        session = await client.open()
+        await client.send(session, "Hello")
+        await client.hear("block")
+        await in_database(lambda: transcript.append(ChatSession.objects.get(), "user", text="From elsewhere"))
+        await in_database(transcript.announce, session)
+        await client.hear("done", final=True)
+        elsewhere = await client.hear("message")
+        assert "From elsewhere" in elsewhere["html"]
+
+
 async def test_a_stranger_cannot_stop_an_answer(ada, stranger, scripted):
     scripted.script(model.answer(model.text(["One", " two"], pace=0.3)))
     async with Client(ada) as client, Client(stranger) as other:

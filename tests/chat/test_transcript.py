@@ -25,6 +25,21 @@ def test_the_first_message_makes_the_session_and_a_placeholder(ada):
     assert accepted.turn.status == Turn.Status.RUNNING
 
 
+def test_a_message_is_accepted_in_few_statements(ada, stranger, django_assert_max_num_queries):
+    send(stranger)  # makes the default agent
+    with django_assert_max_num_queries(9):
+        first = send(ada)
+    settle(first)
+    with django_assert_max_num_queries(7):
+        second = send(ada, session_id=first.message.session_id)
+    for given in (first.message, second.message, second.answer):
+        stored = Message.objects.get(pk=given.pk)
+        assert all(getattr(stored, field.attname) == getattr(given, field.attname) for field in Message._meta.fields)
+    assert second.message.parent_id == first.answer.pk
+    assert (second.answer.parent_id, second.answer.turn_id) == (second.message.pk, second.turn.pk)
+    assert Turn.objects.get(pk=second.turn.pk).prompt_id == second.message.pk
+
+
 def test_a_resend_is_the_same_message(ada):
     first = send(ada)
     again = send(ada, session_id=first.message.session_id, client_id=first.message.client_id)
