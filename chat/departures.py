@@ -4,11 +4,12 @@ import hashlib
 from importlib import import_module
 from typing import Any
 
+from allauth.usersessions.models import UserSession
 from django.conf import settings
 from django.contrib.auth import HASH_SESSION_KEY
 from django.contrib.auth.signals import user_logged_out
 from django.contrib.sessions.backends.base import SessionBase
-from django.db.models.signals import post_save
+from django.db.models.signals import post_delete, post_save
 from django.dispatch import receiver
 from django.http import HttpRequest
 from django.utils.crypto import constant_time_compare
@@ -39,6 +40,12 @@ def when_signed_out(request: HttpRequest, user: User | None, **_: Any) -> None:
     """The sockets of this sign-in close; those of the person's other devices stay."""
     if user is not None:
         hints.notify(f"user:{user.pk}", {"kind": "signed_out", "sign_in": fingerprint(request.session.session_key)})
+
+
+@receiver(post_delete, sender=UserSession)
+def when_ended_elsewhere(instance: UserSession, **_: Any) -> None:
+    """A sign-in that was ended from another device."""
+    hints.notify(f"user:{instance.user_id}", {"kind": "signed_out", "sign_in": fingerprint(instance.session_key)})
 
 
 @receiver(post_save, sender=User)

@@ -10,6 +10,7 @@ from django.core.exceptions import ValidationError
 from django.db import models, transaction
 from django.db.models.functions import Lower
 from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
 
 
 class UserManager(BaseUserManager["User"]):
@@ -40,6 +41,10 @@ def validate_timezone(name: str) -> None:
 class User(AbstractUser):
     """A person. Signs in by email; has a day of their own."""
 
+    class Appearance(models.TextChoices):
+        LIGHT = "light", _("Light")
+        DARK = "dark", _("Dark")
+
     username = None  # type: ignore[assignment]
     email = models.EmailField("email address", unique=True)
     # Taken from the browser at sign-in and changeable; decides on which day something happened.
@@ -47,6 +52,11 @@ class User(AbstractUser):
 
     # Whether the person set it themselves; the browser's word is no longer taken then.
     timezone_chosen = models.BooleanField(default=False)
+
+    # The language of the pages; empty: the browser's.
+    language = models.CharField(max_length=10, blank=True)
+    # How the pages look; empty: as the device does.
+    appearance = models.CharField(max_length=5, blank=True, choices=Appearance)
 
     USERNAME_FIELD = "email"
     REQUIRED_FIELDS: ClassVar[list[str]] = []

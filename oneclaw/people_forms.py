@@ -3,8 +3,10 @@
 from typing import Any
 
 from django import forms
+from django.conf import settings
 from django.contrib.auth.forms import SetPasswordMixin
 from django.core.exceptions import ValidationError
+from django.utils.translation import gettext_lazy as _
 
 from oneclaw.models import User, validate_timezone
 
@@ -13,9 +15,11 @@ class WelcomeForm(SetPasswordMixin, forms.Form):
     """A new person's name and password."""
 
     name = forms.CharField(
-        label="Your name", max_length=150, required=False, widget=forms.TextInput(attrs={"autocomplete": "name"})
+        label=_("Your name"), max_length=150, required=False, widget=forms.TextInput(attrs={"autocomplete": "name"})
     )
-    password1, password2 = SetPasswordMixin.create_password_fields(label1="Password", label2="Password, once more")
+    password1, password2 = SetPasswordMixin.create_password_fields(
+        label1=_("Password"), label2=_("Password, once more")
+    )
 
     def __init__(self, *args: Any, user: User, **kwargs: Any) -> None:
         self.user = user
@@ -36,7 +40,7 @@ class WelcomeForm(SetPasswordMixin, forms.Form):
 class FirstAccountForm(WelcomeForm):
     """The same with an email, for the first account of all."""
 
-    email = forms.EmailField(label="Email", widget=forms.EmailInput(attrs={"autocomplete": "email"}))
+    email = forms.EmailField(label=_("Email"), widget=forms.EmailInput(attrs={"autocomplete": "email"}))
     field_order = ("email", "name", "password1", "password2")
 
     def clean_email(self) -> str:
@@ -49,17 +53,28 @@ class SettingsForm(forms.ModelForm):
 
     class Meta:
         model = User
-        fields = ("first_name", "timezone")
-        labels = {"first_name": "Name"}
+        fields = ("first_name", "timezone", "language", "appearance")
+        labels = {"first_name": _("Name"), "language": _("Language"), "appearance": _("Appearance")}
         widgets = {"timezone": forms.TextInput(attrs={"list": "timezones", "autocomplete": "off"})}
-        help_texts = {"timezone": "Decides on which day a conversation is written down. Such as Europe/Zurich."}
+        help_texts = {"timezone": _("Decides on which day a conversation is written down. Such as Europe/Zurich.")}
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["language"] = forms.ChoiceField(
+            label=_("Language"), required=False, choices=[("", _("As the browser says")), *settings.LANGUAGES]
+        )
+        self.fields["appearance"] = forms.ChoiceField(
+            label=_("Appearance"),
+            required=False,
+            choices=[("", _("As the device does")), *User.Appearance.choices],
+        )
 
     def clean_timezone(self) -> str:
         name = self.cleaned_data["timezone"].strip()
         try:
             validate_timezone(name)
         except ValidationError as error:
-            raise ValidationError("This is not a timezone. Write it like Europe/Zurich.") from error
+            raise ValidationError(_("This is not a timezone. Write it like Europe/Zurich.")) from error
         return name
 
     def save(self, commit: bool = True) -> User:

@@ -9,11 +9,14 @@ from django.contrib.auth.decorators import login_required
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
-from django.views.decorators.cache import never_cache
+from django.utils import translation
+from django.utils.translation import gettext as _
+from django.views.decorators.cache import cache_control, never_cache
 from django.views.decorators.debug import sensitive_post_parameters
-from django.views.decorators.http import require_http_methods
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from oneclaw import people
+from oneclaw import devices, people
+from oneclaw.http import SignedInRequest
 from oneclaw.models import User
 from oneclaw.people_forms import FirstAccountForm, SettingsForm, WelcomeForm
 
@@ -61,10 +64,32 @@ def first_account(request: HttpRequest, token: str) -> HttpResponse:
 
 @login_required
 @require_http_methods(["GET", "POST"])
-def settings_page(request: HttpRequest) -> HttpResponse:
+def settings_page(request: SignedInRequest) -> HttpResponse:
     form = SettingsForm(request.POST or None, instance=request.user)
     if request.method == "POST" and form.is_valid():
         form.save()
-        messages.success(request, "Saved.")
+        with translation.override(request.user.language or None):
+            messages.success(request, _("Saved."))
         return redirect("settings")
-    return render(request, "people/settings.html", {"form": form, "timezones": sorted(zoneinfo.available_timezones())})
+    context = {
+        "form": form,
+        "timezones": sorted(zoneinfo.available_timezones()),
+        "devices": devices.of(request.user, request.session.session_key),
+    }
+    return render(request, "people/settings.html", context)
+
+
+@login_required
+@require_POST
+def end_device(request: SignedInRequest, device_id: int) -> HttpResponse:
+    """Sign out elsewhere; here it is signing out."""
+    devices.end(request.user, device_id)
+    messages.success(request, _("Signed out there."))
+    return redirect("settings")
+
+
+@require_GET
+@cache_control(max_age=86_400)
+def manifest(request: HttpRequest) -> HttpResponse:
+    """What a browser needs to install OneClaw like an app."""
+    return render(request, "manifest.json", content_type="application/manifest+json")
