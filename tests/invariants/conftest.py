@@ -1,16 +1,21 @@
 """A small world in which everything has happened that conversations and memory know, and ways to break it."""
 
+import copy
+import shutil
 import uuid
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
-from django.db import connection
+from django.db import connection, transaction
+from django.test import TestCase, override_settings
 
 from chat import attempts, presence, transcript
 from memory import documents, flush
 from memory.documents import Append, Author, Delete, Source
 from oneclaw import invariants
-from oneclaw.models import Space
-from oneclaw.scripted import answer
+from oneclaw.models import Space, User
+from oneclaw.scripted import ScriptedModel, answer
 from tests.conversations import FINISHED, TOOL_USE, abandon, send, settle
 
 RESULT = [{"type": "tool_result", "tool_use_id": "toolu_1", "content": "saved"}]
@@ -70,11 +75,27 @@ class World:
         return sql.format(**{name: row.pk for name, row in vars(self).items() if hasattr(row, "pk")})
 
 
+@pytest.fixture(scope="module")
+def first_day(django_db_setup, django_db_blocker, tmp_path_factory) -> Iterator[tuple[World, Path]]:
+    """The world and its files, made once: each test works in a savepoint of this transaction, on a copy of the files.
+
+    No test of such a module may commit.
+    """
+    files = tmp_path_factory.mktemp("world")
+    with django_db_blocker.unblock(), transaction.atomic():
+        with ScriptedModel(answer("- Likes tea."), answer("- Went on.")) as model:
+            own = override_settings(WORKSPACES=files, ANTHROPIC_API_KEY="test", ANTHROPIC_BASE_URL=model.url)
+            with own, TestCase.captureOnCommitCallbacks(execute=True):
+                world = World(*(User.objects.create_user(f"{name}@example.org") for name in ("ada", "stranger")))
+        yield world, files
+        transaction.set_rollback(True)
+
+
 @pytest.fixture
-def world(ada, stranger, scripted, django_capture_on_commit_callbacks):
-    scripted.script(answer("- Likes tea."), answer("- Went on."))
-    with django_capture_on_commit_callbacks(execute=True):
-        return World(ada, stranger)
+def world(first_day, db, settings) -> World:
+    world, files = first_day
+    shutil.copytree(files, settings.WORKSPACES)
+    return copy.deepcopy(world)
 
 
 @pytest.fixture
