@@ -6,7 +6,8 @@ from playwright.async_api import expect
 from oneclaw import people
 from oneclaw import scripted as model
 from oneclaw.crossing import in_database
-from tests.browser import PHONE, open_page, violations
+from tests.browser import PHONE, open_page
+from tests.browser import violations as violations_now
 
 pytestmark = pytest.mark.browser
 
@@ -25,35 +26,42 @@ ANSWER = (
 )
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-async def test_every_door(live, db, scheme):
+async def violations(page):
+    """What is wrong with the page as it is now, in light or in dark."""
+    found = ""
+    for scheme in ("light", "dark"):
+        await page.emulate_media(color_scheme=scheme)
+        assert await page.evaluate("matchMedia('(prefers-color-scheme: dark)').matches") == (scheme == "dark")
+        found += await violations_now(page)
+    return found
+
+
+async def test_every_door(live, db):
     first = await in_database(people.first_account_link, live.url)
     paths = ["/accounts/login/", "/accounts/signup/", "/accounts/password/reset/", first, "/welcome/MQ/x-y/"]
-    async with open_page(live, color_scheme=scheme, expect=["410"]) as page:
+    async with open_page(live, expect=["410"]) as page:
         for path in paths:
             await page.goto(path)
             assert await violations(page) == "", path
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-async def test_every_page_of_a_person(live, ada, scheme):
+async def test_every_page_of_a_person(live, ada):
     paths = ["/settings/", "/accounts/password/change/", "/accounts/logout/", "/memory/", "/nowhere"]
-    async with open_page(live, ada, color_scheme=scheme, expect=["404"]) as page:
+    async with open_page(live, ada, expect=["404"]) as page:
         await in_database(ada.refresh_from_db)
         for path in [*paths, await in_database(people.invitation_link, ada, live.url)]:
             await page.goto(path)
             assert await violations(page) == "", path
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-async def test_the_chat_in_each_of_its_states(live, ada, scripted, ask, write, settings, scheme):
+async def test_the_chat_in_each_of_its_states(live, ada, scripted, ask, write, settings):
     scripted.script(
         model.answer(model.text("I keep that."), model.tool_use("save_memory", {"content": "Ada likes tea."})),
         model.answer(model.text(ANSWER)),
         model.key_refused(),
-        model.answer(model.text(["One"] + [" more"] * 100, pace=0.1)),
+        model.answer(model.text(["One"] + [" more"] * 400, pace=0.1)),
     )
-    async with open_page(live, ada, color_scheme=scheme) as page:
+    async with open_page(live, ada) as page:
         await page.goto("/")
         assert await violations(page) == ""
         await ask(page, "Remember that I like tea")
@@ -79,10 +87,9 @@ async def test_the_chat_in_each_of_its_states(live, ada, scripted, ask, write, s
         assert await violations(page) == ""
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-async def test_the_drawer_and_the_hints(live, ada, scheme, settings):
+async def test_the_drawer_and_the_hints(live, ada, settings):
     settings.ANTHROPIC_API_KEY = settings.ANTHROPIC_BASE_URL = settings.DEMO_URL = ""
-    async with open_page(live, ada, color_scheme=scheme, viewport=PHONE) as page:
+    async with open_page(live, ada, viewport=PHONE) as page:
         await page.goto("/")
         assert await violations(page) == ""
         await page.get_by_role("button", name="Show the list of conversations").click()
