@@ -12,6 +12,7 @@ import contextlib
 import functools
 import os
 import shutil
+import signal
 import socket
 import subprocess
 import tempfile
@@ -113,10 +114,11 @@ def the_browser() -> str:
     """One browser for all tests of this process, which starts with the first; each tab has a context of its own."""
     profile = tempfile.TemporaryDirectory(prefix="oneclaw-browser-", ignore_cleanup_errors=True)
     command = [chromium(), *FLAGS, "--remote-debugging-port=0", f"--user-data-dir={profile.name}"]
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
 
     def end() -> None:
-        process.terminate()
+        # The program may be a script that waits for the browser: both are told.
+        os.killpg(process.pid, signal.SIGTERM)
         process.wait(10)
         profile.cleanup()
 
