@@ -13,7 +13,7 @@ from django.utils.safestring import SafeString
 from memory import backlog, documents
 from memory.documents import Author, Delete, Replace, Source
 from memory.line_ends import as_before
-from memory.models import Errand, Flush, MemoryDocument, MemoryRevision
+from memory.models import Errand, Flush, Forgetting, MemoryDocument, MemoryRevision
 
 # Revisions that the page of a document shows.
 SHOWN_REVISIONS = 50
@@ -217,4 +217,15 @@ class ErrandAdmin(ReadOnlyAdmin):
     list_filter = ["kind", ("finished_at", admin.EmptyFieldListFilter)]
     list_select_related = ["owner"]
     search_fields = ["owner__email", "session__id", "error"]
+    ordering = ["-created_at"]
+
+
+@admin.register(Forgetting)
+class ForgettingAdmin(ReadOnlyAdmin):
+    """The receipts: who had how much forgotten, and whether all of it is done."""
+
+    list_display = ["id", "space", "author", "created_at", "finished_at"]
+    list_filter = [("finished_at", admin.EmptyFieldListFilter)]
+    list_select_related = ["space", "author"]
+    search_fields = ["space__owner__email", "author__email"]
     ordering = ["-created_at"]

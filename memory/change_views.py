@@ -8,7 +8,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST
 
-from memory import documents, projections, undo
+from memory import documents, forgotten, projections, undo
 from memory.documents import Author, Delete, Replace, Source
 from memory.gone import gone_files, put_back
 from memory.line_ends import as_before
@@ -25,6 +25,7 @@ def edit(request: SignedInRequest, document_id: int) -> HttpResponse:
     shown, and the field holds them merged."""
     document = changeable(request, document_id)
     context = {"document": document, "content": document.content, "base_version": document.version}
+    context["has_forgotten"] = bool(forgotten.of_space(document.space_id))
     if request.method == "GET":
         return render(request, "memory/edit.html", context)
     base_version = number_in(request, "base_version")
@@ -37,6 +38,10 @@ def edit(request: SignedInRequest, document_id: int) -> HttpResponse:
         documents.apply(document.space, document.path, Replace(mine, base_version), author)
     except documents.StaleVersion:
         document.refresh_from_db()
+        if forgotten.since(document, base_version):
+            # Who began before it did not mean to write it again.
+            base = documents.content_at(document, base_version)
+            mine = forgotten.of_space(document.space_id).without(mine)
         merged = merge(base, document.content, mine)
         context |= {"mine": mine, "merged": merged, "content": merged.text, "current": document.content}
         return render(request, "memory/edit.html", context | {"base_version": document.version}, status=409)

@@ -14,6 +14,7 @@ from django.db.models import Max
 from django.utils import timezone
 
 from chat.models import ChatSession, Message
+from memory.forgotten import of_space
 from memory.models import Flush
 from memory.summary import Said
 
@@ -36,6 +37,7 @@ class Claim:
     flush_id: int
     token: uuid.UUID
     session: ChatSession
+    space_id: int
     after_seq: int
     through_seq: int
     day: dt.date
@@ -46,9 +48,13 @@ class Claim:
 
     @property
     def said(self) -> list[Said]:
+        """What was said, without what the person has had forgotten."""
+        known = of_space(self.space_id)
         spoken = (message for message in self.messages if message.active and message.role != Message.Role.TOOL)
         local = self.session.owner.local
-        return [Said(line.role, local(line.created_at), line.text) for line in spoken if line.text.strip()]
+        return [
+            Said(line.role, local(line.created_at), known.unsaid(line.text)) for line in spoken if line.text.strip()
+        ]
 
 
 @transaction.atomic
@@ -85,6 +91,7 @@ def take(flush_id: int) -> Claim | None:
         flush_id=flush.pk,
         token=flush.token,
         session=session,
+        space_id=flush.space_id,
         after_seq=after,
         through_seq=flush.through_seq,
         day=flush.day,

@@ -12,7 +12,7 @@ from functools import partial
 from django.db import models, transaction
 from django.utils import timezone
 
-from memory import projections
+from memory import forgotten, projections
 from memory.files import LARGEST
 from memory.hunks import apply_hunks, diff
 from memory.models import MemoryDocument, MemoryRevision, content_hash
@@ -120,6 +120,8 @@ def apply(space: Space, path: str, operation: Operation, author: Author) -> Memo
 
     An operation whose key has happened already returns the revision that it made then. Raises BadPath, BadText, or a
     DocumentError. Whether `author` may do this is for the caller to know.
+
+    What was forgotten does not come back by it (memory/forgotten.py): LineForgotten for a tool and a flush.
     """
     path = checked_path(path)
     if isinstance(operation, Append) and not operation.text:
@@ -135,7 +137,7 @@ def apply(space: Space, path: str, operation: Operation, author: Author) -> Memo
         if isinstance(operation, Append) and stands_in(operation.unless_there, document.content):
             return None
         existed = document.version > 0 and not document.is_deleted
-        content = _content_after(document, operation)
+        content = forgotten.guarded(document, _content_after(document, operation), author.source)
         if content == document.content and existed and not isinstance(operation, Delete):
             return None
         return _write(document, operation, content, author)

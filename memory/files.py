@@ -7,6 +7,7 @@ import contextlib
 import hashlib
 import math
 import os
+import re
 import stat
 import time
 from collections.abc import Iterator
@@ -20,6 +21,9 @@ FILE_MODE = 0o600
 
 # Bytes of UTF-8 that a document may have, and its file.
 LARGEST = 1024 * 1024
+# Of a file that is no document, for finding words in it.
+LARGEST_LOOKED_AT = 16 * LARGEST
+DRAFT = re.compile(r"\.[0-9a-f]{16}\.tmp")
 # Seconds after its last change until a file counts as written whole.
 REST = 0.5
 
@@ -77,6 +81,24 @@ def read(root: Path, path: str) -> str:
         return data.decode()
     except UnicodeDecodeError as error:
         raise Refused(f"{path} is not valid UTF-8: byte {error.start + 1} cannot be read.") from error
+
+
+def words_in(root: Path, path: str) -> str:
+    """What can be read of any plain file, also of one that is no text or too large; "" when nothing can."""
+    try:
+        with _folder_of(root, path, make=False) as (folder, name):
+            file = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=folder)
+            with os.fdopen(file, "rb") as stream:
+                if not stat.S_ISREG(os.fstat(file).st_mode):
+                    return ""
+                return stream.read(LARGEST_LOOKED_AT).decode(errors="replace")
+    except OSError:
+        return ""
+
+
+def is_ours(path: str) -> bool:
+    """Whether the file is one that we have put aside, or a draft that a crash left."""
+    return path.endswith(".refused") or DRAFT.fullmatch(path.rpartition("/")[2]) is not None
 
 
 def is_at_rest(root: Path, path: str) -> bool:

@@ -16,7 +16,7 @@ from django.db.models.functions import Coalesce
 from django.utils import dateformat, timezone, translation
 
 from chat.models import ChatSession
-from memory import documents, errands
+from memory import documents, errands, forgotten
 from memory.claims import TRIES, Claim, ClaimLost, held, in_words, locked, postpone, take
 from memory.documents import Append, Author, Separator, Source
 from memory.given import text_given
@@ -113,11 +113,12 @@ def log_path(day: dt.date) -> str:
 
 
 def _notes(claim: Claim) -> tuple[str, bool]:
-    """The notes without secrets and without what was recalled, and whether the model wrote them."""
+    """The notes without secrets and without what was recalled or forgotten, and whether the model wrote them."""
     notes, summarised = _written(claim)
     notes, _ = masked(notes)
     # What memory gave to the conversation is no news.
-    return without(notes, text_given(claim.session)), summarised
+    given = text_given(claim.session)
+    return without(forgotten.of_space(claim.space_id).without(notes), given), summarised
 
 
 def _written(claim: Claim) -> tuple[str, bool]:
@@ -136,10 +137,11 @@ def _written(claim: Claim) -> tuple[str, bool]:
 
 def _append(flush: Flush, claim: Claim, notes: str) -> documents.MemoryRevision:
     last = claim.messages[-1]
-    at, title = claim.session.owner.local(last.created_at), " ".join(claim.session.name.split())
+    at, title = claim.session.owner.local(last.created_at), forgotten.named(flush.space_id, claim.session.name)
     section = f"## {at:%H:%M} {title}\n\n{notes}\n"
     with translation.override("en"):
         opening = f"# {dateformat.format(claim.day, 'l, j F Y')}\n\n"
+    opening = forgotten.of_space(flush.space_id).without(opening)
     author = Author(
         Source.FLUSH,
         claim.session.owner,

@@ -9,7 +9,7 @@ import unicodedata
 
 from django.db import transaction
 
-from memory import documents, files, mirror
+from memory import documents, files, forgotten, mirror
 from memory.documents import Author, Replace, Source
 from memory.line_ends import as_before
 from memory.locks import hold
@@ -77,7 +77,8 @@ def take_in(document_id: int) -> None:
     # From here on nobody else changes the document.
     document = rows.select_for_update(of=("self",)).get()
     base, stood = last_common(document)
-    theirs, key = as_before(base, text), operation_key(document, text)
+    learnt = forgotten.of_space(document.space_id).without(text)
+    theirs, key = as_before(base, learnt), operation_key(document, learnt)
     author = Author(Source.FILE, editor(document.space), reason="Changed in the folder", operation_key=key)
     if document.is_deleted and not stood:
         # Its deletion had reached the folder: this is a new file.
@@ -111,12 +112,15 @@ def take_in_new(space: Space, path: str) -> None:
     text = files.read(mirror.folder_of(space), path)
     author = Author(Source.FILE, editor(space), reason="A new file in the folder")
     revision = documents.apply(space, path, Replace(text, 0), author)
-    if revision:
+    # Without what was forgotten it is another text, and the file is still to be written.
+    if revision and revision.content_hash == content_hash(text):
         MemoryDocument.objects.filter(pk=revision.document_id).update(mirrored_version=revision.number)
 
 
 def is_taken_in(document: MemoryDocument, text: str) -> bool:
     """Whether the file's text is one that the document has, or had when the file was last written or taken in."""
+    # What was forgotten is not taken in again: the file is written over without it.
+    text = forgotten.of_space(document.space_id).without(text)
     if text == document.content and not document.is_deleted:
         return True
     base, stood = last_common(document)

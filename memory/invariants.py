@@ -6,6 +6,7 @@ from django.db import transaction
 
 from memory import files
 from memory.documents import content_at
+from memory.forgotten import of_space
 from memory.hunks import HunkMismatch
 from memory.intake import is_taken_in
 from memory.locks import hold
@@ -192,7 +193,8 @@ def differs(document: MemoryDocument) -> bool:
         content = None
     if content == (None if document.is_deleted else document.content):
         return False
-    just_edited = content is not None and not is_taken_in(document, content)
+    known = of_space(document.space_id)
+    just_edited = content is not None and (not is_taken_in(document, content) or known.is_in_text(content))
     return not (just_edited and files.age(folder, document.path) < grace("memory-sweep"))
 
 

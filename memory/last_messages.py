@@ -8,7 +8,7 @@ from django.template.loader import get_template
 from django.utils.text import slugify
 
 from chat.models import ChatSession, Message
-from memory import documents, files, secrets
+from memory import documents, files, forgotten, secrets
 from memory.documents import Author, Replace, Source
 from memory.mirror import folder_of
 from memory.models import Errand, MemoryDocument
@@ -47,16 +47,18 @@ def compose(errand: Errand) -> LastMessages | None:
     if not any(message.role == Message.Role.USER for message in said):
         return None
     local = session.owner.local
+    known = forgotten.of_space(errand.space_id)
     lines = [
         f"{local(message.created_at):%H:%M} {_speaker(message)}: "
-        + shortened(message.text.strip(), LONGEST_MESSAGE, "this message was longer")
+        + shortened(known.unsaid(message.text.strip()), LONGEST_MESSAGE, "this message was longer")
         for message in said
     ]
     ended = local(errand.created_at)
-    title = " ".join(session.name.split())
+    title = forgotten.named(errand.space_id, session.name)
     head = f"# {title}\n\n*Ended on {ended:%Y-%m-%d at %H:%M}. The last messages:*"
     content, _ = secrets.masked("\n\n".join([head, *lines]) + "\n")
-    return LastMessages(_slug("\n\n".join(lines)) or f"{ended:%H%M}", content)
+    slug = _slug("\n\n".join(lines))
+    return LastMessages(f"{ended:%H%M}" if not slug or known.is_in(slug) else slug, content)
 
 
 def write(errand: Errand, composed: LastMessages | None) -> None:
@@ -70,7 +72,8 @@ def write(errand: Errand, composed: LastMessages | None) -> None:
         reason="The last messages before a new conversation",
         operation_key=f"last:{errand.session_id}:{errand.through_seq}",
     )
-    documents.apply(errand.space, free_path(errand, composed.slug), Replace(composed.content, 0), author)
+    content = forgotten.of_space(errand.space_id).without(composed.content)
+    documents.apply(errand.space, free_path(errand, composed.slug), Replace(content, 0), author)
 
 
 def free_path(errand: Errand, slug: str) -> str:

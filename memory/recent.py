@@ -4,6 +4,7 @@ import datetime as dt
 import json
 import logging
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -11,7 +12,7 @@ from django.conf import settings
 from django.template.loader import get_template
 
 from chat.models import ChatSession, Message
-from memory import documents, secrets
+from memory import documents, forgotten, secrets
 from memory.claims import TRIES
 from memory.documents import Author, Replace, Source
 from memory.models import Errand, MemoryDocument
@@ -54,6 +55,9 @@ def compose(errand: Errand) -> Summary | None:
     session = errand.session
     words = session.messages.filter(active=True, seq__lte=errand.through_seq).exclude(role=Message.Role.TOOL)
     said = list(words.exclude(text="").order_by("seq").only("role", "text", "created_at", "session_id"))
+    known = forgotten.of_space(errand.space_id)
+    for message in said:
+        message.text = known.unsaid(message.text)
     first = next((message for message in said if message.role == Message.Role.USER), None)
     if first is None:
         return None
@@ -66,6 +70,7 @@ def compose(errand: Errand) -> Summary | None:
         title, text = "", ""
     title, _ = secrets.masked(title or _title(first.text) or session.name)
     text, _ = secrets.masked(text)
+    title, text = forgotten.named(errand.space_id, title), known.unsaid(text)
     return Summary(title, text, session.owner.local(said[-1].created_at))
 
 
@@ -77,6 +82,7 @@ def write(errand: Errand, summary: Summary | None) -> None:
     document = MemoryDocument.objects.select_for_update().filter(space=errand.space, path=PATH).first()
     before, version = (document.content, document.version) if document else ("", 0)
     content = updated(before, str(errand.session_id), summary, settings.RECENT_CONVERSATIONS)
+    content = forgotten.of_space(errand.space_id).without(content)
     author = Author(Source.FLUSH, _owner(errand), reason=f"Summary of “{summary.title}”")
     documents.apply(errand.space, PATH, Replace(content, version), author)
 
@@ -86,9 +92,7 @@ def updated(before: str, session_id: str, summary: Summary, most: int) -> str:
 
     What stands before the first section, and sections that are not ours, stay as they are.
     """
-    starts = [found.start() for found in ANY_SECTION.finditer(before)] + [len(before)]
-    opening = before[: starts[0]] or HEADING
-    sections = [before[start:end] for start, end in pairwise(starts)]
+    opening, *sections = _parts(before)
     kept, count = [], 1
     for section in sections:
         ours = SECTION.match(section)
@@ -101,7 +105,20 @@ def updated(before: str, session_id: str, summary: Summary, most: int) -> str:
     title = summary.title.replace("[", "(").replace("]", ")")
     own = f"## {summary.at:%Y-%m-%d %H:%M} [{title}](/c/{session_id})\n\n"
     own += f"{summary.text}\n\n" if summary.text else ""
+    opening = opening or HEADING
     return (opening if opening.endswith("\n") else opening + "\n\n") + own + "".join(kept)
+
+
+def sections(content: str) -> list[tuple[str, str]]:
+    """Each section, with the title of its conversation; "" for one that is not ours. Pure."""
+    found = ((SECTION.match(section), section) for section in _parts(content)[1:])
+    return [(ours[0].partition("[")[2].partition("](")[0] if ours else "", section) for ours, section in found]
+
+
+def without(content: str, is_gone: Callable[[str], bool]) -> str:
+    """`content` without those of our sections of which `is_gone` says so. Pure."""
+    kept = (section for title, section in sections(content) if not (title and is_gone(section)))
+    return _parts(content)[0] + "".join(kept)
 
 
 def read(answer: str) -> tuple[str, str] | None:
@@ -120,6 +137,12 @@ def read(answer: str) -> tuple[str, str] | None:
     first, _, rest = answer.partition("\n")
     title = _title(re.sub(r"^\W*title\W*", "", first, flags=re.IGNORECASE))
     return (title, _text(re.sub(r"^\W*summary\W*", "", rest.strip(), flags=re.IGNORECASE))) if title else None
+
+
+def _parts(content: str) -> list[str]:
+    """What stands before the first section, and each section."""
+    starts = [0, *(found.start() for found in ANY_SECTION.finditer(content)), len(content)]
+    return [content[start:end] for start, end in pairwise(starts)]
 
 
 def _title(value: object) -> str:

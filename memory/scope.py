@@ -1,5 +1,7 @@
 """What a conversation may see: its owner's own space, and at most one shared one."""
 
+from django.db.models import Q, QuerySet
+
 from chat.models import ChatSession
 from memory.models import MemoryDocument
 from memory.paths import BadPath, checked_path
@@ -39,3 +41,16 @@ def find_document(session: ChatSession, path: str) -> MemoryDocument | None:
 def may_write(user: User, space_id: int) -> bool:
     """Whether the person may change what the space remembers: its readers may not."""
     return SpaceMember.objects.filter(space=space_id, user=user).exclude(role=SpaceMember.Role.READER).exists()
+
+
+def may_forget(user: User, space: Space) -> bool:
+    """Whether the person may have things forgotten in the space: its owners, and in a shared one also an admin who may
+    delete documents."""
+    return spaces_to_forget_in(user).filter(pk=space.pk).exists()
+
+
+def spaces_to_forget_in(user: User) -> QuerySet[Space]:
+    owned = Q(members__user=user, members__role=SpaceMember.Role.OWNER)
+    if user.is_staff and user.has_perm("memory.delete_memorydocument"):
+        owned |= ~Q(kind=Space.Kind.OWN)
+    return Space.objects.filter(owned).distinct().order_by("pk")

@@ -3,7 +3,7 @@
 from celery import shared_task
 
 from chat.models import ChatSession
-from memory import errands, flush, projections, vectors, watching
+from memory import errands, flush, forgetting, projections, vectors, watching
 from memory.models import Errand
 from oneclaw.tasks import hint, send
 
@@ -59,6 +59,11 @@ def embed_pending() -> None:
 
 
 @shared_task
+def finish_forgettings() -> None:
+    forgetting.finish_all()
+
+
+@shared_task
 def sweep() -> None:
     """Whatever is due by its row, although nobody was told of it, or whoever was told did not do it."""
     for session in flush.idle():
@@ -75,3 +80,4 @@ def sweep() -> None:
         send(mirror_document, document_id)
     send(scan_folders)
     send(embed_pending)
+    send(finish_forgettings)

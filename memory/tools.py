@@ -11,9 +11,10 @@ from django.urls import reverse
 
 from chat.models import ChatSession
 from chat.tools import Tool, ToolCall, ToolError, ToolResult, waited_in_vain
-from memory import contradictions, documents
+from memory import contradictions, documents, forgotten
 from memory.context import CURATED
 from memory.documents import Append, Author, Separator, Source
+from memory.forgotten import LineForgotten
 from memory.given import place_of
 from memory.scope import find_document, own_space, spaces_of
 from memory.secrets import masked
@@ -25,6 +26,11 @@ logger = logging.getLogger(__name__)
 LONGEST_CONTENT = 5000
 # Bytes of JSON up to which a longer one is told so in its own sentence: more than a model can say at once.
 LARGEST_ARGUMENTS = 8 * 1024 * 1024
+# What the model is told of a line that must not come back.
+FORGOTTEN = (
+    "Nothing was saved: the person has had this forgotten. If they want it remembered again, they can write it into "
+    "MEMORY.md themselves, on the memory page."
+)
 # Lines and characters that memory_get shows at once.
 MOST_LINES = 500
 MOST_CHARACTERS = 20_000
@@ -48,9 +54,13 @@ def save_memory(call: ToolCall) -> ToolResult:
     )
     try:
         space = own_space(call.session)
+        if forgotten.of_space(space.pk).is_in_text(content):
+            raise LineForgotten(CURATED)
         if known_at := place_of(content, call.session):
             return already_known(known_at, content)
         saved = documents.apply(space, CURATED, headed(call.user, content), author)
+    except LineForgotten as error:
+        raise ToolError("forgotten", FORGOTTEN) from error
     except (documents.DocumentError, documents.BadText) as error:
         raise ToolError("save_failed", f"Failed to save memory: {error}") from error
     except (DatabaseFailure, OSError) as error:

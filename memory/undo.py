@@ -2,7 +2,7 @@
 
 from django.db import transaction
 
-from memory import documents
+from memory import documents, forgotten
 from memory.documents import Author, Delete, DocumentError, Replace
 from memory.hunks import Hunk, apply_hunks, reverse
 from memory.models import MemoryDocument, MemoryRevision
@@ -19,13 +19,25 @@ class CannotUndo(DocumentError):
         )
 
 
+class IsForgetting(DocumentError):
+    """What was forgotten is nowhere any more."""
+
+    def __init__(self) -> None:
+        super().__init__("What was forgotten cannot be brought back: it is kept nowhere.")
+
+
 @transaction.atomic
 def undo(revision: MemoryRevision, author: Author) -> MemoryRevision | None:
-    """Take this one change back and keep every later one. CannotUndo when a later one touches the same lines.
+    """Take this one change back and keep every later one. CannotUndo when a later one touches the same lines,
+    IsForgetting when it is none that can be taken back.
 
     Returns the revision that took it back; None when nothing had to change.
     """
+    if revision.source == MemoryRevision.Source.FORGET:
+        raise IsForgetting
     document = MemoryDocument.objects.select_for_update().select_related("space").get(pk=revision.document_id)
+    # Read under the lock: something of it may have been forgotten meanwhile.
+    revision.refresh_from_db(fields=["hunks"])
     try:
         hunks = since(document, revision.number, reverse(revision.hunks))
     except Overlap as overlap:
@@ -50,6 +62,8 @@ def delete_line(document: MemoryDocument, line: int, base_version: int, author: 
     Overlap when it was changed meanwhile, IndexError when there was no such line.
     """
     locked = MemoryDocument.objects.select_for_update().select_related("space").get(pk=document.pk)
+    if forgotten.since(locked, base_version):
+        raise Overlap("Lines were forgotten meanwhile, so that others stand in their places.")
     seen = documents.content_at(locked, base_version).split("\n")
     hunks = since(locked, base_version, [Hunk(at=line, removed=[seen[line]], added=[])])
     content = apply_hunks(locked.content, hunks)

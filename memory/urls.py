@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from memory import change_views, views
+from memory import change_views, forget_views, views
 
 urlpatterns = [
     path("memory/", views.document_list, name="memory"),
@@ -13,4 +13,7 @@ urlpatterns = [
     path("memory/<int:document_id>/delete-line", change_views.delete_line, name="memory_delete_line"),
     path("memory/<int:document_id>/gone", change_views.file_gone, name="memory_gone"),
     path("memory/undo/<int:revision_id>", change_views.undo_change, name="memory_undo"),
+    path("memory/forget", forget_views.forget, name="memory_forget"),
+    path("memory/forget/<int:forgetting_id>", forget_views.receipt, name="memory_forgotten"),
+    path("memory/forget/<int:forgetting_id>/receipt.json", forget_views.receipt_file, name="memory_receipt"),
 ]

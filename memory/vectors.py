@@ -32,7 +32,9 @@ SELECT DISTINCT ON (chunk.text_key) chunk.text_key, chunk.text
 """
 STORE = """
 INSERT INTO memory_textvector (space_id, model_id, text_key, vector)
-SELECT %s, %s, made.key, made.vector::halfvec FROM unnest(%s::bigint[], %s::text[]) AS made (key, vector)
+SELECT %(space)s, %(model)s, made.key, made.vector::halfvec
+  FROM unnest(%(keys)s::bigint[], %(vectors)s::text[]) AS made (key, vector)
+ WHERE EXISTS (SELECT FROM memory_memorychunk WHERE space_id = %(space)s AND text_key = made.key)
     ON CONFLICT DO NOTHING
 """
 
@@ -155,7 +157,7 @@ def embed_document(document_id: int, only_at_once: bool = False) -> None:
     missing = _missing(document_id, known)
     if only_at_once and len(missing) > model.at_once:
         return
-    _note(model, "", made=bool(missing))
+    _note(model, "")
     names = (
         speakers(MemoryChunk.objects.filter(document_id=document_id).values_list("text", flat=True)) if missing else ()
     )
@@ -177,11 +179,11 @@ def prune(space_id: int) -> int:
         return cursor.rowcount
 
 
-def _note(model: Embedder, error: str, made: bool = True) -> None:
+def _note(model: Embedder, error: str) -> None:
     """Keep with the model whether it answers, where every process sees it."""
     known = model_id(model)
     rows = EmbeddingModel.objects.filter(pk=known)
-    if made and not rows.exists():
+    if not rows.exists():
         EmbeddingModel.objects.bulk_create([EmbeddingModel(id=known, name=model.name)], ignore_conflicts=True)
     rows.exclude(error=error).update(error=error)
 
@@ -200,4 +202,6 @@ def _missing(document_id: int, known: int) -> list[tuple[int, str]]:
 def _store(space_id: int, known: int, texts: Sequence[tuple[int, str]], vectors: NDArray) -> None:
     rows = [json.dumps(row) for row in vectors.round(5).astype(float).tolist()]
     with connection.cursor() as cursor:
-        cursor.execute(STORE, [space_id, known, [key for key, _ in texts], rows])
+        # A text that went meanwhile leaves no vector.
+        keys = [key for key, _ in texts]
+        cursor.execute(STORE, {"space": space_id, "model": known, "keys": keys, "vectors": rows})

@@ -15,7 +15,7 @@ from memory import coverage, documents
 from memory.archive import zipped
 from memory.gone import gone_files
 from memory.models import MemoryDocument
-from memory.scope import may_write
+from memory.scope import may_forget, may_write
 from oneclaw.http import SignedInRequest
 from oneclaw.models import Space, User
 
@@ -69,6 +69,7 @@ def document(request: SignedInRequest, document_id: int) -> HttpResponse:
         "page": page,
         "coverage": coverage.of_document(shown),
         "may_write": may_write(request.user, shown.space_id),
+        "may_forget": may_forget(request.user, shown.space),
     }
     return render(request, "memory/document.html", context)
 

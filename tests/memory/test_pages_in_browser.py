@@ -50,5 +50,14 @@ async def test_the_pages_can_be_read_by_everybody(live, ada, scheme, viewport):
         await page.get_by_role("button", name="Undo").click()
         await page.get_by_text("Undone.").wait_for()
         assert await violations(page) == ""
+        await page.get_by_role("link", name="Forget lines").click()
+        await page.get_by_label("jasmine").check()
+        assert await violations(page) == ""
+        await page.get_by_role("button", name="Show what would go").click()
+        await page.get_by_role("button", name="Forget for good").wait_for()
+        assert await violations(page) == ""
+        await page.get_by_role("button", name="Forget for good").click()
+        await page.get_by_role("link", name="Download the receipt").wait_for()
+        assert await violations(page) == ""
         wide = await page.evaluate("document.documentElement.scrollWidth - innerWidth")
         assert wide <= 0

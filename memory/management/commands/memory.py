@@ -1,4 +1,4 @@
-"""`memory status|index|search|flush|export|import`: memory from the shell."""
+"""`memory status|index|search|flush|forget|export|import`: memory from the shell."""
 
 import datetime as dt
 import json
@@ -16,7 +16,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import ProgrammingError
 
 from chat.models import ChatSession
-from memory import backlog, coverage, flush, tasks, workspace
+from memory import backlog, coverage, flush, forgetting, tasks, workspace
 from memory.search import SLACK, HybridSearchManager, Passage
 from oneclaw.models import Space, User
 
@@ -67,8 +67,16 @@ class Command(BaseCommand):
         exporting.add_argument("folder", type=Path)
         exporting.set_defaults(do=self.give_out)
 
-        for action in (status, index, search, flushing, importing, exporting):
-            needed = action in (search, importing, exporting)
+        forget = actions.add_parser(
+            "forget", help="take lines away from everywhere, for good; nothing learns them again"
+        )
+        forget.add_argument("lines", nargs="*", metavar="LINE", help="a line, in the words in which it stands there")
+        forget.add_argument("--with", dest="words", metavar="WORDS", help="every line that holds these words")
+        forget.add_argument("--dry-run", action="store_true", help="only list what would go")
+        forget.set_defaults(do=self.forget)
+
+        for action in (status, index, search, flushing, importing, exporting, forget):
+            needed = action in (search, importing, exporting, forget)
             action.add_argument("--user", metavar="EMAIL", required=needed, help="whose memory")
             action.add_argument("--json", action="store_true", help="one JSON document on standard output")
 
@@ -140,6 +148,25 @@ class Command(BaseCommand):
         report = with_folder(workspace.export_folder, folder, Space.objects.own_of(user))
         self.tell({"written": report.written}, json, lambda _: [f"{len(report.written)} files were written."])
 
+    def forget(self, *, user: User, lines: list[str], words: str | None, dry_run: bool, json: bool, **_: Any) -> None:
+        space = Space.objects.own_of(user)
+        if words is not None:
+            lines = lines + forgetting.lines_with(space, words)
+        try:
+            plan = forgetting.plan(space, lines)
+            done = None if dry_run else forgetting.forget(space, lines, user, plan.digest)
+        except forgetting.ForgetError as error:
+            raise CommandError(str(error)) from error
+        told = {
+            "dry_run": dry_run,
+            "receipt": done.pk if done else None,
+            "hashes": done.hashes if done else [],
+            "counts": done.counts if done else plan.counts,
+            "documents": [asdict(going) for going in plan.documents] if dry_run else [],
+            "files": plan.files,
+        }
+        self.tell(told, json, told_of_forgetting)
+
     def tell(self, value: Any, json: bool, lines: Any) -> None:
         self.stdout.write(as_json(value) if json else "\n".join(lines(value)))
 
@@ -196,6 +223,14 @@ def told_of_flushes(told: dict[str, Any]) -> Iterator[str]:
         )
     if not told["flushes"]:
         yield "There is nothing new to note."
+
+
+def told_of_forgetting(told: dict[str, Any]) -> Iterator[str]:
+    yield "This would go:" if told["dry_run"] else f"Forgotten; receipt {told['receipt']}:"
+    for going in told["documents"]:
+        yield from (f"{going['path']}:{number}: {line}" for number, line in going["lines"])
+        yield from (f"{going['path']}, earlier: {line}" for line in going["earlier"])
+    yield ", ".join(f"{name.replace('_', ' ')}: {count}" for name, count in told["counts"].items())
 
 
 def told_of_messages(told: dict[str, Any]) -> Iterator[str]:
