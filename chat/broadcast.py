@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 from django.conf import settings
 
 from chat.answers import GrowingAnswer
-from chat.fragments import tool_card_html
+from chat.fragments import card_html
 from chat.live import Frame, done_frame, message_frame, room_of
 from chat.models import Message
 
@@ -132,8 +132,7 @@ class Broadcast:
         }
 
     def _publish_card(self, use: dict[str, Any], card: dict[str, Any]) -> None:
-        undo = card.get("undo", "")
-        html = tool_card_html(use["id"], use["name"], card["state"], use["input"], card["summary"], card["lines"], undo)
+        html = card_html(use, card)
         self.room.publish(
             {
                 "type": "tool",

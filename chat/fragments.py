@@ -1,7 +1,10 @@
 """Pieces of the conversation as HTML: the same for the page and for the frames of the socket."""
 
 import json
-from collections.abc import Mapping, Sequence
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from html import unescape
 from typing import Any
 
 from django.db.models import QuerySet
@@ -12,7 +15,7 @@ from django.utils.translation import gettext as _
 
 from chat import rendering
 from chat.models import Message
-from chat.tools import registry
+from chat.tools import Since, registry
 
 # What the HTML of a message is made of.
 SHOWN_COLUMNS = (
@@ -26,6 +29,9 @@ ARTICLE = (
     ' data-status="{status}" aria-label="{name}"><div class="message__body{prose}" dir="auto">{body}</div>'
     "{ending}</article>"
 )
+
+# A card in the HTML of an answer. What stands in it is escaped, so that nothing in it ends it.
+CARD = re.compile(r'<section class="card [^>]*?data-tool="([^"]*)".*?</section>', re.DOTALL)
 
 RUNNING_CARD: Mapping[str, Any] = {"state": "running", "summary": "", "lines": []}
 
@@ -62,23 +68,25 @@ def ending_html(message: Message) -> SafeString:
     return render_to_string("chat/_ending.html", context)
 
 
-def newest_messages(messages: QuerySet[Message]) -> list[SafeString]:
+def newest_messages(messages: QuerySet[Message], csrf_token: str = "") -> list[SafeString]:
     """The last PAGE of the messages, in order, each as HTML; before them a way to earlier ones, if there are any.
 
     The page begins with what a person said, so that no answer stands without its question, no tool without its result.
+    The forms of cards carry the token, here and below.
     """
     found = loaded(messages.order_by("-seq")[: PAGE + 1])[::-1]
     if len(found) <= PAGE:
-        return articles(found)
+        return articles(found, csrf_token)
     begins = (index for index, message in enumerate(found) if index and message.role == Message.Role.USER)
-    return [earlier_html(found := found[next(begins, 1) :]), *articles(found)]
+    return [earlier_html(found := found[next(begins, 1) :]), *articles(found, csrf_token)]
 
 
-def messages_from(messages: QuerySet[Message], seq: int) -> list[SafeString]:
+def messages_from(messages: QuerySet[Message], seq: int, csrf_token: str = "") -> list[SafeString]:
     """The same for all messages from place `seq` on, and what was said before the first of them."""
     by_person = messages.filter(role=Message.Role.USER, seq__lte=seq).order_by("-seq").values_list("seq", flat=True)
     found = loaded(messages.filter(seq__gte=by_person.first() or seq))
-    return [earlier_html(found), *articles(found)] if found and found[0].seq > 1 else articles(found)
+    shown = articles(found, csrf_token)
+    return [earlier_html(found), *shown] if found and found[0].seq > 1 else shown
 
 
 def earlier_html(listed: Sequence[Message]) -> SafeString:
@@ -86,20 +94,44 @@ def earlier_html(listed: Sequence[Message]) -> SafeString:
     return render_to_string("chat/_earlier.html", context)
 
 
-def page_messages(messages: QuerySet[Message]) -> list[SafeString]:
+def page_messages(messages: QuerySet[Message], csrf_token: str = "") -> list[SafeString]:
     """The messages of a page, in order, each as HTML."""
-    return articles(loaded(messages))
+    return articles(loaded(messages), csrf_token)
 
 
 def loaded(messages: QuerySet[Message]) -> list[Message]:
     return list(messages.select_related("turn").only(*SHOWN_COLUMNS))
 
 
-def articles(listed: Sequence[Message]) -> list[SafeString]:
-    results: dict[str, dict[str, Any]] = {}
-    for message in listed:
-        results |= message.meta.get("cards", {})
+def articles(listed: Sequence[Message], csrf_token: str = "") -> list[SafeString]:
+    results = cards_of(listed, csrf_token)
     return [mark_safe(message_html(message, results)) for message in listed]  # noqa: S308 - made of safe parts
+
+
+def cards_of(messages: Iterable[Message], csrf_token: str = "") -> dict[str, dict[str, Any]]:
+    """The cards of the tool results among these messages, by tool_use id, each with what became of it since. Sync."""
+    cards: dict[str, dict[str, Any]] = {}
+    names: dict[str, str] = {}
+    for message in messages:
+        cards |= message.meta.get("cards", {})
+        names |= {use["id"]: use["name"] for use in message.tool_uses()}
+    made: dict[str, dict[int, str]] = defaultdict(dict)
+    for id, card in cards.items():
+        if id in names and card.get("made") is not None:
+            made[names[id]][card["made"]] = id
+    for name, ids in made.items():
+        for number, since in registry.since(name, list(ids), csrf_token).items():
+            cards[ids[number]] = cards[ids[number]] | {"since": since}
+    return cards
+
+
+def card_again(answer: Message, tool_use_id: str, since: Since) -> str:
+    """The card of one call of `answer` as it is now; "" while its result is not stored. Sync."""
+    use = next(use for use in answer.tool_uses() if use["id"] == tool_use_id)
+    for meta in Message.objects.filter(parent=answer, role=Message.Role.TOOL).values_list("meta", flat=True):
+        if card := meta.get("cards", {}).get(tool_use_id):
+            return card_html(use, card | {"since": since})
+    return ""
 
 
 def body_html(message: Message, results: Mapping[str, dict[str, Any]]) -> SafeString:
@@ -107,8 +139,20 @@ def body_html(message: Message, results: Mapping[str, dict[str, Any]]) -> SafeSt
     if message.role == Message.Role.USER:
         return mark_safe(f'<div class="said">{escape(message.text)}</div>')  # noqa: S308 - escaped
     if message.html_version == rendering.VERSION:
-        return mark_safe(message.html)  # noqa: S308 - kept as it was made below
+        return with_news(message, results)
     return rendered(message.content, results)
+
+
+def with_news(message: Message, results: Mapping[str, dict[str, Any]]) -> SafeString:
+    """The answer's HTML as it was kept, with the cards anew of which something became since."""
+    uses = {use["id"]: use for use in message.tool_uses() if results.get(use["id"], {}).get("since")}
+
+    def card(found: re.Match[str]) -> str:
+        use = uses.get(unescape(found[1]))
+        return card_html(use, results[use["id"]]) if use else found[0]
+
+    html = CARD.sub(card, message.html) if uses else message.html
+    return mark_safe(html)  # noqa: S308 - made below of safe parts
 
 
 def rendered(content: Sequence[Mapping[str, Any]], results: Mapping[str, dict[str, Any]]) -> SafeString:
@@ -119,22 +163,27 @@ def rendered(content: Sequence[Mapping[str, Any]], results: Mapping[str, dict[st
             for html in rendering.blocks(block["text"]):  # sanitised there
                 parts.append(block_html(len(parts), html))
         elif block["type"] == "tool_use":
-            card = results.get(block["id"], RUNNING_CARD)
-            html = tool_card_html(
-                block["id"],
-                block["name"],
-                card["state"],
-                block["input"],
-                card["summary"],
-                card["lines"],
-                card.get("undo", ""),
-            )
+            html = card_html(block, results.get(block["id"], RUNNING_CARD))
             parts.append(block_html(len(parts), html))
     return mark_safe("".join(parts))  # noqa: S308 - made of safe parts
 
 
 def block_html(index: int, html: str) -> SafeString:
     return format_html('<div class="block" data-index="{}">{}</div>', index, mark_safe(html))  # noqa: S308 - sanitised
+
+
+def card_html(use: Mapping[str, Any], card: Mapping[str, Any]) -> str:
+    """The card of a tool_use block."""
+    return tool_card_html(
+        use["id"],
+        use["name"],
+        card["state"],
+        use["input"],
+        card["summary"],
+        card["lines"],
+        card.get("undo", ""),
+        card.get("since"),
+    )
 
 
 def tool_card_html(
@@ -145,17 +194,19 @@ def tool_card_html(
     summary: str,
     lines: Sequence[str],
     undo: str = "",
+    since: Since | None = None,
 ) -> str:
     """The card of one tool call. `state` is running, done or failed; `lines` are what was saved or found; `undo` is the
-    address where it can be taken back."""
+    address where it can be taken back; `since`: what became of it."""
     context = {
         "id": tool_use_id,
         "name": name,
         "state": state,
-        "heading": registry.heading(name, state),
+        "heading": (since and since["heading"]) or registry.heading(name, state),
         "summary": summary,
         "lines": lines,
-        "undo": undo,
+        "undo": undo if since is None or since["can_undo"] else "",
+        "since": mark_safe(since["html"]) if since else "",  # noqa: S308 - the tool's own template made it
         "input": json.dumps(input, ensure_ascii=False, indent=2) if input else "",
     }
     return render_to_string("chat/_tool_card.html", context)

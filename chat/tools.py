@@ -11,9 +11,9 @@ import contextlib
 import json
 import logging
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypedDict
 
 import psycopg
 from django.db import Error, OperationalError, connection
@@ -60,6 +60,18 @@ class ToolResult:
     lines: list[str] = field(default_factory=list)
     is_error: bool = False
     undo: str = ""
+    # What the call made, by a number that its tool understands: by it the card learns what became of it since.
+    made: int | None = None
+
+
+class Since(TypedDict):
+    """What became of what a call made: shown on its card in place of what was true when the call ended."""
+
+    # In place of the card's own; "" leaves that.
+    heading: str
+    # Safe HTML that stands below the card's lines, such as a question to the person.
+    html: str
+    can_undo: bool
 
 
 @dataclass(frozen=True)
@@ -74,6 +86,9 @@ class Tool:
     offered: Callable[[ChatSession], bool] | None = None
     # What its card is headed with, by state: running, done, failed.
     headings: Mapping[str, str] = field(default_factory=dict)
+    # What became since of what calls have made (`ToolResult.made`). Sync, may use the ORM. The second argument is a
+    # form's CSRF token, or "" where the page sends it by itself.
+    since: Callable[[Sequence[int], str], Mapping[int, Since]] | None = None
     # More for a tool that has a sentence of its own for what is too long.
     largest_input: int = LARGEST_INPUT
 
@@ -97,6 +112,11 @@ class ToolRegistry:
         """What the card of a call is headed with; a tool that is not there any more is called by its name."""
         plain = name.replace("_", " ").capitalize()
         return self._tools[name].headings.get(state, plain) if name in self._tools else plain
+
+    def since(self, name: str, made: Sequence[int], csrf_token: str = "") -> Mapping[int, Since]:
+        """What became since of what calls of this tool have made; nothing of a tool that does not follow it."""
+        tool = self._tools.get(name)
+        return tool.since(made, csrf_token) if tool is not None and tool.since is not None else {}
 
     def for_session(self, session: ChatSession) -> list[Tool]:
         """What this session may use, in the order of their names (stable, for the provider's cache)."""
@@ -130,13 +150,16 @@ def call_tool(turn: Turn, answer: Message, use: dict[str, Any], broken: str) -> 
     block = {"type": "tool_result", "tool_use_id": use["id"], "content": text}
     if result.is_error:
         block["is_error"] = True
-    card = {
+    card: dict[str, Any] = {
         "state": "failed" if result.is_error else "done",
         "summary": result.summary,
         "lines": result.lines,
         "undo": result.undo,
+        "made": result.made,
         "seconds": round(time.monotonic() - started, 3),
     }
+    if result.made is not None:
+        card["since"] = registry.since(use["name"], [result.made]).get(result.made)
     return block, card
 
 

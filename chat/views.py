@@ -7,6 +7,7 @@ from django.conf import settings
 from django.contrib.auth.decorators import login_required
 from django.core.exceptions import SuspiciousOperation
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
+from django.middleware.csrf import get_token
 from django.shortcuts import get_object_or_404, redirect, render
 from django.templatetags.static import static
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
@@ -53,7 +54,7 @@ def page(
     context = {
         "session_id": session_id,
         "session": session,
-        "messages_html": newest_messages(messages),
+        "messages_html": newest_messages(messages, get_token(request)),
         "listing": listing_for(request),
         "toast": toasts.take(request),
         "client_id": uuid.uuid4(),
@@ -122,16 +123,16 @@ def messages_after(request: SignedInRequest, session_id: uuid.UUID) -> HttpRespo
     Status 205 when the message at `after` is not shown any more, because it was tried again: the page fetches all.
     """
     session = own_session(request, session_id)
-    messages = session.messages.shown()
+    messages, token = session.messages.shown(), get_token(request)
     if "before" in request.GET:
         messages = messages.filter(seq__lt=place(request, "before"))
         if "to" in request.GET:
-            return HttpResponse("".join(messages_from(messages, place(request, "to"))))
+            return HttpResponse("".join(messages_from(messages, place(request, "to"), token)))
     elif after := place(request, "after"):
         if session.messages.filter(seq=after, active=False).exists():
             return HttpResponse(status=HTTPStatus.RESET_CONTENT)
-        return HttpResponse("".join(page_messages(messages.filter(seq__gt=after))))
-    return HttpResponse("".join(newest_messages(messages)))
+        return HttpResponse("".join(page_messages(messages.filter(seq__gt=after), token)))
+    return HttpResponse("".join(newest_messages(messages, token)))
 
 
 def place(request: SignedInRequest, name: str) -> int:

@@ -23,10 +23,11 @@ LONGEST_LINE = 400
 
 @dataclass(frozen=True)
 class Contradicted:
-    """A line of memory that a new one contradicts; `line` counts from 1."""
+    """A line of memory that a new one contradicts; `line` and `last_line` count from 1."""
 
     path: str
     line: int
+    last_line: int
     text: str
 
 
@@ -41,7 +42,7 @@ def find(space: Space, path: str, content: str, today: dt.date) -> list[Contradi
     # Whether the nearest lines are about the same is for the model to say, not for a floor.
     found = HybridSearchManager([space]).search(content[:1000], MOST_COMPARED + 1, min_score=0, today=today, slack=0)
     lines = [
-        Contradicted(passage.path, passage.start_line, passage.snippet[:LONGEST_LINE])
+        Contradicted(passage.path, passage.start_line, passage.end_line, passage.snippet[:LONGEST_LINE])
         for passage in found
         if passage.path == path and not stands_in(passage.snippet, content)
     ][:MOST_COMPARED]

@@ -41,17 +41,24 @@ MASK = "[{} removed]"
 
 def masked(text: str) -> tuple[str, list[str]]:
     """`text` with a mark in place of each secret, and what kinds there were, each once."""
-    kinds: list[str] = []
-    for kind, pattern in PATTERNS:
+    clean, found = _masked(text)
+    return clean, list(dict.fromkeys(kind for kind, _ in found))
 
-        def mask(found: re.Match[str], kind: str = kind) -> str:
-            if kind not in kinds:
-                kinds.append(kind)
-            mark = MASK.format(kind)
-            if "secret" not in pattern.groupindex:  # noqa: B023 - called within this round
-                return mark
-            start, end = found.start("secret") - found.start(), found.end("secret") - found.start()
-            return found[0][:start] + mark + found[0][end:]
+
+def secrets_in(text: str) -> list[str]:
+    """The secrets themselves, as they stand in `text`."""
+    return [secret for _, secret in _masked(text)[1]]
+
+
+def _masked(text: str) -> tuple[str, list[tuple[str, str]]]:
+    secrets: list[tuple[str, str]] = []
+    for kind, pattern in PATTERNS:
+        name = "secret" if "secret" in pattern.groupindex else 0
+
+        def mask(found: re.Match[str], kind: str = kind, name: str | int = name) -> str:
+            secrets.append((kind, found[name]))
+            start, end = found.start(name) - found.start(), found.end(name) - found.start()
+            return found[0][:start] + MASK.format(kind) + found[0][end:]
 
         text = pattern.sub(mask, text)
-    return text, kinds
+    return text, secrets

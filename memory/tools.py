@@ -1,21 +1,23 @@
 """What the model may do with memory: save a line, search, read."""
 
 import datetime as dt
-import hashlib
 import logging
 from typing import Any
 
 from django.conf import settings
 from django.db import Error as DatabaseFailure
+from django.db import transaction
 from django.urls import reverse
 
 from chat.models import ChatSession
 from chat.tools import Tool, ToolCall, ToolError, ToolResult, waited_in_vain
-from memory import contradictions, documents, forgotten
+from memory import contradictions, decisions, documents, forgotten, saved
+from memory.calls import operation_key
 from memory.context import CURATED
 from memory.documents import Append, Author, Separator, Source
 from memory.forgotten import LineForgotten
 from memory.given import place_of
+from memory.models import MemoryRevision
 from memory.scope import find_document, own_space, spaces_of
 from memory.secrets import masked
 from oneclaw.models import Space, User
@@ -50,7 +52,7 @@ def save_memory(call: ToolCall) -> ToolResult:
         call.user,
         message_id=call.message_id,
         reason="Saved in a conversation",
-        operation_key=f"tool:{call.message_id}:{hashlib.sha256(call.id.encode()).hexdigest()[:32]}",
+        operation_key=operation_key(call.message_id, call.id),
     )
     try:
         space = own_space(call.session)
@@ -58,7 +60,7 @@ def save_memory(call: ToolCall) -> ToolResult:
             raise LineForgotten(CURATED)
         if known_at := place_of(content, call.session):
             return already_known(known_at, content)
-        saved = documents.apply(space, CURATED, headed(call.user, content), author)
+        revision = keep(space, headed(call.user, content), author, ask=bool(secret))
     except LineForgotten as error:
         raise ToolError("forgotten", FORGOTTEN) from error
     except (documents.DocumentError, documents.BadText) as error:
@@ -68,7 +70,7 @@ def save_memory(call: ToolCall) -> ToolResult:
             raise  # which the model is told
         logger.exception("A memory could not be saved.")
         raise ToolError("save_failed", "Failed to save memory: the database did not take it.") from error
-    if saved is None:
+    if revision is None:
         return already_known(CURATED, content)
     result: dict[str, Any] = {"saved": True, "path": CURATED}
     lines = [content]
@@ -76,17 +78,29 @@ def save_memory(call: ToolCall) -> ToolResult:
         kinds = " and ".join(secret)
         result["masked"] = f"A {kinds} was left out. Tell the person, and ask whether it was meant to be kept."
         lines.append(f"Left out: a {kinds}. Is it meant to be kept? Then write it into {CURATED} yourself.")
-    if contradicted := compared(space, content, call.user.day()):
+    if contradicted := compared(revision, content, call.user.day()):
         result["contradicts"] = [{"line": other.line, "text": other.text} for other in contradicted]
         result["ask"] = "Show the person both, and ask which is right. Both are kept until they decide."
         lines += [f"Line {other.line} says otherwise: {first_line(other.text)}" for other in contradicted]
-    return ToolResult(result, CURATED, lines, undo=reverse("memory_undo", args=[saved.pk]))
+    return ToolResult(result, CURATED, lines, undo=reverse("memory_undo", args=[revision.pk]), made=revision.pk)
 
 
-def compared(space: Space, content: str, today: dt.date) -> list[contradictions.Contradicted]:
-    """What the saved memory contradicts. It is saved, whatever fails here."""
+@transaction.atomic
+def keep(space: Space, entry: Append, author: Author, *, ask: bool) -> MemoryRevision | None:
+    """Write it into MEMORY.md, together with the question about a secret that was left out."""
+    revision = documents.apply(space, CURATED, entry, author)
+    if revision is not None and ask:
+        decisions.ask_about_secret(revision)
+    return revision
+
+
+def compared(revision: MemoryRevision, content: str, today: dt.date) -> list[contradictions.Contradicted]:
+    """What the saved memory contradicts; the person is asked about each. It is saved, whatever fails here."""
     try:
-        return contradictions.find(space, CURATED, content, today)
+        found = contradictions.find(revision.space, CURATED, content, today)
+        for contradicted in found:
+            decisions.ask_about_contradiction(revision, contradicted)
+        return found
     except DatabaseFailure:
         logger.exception("A new memory was not compared with older ones.")
         return []
@@ -192,6 +206,7 @@ SAVE = Tool(
     offered=writes,
     headings={"running": "Saving to memory …", "done": "Saved to memory", "failed": "Could not save to memory"},
     largest_input=LARGEST_ARGUMENTS,
+    since=saved.since,
 )
 
 SEARCH = Tool(

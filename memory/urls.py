@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from memory import change_views, forget_views, views
+from memory import change_views, decision_views, forget_views, views
 
 urlpatterns = [
     path("memory/", views.document_list, name="memory"),
@@ -12,6 +12,7 @@ urlpatterns = [
     path("memory/<int:document_id>/restore", change_views.restore, name="memory_restore"),
     path("memory/<int:document_id>/delete-line", change_views.delete_line, name="memory_delete_line"),
     path("memory/<int:document_id>/gone", change_views.file_gone, name="memory_gone"),
+    path("memory/decisions/<int:decision_id>", decision_views.decide, name="memory_decide"),
     path("memory/undo/<int:revision_id>", change_views.undo_change, name="memory_undo"),
     path("memory/forget", forget_views.forget, name="memory_forget"),
     path("memory/forget/<int:forgetting_id>", forget_views.receipt, name="memory_forgotten"),

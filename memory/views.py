@@ -11,7 +11,7 @@ from django.utils.safestring import mark_safe
 from django.views.decorators.http import require_GET
 
 from chat.rendering import blocks
-from memory import coverage, documents
+from memory import coverage, decisions, documents
 from memory.archive import zipped
 from memory.gone import gone_files
 from memory.models import MemoryDocument
@@ -49,7 +49,8 @@ def document_list(request: SignedInRequest) -> HttpResponse:
     ordered = found.order_by(mine, "space", kind, "-path").defer("content")
     page = Paginator(ordered, LISTED).get_page(request.GET.get("page"))
     gone = gone_files(Space.objects.own_of(request.user))
-    return render(request, "memory/list.html", {"page": page, "gone": gone})
+    context = {"page": page, "gone": gone, "questions": decisions.waiting(request.user)}
+    return render(request, "memory/list.html", context)
 
 
 @login_required

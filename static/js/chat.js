@@ -297,6 +297,9 @@ main.addEventListener("click", (event) => {
   }
 });
 
+// A page that comes back out of the browser's memory may show cards of what was undone meanwhile.
+addEventListener("pageshow", ({ persisted }) => persisted && takeStored());
+
 watchSidebar(session);
 watchPalette();
 if (!composer.value) composer.value = unsent.draft(draftKey());

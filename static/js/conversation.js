@@ -70,6 +70,7 @@ export class Conversation {
     const template = document.createElement("template");
     template.innerHTML = html;
     this.#list.prepend(template.content);
+    alive(this.#list);
   }
 
   // -- A message of one's own that the server has not acknowledged yet ---------------------------
@@ -164,6 +165,7 @@ export class Conversation {
     const others = [...this.#list.children].filter((other) => other !== article);
     const later = others.find(({ dataset }) => !dataset.seq || Number(dataset.seq) > seq);
     this.#list.insertBefore(article, later ?? null);
+    alive(article);
   }
 
   setBlock({ message, index, revision, html }) {
@@ -230,7 +232,10 @@ function become(shown, fresh) {
   for (const old of [...body.children].slice(blocks.length)) old.remove();
   for (const [index, block] of blocks.entries()) {
     const old = body.children[index];
-    if (!old) body.append(block);
+    if (!old) {
+      body.append(block);
+      alive(block);
+    }
     else {
       old.dataset.index = block.dataset.index;
       delete old.dataset.revision;
@@ -247,8 +252,14 @@ function setHtml(block, html) {
     block.innerHTML = html;
     const details = unfolded && block.querySelector("details");
     if (details) details.open = true;
+    alive(block);
   }
   block.hidden = html === "";
+}
+
+// The forms of cards are htmx's: what was not in the page from the start must be shown to it.
+function alive(element) {
+  if (element.querySelector("[hx-post]")) window.htmx?.process(element);
 }
 
 function place(body, index) {

@@ -1,0 +1,41 @@
+"""A question about a saved line is answered on its card, and the card goes on telling what is true."""
+
+import pytest
+from playwright.async_api import expect
+
+from memory import documents
+from memory.documents import Append, Author, Source
+from memory.models import MemoryDocument
+from oneclaw.crossing import in_database
+from oneclaw.models import Space
+from oneclaw.scripted import answer, tool_use
+from tests.browser import open_page, violations
+
+pytestmark = pytest.mark.browser
+
+
+async def test_a_contradiction_is_decided_on_its_card_and_the_card_tells_of_an_undo(live, ada, scripted, ask):
+    space = await in_database(Space.objects.own_of, ada)
+    await in_database(documents.apply, space, "MEMORY.md", Append("- Ada lives in Zurich."), Author(Source.PAGE))
+    saved = answer(tool_use("save_memory", {"content": "Ada lives in Bern."}))
+    scripted.script(saved, answer("1"), answer("Which is right?"))
+    async with open_page(live, ada) as page:
+        await page.goto("/")
+        await ask(page, "I live in Bern now.")
+        card = page.locator(".card")
+        await expect(card.get_by_text("Which is right?")).to_be_visible()
+        assert await violations(page) == ""
+        await card.get_by_role("button", name="Keep the new").click()
+        await expect(card).to_contain_text("You kept the new line; the old one is gone.")
+        await expect(card.get_by_role("button")).to_have_count(0)
+        content = await in_database(lambda: MemoryDocument.objects.get().content)
+        assert content == "- Ada lives in Bern.\n"
+        await page.reload()
+        await expect(card).to_contain_text("You kept the new line; the old one is gone.")
+        await card.get_by_role("link", name="Undo").click()
+        await page.get_by_role("button", name="Undo").click()
+        await page.get_by_text("Undone.").wait_for()
+        await page.go_back()
+        await page.go_back()
+        await expect(card).to_contain_text("No longer in memory")
+        await expect(card.get_by_role("link", name="Undo")).to_have_count(0)
