@@ -17,5 +17,6 @@ def settle(session: ChatSession, message: Message) -> None:
     if KEY in message.meta or not companions:
         return
     texts = (companions[name](session, message) for name in sorted(companions))
-    message.meta[KEY] = "\n\n".join(text for text in texts if text)
-    Message.objects.filter(pk=message.pk).update(meta=message.meta)
+    meta = message.meta | {KEY: "\n\n".join(text for text in texts if text)}
+    Message.objects.filter(pk=message.pk).update(meta=meta)
+    message.meta = meta

@@ -8,7 +8,7 @@ from django.contrib.auth.decorators import login_required
 from django.http import HttpResponseBase, JsonResponse
 from django.views.decorators.http import require_POST
 
-from chat import attempts, beginning, commands, live, sessions, transcript
+from chat import attempts, beginning, commands, live, presence, sessions, transcript
 from chat.consumers import BUSY, NOT_FOUND, NOT_LAST, Refusal, decoded, error_frame, identifier, message_number
 from chat.models import Turn
 from chat.outbox import Frame
@@ -26,6 +26,7 @@ async def post_frame(request: SignedInRequest, session_id: uuid.UUID) -> HttpRes
     frame: dict[str, Any] = {}
     try:
         frame = decoded(request.body.decode(errors="surrogateescape"), None)
+        await in_database(presence.look_in, user)
         answer = await answered(user, session_id, frame)
     except sessions.SessionNotFound:
         answer = error_frame(NOT_FOUND.code, NOT_FOUND.sentence, frame.get("client_id"))

@@ -36,6 +36,14 @@ def arrive(user: User) -> None:
     Presence.objects.filter(user=user).update(day=today, seen_at=timezone.now(), here=True)
 
 
+def look_in(user: User) -> None:
+    """As `arrive`, for a page without a socket, which asks every few seconds: mostly one query says that all is as it
+    was."""
+    recent = timezone.now() - dt.timedelta(seconds=settings.LEAVE_SECONDS / 3)
+    if not Presence.objects.filter(user=user, day=user.day(), here=True, seen_at__gte=recent).exists():
+        arrive(user)
+
+
 @transaction.atomic
 def enter(user: User, session: ChatSession) -> ChatSession | None:
     """`session` is the person's current one from now on. Returns the one that was left, if it was another."""

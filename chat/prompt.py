@@ -26,7 +26,7 @@ class Section:
 
 
 class Sections:
-    """The stable parts that the installed apps bring: 100 agent, 150 workspace, 200 memory, 300 guidelines."""
+    """The stable parts that the installed apps bring: 100 agent, 200 memory, 300 guidelines."""
 
     def __init__(self) -> None:
         self._sections: dict[str, Section] = {}

@@ -12,7 +12,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.templatetags.static import static
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from chat import beginning, commands, organising, sessions, sidebar, toasts, transcript
+from chat import beginning, commands, organising, presence, sessions, sidebar, toasts, transcript
 from chat.fragments import messages_from, newest_messages, page_messages
 from chat.models import ChatSession, Message
 from chat.toasts import Toast
@@ -121,8 +121,12 @@ def messages_after(request: SignedInRequest, session_id: uuid.UUID) -> HttpRespo
     for; or those with a place before `before`, as many as a page has, or all from the place `to` on.
 
     Status 205 when the message at `after` is not shown any more, because it was tried again: the page fetches all.
+    With `open` the person looks at this conversation from now on, as by the frame of that name.
     """
     session = own_session(request, session_id)
+    presence.look_in(request.user)
+    if "open" in request.GET:
+        sessions.open_session(request.user, session_id)
     messages, token = session.messages.shown(), get_token(request)
     if "before" in request.GET:
         messages = messages.filter(seq__lt=place(request, "before"))

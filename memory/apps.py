@@ -14,7 +14,6 @@ class MemoryConfig(AppConfig):
 
         for tool in (tools.SAVE, tools.SEARCH, tools.GET):
             registry.register(tool)
-        sections.register("workspace", 150, recall.workspace)
-        sections.register("memory", 200, recall.curated_memory)
+        sections.register("memory", 200, recall.context)
         sections.register("recall", 300, recall.guidelines)
         companions["memory"] = recall.recalled

@@ -1,10 +1,37 @@
-"""A person's memory as one zip file, to take along."""
+"""A person's memory as one zip file: given out to take along, and read when somebody brings one."""
 
 import io
+import stat
 import zipfile
+import zlib
+from dataclasses import dataclass, field
 
+from memory import documents
+from memory.context import FILES
+from memory.files import LARGEST
 from memory.models import MemoryDocument
+from memory.paths import BadPath, checked_path
 from oneclaw.models import Space
+
+# Bytes of a zip file, of all that is unpacked from it, and files in it.
+LARGEST_ARCHIVE = 20 * 1024 * 1024
+LARGEST_UNPACKED = 50 * 1024 * 1024
+MOST_FILES = 5_000
+# What a refusal of a whole archive says at its end.
+NOTHING_DONE = "Nothing was imported."
+
+
+class Unusable(Exception):
+    """An archive of which nothing is taken; the message is one sentence for the person."""
+
+
+@dataclass
+class Opened:
+    """What an archive holds: text by path, what is none of our business, and why a file is not taken."""
+
+    texts: dict[str, str] = field(default_factory=dict)
+    skipped: list[str] = field(default_factory=list)
+    refused: dict[str, str] = field(default_factory=dict)
 
 
 def zipped(space: Space) -> bytes:
@@ -16,3 +43,94 @@ def zipped(space: Space) -> bytes:
             about.compress_type, about.external_attr = zipfile.ZIP_DEFLATED, 0o600 << 16
             archive.writestr(about, document.content.encode())
     return buffer.getvalue()
+
+
+def opened(data: bytes) -> Opened:
+    """The Markdown files of a zip file, each by itself taken or refused. Nothing is unpacked to the disk.
+
+    A folder that holds the whole workspace is taken off the paths. Unusable when it is no zip file, or too much of one.
+    """
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            entries = [entry for entry in archive.infolist() if not entry.is_dir()]
+            if len(entries) > MOST_FILES:
+                raise Unusable(
+                    f"This zip file holds {len(entries):,} files; at most {MOST_FILES:,} are taken. {NOTHING_DONE}"
+                )
+            return _read(archive, entries)
+    except (zipfile.BadZipFile, NotImplementedError, EOFError, ValueError, OverflowError) as error:
+        raise Unusable(f"This is not a zip file that can be read. {NOTHING_DONE}") from error
+
+
+def _read(archive: zipfile.ZipFile, entries: list[zipfile.ZipInfo]) -> Opened:
+    found, total, around = Opened(), 0, _folder_around([entry.filename for entry in entries])
+    for entry in entries:
+        name = entry.filename.removeprefix(around)
+        if _is_none_of_ours(entry, name):
+            found.skipped.append(_shown(name))
+            continue
+        try:
+            path = _path_of(entry, name)
+            total += entry.file_size
+            if total > LARGEST_UNPACKED:
+                raise Unusable(f"This zip file unpacks to more than {LARGEST_UNPACKED:,} bytes. {NOTHING_DONE}")
+            data = _bytes_of(archive, entry)
+            if path in found.texts:
+                raise BadPath(f"{path} stands there twice.")
+            text = data.decode()
+            documents.check(path, text)
+            found.texts[path] = text
+        except UnicodeDecodeError as error:
+            found.refused[_shown(name)] = f"It is not valid UTF-8: byte {error.start + 1} cannot be read."
+        except (BadPath, documents.BadText, documents.DocumentError) as error:
+            found.refused[_shown(name)] = str(error)
+    return found
+
+
+def _is_none_of_ours(entry: zipfile.ZipInfo, name: str) -> bool:
+    """What is hidden, what systems add, and what is no Markdown; but a link is told of."""
+    parts = name.split("/")
+    is_hidden = any(part.startswith(".") and part not in (".", "..") for part in parts) or parts[0] == "__MACOSX"
+    return is_hidden or not (name.endswith(".md") or _kind(entry) == stat.S_IFLNK)
+
+
+def _path_of(entry: zipfile.ZipInfo, name: str) -> str:
+    if _kind(entry) == stat.S_IFLNK:
+        raise BadPath("It is a symbolic link: only plain files are taken.")
+    if _kind(entry) not in (0, stat.S_IFREG):
+        raise BadPath("It is not a plain file.")
+    if entry.file_size > LARGEST:
+        raise BadPath(f"It has more than {LARGEST:,} bytes.")
+    if entry.flag_bits & 0x1:
+        raise BadPath("It is encrypted: only plain files are taken.")
+    return checked_path(name)
+
+
+def _bytes_of(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> bytes:
+    """Never more is unpacked than the archive says, and than a document may have."""
+    try:
+        with archive.open(entry) as stream:
+            return stream.read(LARGEST)
+    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError) as error:
+        raise BadPath("It is damaged, or packed in a way that cannot be read.") from error
+
+
+def _folder_around(names: list[str]) -> str:
+    """The one folder, with its /, in which all files stand, when it is a workspace; "" otherwise."""
+    ours = [name for name in names if not name.startswith("__MACOSX/")]
+    around = ours[0].partition("/")[0] + "/" if ours and "/" in ours[0] else ""
+    if not around or around in ("memory/", "./", "../") or not all(name.startswith(around) for name in ours):
+        return ""
+    inside = {name.removeprefix(around) for name in ours}
+    is_workspace = inside & {*FILES, "memory.md"} or any(name.startswith("memory/") for name in inside)
+    return around if is_workspace else ""
+
+
+def _kind(entry: zipfile.ZipInfo) -> int:
+    """What kind of file the archive says that it is; 0 when it says nothing."""
+    return stat.S_IFMT(entry.external_attr >> 16)
+
+
+def _shown(name: str) -> str:
+    """A file's name as a page may show it."""
+    return "".join(char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in name)[:200]

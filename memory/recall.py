@@ -1,14 +1,18 @@
 """What memory puts into a prompt: workspace files and the curated memory as they were when the session began, when to
 search, and beside a message what was recalled for it."""
 
+import logging
 import re
 
 from django.conf import settings
+from django.core.exceptions import ImproperlyConfigured
+from django.db import Error as DatabaseFailure
 from django.template.loader import get_template
 
 from chat.models import ChatSession, Message
 from memory import tools
 from memory.context import CURATED, FILES, context_files
+from memory.embeddings.failures import EmbeddingFailure
 from memory.intent import intent_of
 from memory.models import MemoryDocument
 from memory.sameness import stands_in
@@ -16,24 +20,26 @@ from memory.scope import spaces_of
 from memory.search import HybridSearchManager, Passage
 from oneclaw.quoting import quoted
 
+logger = logging.getLogger(__name__)
+
+# How a search may fail: the database, the embedding server or its settings, time that ran out, the disk, and an index
+# that cannot be read (its numbers are a ValueError).
+FAILURES = (DatabaseFailure, EmbeddingFailure, ImproperlyConfigured, OSError, ValueError)
 # Passages that travel with a message, and the characters of each and of all.
 MOST_PASSAGES, LONGEST_PASSAGE, BUDGET_OF_RECALLED = 3, 800, 4_000
 
 
-def workspace(session: ChatSession) -> str:
-    """The workspace files but the curated memory; "" when there are none or the session has no memory."""
+def context(session: ChatSession) -> str:
+    """The workspace files, then MEMORY.md of the person's own space, as data; "" when there are none or the session has
+    no memory."""
     if not tools.reads(session):
         return ""
-    files = [file.text for file in context_files(session) if file.path != CURATED]
-    return get_template("context.txt", using="prompts").render({"files": files}) if files else ""
-
-
-def curated_memory(session: ChatSession) -> str:
-    """MEMORY.md of the person's own space, as data; "" when there is none or the session has no memory."""
-    if not tools.reads(session):
-        return ""
-    content = next((file.text for file in context_files(session) if file.path == CURATED), "")
-    return get_template("memory.txt", using="prompts").render({"content": content}) if content else ""
+    found = context_files(session)
+    files = [file.text for file in found if file.path != CURATED]
+    curated = [file.text for file in found if file.path == CURATED]
+    parts = [get_template("context.txt", using="prompts").render({"files": files}).strip()] if files else []
+    parts += [get_template("memory.txt", using="prompts").render({"content": content}).strip() for content in curated]
+    return "\n\n".join(parts)
 
 
 def guidelines(session: ChatSession) -> str:
@@ -44,7 +50,8 @@ def guidelines(session: ChatSession) -> str:
 
 
 def recalled(session: ChatSession, message: Message) -> str:
-    """What travels with a message to the model: the passages that its intent finds; "" when none does.
+    """What travels with a message to the model: the passages that its intent finds; "" when none does, and when the
+    search fails: then the person is answered without.
 
     By the setting RECALL with the first message of a session, with every one, or never.
     """
@@ -52,9 +59,20 @@ def recalled(session: ChatSession, message: Message) -> str:
     if settings.RECALL == "off" or (settings.RECALL == "first" and not is_first) or not tools.reads(session):
         return ""
     intent = intent_of(message.text, is_first=is_first)
+    if not intent:
+        return ""
+    try:
+        return found_for(intent, session)
+    except FAILURES:
+        logger.exception("Nothing was recalled for message %s, because the search failed.", message.pk)
+        return ""
+
+
+def found_for(intent: str, session: ChatSession) -> str:
+    """The passages that fit and do not stand in the session's prompt, within their budget."""
     spaces = spaces_of(session)
     # Who has written nothing but workspace files, which stand in the prompt, waits for no search.
-    if not intent or not MemoryDocument.objects.present().filter(space__in=spaces).exclude(path__in=FILES).exists():
+    if not MemoryDocument.objects.present().filter(space__in=spaces).exclude(path__in=FILES).exists():
         return ""
     found = HybridSearchManager(spaces).search(intent, max_results=3 * MOST_PASSAGES, today=session.owner.day())
     known = session.system_prompt or ""

@@ -3,7 +3,7 @@
 from celery import shared_task
 
 from chat.models import ChatSession
-from memory import errands, flush, forgetting, projections, vectors, watching
+from memory import errands, flush, forgetting, imports, projections, vectors, watching
 from memory.models import Errand
 from oneclaw.tasks import hint, send
 
@@ -78,6 +78,7 @@ def sweep() -> None:
         send(index_document, document_id)
     for document_id in to_mirror:
         send(mirror_document, document_id)
+    imports.forget_old()
     send(scan_folders)
     send(embed_pending)
     send(finish_forgettings)

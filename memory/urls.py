@@ -2,11 +2,13 @@
 
 from django.urls import path
 
-from memory import change_views, decision_views, forget_views, views
+from memory import change_views, decision_views, forget_views, import_views, views
 
 urlpatterns = [
     path("memory/", views.document_list, name="memory"),
     path("memory/export.zip", views.export, name="memory_export"),
+    path("memory/import", import_views.import_zip, name="memory_import"),
+    path("memory/import/confirm", import_views.confirm_import, name="memory_import_confirm"),
     path("memory/<int:document_id>/", views.document, name="memory_document"),
     path("memory/<int:document_id>/edit", change_views.edit, name="memory_edit"),
     path("memory/<int:document_id>/restore", change_views.restore, name="memory_restore"),

@@ -18,6 +18,8 @@ export class Polling {
   #round = 0;
   // Whether a request did not come through.
   #isBroken = false;
+  // Whether the next request says that the person looks at this conversation from now on.
+  #opens = false;
   isOn = false;
   // Whether the last request came through.
   works = false;
@@ -35,6 +37,7 @@ export class Polling {
     if (this.isOn) return;
     this.isOn = true;
     this.#round += 1;
+    this.#opens = true;
     // Once the page has heard how things stand, it says again what was not acknowledged.
     this.#isBroken = true;
     this.#ask();
@@ -71,12 +74,13 @@ export class Polling {
     const round = this.#round;
     try {
       // Of a conversation that nobody knows yet there is nothing to ask, but whether the server is there.
-      const address = this.#on.isKnown() ? `${this.#address}/messages?after=${this.#on.lastSeq()}` : "/healthz";
+      const address = this.#on.isKnown() ? `${this.#address}/messages?after=${this.#on.lastSeq()}${this.#opens ? "&open" : ""}` : "/healthz";
       const answer = await fetch(address, { signal: AbortSignal.timeout(PATIENCE) });
       const html = await answer.text();
       if (round !== this.#round) return;
       if (answer.redirected) location.reload();
       if (answer.redirected || !(answer.ok || answer.status === NOT_FOUND)) throw new Error(answer.statusText);
+      if (this.#on.isKnown()) this.#opens = false;
       this.works = true;
       this.#on.state(true);
       if (answer.status === TRIED_AGAIN) this.#on.frame({ type: "ready", reset: true });

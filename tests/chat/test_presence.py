@@ -140,3 +140,37 @@ def test_an_open_socket_anywhere_keeps_a_person_here(ada, leavers, settings):
     Presence.objects.update(seen_at=timezone.now() - dt.timedelta(seconds=settings.LEAVE_SECONDS + 1))
     presence.renew([ada.pk])
     assert presence.tell_left() == 0
+
+
+def ask(client, session, more=""):
+    return client.get(f"/c/{session.pk}/messages?after=0{more}")
+
+
+def test_a_page_that_only_polls_notices_a_new_day_and_keeps_its_person_here(client, ada, heard, leavers, settings):
+    session = conversation(ada)
+    client.force_login(ada)
+    yesterday = ada.day() - dt.timedelta(days=1)
+    long_ago = timezone.now() - dt.timedelta(seconds=settings.LEAVE_SECONDS + 1)
+    Presence.objects.filter(user=ada).update(day=yesterday)
+    ask(client, session)
+    ask(client, session)
+    assert heard == [("day", session, yesterday, ada.day())]
+    Presence.objects.update(seen_at=long_ago)
+    ask(client, session)
+    assert presence.tell_left() == 0
+    Presence.objects.update(seen_at=long_ago)
+    assert presence.tell_left() == 1
+
+
+def test_a_page_that_only_polls_costs_one_query_more(client, ada, django_assert_num_queries):
+    presence.look_in(ada)
+    with django_assert_num_queries(1):
+        presence.look_in(ada)
+
+
+def test_a_page_that_only_polls_switches_conversations(client, ada, heard):
+    first, second = conversation(ada), conversation(ada)
+    client.force_login(ada)
+    ask(client, second)
+    ask(client, first, "&open")
+    assert heard == [("switched", second, first)]

@@ -52,6 +52,56 @@ def test_killed_before_during_and_after_the_model_call_each_conversation_is_note
     assert "Too late" not in log
 
 
+def test_killed_in_the_model_call_of_every_other_trigger_each_conversation_is_noted_once(embedded_site: Site):
+    site = embedded_site
+    words = {
+        reason: f"{reason}-{uuid.uuid4().hex}" for reason in ("day_changed", "left", "idle", "ended", "compaction")
+    }
+    sessions = {reason: site.ask(f"Something about {word}.") for reason, word in words.items()}
+    site.upstream.notes = lambda transcript: (
+        answer("- Too late.", first_byte=60)
+        if any(word in transcript for word in words.values())
+        else something(transcript)
+    )
+    with site.frozen("worker"), site.house.database() as connection:
+        here = "UPDATE chat_presence SET session_id = %s"
+        connection.execute(f"{here}, day = day - 1", [sessions["day_changed"]])
+        with site.talk() as talk:
+            talk.say("ping")
+            talk.hear("pong")
+        site.post(f"/c/{sessions['ended']}/end")
+        connection.execute(f"{here}, here = true, seen_at = now() - interval '1 hour'", [sessions["left"]])
+        old = "UPDATE chat_chatsession SET active_at = now() - interval '1 day' WHERE id = %s"
+        connection.execute(old, [sessions["idle"]])
+        told = f"""
+from chat import compaction, presence
+from chat.models import ChatSession
+from memory.tasks import sweep
+presence.tell_left()
+compaction.announce(ChatSession.objects.get(pk={sessions["compaction"]!r}))
+sweep()
+"""
+        site.house.manage("shell", "-v0", "-c", told)
+        query = "SELECT reason FROM memory_flush WHERE session_id = %s"
+        assert {reason: site.rows(query, session) for reason, session in sessions.items()} == {
+            reason: [(reason,)] for reason in sessions
+        }
+    # As many as the worker has threads ask the model at once.
+    until(lambda: sum(site.upstream.transcripts(word) for word in words.values()) >= 4, 30, "the model is asked")
+    site.strike("worker")
+    killed = time.monotonic()
+    site.upstream.notes = lambda transcript: answer(
+        "\n".join(f"- Noted: {word}." for word in words.values() if word in transcript) or "- Else."
+    )
+    site.back("worker")
+    time.sleep(max(0.0, killed + LEASE + 0.5 - time.monotonic()))
+    site.sweep("memory")
+    until(lambda: set(flushes(site, *sessions.values())) == {"done"}, 60, "all are noted")
+    log = site.memory("memory/____-__-__.md")
+    assert [log.count(f"- Noted: {word}.") for word in words.values()] == [1] * len(words)
+    assert "Too late" not in log
+
+
 def test_the_same_flush_many_times_at_once_is_one_flush(site: Site):
     word = uuid.uuid4().hex
     site.upstream.notes = lambda transcript: answer(f"- Noted: {word}." if word in transcript else "- Else.", pace=0.2)

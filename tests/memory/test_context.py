@@ -1,6 +1,8 @@
 """Workspace files in the prompt: which, in which order, and how much of them."""
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
 from chat.models import ChatSession, default_agent
 from chat.prompt import sections
@@ -88,3 +90,13 @@ def test_a_temporary_conversation_and_a_stranger_see_none(session, strangers_spa
     append(space, "my soul", path="SOUL.md")
     session.mode = ChatSession.Mode.TEMPORARY
     assert "soul" not in sections.text(session)
+
+
+def test_the_files_are_read_once_for_a_prompt(session, space, append):
+    append(space, "my soul", path="SOUL.md")
+    append(space, "my tea")
+    with CaptureQueriesContext(connection) as queries:
+        prompt = sections.text(session)
+    assert "my soul" in prompt
+    assert "my tea" in prompt
+    assert sum("memory_memorydocument" in query["sql"] for query in queries) == 1

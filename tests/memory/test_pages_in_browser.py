@@ -1,5 +1,8 @@
 """The memory pages in a real browser: read, opened, at every width and in both schemes."""
 
+import io
+import zipfile
+
 import pytest
 
 from memory import documents
@@ -61,3 +64,24 @@ async def test_the_pages_can_be_read_by_everybody(live, ada, scheme, viewport):
         assert await violations(page) == ""
         wide = await page.evaluate("document.documentElement.scrollWidth - innerWidth")
         assert wide <= 0
+
+
+async def test_a_zip_file_is_looked_at_and_imported(live, ada):
+    await in_database(remember, ada)
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as packed:
+        packed.writestr("workspace/MEMORY.md", MEMORY + "- From elsewhere.\n")
+        packed.writestr("workspace/../up.md", "x")
+    chosen = {"name": "mine.zip", "mimeType": "application/zip", "buffer": buffer.getvalue()}
+    async with open_page(live, ada, viewport=PHONE) as page:
+        await page.goto("/memory/")
+        await page.get_by_role("link", name="Import").click()
+        await page.get_by_label("Zip file").set_input_files(chosen)
+        assert await violations(page) == ""
+        await page.get_by_role("button", name="Look at it").click()
+        await page.get_by_text("+ - From elsewhere.").wait_for()
+        assert await page.get_by_text("../up.md").is_visible()
+        assert await violations(page) == ""
+        assert await page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
+        await page.get_by_role("button", name="Import this").click()
+        await page.get_by_text("1 file is imported.").wait_for()

@@ -3,12 +3,16 @@
 import json
 
 import pytest
+from django.db import DataError, OperationalError
 
+from chat.models import Turn
 from chat.prompt import build_request
 from memory import given
+from memory.embeddings.failures import EmbeddingFailure
 from memory.indexing import index_document
 from memory.intent import LONGEST, intent_of
 from memory.recall import BUDGET_OF_RECALLED, LONGEST_PASSAGE
+from memory.search import HybridSearchManager
 from tests.conversations import send, settle
 
 DAY = "memory/2026-11-20.md"
@@ -92,6 +96,31 @@ def test_what_was_recalled_counts_as_given(ada, space, note):
     accepted = send(ada, "When does my ferry to Naxos leave?")
     build_request(accepted.turn)
     assert "The ferry to Naxos leaves at seven." in given.text_given(accepted.turn.session)
+
+
+@pytest.mark.parametrize(
+    "failure", [DataError("no"), OperationalError("away"), EmbeddingFailure("no"), TimeoutError(), ValueError("index")]
+)
+def test_a_search_that_fails_leaves_the_turn_without_recalled_text(ada, space, note, monkeypatch, caplog, failure):
+    note(space, "- The ferry to Naxos leaves at seven.\n")
+
+    def fail(*args, **options):
+        raise failure
+
+    monkeypatch.setattr(HybridSearchManager, "search", fail)
+    assert len(asked(send(ada, "When does my ferry to Naxos leave?"))[1]) == 1
+    assert "the search failed" in caplog.text
+
+
+def test_it_is_recalled_once_a_session_also_by_another_process_and_each_session_for_itself(ada, space, note):
+    note(space, "- The ferry to Naxos leaves at seven.\n")
+    accepted = send(ada, "When does my ferry to Naxos leave?")
+    first = asked(accepted)[1]
+    note(space, "- The ferry to Naxos leaves at eight.\n", path="memory/2026-11-21.md")
+    # Read anew, as after a restart.
+    assert build_request(Turn.objects.get(pk=accepted.turn.pk)).messages[-1]["content"] == first
+    second = asked(send(ada, "When does my ferry to Naxos leave?"))[1]
+    assert "leaves at eight" in second[0]["text"]
 
 
 @pytest.mark.parametrize(
