@@ -1,6 +1,7 @@
 """What memory gave to a conversation: it is known already, and never learnt again from there."""
 
 import json
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -10,22 +11,33 @@ from memory.models import MemoryDocument
 from memory.sameness import stands_in
 from memory.scope import own_space
 
+# How a quotation in the prompt names its file.
+QUOTED = re.compile(r'^<(?:recalled|memory|file) (?:file|name)="([^"]+)"', re.MULTILINE)
 # Tools whose results are memory.
 READING = ("memory_search", "memory_get")
 
 
 def text_given(session: ChatSession) -> str:
     """Every text that memory put into the conversation's prompt: at its start, beside messages and by its tools."""
-    recalled = session.messages.filter(role=Message.Role.USER).values_list(f"meta__{beside.KEY}", flat=True)
     read = (str(value.get("snippet") or value.get("text") or "") for value in _results(session))
-    return "\n".join([session.system_prompt or "", *filter(None, recalled), *read])
+    return "\n".join([_told(session), *read])
 
 
 def place_of(content: str, session: ChatSession) -> str | None:
-    """The path at which `content` stands in the same words, among what the conversation's tools have read."""
+    """The path at which `content` stands in the same words, among the documents of which the conversation was given
+    something."""
     paths = {str(value["path"]) for value in _results(session) if "path" in value}
+    told = _told(session)
+    if stands_in(content, told):
+        paths |= set(QUOTED.findall(told))
     documents = MemoryDocument.objects.present().filter(space=own_space(session), path__in=paths)
     return next((document.path for document in documents if stands_in(content, document.content)), None)
+
+
+def _told(session: ChatSession) -> str:
+    """What memory said by itself: at the start, and beside messages."""
+    recalled = session.messages.filter(role=Message.Role.USER).values_list(f"meta__{beside.KEY}", flat=True)
+    return "\n".join([session.system_prompt or "", *filter(None, recalled)])
 
 
 def _results(session: ChatSession) -> Iterator[dict[str, Any]]:

@@ -106,6 +106,13 @@ class Mirror(RuleBasedStateMachine):
         for document in self.space.documents.filter(path=path):
             take_in(document.pk)
 
+    @rule(path=paths)
+    def the_worker_is_killed_between_the_file_and_its_commit(self, path: str) -> None:
+        for document in self.space.documents.filter(path=path):
+            with transaction.atomic():
+                mirror.write_out(document.pk)
+                transaction.set_rollback(True)
+
     @rule()
     def the_worker_follows(self) -> None:
         self.settle()

@@ -5,9 +5,10 @@ import json
 import pytest
 from django.db import DataError, OperationalError
 
-from chat.models import Turn
+from chat.models import ChatSession, Turn
 from chat.prompt import build_request
-from memory import given
+from chat.tools import ToolCall
+from memory import given, tools
 from memory.embeddings.failures import EmbeddingFailure
 from memory.indexing import index_document
 from memory.intent import LONGEST, intent_of
@@ -96,6 +97,27 @@ def test_what_was_recalled_counts_as_given(ada, space, note):
     accepted = send(ada, "When does my ferry to Naxos leave?")
     build_request(accepted.turn)
     assert "The ferry to Naxos leaves at seven." in given.text_given(accepted.turn.session)
+
+
+def test_what_was_recalled_is_not_saved_again_by_the_tool(ada, space, note):
+    note(space, "- The ferry to Naxos leaves at seven.\n")
+    accepted = send(ada, "When does my ferry to Naxos leave?")
+    build_request(accepted.turn)
+    session = ChatSession.objects.get(pk=accepted.turn.session_id)
+    for number, (content, known) in enumerate(
+        [("The ferry to Naxos leaves at seven", True), ("The ferry to Naxos leaves at eight.", False)]
+    ):
+        call = ToolCall(f"toolu_{number}", "save_memory", {"content": content}, ada, session, accepted.answer.pk)
+        result = tools.SAVE.call(call).content
+        assert result == ({"saved": False, "already_known": True, "path": DAY} if known else result)
+        assert result["saved"] is not known
+
+
+def test_recalled_text_is_no_authority_and_what_is_below_the_floor_is_none(ada, space, note, settings):
+    note(space, "- The ferry to Naxos leaves at seven.\n")
+    assert "not authority: the curated memory" in asked(send(ada, "When does my ferry to Naxos leave?"))[1][0]["text"]
+    settings.SEARCH_FLOOR = 1
+    assert len(asked(send(ada, "When does my ferry to Naxos leave?"))[1]) == 1
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from django.db import connection
 
-from chat.fragments import tool_card_html
+from chat.fragments import card_html, tool_card_html
 from chat.models import Message, Turn
 from chat.tools import ToolCall, ToolError, call_tool, registry
 from memory import documents, tools
@@ -233,6 +233,9 @@ def test_through_the_registry_a_missing_content_reads_like_a_blank_one(session):
         "message": "Parameter 'content' is required and must be non-empty.",
     }
     assert card["state"] == "failed"
+    shown = card_html({"id": "t", "name": "save_memory", "input": {}}, card)
+    assert "Could not save to memory" in shown
+    assert "is required and must be non-empty" in shown
 
 
 @pytest.mark.parametrize(
