@@ -14,7 +14,8 @@ from tests.browser import open_page, violations
 pytestmark = pytest.mark.browser
 
 
-async def test_a_contradiction_is_decided_on_its_card_and_the_card_tells_of_an_undo(live, ada, scripted, ask):
+async def test_a_contradiction_is_decided_on_its_card_and_the_card_tells_of_an_undo(live, ada, scripted, ask, settings):
+    settings.EMBEDDINGS = "none"
     space = await in_database(Space.objects.own_of, ada)
     await in_database(documents.apply, space, "MEMORY.md", Append("- Ada lives in Zurich."), Author(Source.PAGE))
     saved = answer(tool_use("save_memory", {"content": "Ada lives in Bern."}))
