@@ -298,7 +298,7 @@ main.addEventListener("click", (event) => {
 });
 
 // A page that comes back out of the browser's memory may show cards of what was undone meanwhile.
-addEventListener("pageshow", ({ persisted }) => persisted && takeStored());
+addEventListener("pageshow", ({ persisted }) => persisted && !isNew && takeStored());
 
 watchSidebar(session);
 watchPalette();

@@ -235,8 +235,7 @@ function become(shown, fresh) {
     if (!old) {
       body.append(block);
       alive(block);
-    }
-    else {
+    } else {
       old.dataset.index = block.dataset.index;
       delete old.dataset.revision;
       setHtml(old, block.innerHTML);
