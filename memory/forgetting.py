@@ -32,6 +32,7 @@ from memory.indexing import index_documents
 from memory.locks import hold
 from memory.mirror import folder_of
 from memory.models import (
+    Decision,
     Errand,
     Flush,
     Forgetting,
@@ -40,6 +41,7 @@ from memory.models import (
     MemoryDocument,
     MemoryRevision,
     TextVector,
+    Upload,
     content_hash,
 )
 from oneclaw.models import Space, User
@@ -356,6 +358,9 @@ def _forget(space: Space, wanted: Wanted, user: User | None, digest: str | None,
         for row in waiting.exclude(error=""):
             if wanted.known.is_in_text(row.error):
                 type(row).objects.filter(pk=row.pk).update(error="")
+    # Questions about what stood there hold a hash of it, and what waits to be imported may say it.
+    Decision.objects.filter(revision__document__in=[going.document_id for going in made.documents]).delete()
+    Upload.objects.filter(owner=space.owner).delete()
     forgetting.counts = made.counts
     forgetting.save(update_fields=["counts"])
     for going in made.documents:

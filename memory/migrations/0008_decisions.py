@@ -10,7 +10,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('memory', '0005_embedding_errors'),
+        ('memory', '0006_forgetting'),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 

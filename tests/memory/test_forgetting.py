@@ -17,7 +17,17 @@ from memory.documents import Append, Author, Delete, Replace, Source
 from memory.forgotten import LineForgotten
 from memory.intake import look_through
 from memory.invariants import INVARIANTS
-from memory.models import Errand, Flush, Forgetting, ForgottenLine, MemoryDocument, MemoryRevision, TextVector
+from memory.models import (
+    Decision,
+    Errand,
+    Flush,
+    Forgetting,
+    ForgottenLine,
+    MemoryDocument,
+    MemoryRevision,
+    TextVector,
+    Upload,
+)
 from memory.search import HybridSearchManager
 from oneclaw import invariants
 from oneclaw.models import Space
@@ -474,3 +484,13 @@ def test_saves_at_the_same_time_lose_nothing_and_bring_nothing_back(ada):
     everything = "".join(MemoryDocument.objects.values_list("content", flat=True))
     assert everything.count("is kept") == 32
     assert [str(one) for one in invariants.check()] == []
+
+
+def test_questions_about_it_and_what_waits_to_be_imported_go_too(space, write, forget, ada):
+    write(space, f"{LINE}\n")
+    revision = MemoryRevision.objects.get()
+    Decision.objects.create(revision=revision, kind="contradiction", lines=1, lines_hash="0" * 64)
+    Upload.objects.create(owner=ada, name="memory.zip", data=LINE.encode())
+    forget()
+    assert not Decision.objects.exists()
+    assert not Upload.objects.exists()
