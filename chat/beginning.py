@@ -19,9 +19,11 @@ R = TypeVar("R")
 _beginning: set[asyncio.Task[Any]] = set()
 
 
-async def send(user: User, session_id: uuid.UUID, client_id: uuid.UUID, text: str) -> transcript.Accepted:
+async def send(
+    user: User, session_id: uuid.UUID, client_id: uuid.UUID, text: str, mode: str | None = None
+) -> transcript.Accepted:
     """A person's message is stored once, and answered. Raises as `transcript.accept`."""
-    return await _to_its_end(_send(user, session_id, client_id, text))
+    return await _to_its_end(_send(user, session_id, client_id, text, mode))
 
 
 async def again(user: User, message_id: int, kind: str) -> Message:
@@ -29,8 +31,10 @@ async def again(user: User, message_id: int, kind: str) -> Message:
     return await _to_its_end(_again(user, message_id, kind))
 
 
-async def _send(user: User, session_id: uuid.UUID, client_id: uuid.UUID, text: str) -> transcript.Accepted:
-    accepted = await turns.persist(transcript.accept, user, session_id, client_id, text, uuid.uuid4())
+async def _send(
+    user: User, session_id: uuid.UUID, client_id: uuid.UUID, text: str, mode: str | None
+) -> transcript.Accepted:
+    accepted = await turns.persist(transcript.accept, user, session_id, client_id, text, uuid.uuid4(), mode)
     if accepted.turn is not None and accepted.answer is not None:
         room = live.room_of(user.pk, session_id)
         room.settled_seq = room.settled_seq or accepted.message.seq - 1

@@ -13,7 +13,7 @@ from django.conf import settings
 from django.db import Error
 
 from chat import attempts, beginning, commands, departures, live, presence, sessions, transcript
-from chat.models import Turn
+from chat.models import ChatSession, Turn
 from chat.outbox import Frame, Outbox, encode
 from oneclaw import hints
 from oneclaw.crossing import in_database
@@ -93,6 +93,8 @@ class ChatConsumer(AsyncWebsocketConsumer):
             session = await in_database(sessions.open_session, self.user, session_id)
         except sessions.SessionNotFound:
             raise NOT_FOUND from None
+        if session is None and last_seq:
+            raise NOT_FOUND
         newest = session.last_seq if session else 0
         far = newest - last_seq > live.LONGEST_REPLAY
         if last_seq > newest or (far and await in_database(live.is_far_behind, self.user.pk, session_id, last_seq)):
@@ -115,17 +117,19 @@ class ChatConsumer(AsyncWebsocketConsumer):
 
     async def _send(self, frame: dict[str, Any]) -> None:
         client_id, session_id = identifier(frame, "client_id"), identifier(frame, "session")
-        text = checked(frame.get("text"), longest=settings.MESSAGE_LENGTH)
+        text, mode = checked(frame.get("text"), longest=settings.MESSAGE_LENGTH), mode_in(frame)
         try:
             if reason := commands.reason_of(text):
                 await in_database(commands.obey, self.user, session_id, reason)
                 self._tell(live.ended_frame(session_id, client_id, reason))
                 return
-            accepted = await beginning.send(self.user, session_id, client_id, text)
+            accepted = await beginning.send(self.user, session_id, client_id, text, mode)
         except sessions.SessionNotFound:
             raise NOT_FOUND from None
         except transcript.Conflict:
             raise Refusal("conflict", "This message was already sent with another text.") from None
+        except transcript.OtherMode:
+            raise OTHER_MODE from None
         except transcript.Busy:
             raise BUSY from None
         self._tell(live.ack_frame(accepted.message, duplicate=accepted.duplicate))
@@ -230,6 +234,7 @@ class ChatConsumer(AsyncWebsocketConsumer):
 
 NOT_FOUND = Refusal("not_found", "There is no such conversation any more.")
 NOT_LAST = Refusal("not_found", "Only the last answer of a conversation can be repeated, and this is not it any more.")
+OTHER_MODE = Refusal("other_mode", "This conversation began in another mode. Begin a new one for this.")
 BUSY = Refusal("busy", "An answer is still being written here. Wait for it, or stop it.")
 
 
@@ -255,6 +260,14 @@ def identifier(frame: dict[str, Any], field: str) -> uuid.UUID:
         return uuid.UUID(frame[field])
     except (KeyError, ValueError, AttributeError, TypeError):
         raise Refusal("bad_frame", f"{field} must be a UUID.") from None
+
+
+def mode_in(frame: dict[str, Any]) -> str | None:
+    """The mode that a `send` names, if it names one."""
+    mode = frame.get("mode")
+    if mode is not None and mode not in ChatSession.Mode.values:
+        raise Refusal("bad_frame", "mode must be agent, chat or temporary.")
+    return mode
 
 
 def message_number(frame: dict[str, Any]) -> int:

@@ -41,12 +41,13 @@ class ChatSessionQuerySet(models.QuerySet["ChatSession"]):
         return self.filter(owner=user, deleted_at=None)
 
     def listed(self) -> "ChatSessionQuerySet":
-        """As the sidebar shows them: newest activity first; ones nobody wrote in are not shown."""
+        """As the sidebar shows them: newest activity first; ones nobody wrote in and temporary ones are not shown."""
         return self.written().filter(archived_at=None)
 
     def written(self) -> "ChatSessionQuerySet":
-        """Conversations in which something was said, newest activity first."""
-        return self.filter(parent=None, last_seq__gt=0).order_by("-active_at")
+        """Conversations in which something was said, newest activity first; temporary ones are in no list."""
+        written = self.filter(parent=None, last_seq__gt=0).exclude(mode=ChatSession.Mode.TEMPORARY)
+        return written.order_by("-active_at")
 
 
 class Folder(models.Model):
@@ -102,6 +103,8 @@ class ChatSession(models.Model):
     read_seq = models.PositiveBigIntegerField(default=0)
     # The stable part of the prompt as it was at the first turn, so that the provider's cache keeps working.
     system_prompt = models.TextField(null=True, blank=True)
+    # What it was made for (chat/prompt.py: conditions); when that changes, it is made anew.
+    system_prompt_for = models.CharField(max_length=200, blank=True)
     created_at = models.DateTimeField(auto_now_add=True)
     active_at = models.DateTimeField(default=timezone.now)
     ended_at = models.DateTimeField(null=True, blank=True)
@@ -122,6 +125,9 @@ class ChatSession(models.Model):
                 condition=Q(pinned_at__isnull=False) | Q(folder__isnull=False),
                 name="session_kept_apart",
             ),
+            models.Index(
+                fields=["active_at"], condition=Q(mode="temporary", last_seq__gt=0), name="temporary_sessions"
+            ),
         ]
         constraints = [
             # What composite foreign keys of other tables point at: a row of one person cannot name
@@ -140,6 +146,10 @@ class ChatSession(models.Model):
     def is_spawned(self) -> bool:
         """Whether another session made this one for a task of its own: its key says so."""
         return ":sub:" in self.key
+
+    @property
+    def is_temporary(self) -> bool:
+        return self.mode == self.Mode.TEMPORARY
 
     @property
     def name(self) -> str:

@@ -114,7 +114,8 @@ def _delete(mine: ChatSessionQuerySet, _: Folder | None) -> int:
 
 
 def _restore(mine: ChatSessionQuerySet, _: Folder | None) -> int:
-    return mine.exclude(deleted_at=None).update(deleted_at=None)
+    # Of a temporary one there is nothing left.
+    return mine.exclude(deleted_at=None).exclude(mode=ChatSession.Mode.TEMPORARY).update(deleted_at=None)
 
 
 def _read(mine: ChatSessionQuerySet, _: Folder | None) -> int:

@@ -9,7 +9,18 @@ from django.http import HttpResponseBase, JsonResponse
 from django.views.decorators.http import require_POST
 
 from chat import attempts, beginning, commands, live, presence, sessions, transcript
-from chat.consumers import BUSY, NOT_FOUND, NOT_LAST, Refusal, decoded, error_frame, identifier, message_number
+from chat.consumers import (
+    BUSY,
+    NOT_FOUND,
+    NOT_LAST,
+    OTHER_MODE,
+    Refusal,
+    decoded,
+    error_frame,
+    identifier,
+    message_number,
+    mode_in,
+)
 from chat.models import Turn
 from chat.outbox import Frame
 from oneclaw.crossing import in_database
@@ -52,14 +63,16 @@ async def answered(user: User, session_id: uuid.UUID, frame: dict[str, Any]) -> 
 
 async def sent(user: User, session_id: uuid.UUID, frame: dict[str, Any]) -> Frame:
     client_id = identifier(frame, "client_id")
-    text = checked(frame.get("text"), longest=settings.MESSAGE_LENGTH)
+    text, mode = checked(frame.get("text"), longest=settings.MESSAGE_LENGTH), mode_in(frame)
     if reason := commands.reason_of(text):
         await in_database(commands.obey, user, session_id, reason)
         return live.ended_frame(session_id, client_id, reason)
     try:
-        accepted = await beginning.send(user, session_id, client_id, text)
+        accepted = await beginning.send(user, session_id, client_id, text, mode)
     except transcript.Conflict:
         raise Refusal("conflict", "This message was already sent with another text.") from None
+    except transcript.OtherMode:
+        raise OTHER_MODE from None
     return live.ack_frame(accepted.message, duplicate=accepted.duplicate)
 
 

@@ -44,10 +44,13 @@ class Sections:
 
 
 sections = Sections()
+# Of the installed apps, by name: what their sections depend on beside the session itself. A prompt that was made for
+# something else is made anew. Each returns a short text; sync, may use the ORM.
+conditions: dict[str, Callable[[ChatSession], str]] = {}
 
 
 def agent_section(session: ChatSession) -> str:
-    context = {"agent": session.agent, "person": session.owner, "today": session.owner.local()}
+    context = {"agent": session.agent, "person": session.owner, "today": session.owner.local(session.created_at)}
     return get_template("agent.txt", using="prompts").render(context)
 
 
@@ -57,13 +60,15 @@ sections.register("agent", 100, agent_section)
 def build_request(turn: Turn, *, tools: bool = True) -> Request:
     """The request for the next answer of `turn`. Sync.
 
-    The system prompt is built once a session and kept, so that its bytes, and the provider's cache, stay the same.
+    The system prompt is built once a session and kept, so that its bytes, and the provider's cache, stay the same; anew
+    when what it depends on has changed.
     Without `tools` the model sees the tools but must answer in words.
     """
     session = ChatSession.objects.select_related("agent", "owner").get(pk=turn.session_id)
-    if session.system_prompt is None:
-        session.system_prompt = sections.text(session)
-        ChatSession.objects.filter(pk=session.pk, system_prompt=None).update(system_prompt=session.system_prompt)
+    made_for = " ".join(conditions[name](session) for name in sorted(conditions))[:200]
+    if session.system_prompt is None or session.system_prompt_for != made_for:
+        session.system_prompt, session.system_prompt_for = sections.text(session), made_for
+        session.save(update_fields=["system_prompt", "system_prompt_for"])
     offered = [
         {"name": tool.name, "description": tool.description, "input_schema": dict(tool.input_schema)}
         for tool in registry.for_session(session)

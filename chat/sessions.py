@@ -5,9 +5,9 @@ import uuid
 from django.db import transaction
 from django.utils import timezone
 
-from chat import insertion, presence
+from chat import insertion, presence, temporary
 from chat.models import ChatSession, Turn, default_agent
-from chat.signals import session_ended, session_switched
+from chat.signals import session_deleted, session_ended, session_switched
 from oneclaw import hints
 from oneclaw.models import User
 
@@ -29,8 +29,9 @@ def find(user: User, session_id: uuid.UUID) -> ChatSession | None:
     return session
 
 
-def lock(user: User, session_id: uuid.UUID) -> ChatSession:
-    """The person's session under its row lock, made when nobody has one with this id. Call inside a transaction.
+def lock(user: User, session_id: uuid.UUID, mode: str | None = None) -> ChatSession:
+    """The person's session under its row lock, made in this mode (agent) when nobody has one with this id. Call
+    inside a transaction.
 
     Whoever writes messages or turns of a session holds this lock, so places are without gap and turns one at a time.
     """
@@ -38,7 +39,13 @@ def lock(user: User, session_id: uuid.UUID) -> ChatSession:
     session = mine.first()
     if session is None:
         agent = default_agent()
-        fresh = ChatSession(pk=session_id, key=session_key(user, agent.slug, session_id), owner=user, agent=agent)
+        fresh = ChatSession(
+            pk=session_id,
+            key=session_key(user, agent.slug, session_id),
+            owner=user,
+            agent=agent,
+            mode=mode or ChatSession.Mode.AGENT,
+        )
         session = fresh if insertion.insert_unless_there(fresh) else mine.first()
         if session is None:
             raise SessionNotFound
@@ -65,8 +72,11 @@ def rename(session: ChatSession, title: str) -> None:
 
 
 def end(session: ChatSession, reason: str) -> None:
-    """Close the conversation; it stays readable. `reason`: end, new, reset, or archive, which also takes it out of the
-    list."""
+    """Close the conversation; it stays readable, unless it is a temporary one. `reason`: end, new, reset, or archive,
+    which also takes it out of the list."""
+    if session.is_temporary:
+        delete(session)
+        return
     now = timezone.now()
     ended = {"ended_at": now, "archived_at": now} if reason == "archive" else {"ended_at": now}
     ChatSession.objects.filter(pk=session.pk).update(**ended)
@@ -83,3 +93,6 @@ def delete(session: ChatSession) -> None:
     session.turns.filter(status=Turn.Status.RUNNING).update(stop_requested=True)
     hints.notify(f"session:{session.pk}", {"kind": "deleted", "owner": session.owner_id})
     hints.notify(f"user:{session.owner_id}", {"kind": "sessions"})
+    if session.is_temporary:
+        temporary.erase(session.pk)
+    transaction.on_commit(lambda: session_deleted.send_robust(ChatSession, user=session.owner, session=session))

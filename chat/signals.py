@@ -10,6 +10,8 @@ from django.dispatch import Signal
 session_switched = Signal()
 # The session was ended: `session`, `reason` (end, archive, new, reset).
 session_ended = Signal()
+# The session was deleted: `session`.
+session_deleted = Signal()
 # The person's last socket closed a while ago: `session` was open in it (or None).
 user_left = Signal()
 # A reconnect found a new local day: `session` was the current one (or None), `previous`, `today` (dates).

@@ -4,12 +4,13 @@ import uuid
 
 from celery import shared_task
 
-from chat import presence, titles, transcript
+from chat import presence, temporary, titles, transcript
 
 
 @shared_task
 def sweep() -> None:
     transcript.sweep()
+    temporary.sweep()
     presence.tell_left()
 
 

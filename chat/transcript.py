@@ -32,6 +32,10 @@ class Busy(Exception):
     """An answer is running in this conversation: send again when it is done, or stop it."""
 
 
+class OtherMode(Exception):
+    """This conversation began in another mode: begin a new one for this."""
+
+
 class LeaseLost(Exception):
     """Somebody else has ended this turn; nothing of it may be written any more."""
 
@@ -51,14 +55,22 @@ class Accepted:
 
 @transaction.atomic
 def accept(
-    user: User, session_id: uuid.UUID, client_id: uuid.UUID, text: str, holder: uuid.UUID | None = None
+    user: User,
+    session_id: uuid.UUID,
+    client_id: uuid.UUID,
+    text: str,
+    holder: uuid.UUID | None = None,
+    mode: str | None = None,
 ) -> Accepted:
     """Store a person's message, and a running turn with its placeholder, once per (session, client_id).
 
     `text` has passed `oneclaw.text.checked`. The same `holder` again is given its own turn again: it is no duplicate.
-    Raises Conflict, Busy, SessionNotFound.
+    The first message of a conversation decides its `mode`; None: whichever it has, agent for a new one. Raises
+    Conflict, OtherMode, Busy, SessionNotFound.
     """
-    session = sessions.lock(user, session_id)
+    session = sessions.lock(user, session_id, mode)
+    if mode is not None and session.mode != mode:
+        raise OtherMode
     something, last = insertion.standing(session, client_id)
     if something:
         known = session.messages.filter(client_id=client_id).first()

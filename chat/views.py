@@ -46,8 +46,10 @@ def page(
     status: int = 200,
     refusal: str = "",
     text: str = "",
+    mode: str = ChatSession.Mode.AGENT,
 ) -> HttpResponse:
-    """The whole page. `refusal` says why the message `text` was not taken, to somebody without a socket."""
+    """The whole page. `refusal` says why the message `text` was not taken, to somebody without a socket; `mode` is
+    chosen for a new conversation."""
     messages = session.messages.shown() if session else Message.objects.none()
     if "before" in request.GET:
         messages = messages.filter(seq__lt=place(request, "before"))
@@ -63,6 +65,7 @@ def page(
         "has_model": bool(settings.ANTHROPIC_API_KEY or settings.ANTHROPIC_BASE_URL or settings.DEMO_URL),
         "refusal": refusal,
         "text": text,
+        "mode": session.mode if session else mode,
     }
     return render(request, "chat/page.html", context, status=status)
 
@@ -157,17 +160,20 @@ async def send(request: SignedInRequest, session_id: uuid.UUID) -> HttpResponseB
         client_id = uuid.UUID(request.POST.get("client_id", ""))
     except ValueError:
         raise SuspiciousOperation("client_id is not a UUID") from None
+    mode = request.POST.get("mode") or None
+    if mode is not None and mode not in ChatSession.Mode.values:
+        raise SuspiciousOperation("mode is none of the modes")
     try:
         checked_text = checked(text, longest=settings.MESSAGE_LENGTH)
         if reason := commands.reason_of(checked_text):
             await in_database(commands.obey, user, session_id, reason)
             return redirect("chat")
-        await beginning.send(user, session_id, client_id, checked_text)
+        await beginning.send(user, session_id, client_id, checked_text, mode)
     except sessions.SessionNotFound:
         raise Http404 from None
     except BadText as refusal:
         return await in_database(refused, request, session_id, 422, refusal.sentence, text)
-    except (transcript.Busy, transcript.Conflict) as refusal:
+    except (transcript.Busy, transcript.Conflict, transcript.OtherMode) as refusal:
         return await in_database(refused, request, session_id, 409, str(refusal.__doc__), text)
     return redirect("conversation", session_id=session_id)
 
@@ -175,7 +181,8 @@ async def send(request: SignedInRequest, session_id: uuid.UUID) -> HttpResponseB
 def refused(request: SignedInRequest, session_id: uuid.UUID, status: int, refusal: str, text: str) -> HttpResponse:
     """The page with the message still in the composer, and why it was not taken."""
     session = session_shown(request, str(session_id))
-    return page(request, session_id, session, status=status, refusal=refusal, text=text)
+    mode = request.POST.get("mode") or ChatSession.Mode.AGENT
+    return page(request, session_id, session, status=status, refusal=refusal, text=text, mode=mode)
 
 
 @login_required

@@ -270,6 +270,9 @@ FRAMES_PER_SECOND = environment.number("ONECLAW_FRAMES_PER_SECOND", 12, 1, 60)
 # Seconds after a person's last socket has closed until they count as gone.
 LEAVE_SECONDS = environment.number("ONECLAW_LEAVE_SECONDS", 60, 1, 86_400)
 
+# Hours after the last message at which a temporary conversation is erased, unless somebody ends it before.
+TEMPORARY_HOURS = environment.number("ONECLAW_TEMPORARY_HOURS", 24, 0.1, 720)
+
 # -- Memory --------------------------------------------------------------------------------------
 
 # Whether memory is searched before the model is asked: with the first message of a conversation, each one, or never.

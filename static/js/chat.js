@@ -5,6 +5,7 @@ import { Composer } from "./composer.js";
 import { Conversation } from "./conversation.js";
 import { Earlier } from "./earlier.js";
 import { Follower } from "./follower.js";
+import { Mode } from "./mode.js";
 import { watchPalette } from "./palette.js";
 import { Polling } from "./polling.js";
 import { refreshSessions, watchSidebar } from "./sidebar.js";
@@ -22,6 +23,7 @@ let isNew = "new" in main.dataset;
 const session = (isNew && (await unsent.takeUp())) || main.dataset.session;
 const draftKey = () => (isNew ? "new" : session);
 
+const mode = new Mode(main);
 const announcer = new Announcer(find("announcer"));
 const follower = new Follower(find("scroller"), find("messages"), find("jump"));
 const conversation = new Conversation(find("messages"), find("welcome"), announcer);
@@ -108,7 +110,8 @@ function say(type, fields) {
 }
 
 function send(text) {
-  const message = { client_id: newId(), session, text };
+  const message = { client_id: newId(), session, text, mode: mode.value };
+  mode.settle();
   unsent.add(message, isNew);
   conversation.addPending(message);
   follower.toEnd();
@@ -303,7 +306,11 @@ addEventListener("pageshow", ({ persisted }) => persisted && !isNew && takeStore
 watchSidebar(session);
 watchPalette();
 if (!composer.value) composer.value = unsent.draft(draftKey());
-for (const { message, refused } of unsent.of(session)) conversation.addPending(message, refused);
+for (const { message, refused } of unsent.of(session)) {
+  conversation.addPending(message, refused);
+  mode.choose(message.mode);
+  mode.settle();
+}
 showRunning();
 follower.toEnd();
 earlier.show(location.hash);

@@ -137,6 +137,18 @@ async def test_the_same_client_id_with_another_text_is_a_conflict(ada, scripted)
     assert (error["code"], error["client_id"]) == ("conflict", client_id)
 
 
+async def test_the_mode_travels_with_the_first_message_and_a_page_of_what_is_gone_is_told_so(ada, scripted):
+    async with Client(ada) as client:
+        session = await client.open()
+        await client.say("send", client_id=str(uuid.uuid4()), session=str(session), text="Hello", mode="temporary")
+        await client.hear("done", final=True)
+        assert (await in_database(ChatSession.objects.get)).mode == "temporary"
+        await client.say("send", client_id=str(uuid.uuid4()), session=str(session), text="More", mode="agent")
+        assert (await client.hear("error"))["code"] == "other_mode"
+        await client.say("open", session=str(uuid.uuid4()), last_seq=2)
+        assert (await client.hear("error"))["code"] == "not_found"
+
+
 async def test_stop_keeps_the_partial_answer(ada, scripted):
     scripted.script(model.answer(model.text(["One.", " Two."] + [" more"] * 200, pace=0.1)))
     async with Client(ada) as client:
