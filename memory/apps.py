@@ -8,7 +8,7 @@ class MemoryConfig(AppConfig):
     def ready(self) -> None:
         """Plug into the conversation: its tools, its prompt, its signals."""
         from chat.beside import companions
-        from chat.prompt import sections
+        from chat.prompt import conditions, sections
         from chat.tools import registry
         from memory import recall, receivers, tools  # noqa: F401
 
@@ -16,4 +16,5 @@ class MemoryConfig(AppConfig):
             registry.register(tool)
         sections.register("memory", 200, recall.context)
         sections.register("recall", 300, recall.guidelines)
+        conditions["memory"] = recall.condition
         companions["memory"] = recall.recalled

@@ -14,6 +14,7 @@ from django.db.models import Max
 from django.utils import timezone
 
 from chat.models import ChatSession, Message
+from memory import switches
 from memory.forgotten import of_space
 from memory.models import Flush
 from memory.summary import Said
@@ -27,7 +28,8 @@ LONGEST_RANGE = 120_000
 
 
 class ClaimLost(Exception):
-    """Somebody else holds this flush now, because this claim's time was over; or its conversation was deleted."""
+    """Somebody else holds this flush now, because this claim's time was over; or its conversation was deleted, or its
+    owner has switched saved memory off."""
 
 
 @dataclass(frozen=True)
@@ -45,12 +47,15 @@ class Claim:
     # Whether messages that were complete at the time of the claim lie behind the range.
     more: bool
     messages: list[Message]
+    # The ones of them that may be noted: what was said while saved memory was off may not.
+    noted: frozenset[int]
 
     @property
     def said(self) -> list[Said]:
         """What was said, without what the person has had forgotten."""
         known = of_space(self.space_id)
         spoken = (message for message in self.messages if message.active and message.role != Message.Role.TOOL)
+        spoken = (message for message in spoken if message.pk in self.noted)
         local = self.session.owner.local
         return [
             Said(line.role, local(line.created_at), known.unsaid(line.text)) for line in spoken if line.text.strip()
@@ -67,7 +72,7 @@ def take(flush_id: int) -> Claim | None:
     flush = Flush.objects.due().select_for_update().filter(pk=flush_id).first()
     if flush is None:
         return None
-    if session is None:
+    if session is None or not is_noted(session):
         flush.delete()
         return None
     if flush.status == Flush.Status.QUEUED:
@@ -98,6 +103,7 @@ def take(flush_id: int) -> Claim | None:
         attempts=flush.attempts,
         more=flush.through_seq < complete,
         messages=messages,
+        noted=_noted(session, messages),
     )
 
 
@@ -105,7 +111,7 @@ def held(claim: Claim) -> Flush:
     """The flush under its row lock, if the claim still holds and its session is still kept; ClaimLost otherwise."""
     session = locked(claim.session.pk)
     flush = Flush.objects.select_for_update().filter(pk=claim.flush_id, token=claim.token).first()
-    if session is None or flush is None:
+    if session is None or flush is None or not is_noted(session):
         raise ClaimLost
     return flush
 
@@ -134,6 +140,17 @@ def locked(session_id: uuid.UUID) -> ChatSession | None:
     """The session under its row lock; None when nothing of it is to be remembered."""
     kept = ChatSession.objects.filter(pk=session_id, mode=ChatSession.Mode.AGENT, deleted_at=None)
     return kept.select_related("owner").select_for_update(of=("self",), no_key=True).first()
+
+
+def is_noted(session: ChatSession) -> bool:
+    """Whether notes of the session may be written now."""
+    return switches.is_on(session.owner, switches.Switch.SAVED)
+
+
+def _noted(session: ChatSession, messages: list[Message]) -> frozenset[int]:
+    rows = session.messages.filter(pk__in=[message.pk for message in messages])
+    while_on = switches.said_while_on(rows, session.owner, switches.Switch.SAVED)
+    return frozenset(while_on.values_list("pk", flat=True))
 
 
 def _range(session: ChatSession, after: int, through: int) -> list[Message]:

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from chat.models import ChatSession
+from memory import switches
 from memory.scope import own_space
 from oneclaw.quoting import quoted, shortened
 
@@ -38,6 +39,8 @@ def context_files(session: ChatSession) -> list[ContextFile]:
     paths = list(FILES_OF_SPAWNED if session.is_spawned else FILES)
     for hook in hooks:
         paths = hook(session, paths)
+    if not switches.is_on(session.owner, switches.Switch.SAVED):
+        paths = [path for path in paths if path not in (CURATED, *ALSO_NAMED.values())]
     names = [*paths, *(ALSO_NAMED[path] for path in paths if path in ALSO_NAMED)]
     documents = own_space(session).documents.present().filter(path__in=names)
     contents = dict(documents.values_list("path", "content"))

@@ -8,7 +8,7 @@ from django.db.models import F, Max, Q
 from django.db.models.functions import Coalesce
 
 from chat.models import ChatSession, Message
-from memory.claims import covered_through
+from memory.claims import covered_through, is_noted
 from memory.models import Flush, MemoryDocument
 from oneclaw.models import User
 
@@ -95,6 +95,8 @@ def _became(flush: Flush) -> tuple[str, str]:
 def _what_follows(session: ChatSession) -> tuple[str, str]:
     if session.deleted_at is not None:
         return "skipped", "the conversation was deleted before they were noted"
+    if not is_noted(session):
+        return "skipped", "saved memory is switched off"
     queued = session.flushes.filter(status=Flush.Status.QUEUED).first()
     if queued is None:
         return "open", "noted when the conversation is left, ended or idle"

@@ -14,7 +14,7 @@ from django.utils import timezone
 
 from chat.models import ChatSession
 from memory import last_messages, recent
-from memory.claims import DELAYS, ClaimLost, in_words, locked
+from memory.claims import DELAYS, ClaimLost, in_words, is_noted, locked
 from memory.models import Errand
 from oneclaw.models import Space
 
@@ -38,6 +38,17 @@ def request(session: ChatSession, kind: Errand.Kind, through_seq: int) -> Errand
         return waiting
     space = Space.objects.own_of(kept.owner)
     return Errand.objects.create(owner=kept.owner, session=kept, space=space, kind=kind, through_seq=through_seq)
+
+
+def request_summary_alone(session: ChatSession) -> Errand | None:
+    """As `request` for the summary of a session that is not flushed because saved memory is off; None when it is, and
+    when the summary covers all that was said."""
+    if is_noted(session):
+        return None
+    through_seq = session.last_complete_seq()
+    if session.errands.filter(kind=Errand.Kind.RECENT, through_seq__gte=through_seq).exists():
+        return None
+    return request(session, Errand.Kind.RECENT, through_seq)
 
 
 def run(errand_id: int) -> None:
@@ -74,7 +85,7 @@ def take(errand_id: int) -> Errand | None:
     errand = Errand.objects.due().select_for_update().filter(pk=errand_id).first()
     if errand is None:
         return None
-    if session is None:
+    if session is None or not WRITERS[Errand.Kind(errand.kind)].is_wanted(session):
         errand.delete()
         return None
     errand.token, errand.attempts = uuid.uuid4(), errand.attempts + 1
@@ -85,10 +96,10 @@ def take(errand_id: int) -> Errand | None:
 
 
 def held(errand: Errand) -> Errand:
-    """The row under its lock, if this claim still holds and the conversation is still kept; ClaimLost otherwise."""
+    """The row under its lock, if this claim still holds and it is still wanted; ClaimLost otherwise."""
     session = locked(errand.session_id)
     row = Errand.objects.select_for_update().filter(pk=errand.pk, token=errand.token).first()
-    if session is None or row is None:
+    if session is None or row is None or not WRITERS[Errand.Kind(row.kind)].is_wanted(session):
         raise ClaimLost
     return row
 

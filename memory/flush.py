@@ -16,8 +16,8 @@ from django.db.models.functions import Coalesce
 from django.utils import dateformat, timezone, translation
 
 from chat.models import ChatSession
-from memory import documents, errands, forgotten
-from memory.claims import TRIES, Claim, ClaimLost, held, in_words, locked, postpone, take
+from memory import documents, errands, forgotten, switches
+from memory.claims import TRIES, Claim, ClaimLost, held, in_words, is_noted, locked, postpone, take
 from memory.documents import Append, Author, Separator, Source
 from memory.given import text_given
 from memory.models import Errand, Flush, MemoryDocument, content_hash
@@ -38,7 +38,7 @@ class NotWritten(Exception):
 def request(session: ChatSession, reason: str) -> Flush | None:
     """There is a queued flush of the session's unflushed messages from now on; None when there is nothing to flush."""
     kept = locked(session.pk)
-    if kept is None:
+    if kept is None or not is_noted(kept):
         return None
     queued = kept.flushes.filter(status=Flush.Status.QUEUED).first()
     if queued is not None:
@@ -98,6 +98,7 @@ def idle(now: dt.datetime | None = None, limit: int = 1000) -> list[ChatSession]
     flushes = Flush.objects.filter(session=OuterRef("pk"))
     spoken_for = flushes.filter(through_seq__isnull=False).order_by("-through_seq").values("through_seq")[:1]
     kept = ChatSession.objects.filter(mode=ChatSession.Mode.AGENT, deleted_at=None, active_at__lt=latest)
+    kept = kept.exclude(owner__in=switches.people_without(switches.Switch.SAVED))
     unnoted = kept.filter(last_seq__gt=Coalesce(Subquery(spoken_for), 0))
     waiting = flushes.filter(status=Flush.Status.QUEUED)
     return list(unnoted.exclude(Exists(waiting)).order_by("active_at")[:limit])

@@ -23,7 +23,7 @@ from django.db.models import F, QuerySet
 from django.utils import timezone
 
 from chat.models import ChatSession, Turn
-from memory import files, projections, recent, traces, vectors
+from memory import files, projections, recent, traces, transcript_indexing, vectors
 from memory.chunking import LONGEST_UNIT, units
 from memory.erasure import erased
 from memory.forgotten import BLANK, Known, Phrase, keyed, lock_of, of_phrases, of_space, words_of
@@ -351,6 +351,7 @@ def _forget(space: Space, wanted: Wanted, user: User | None, digest: str | None,
     ForgottenLine.objects.bulk_create(rows, ignore_conflicts=True)
     for going in made.documents:
         _erase(going, wanted.known, user)
+    transcript_indexing.begin_again(touched.said_in)
     index_documents([going.document_id for going in made.documents], force=True)
     made.vectors = vectors.prune(space.pk)
     traces.blank(touched)

@@ -82,14 +82,15 @@ class Made:
                     unit.section,
                     speaker_number(speaker) if speaker in names else 0,
                     about.toordinal() if about else 0,
-                    _flags(unit, found),
+                    flags_of(unit, found),
                 )
             )
             terms += found
         return cls(document.version, rows, pack(layout, terms, NAMES.index(language)))
 
 
-def _flags(unit: Unit, terms: Sequence[int]) -> int:
+def flags_of(unit: Unit, terms: Sequence[int]) -> int:
+    """What kind of line a unit is (memory/packing.py)."""
     if unit.is_heading:
         return HEADING
     asks = unit.text.rstrip(CLOSING).endswith(("?", "？")) and bool(SPEAKER.sub("", unit.text, count=1))

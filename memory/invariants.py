@@ -147,6 +147,34 @@ ONE_OWNER = """
     JOIN chat_message message ON message.id = revision.message_id
     JOIN chat_chatsession session ON session.id = message.session_id
     WHERE session.owner_id <> space.owner_id
+    UNION ALL
+    SELECT format('transcript %%s of person %%s is of session %%s of person %%s, in space %%s of person %%s',
+                  index.id, index.owner_id, session.id, session.owner_id, space.id, space.owner_id)
+    FROM memory_transcriptindex index JOIN chat_chatsession session ON session.id = index.session_id
+    JOIN oneclaw_space space ON space.id = index.space_id
+    WHERE session.owner_id <> index.owner_id OR space.owner_id <> index.owner_id
+"""
+
+# A mode never changes.
+MODES_KEPT = """
+    SELECT format('session %%s is %%s, but has %%s flushes, %%s errands and %%s transcripts',
+                  id, mode, flushes, errands, transcripts)
+    FROM chat_chatsession session CROSS JOIN LATERAL (
+        SELECT (SELECT count(*) FROM memory_flush WHERE session_id = session.id) AS flushes,
+            (SELECT count(*) FROM memory_errand WHERE session_id = session.id) AS errands,
+            (SELECT count(*) FROM memory_transcriptindex WHERE session_id = session.id) AS transcripts
+    ) AS counted
+    WHERE mode <> 'agent' AND flushes + errands + transcripts > 0
+"""
+
+TRANSCRIPTS = """
+    SELECT format('transcript %%s says %%s units through message %%s, but there are %%s, and session %%s ends at %%s',
+                  index.id, index.units, index.through_seq, counted.chunks, session.id, session.last_seq)
+    FROM memory_transcriptindex index JOIN chat_chatsession session ON session.id = index.session_id
+    CROSS JOIN LATERAL (
+        SELECT count(*) AS chunks FROM memory_transcriptchunk chunk WHERE chunk.index_id = index.id
+    ) AS counted
+    WHERE index.units <> counted.chunks OR index.through_seq > session.last_seq
 """
 
 
@@ -220,4 +248,6 @@ INVARIANTS = [
     Invariant("the index is of the document, or queued", by_query(PROJECTIONS)),
     Invariant("what belongs together is of one space", by_query(ONE_SPACE)),
     Invariant("memory is of one person", by_query(ONE_OWNER)),
+    Invariant("the index is of what was said", by_query(TRANSCRIPTS)),
+    Invariant("a conversation that writes no memory has none", by_query(MODES_KEPT)),
 ]

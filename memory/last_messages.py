@@ -8,7 +8,7 @@ from django.template.loader import get_template
 from django.utils.text import slugify
 
 from chat.models import ChatSession, Message
-from memory import documents, files, forgotten, secrets
+from memory import documents, files, forgotten, secrets, switches
 from memory.documents import Author, Replace, Source
 from memory.mirror import folder_of
 from memory.models import Errand, MemoryDocument
@@ -35,13 +35,14 @@ class LastMessages:
 
 
 def is_wanted(session: ChatSession) -> bool:
-    return settings.LAST_MESSAGES > 0
+    return settings.LAST_MESSAGES > 0 and switches.is_on(session.owner, switches.Switch.SAVED)
 
 
 def compose(errand: Errand) -> LastMessages | None:
     """The last messages up to the errand's, and a slug by the fast model, or the time when it cannot be had."""
     session = errand.session
     words = session.messages.filter(active=True, role__in=[Message.Role.USER, Message.Role.ASSISTANT])
+    words = switches.said_while_on(words, session.owner, switches.Switch.SAVED)
     newest = words.filter(seq__lte=errand.through_seq).exclude(text="").order_by("-seq")
     said = list(newest[: settings.LAST_MESSAGES])[::-1]
     if not any(message.role == Message.Role.USER for message in said):

@@ -311,6 +311,53 @@ class DocumentIndex(models.Model):
         return f"index of {self.document_id} at version {self.version}"
 
 
+class TranscriptIndex(models.Model):
+    """What a search reads of one conversation, as DocumentIndex; and what is still to be done for it."""
+
+    # Composite foreign keys (owner, session) and (owner, space) in the migration: nobody's words get into the space of
+    # another.
+    owner = models.ForeignKey(User, models.CASCADE, related_name="+")
+    session = models.OneToOneField(ChatSession, models.CASCADE, related_name="transcript_index")
+    space = models.ForeignKey(Space, models.CASCADE, related_name="+")
+    # The messages up to this one are in it.
+    through_seq = models.PositiveBigIntegerField(default=0)
+    # Not to be made anew before this moment: something was said a moment ago. None: nothing is to be done.
+    due_at = models.DateTimeField(null=True, blank=True)
+    layout = models.PositiveSmallIntegerField(default=0)
+    units = models.PositiveIntegerField(default=0)
+    data = models.BinaryField(default=bytes)
+    # The model that has embedded every unit; None while some wait.
+    embedded_by = models.ForeignKey(EmbeddingModel, models.SET_NULL, null=True, blank=True, related_name="+")
+
+    class Meta:
+        indexes = [models.Index(fields=["due_at"], condition=Q(due_at__isnull=False), name="transcripts_due")]
+
+    def __str__(self) -> str:
+        return f"index of {self.session_id} through {self.through_seq}"
+
+
+class TranscriptChunk(models.Model):
+    """A searchable unit of a message, as MemoryChunk."""
+
+    index = models.ForeignKey(TranscriptIndex, models.CASCADE, related_name="chunks", db_index=False)
+    ordinal = models.PositiveIntegerField()
+    # Lines of the transcript as it is read (memory/transcripts.py), counted from 1, both included.
+    start_line = models.PositiveIntegerField()
+    end_line = models.PositiveIntegerField()
+    text = models.TextField()
+    text_key = models.BigIntegerField()
+    # Of the message: its place, who said it, and when.
+    seq = models.PositiveBigIntegerField()
+    role = models.CharField(max_length=10, choices=Message.Role)
+    at = models.DateTimeField()
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["index", "ordinal"], name="said_ordinal_once")]
+
+    def __str__(self) -> str:
+        return f"{self.index_id}:{self.start_line}-{self.end_line}"
+
+
 class TextVector(models.Model):
     """The vector that a model gave to a text, kept once for each space in which the text stands."""
 
@@ -449,3 +496,29 @@ class Upload(models.Model):
 
     def __str__(self) -> str:
         return f"upload of {self.owner}"
+
+
+class SwitchChoice(models.Model):
+    """A person's choice about a part of their memory; the newest one counts (memory/switches.py). Earlier ones say when
+    it was off, so that what was said then stays out of memory."""
+
+    class Switch(models.TextChoices):
+        # MEMORY.md, the notes of each day, and what /new and /reset keep.
+        SAVED = "saved", "Saved memory"
+        # Recent Conversations.md.
+        RECENT = "recent", "Recent conversations"
+        # What is looked up by itself when a conversation begins.
+        RECALL = "recall", "Recall"
+        # What was said, word for word.
+        TRANSCRIPTS = "transcripts", "Transcripts"
+
+    user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="+")
+    switch = models.CharField(max_length=20, choices=Switch)
+    on = models.BooleanField()
+    at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        indexes = [models.Index(fields=["user", "switch", "-id"], name="newest_choice")]
+
+    def __str__(self) -> str:
+        return f"{self.switch} {'on' if self.on else 'off'} for {self.user_id}"

@@ -10,13 +10,13 @@ from django.db import Error as DatabaseFailure
 from django.template.loader import get_template
 
 from chat.models import ChatSession, Message
-from memory import tools
+from memory import switches, tools
 from memory.context import CURATED, FILES, context_files
 from memory.embeddings.failures import EmbeddingFailure
 from memory.intent import intent_of
 from memory.models import MemoryDocument
 from memory.sameness import stands_in
-from memory.scope import spaces_of
+from memory.scope import RECENT, Sources, is_read, spaces_of
 from memory.search import HybridSearchManager, Passage
 from oneclaw.quoting import quoted
 
@@ -43,20 +43,30 @@ def context(session: ChatSession) -> str:
 
 
 def guidelines(session: ChatSession) -> str:
-    """When to search and, where the session may, when to save; "" when the session has no memory."""
-    if not tools.reads(session):
+    """When to search and, where the session may, when to save; "" when there is nothing that it may search."""
+    if not tools.searches(session):
         return ""
     return get_template("recall.txt", using="prompts").render({"may_save": tools.writes(session)})
+
+
+def condition(session: ChatSession) -> str:
+    """What the sections above depend on, beside the session: when it changes, the next turn's prompt is made anew."""
+    return ",".join(sorted(switches.on_for(session.owner)))
 
 
 def recalled(session: ChatSession, message: Message) -> str:
     """What travels with a message to the model: the passages that its intent finds; "" when none does, and when the
     search fails: then the person is answered without.
 
-    By the setting RECALL with the first message of a session, with every one, or never.
+    By the setting RECALL with the first message of a session, with every one, or never; and from notes alone, which
+    say shorter what transcripts say.
     """
     is_first = message.seq == 1
-    if settings.RECALL == "off" or (settings.RECALL == "first" and not is_first) or not tools.reads(session):
+    if (settings.RECALL == "first" and not is_first) or not tools.reads(session):
+        return ""
+    on = switches.on_for(session.owner)
+    sources = Sources(is_read(CURATED, on), is_read(RECENT, on))
+    if switches.Switch.RECALL not in on or not sources:
         return ""
     intent = intent_of(message.text, is_first=is_first)
     if not intent:
@@ -74,7 +84,9 @@ def found_for(intent: str, session: ChatSession) -> str:
     # Who has written nothing but workspace files, which stand in the prompt, waits for no search.
     if not MemoryDocument.objects.present().filter(space__in=spaces).exclude(path__in=FILES).exists():
         return ""
-    found = HybridSearchManager(spaces).search(intent, max_results=3 * MOST_PASSAGES, today=session.owner.day())
+    found = HybridSearchManager(spaces, sources).search(
+        intent, max_results=3 * MOST_PASSAGES, today=session.owner.day()
+    )
     known = session.system_prompt or ""
     passages = [quote(passage) for passage in found if not stands_in(passage.snippet, known)][:MOST_PASSAGES]
     while passages and len(text := rendered(passages)) > BUDGET_OF_RECALLED:

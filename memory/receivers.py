@@ -5,8 +5,16 @@ from typing import Any
 from django.dispatch import receiver
 
 from chat.models import ChatSession
-from chat.signals import compaction_due, day_changed, session_ended, session_switched, user_left
-from memory.tasks import flush_soon, keep_last_messages
+from chat.signals import (
+    compaction_due,
+    day_changed,
+    session_deleted,
+    session_ended,
+    session_switched,
+    turn_finished,
+    user_left,
+)
+from memory.tasks import flush_soon, forget_transcript, index_after_turn, keep_last_messages
 
 
 @receiver(session_switched)
@@ -39,3 +47,13 @@ def when_compacted(session: ChatSession, **_: Any) -> None:
 @receiver(user_left)
 def when_left(session: ChatSession | None, **_: Any) -> None:
     flush_soon(session, "left")
+
+
+@receiver(turn_finished)
+def when_answered(session: ChatSession, **_: Any) -> None:
+    index_after_turn(session)
+
+
+@receiver(session_deleted)
+def when_deleted(session: ChatSession, **_: Any) -> None:
+    forget_transcript(session)

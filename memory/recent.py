@@ -12,10 +12,11 @@ from django.conf import settings
 from django.template.loader import get_template
 
 from chat.models import ChatSession, Message
-from memory import documents, forgotten, secrets
+from memory import documents, forgotten, secrets, switches
 from memory.claims import TRIES
 from memory.documents import Author, Replace, Source
 from memory.models import Errand, MemoryDocument
+from memory.scope import RECENT
 from oneclaw import llm
 from oneclaw.failures import ModelFailure
 from oneclaw.models import User
@@ -24,7 +25,7 @@ from oneclaw.text import mended
 
 logger = logging.getLogger(__name__)
 
-PATH = "Recent Conversations.md"
+PATH = RECENT
 HEADING = "# Recent Conversations\n\n"
 # Characters of the conversation that the model reads, of a title and of a summary; words of a title.
 LONGEST_READ = 60_000
@@ -46,7 +47,7 @@ class Summary:
 
 
 def is_wanted(session: ChatSession) -> bool:
-    return True
+    return switches.is_on(session.owner, switches.Switch.RECENT)
 
 
 def compose(errand: Errand) -> Summary | None:
@@ -54,6 +55,7 @@ def compose(errand: Errand) -> Summary | None:
     when the model could not be had TRIES times. None when the person said nothing."""
     session = errand.session
     words = session.messages.filter(active=True, seq__lte=errand.through_seq).exclude(role=Message.Role.TOOL)
+    words = switches.said_while_on(words, session.owner, switches.Switch.RECENT)
     said = list(words.exclude(text="").order_by("seq").only("role", "text", "created_at", "session_id"))
     known = forgotten.of_space(errand.space_id)
     for message in said:

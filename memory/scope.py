@@ -1,11 +1,39 @@
-"""What a conversation may see: its owner's own space, and at most one shared one."""
+"""What a conversation may see: its owner's own space and at most one shared one, and of them what is switched on."""
+
+import uuid
+from dataclasses import dataclass
 
 from django.db.models import Q, QuerySet
 
 from chat.models import ChatSession
+from memory import switches
 from memory.models import MemoryDocument
 from memory.paths import BadPath, checked_path
+from memory.switches import Switch
 from oneclaw.models import Space, SpaceMember, User
+
+RECENT = "Recent Conversations.md"
+
+
+@dataclass(frozen=True)
+class Sources:
+    """What a search may read: the documents of its spaces (`notes`), RECENT among them, and the transcripts of one
+    person, but that of `but_session`."""
+
+    notes: bool = True
+    recent: bool = True
+    transcripts_of: User | None = None
+    but_session: uuid.UUID | None = None
+
+    def __bool__(self) -> bool:
+        return self.notes or self.recent or self.transcripts_of is not None
+
+
+def sources_of(session: ChatSession) -> Sources:
+    """What the session may search: what is switched on for its owner; a temporary session nothing."""
+    on = frozenset() if session.is_temporary else switches.on_for(session.owner)
+    said_by = session.owner if Switch.TRANSCRIPTS in on else None
+    return Sources(Switch.SAVED in on, Switch.RECENT in on, said_by, session.pk)
 
 
 def spaces_of(session: ChatSession) -> list[Space]:
@@ -25,11 +53,18 @@ def own_space(session: ChatSession) -> Space:
     return Space.objects.own_of(session.owner)
 
 
+def is_read(path: str, on: frozenset[str]) -> bool:
+    """Whether somebody with these switches on lets the document at `path` be read."""
+    return (Switch.RECENT if path == RECENT else Switch.SAVED) in on
+
+
 def find_document(session: ChatSession, path: str) -> MemoryDocument | None:
     """The document that the session means by `path`; the person's own goes before a shared one."""
     try:
         path = checked_path(path)
     except BadPath:
+        return None
+    if not is_read(path, switches.on_for(session.owner)):
         return None
     for space in spaces_of(session):
         document = space.documents.present().filter(path=path).first()

@@ -3,16 +3,38 @@
 from celery import shared_task
 
 from chat.models import ChatSession
-from memory import errands, flush, forgetting, imports, projections, vectors, watching
+from memory import errands, flush, forgetting, imports, projections, transcript_indexing, vectors, watching
 from memory.models import Errand
 from oneclaw.tasks import hint, send
 
 
 def flush_soon(session: ChatSession | None, reason: str) -> None:
-    """Queue a flush of the session's unflushed messages, and wake a worker once that is committed."""
-    queued = flush.request(session, reason) if session is not None else None
+    """Queue a flush of the session's unflushed messages and what else is kept of it, and wake a worker once that is
+    committed."""
+    if session is None:
+        return
+    queued = flush.request(session, reason)
     if queued is not None:
         hint(flush_session, queued.pk)
+    elif summary := errands.request_summary_alone(session):
+        hint(run_errand, summary.pk)
+    index_id = transcript_indexing.request(session)
+    if index_id is not None:
+        hint(index_transcript, index_id)
+
+
+def index_after_turn(session: ChatSession) -> None:
+    """Queue the session's transcript for the search index, when enough has come; a worker looks a little later."""
+    index_id = transcript_indexing.after_turn(session)
+    if index_id is not None:
+        hint(index_transcript, index_id, countdown=transcript_indexing.DEBOUNCE)
+
+
+def forget_transcript(session: ChatSession) -> None:
+    """Take a deleted session out of the search index now, and its vectors soon."""
+    space = transcript_indexing.forget(session)
+    if space is not None:
+        hint(prune_vectors, space)
 
 
 def keep_last_messages(session: ChatSession) -> None:
@@ -49,6 +71,16 @@ def mirror_document(document_id: int) -> None:
 
 
 @shared_task
+def index_transcript(index_id: int) -> None:
+    transcript_indexing.run(index_id)
+
+
+@shared_task
+def prune_vectors(space_id: int) -> None:
+    vectors.prune(space_id)
+
+
+@shared_task
 def scan_folders() -> None:
     watching.scan()
 
@@ -79,6 +111,8 @@ def sweep() -> None:
     for document_id in to_mirror:
         send(mirror_document, document_id)
     imports.forget_old()
+    for index_id in transcript_indexing.due():
+        send(index_transcript, index_id)
     send(scan_folders)
     send(embed_pending)
     send(finish_forgettings)

@@ -2,7 +2,7 @@
 
 import datetime as dt
 import logging
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
 from django.db import Error as DatabaseFailure
@@ -11,16 +11,19 @@ from django.urls import reverse
 
 from chat.models import ChatSession
 from chat.tools import Tool, ToolCall, ToolError, ToolResult, waited_in_vain
-from memory import contradictions, decisions, documents, forgotten, saved
+from memory import contradictions, decisions, documents, forgotten, saved, switches, transcripts
 from memory.calls import operation_key
 from memory.context import CURATED
 from memory.documents import Append, Author, Separator, Source
 from memory.forgotten import LineForgotten
 from memory.given import place_of
 from memory.models import MemoryRevision
-from memory.scope import find_document, own_space, spaces_of
+from memory.scope import find_document, own_space, sources_of, spaces_of
 from memory.secrets import masked
 from oneclaw.models import Space, User
+
+if TYPE_CHECKING:
+    from memory.search import Said
 
 logger = logging.getLogger(__name__)
 
@@ -134,7 +137,7 @@ def memory_search(call: ToolCall) -> ToolResult:
     query = call.input["query"]
     if not query.strip():
         raise ToolError("validation_error", "Parameter 'query' is required and must be non-empty.")
-    passages = HybridSearchManager(spaces_of(call.session)).search(
+    passages = HybridSearchManager(spaces_of(call.session), sources_of(call.session)).search(
         query,
         max_results=call.input.get("max_results", settings.SEARCH_RESULTS),
         min_score=call.input.get("min_score", settings.SEARCH_FLOOR),
@@ -147,20 +150,38 @@ def memory_search(call: ToolCall) -> ToolResult:
             "end_line": passage.end_line,
             "score": round(passage.score, 3),
             "snippet": passage.snippet,
+            **labels(passage.said),
         }
         for passage in passages
     ]
-    lines = [f"{hit['path']}:{hit['start_line']}–{hit['end_line']} {first_line(hit['snippet'])}" for hit in found]
+    lines = [f"{place(hit)} {first_line(hit['snippet'])}" for hit in found]
     return ToolResult({"results": found}, counted(len(found)), lines)
+
+
+def labels(said: "Said | None") -> dict[str, str]:
+    """What a result says of the conversation that it comes from; nothing of one that comes from a document."""
+    if said is None:
+        return {}
+    return {"source": "conversation", "title": said.title, "date": said.at.date().isoformat(), "role": said.role}
+
+
+def place(hit: dict[str, Any]) -> str:
+    """Where a result stands, for the person's card."""
+    if "source" in hit:
+        return f"{hit['title']}, {hit['date']}:"
+    return f"{hit['path']}:{hit['start_line']}–{hit['end_line']}"
 
 
 def memory_get(call: ToolCall) -> ToolResult:
     """Lines of one memory file. What is not there and what is somebody else's look the same."""
     path, start, count = call.input["path"], call.input.get("from_line", 1), call.input.get("lines", MOST_LINES)
-    document = find_document(call.session, path)
-    if document is None:
-        raise ToolError("not_found", f"There is no memory file “{path}”.")
-    lines = document.content.removesuffix("\n").split("\n")
+    content = transcripts.read(call.session, path)
+    if content is None:
+        document = find_document(call.session, path)
+        if document is None:
+            raise ToolError("not_found", f"There is no memory file “{path}”.")
+        content = document.content
+    lines = content.removesuffix("\n").split("\n")
     shown = lines[start - 1 : start - 1 + count]
     text = "\n".join(shown)
     result: dict[str, Any] = {"path": path, "from_line": start, "lines": len(shown), "total_lines": len(lines)}
@@ -173,11 +194,15 @@ def memory_get(call: ToolCall) -> ToolResult:
 
 
 def reads(session: ChatSession) -> bool:
-    return session.mode != ChatSession.Mode.TEMPORARY
+    return not session.is_temporary
+
+
+def searches(session: ChatSession) -> bool:
+    return bool(sources_of(session))
 
 
 def writes(session: ChatSession) -> bool:
-    return session.mode == ChatSession.Mode.AGENT
+    return session.mode == ChatSession.Mode.AGENT and switches.is_on(session.owner, switches.Switch.SAVED)
 
 
 def counted(number: int) -> str:
@@ -211,7 +236,8 @@ SAVE = Tool(
 
 SEARCH = Tool(
     "memory_search",
-    "Search everything remembered about the person: saved facts and the notes of past conversations. Use it before "
+    "Search everything remembered about the person: saved facts, notes of past conversations, and the conversations "
+    "themselves (results with the source “conversation”: what was said then, not what holds now). Use it before "
     "you answer questions about earlier conversations, people, dates, decisions, preferences or plans.",
     {
         "type": "object",
@@ -223,14 +249,14 @@ SEARCH = Tool(
         "required": ["query"],
     },
     memory_search,
-    offered=reads,
+    offered=searches,
     headings={"running": "Searching memory …", "done": "Searched memory", "failed": "Could not search memory"},
 )
 
 GET = Tool(
     "memory_get",
     "Read lines of one memory file, for example around a result of memory_search: MEMORY.md holds the saved facts, "
-    "memory/YYYY-MM-DD.md the notes of a day.",
+    "memory/YYYY-MM-DD.md the notes of a day, /c/… a conversation.",
     {
         "type": "object",
         "properties": {
@@ -241,6 +267,6 @@ GET = Tool(
         "required": ["path"],
     },
     memory_get,
-    offered=reads,
+    offered=searches,
     headings={"running": "Reading memory …", "done": "Read memory", "failed": "Could not read memory"},
 )

@@ -2,10 +2,11 @@
 
 from django.urls import path
 
-from memory import change_views, decision_views, forget_views, import_views, views
+from memory import change_views, decision_views, forget_views, import_views, switch_views, views
 
 urlpatterns = [
     path("memory/", views.document_list, name="memory"),
+    path("memory/switches", switch_views.switches_page, name="memory_switches"),
     path("memory/export.zip", views.export, name="memory_export"),
     path("memory/import", import_views.import_zip, name="memory_import"),
     path("memory/import/confirm", import_views.confirm_import, name="memory_import_confirm"),

@@ -4,7 +4,7 @@ import hashlib
 import json
 import logging
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -16,25 +16,28 @@ from numpy.typing import NDArray
 from memory.chunking import SPEAKER, speaker_of, speakers
 from memory.embeddings import Embedder, embedder
 from memory.embeddings.failures import EmbeddingFailure
-from memory.models import DocumentIndex, EmbeddingModel, MemoryChunk, MemoryDocumentQuerySet, TextVector
+from memory.models import (
+    DocumentIndex,
+    EmbeddingModel,
+    MemoryChunk,
+    MemoryDocumentQuerySet,
+    TextVector,
+    TranscriptChunk,
+    TranscriptIndex,
+)
 from memory.packing import LAYOUT
 
 # Texts in one go.
 BATCH = 512
 
 MARKUP = re.compile(r"\s*(?:[-*+•>#|]+\s+|\d{1,3}[.)]\s+)+")
-MISSING = """
-SELECT DISTINCT ON (chunk.text_key) chunk.text_key, chunk.text
-  FROM memory_memorychunk chunk
- WHERE chunk.document_id = %s
-   AND NOT EXISTS (SELECT FROM memory_textvector
-                    WHERE space_id = chunk.space_id AND model_id = %s AND text_key = chunk.text_key)
-"""
 STORE = """
 INSERT INTO memory_textvector (space_id, model_id, text_key, vector)
 SELECT %(space)s, %(model)s, made.key, made.vector::halfvec
   FROM unnest(%(keys)s::bigint[], %(vectors)s::text[]) AS made (key, vector)
  WHERE EXISTS (SELECT FROM memory_memorychunk WHERE space_id = %(space)s AND text_key = made.key)
+       OR made.key IN (SELECT chunk.text_key FROM memory_transcriptchunk chunk JOIN memory_transcriptindex index
+                           ON index.id = chunk.index_id WHERE index.space_id = %(space)s)
     ON CONFLICT DO NOTHING
 """
 
@@ -42,7 +45,10 @@ PRUNE = """
 DELETE FROM memory_textvector
  WHERE space_id = %s AND text_key NOT IN
        (SELECT chunk.text_key FROM memory_memorychunk chunk JOIN memory_memorydocument document
-            ON document.id = chunk.document_id WHERE document.space_id = %s)
+            ON document.id = chunk.document_id WHERE document.space_id = %s
+        UNION ALL
+        SELECT chunk.text_key FROM memory_transcriptchunk chunk JOIN memory_transcriptindex index
+            ON index.id = chunk.index_id WHERE index.space_id = %s)
 """
 logger = logging.getLogger(__name__)
 
@@ -80,21 +86,25 @@ def of_question(model: Embedder, question: str) -> NDArray[np.float32] | None:
 
 
 def embed_pending() -> int:
-    """Embed what still waits for its vectors; how many documents that were. For the sweep and after an import.
+    """Embed what still waits for its vectors, documents and transcripts; how many that were. For the sweep and after an
+    import.
 
     A server that fails ends it: the next sweep goes on.
     """
     model = embedder()
     if model is None:
         return 0
-    documents = list(pending(model).order_by("-document_id").values_list("document_id", flat=True))
-    for done, document_id in enumerate(documents):
+    waiting: list[tuple[Callable[[int], None], int]]
+    waiting = [(embed_document, pk) for pk in pending(model).order_by("-pk").values_list("pk", flat=True)]
+    said = TranscriptIndex.objects.filter(units__gt=0).exclude(embedded_by=model_id(model)).order_by("-pk")
+    waiting += [(embed_transcript, pk) for pk in said.values_list("pk", flat=True)]
+    for done, (embed, pk) in enumerate(waiting):
         try:
-            embed_document(document_id)
+            embed(pk)
         except EmbeddingFailure as failure:
-            logger.info("%d documents wait for their vectors: %s", len(documents) - done, failure)
+            logger.info("%d documents and transcripts wait for their vectors: %s", len(waiting) - done, failure)
             return done
-    return len(documents)
+    return len(waiting)
 
 
 def pending(model: Embedder) -> "QuerySet[DocumentIndex]":
@@ -147,43 +157,54 @@ def embed_document(document_id: int, only_at_once: bool = False) -> None:
 
     EmbeddingFailure when the model's server does not give them: the document stays pending.
     """
+    index = DocumentIndex.objects.filter(document_id=document_id).defer("data").first()
+    if index is not None:
+        same = DocumentIndex.objects.filter(document_id=document_id, version=index.version)
+        _embed(index.space_id, MemoryChunk.objects.filter(document_id=document_id), same, only_at_once)
+
+
+def embed_transcript(index_id: int, only_at_once: bool = False) -> None:
+    """The same for the units of a transcript."""
+    index = TranscriptIndex.objects.filter(pk=index_id).defer("data").first()
+    if index is not None:
+        same = TranscriptIndex.objects.filter(pk=index_id, through_seq=index.through_seq)
+        _embed(index.space_id, TranscriptChunk.objects.filter(index_id=index_id), same, only_at_once)
+
+
+def _embed(space_id: int, chunks: "QuerySet[Any]", same: "QuerySet[Any]", only_at_once: bool) -> None:
+    """Embed `chunks`, all of one text, and note it in its index if that is still the `same`."""
     model = embedder()
     if model is None or (only_at_once and not model.at_once):
         return
-    index = DocumentIndex.objects.filter(document_id=document_id).defer("data").first()
-    if index is None:
-        return
     known = model_id(model)
-    missing = _missing(document_id, known)
+    missing = _missing(chunks, space_id, known)
     if only_at_once and len(missing) > model.at_once:
         return
-    _note(model, "")
-    names = (
-        speakers(MemoryChunk.objects.filter(document_id=document_id).values_list("text", flat=True)) if missing else ()
-    )
+    _note(model, "", made=bool(missing))
+    names = speakers(chunks.values_list("text", flat=True)) if missing else frozenset()
     for start in range(0, len(missing), BATCH):
         batch = missing[start : start + BATCH]
         try:
-            made = model.embed([embedded_text(text, frozenset(names)) for _, text in batch])
+            made = model.embed([embedded_text(text, names) for _, text in batch])
         except EmbeddingFailure as failure:
             _note(model, str(failure))
             raise
-        _store(index.space_id, known, batch, made)
-    DocumentIndex.objects.filter(document_id=document_id, version=index.version).update(embedded_by=known)
+        _store(space_id, known, batch, made)
+    same.update(embedded_by=known)
 
 
 def prune(space_id: int) -> int:
     """Forget the vectors of texts that stand in the space no more; how many. For the sweep, and for forgetting."""
     with connection.cursor() as cursor:
-        cursor.execute(PRUNE, [space_id, space_id])
+        cursor.execute(PRUNE, [space_id, space_id, space_id])
         return cursor.rowcount
 
 
-def _note(model: Embedder, error: str) -> None:
+def _note(model: Embedder, error: str, made: bool = True) -> None:
     """Keep with the model whether it answers, where every process sees it."""
     known = model_id(model)
     rows = EmbeddingModel.objects.filter(pk=known)
-    if not rows.exists():
+    if made and not rows.exists():
         EmbeddingModel.objects.bulk_create([EmbeddingModel(id=known, name=model.name)], ignore_conflicts=True)
     rows.exclude(error=error).update(error=error)
 
@@ -193,10 +214,10 @@ def model_id(model: Embedder) -> int:
     return text_key(model.name)
 
 
-def _missing(document_id: int, known: int) -> list[tuple[int, str]]:
-    with connection.cursor() as cursor:
-        cursor.execute(MISSING, [document_id, known])
-        return cursor.fetchall()
+def _missing(chunks: "QuerySet[Any]", space_id: int, known: int) -> list[tuple[int, str]]:
+    there = TextVector.objects.filter(space=space_id, model=known, text_key=OuterRef("text_key"))
+    rows = chunks.filter(~Exists(there)).order_by("text_key").distinct("text_key")
+    return list(rows.values_list("text_key", "text"))
 
 
 def _store(space_id: int, known: int, texts: Sequence[tuple[int, str]], vectors: NDArray) -> None:

@@ -11,11 +11,11 @@ from django.utils.safestring import mark_safe
 from django.views.decorators.http import require_GET
 
 from chat.rendering import blocks
-from memory import coverage, decisions, documents
+from memory import coverage, decisions, documents, switches
 from memory.archive import zipped
 from memory.gone import gone_files
 from memory.models import MemoryDocument
-from memory.scope import may_forget, may_write
+from memory.scope import Sources, may_forget, may_write
 from oneclaw.http import SignedInRequest
 from oneclaw.models import Space, User
 
@@ -93,4 +93,6 @@ def searched(user: User, query: str) -> list["Passage"]:
     # The search loads the embedding model: only who searches waits for it.
     from memory.search import HybridSearchManager
 
-    return HybridSearchManager(Space.objects.visible_to(user)).search(query, max_results=FOUND, today=user.day())
+    said_by = user if switches.is_on(user, switches.Switch.TRANSCRIPTS) else None
+    manager = HybridSearchManager(Space.objects.visible_to(user), Sources(transcripts_of=said_by))
+    return manager.search(query, max_results=FOUND, today=user.day())

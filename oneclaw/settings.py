@@ -275,6 +275,11 @@ TEMPORARY_HOURS = environment.number("ONECLAW_TEMPORARY_HOURS", 24, 0.1, 720)
 
 # -- Memory --------------------------------------------------------------------------------------
 
+# What a person's memory is made of: disabled, or what it is until they choose themselves, off or on.
+SWITCHES = {
+    switch: environment.choice(f"ONECLAW_SWITCH_{switch.upper()}", ["disabled", "off", "on"], "on")
+    for switch in ("saved", "recent", "recall", "transcripts")
+}
 # Whether memory is searched before the model is asked: with the first message of a conversation, each one, or never.
 RECALL = environment.choice("ONECLAW_RECALL", ["off", "first", "every"], "first")
 

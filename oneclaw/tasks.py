@@ -11,14 +11,15 @@ from oneclaw import health, invariants
 logger = logging.getLogger(__name__)
 
 
-def hint(task: Task, row_id: int | str) -> None:
-    """Wake a worker for this row, once it is committed. With the broker down nothing is lost: the sweep finds it."""
-    transaction.on_commit(partial(send, task, row_id))
+def hint(task: Task, row_id: int | str, countdown: float = 0) -> None:
+    """Wake a worker for this row, `countdown` seconds after it is committed. With the broker down nothing is lost: the
+    sweep finds it."""
+    transaction.on_commit(partial(send, task, row_id, countdown=countdown))
 
 
-def send(task: Task, *arguments: int | str) -> None:
+def send(task: Task, *arguments: int | str, countdown: float = 0) -> None:
     try:
-        task.apply_async(arguments, retry=False)
+        task.apply_async(arguments, retry=False, countdown=countdown or None)
     except Exception:
         logger.exception("No worker could be told of %s%s; the sweep finds it.", task.name, arguments)
 

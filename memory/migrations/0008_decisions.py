@@ -10,7 +10,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('memory', '0006_forgetting'),
+        ('memory', '0007_switches_and_transcripts'),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 

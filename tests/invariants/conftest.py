@@ -11,8 +11,9 @@ from django.db import connection, transaction
 from django.test import TestCase, override_settings
 
 from chat import attempts, presence, transcript
-from memory import documents, flush
+from memory import documents, flush, transcript_indexing
 from memory.documents import Append, Author, Delete, Source
+from memory.models import TranscriptIndex
 from oneclaw import invariants
 from oneclaw.models import Space, User
 from oneclaw.scripted import ScriptedModel, answer
@@ -54,6 +55,8 @@ class World:
         settle(send(ada, "Another day", self.session.pk))
         self.flush = flush.request(self.session, "switched")
         flush.run(self.flush.pk)
+        self.transcript = TranscriptIndex.objects.get(pk=transcript_indexing.request(self.session))
+        transcript_indexing.run(self.transcript.pk)
         self.running = send(ada, "Still running", self.session.pk)
 
         elsewhere = send(stranger, "Mine")

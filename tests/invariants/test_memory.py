@@ -177,6 +177,8 @@ def test_a_chunk_without_a_document(world, broken):
     [
         ("UPDATE memory_flush SET owner_id = {stranger} WHERE id = {flush}", "is of session"),
         ("UPDATE memory_flush SET space_id = {strangers_space} WHERE id = {flush}", "writes into space"),
+        ("UPDATE memory_transcriptindex SET owner_id = {stranger} WHERE id = {transcript}", "is of session"),
+        ("UPDATE memory_transcriptindex SET space_id = {strangers_space} WHERE id = {transcript}", "in space"),
         (
             "UPDATE memory_memoryrevision SET message_id = {strangers_message} WHERE id = {revision}",
             "comes from message",
@@ -187,3 +189,15 @@ def test_memory_of_another_person(world, broken, sql, sentence):
     lines = broken(world.named(sql))
     assert "memory is of one person" in said(lines)
     assert any(sentence in line for line in lines)
+
+
+@pytest.mark.parametrize("change", ["units = units + 1", "through_seq = 99"])
+def test_a_transcript_of_something_else(world, broken, change):
+    lines = broken(f"UPDATE memory_transcriptindex SET {change} WHERE id = %s", world.transcript.pk)
+    assert said(lines) == {"the index is of what was said"}
+
+
+@pytest.mark.parametrize("mode", ["chat", "temporary"])
+def test_memory_of_a_conversation_that_writes_none(world, broken, mode):
+    lines = broken(f"UPDATE chat_chatsession SET mode = '{mode}' WHERE id = %s", world.session.pk)
+    assert said(lines) == {"a conversation that writes no memory has none"}

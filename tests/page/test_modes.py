@@ -1,0 +1,51 @@
+"""In a browser: a conversation begins chat only or temporary, and parts of memory are switched off."""
+
+import pytest
+from playwright.async_api import expect
+
+from chat.models import ChatSession
+from memory import switches
+from oneclaw.crossing import in_database
+from tests.browser import PHONE, open_page, violations
+
+pytestmark = pytest.mark.browser
+
+
+async def test_a_temporary_conversation_and_the_switches(live, ada, scripted, ask, settings):
+    settings.SWITCHES = settings.SWITCHES | {"transcripts": "disabled"}
+    async with open_page(live, ada, viewport=PHONE) as page:
+        await page.goto("/")
+        mark, choice = page.locator("[data-mode-mark]"), page.get_by_label("Memory", exact=True)
+        await expect(mark).to_be_hidden()
+        await choice.select_option("chat")
+        await expect(mark).to_have_text("Chat only: memory is read, not written")
+        await choice.select_option("temporary")
+        await expect(mark).to_have_text("Temporary: nothing of it is kept")
+        assert await violations(page) == ""
+        assert await page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+        await ask(page, "A secret tea")
+        await expect(choice).to_be_hidden()
+        await ask(page, "More of it")
+        await page.reload()
+        await expect(mark).to_have_text("Temporary: nothing of it is kept")
+        await expect(choice).to_have_count(0)
+        await expect(page.locator("article")).to_have_count(4)
+        await expect(page.locator("#sessions").get_by_text("A secret tea")).to_have_count(0)
+        assert (await in_database(ChatSession.objects.get)).mode == "temporary"
+        end = page.get_by_role("button", name="End", exact=True)
+        await expect(end).to_have_attribute("title", "Erase it now, and begin another conversation")
+        await end.click()
+        await expect(page.locator("article")).to_have_count(0)
+        session = await in_database(ChatSession.objects.get)
+        assert await in_database(session.messages.count) == 0
+
+        await page.goto("/memory/switches")
+        await expect(page.get_by_label("Transcripts")).to_be_disabled()
+        await expect(page.get_by_text("Switched off by the administrator.")).to_have_count(1)
+        await page.get_by_label("Saved memory").uncheck()
+        assert await violations(page) == ""
+        assert await page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+        await page.get_by_role("button", name="Save").click()
+        await expect(page.get_by_text("It applies from your next message on.")).to_be_visible()
+        await expect(page.get_by_label("Saved memory")).not_to_be_checked()
+    assert await in_database(switches.on_for, ada) == {"recent", "recall"}
