@@ -72,21 +72,20 @@ def recalled(session: ChatSession, message: Message) -> str:
     if not intent:
         return ""
     try:
-        return found_for(intent, session)
+        return found_for(intent, session, sources)
     except FAILURES:
         logger.exception("Nothing was recalled for message %s, because the search failed.", message.pk)
         return ""
 
 
-def found_for(intent: str, session: ChatSession) -> str:
+def found_for(intent: str, session: ChatSession, sources: Sources) -> str:
     """The passages that fit and do not stand in the session's prompt, within their budget."""
     spaces = spaces_of(session)
     # Who has written nothing but workspace files, which stand in the prompt, waits for no search.
     if not MemoryDocument.objects.present().filter(space__in=spaces).exclude(path__in=FILES).exists():
         return ""
-    found = HybridSearchManager(spaces, sources).search(
-        intent, max_results=3 * MOST_PASSAGES, today=session.owner.day()
-    )
+    manager = HybridSearchManager(spaces, sources)
+    found = manager.search(intent, max_results=3 * MOST_PASSAGES, today=session.owner.day())
     known = session.system_prompt or ""
     passages = [quote(passage) for passage in found if not stands_in(passage.snippet, known)][:MOST_PASSAGES]
     while passages and len(text := rendered(passages)) > BUDGET_OF_RECALLED:

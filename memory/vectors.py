@@ -180,7 +180,7 @@ def _embed(space_id: int, chunks: "QuerySet[Any]", same: "QuerySet[Any]", only_a
     missing = _missing(chunks, space_id, known)
     if only_at_once and len(missing) > model.at_once:
         return
-    _note(model, "", made=bool(missing))
+    _note(model, "")
     names = speakers(chunks.values_list("text", flat=True)) if missing else frozenset()
     for start in range(0, len(missing), BATCH):
         batch = missing[start : start + BATCH]
@@ -200,11 +200,11 @@ def prune(space_id: int) -> int:
         return cursor.rowcount
 
 
-def _note(model: Embedder, error: str, made: bool = True) -> None:
+def _note(model: Embedder, error: str) -> None:
     """Keep with the model whether it answers, where every process sees it."""
     known = model_id(model)
     rows = EmbeddingModel.objects.filter(pk=known)
-    if made and not rows.exists():
+    if not rows.exists():
         EmbeddingModel.objects.bulk_create([EmbeddingModel(id=known, name=model.name)], ignore_conflicts=True)
     rows.exclude(error=error).update(error=error)
 

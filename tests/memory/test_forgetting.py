@@ -12,7 +12,7 @@ from chat import transcript
 from chat.models import Message, Turn
 from chat.prompt import build_request
 from chat.tools import ToolCall, ToolError
-from memory import claims, documents, errands, flush, forgetting, mirror, tools, undo
+from memory import claims, documents, errands, flush, forgetting, mirror, tools, transcript_indexing, undo
 from memory.documents import Append, Author, Delete, Replace, Source
 from memory.forgotten import LineForgotten
 from memory.intake import look_through
@@ -26,6 +26,7 @@ from memory.models import (
     MemoryDocument,
     MemoryRevision,
     TextVector,
+    TranscriptChunk,
     Upload,
 )
 from memory.search import HybridSearchManager
@@ -494,3 +495,34 @@ def test_questions_about_it_and_what_waits_to_be_imported_go_too(space, write, f
     forget()
     assert not Decision.objects.exists()
     assert not Upload.objects.exists()
+
+
+def test_transcripts_are_indexed_anew_without_it(space, session, say, write, forget):
+    write(space, f"{LINE}\n")
+    say(session, f"{WORDS} And I like tea.")
+    index = transcript_indexing.request(session)
+    transcript_indexing.run(index)
+    assert holders(MARKER, "memory") != []
+    forget()
+    assert holders(MARKER, "memory") == []
+    for pk in transcript_indexing.due():
+        transcript_indexing.run(pk)
+    assert holders(MARKER, "memory") == []
+    assert TranscriptChunk.objects.filter(text__contains="I like tea.").exists()
+
+
+def test_an_index_that_was_being_made_meanwhile_is_made_again(space, session, say, write, forget, monkeypatch):
+    write(space, f"{LINE}\n")
+    say(session, WORDS)
+    index = transcript_indexing.request(session)
+    make = transcript_indexing.made
+
+    def meanwhile(*arguments):
+        made = make(*arguments)
+        monkeypatch.setattr(transcript_indexing, "made", make)
+        forget()
+        return made
+
+    monkeypatch.setattr(transcript_indexing, "made", meanwhile)
+    assert transcript_indexing.run(index) is False
+    assert holders(MARKER, "memory") == []
