@@ -25,7 +25,8 @@ export class Earlier {
   async show(hash) {
     const [, id, seq] = /^#(message-\d+)@(\d+)$/.exec(hash) ?? [];
     if (!id) return;
-    if (!document.getElementById(id)) await this.load(seq);
+    // Another load may be on its way, and the list may be replaced meanwhile.
+    for (let tries = 0; tries < 3 && !document.getElementById(id); tries += 1) await this.load(seq);
     document.getElementById(id)?.scrollIntoView({ block: "center" });
   }
 

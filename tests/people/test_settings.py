@@ -104,3 +104,11 @@ def test_a_browser_can_install_it(client, db):
 )
 def test_a_device_has_a_name_in_plain_words(user_agent, name):
     assert devices.name_of(user_agent) == name
+
+
+def test_what_a_signed_in_person_sees_is_kept_by_no_cache(client, ada):
+    assert "Cache-Control" not in client.get("/healthz")
+    client.force_login(ada)
+    for path in ("/", "/settings/", "/sessions"):
+        assert client.get(path)["Cache-Control"] == "private, no-store"
+    assert client.get("/manifest.webmanifest")["Cache-Control"] == "max-age=86400"
