@@ -1,11 +1,15 @@
 """How fast search and indexing are on generated memories, next to the barest SQL that could do the same.
 
     python benchmarks/search.py [--spaces 1000] [--units 1000] [--large 10000 100000] [--queries 200]
+    python benchmarks/search.py --embedding
 
-Fills a database of its own (in a temporary data folder): `spaces` spaces of `units` units each, then one space of each
-size in `large`. The floor is one statement through bare psycopg: the fifty nearest vectors of the space by a covering
-index and the fifty best by PostgreSQL's full-text ranking, fused by reciprocal rank. It finds less (docs/retrieval.md);
-it is what a round trip to the same rows costs. Product and floor take turns on the same questions.
+Fills a database of its own (in a temporary data folder): `spaces` spaces of `units` units each, with random vectors,
+then one space of each size in `large`, embedded by the product. The floor is one statement through bare psycopg: the
+fifty nearest vectors of the space by a covering index and the fifty best by PostgreSQL's full-text ranking, fused by
+reciprocal rank. It finds less (docs/retrieval.md); it is what a round trip to the same rows costs. Product and floor
+take turns on the same questions; the processor time is that of this process alone. Where signs choose what is compared,
+the first ten are compared with those of an exact scan. `--embedding` instead tells how many lines a second each local
+model embeds on one core.
 """
 
 import argparse
@@ -59,6 +63,7 @@ def main() -> None:
     parser.add_argument("--large", type=int, nargs="*", default=[10_000, 100_000])
     parser.add_argument("--queries", type=int, default=200)
     parser.add_argument("--keep", help="a data folder to fill and to use again")
+    parser.add_argument("--embedding", action="store_true", help="how fast lines are embedded")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         os.environ |= {"ONECLAW_HOME": options.keep or folder, "DJANGO_SETTINGS_MODULE": "oneclaw.settings"}
@@ -68,10 +73,11 @@ def main() -> None:
         import django
 
         django.setup()
-        measure(options)
+        (embedding if options.embedding else measure)(options)
 
 
 def measure(options: argparse.Namespace) -> None:
+    from django.conf import settings
     from django.core.management import call_command
 
     from oneclaw.models import Space
@@ -81,30 +87,36 @@ def measure(options: argparse.Namespace) -> None:
     words = vocabulary(chosen)
     sizes = [options.units] * options.spaces + options.large
     if not Space.objects.exists():
-        fill(sizes, words, chosen)
+        fill(sizes, options.spaces, words, chosen)
     spaces = list(Space.objects.order_by("pk"))
-    print(f"{'':24}{'median':>8} {'p95':>8}  ms")
+    print(f"{'':40}{'median':>8} {'p95':>8}   of it processor time here   round trips")
     compare(f"{options.units:,} units × {options.spaces:,}", spaces[: options.spaces], words, options.queries)
     for size, space in zip(options.large, spaces[options.spaces :], strict=True):
         compare(f"{size:,} units", [space], words, options.queries)
+        if size > settings.EXACT_UNITS:
+            print(
+                f"{size:,} units: {same(space, words, options.queries):.2%} of the first ten are those of an exact scan"
+            )
 
 
-def fill(sizes: list[int], words: list[str], chosen: random.Random) -> None:
-    """Make the spaces, index them through the product, give each unit a random vector, copy all for the floor."""
+def fill(sizes: list[int], small: int, words: list[str], chosen: random.Random) -> None:
+    """Make the spaces, index them through the product, give each unit a vector (in the first `small` spaces a random
+    one), copy all for the floor."""
     from django.conf import settings
     from django.db import connection
 
     from memory.embeddings import embedder
     from memory.indexing import index_documents
     from memory.models import EmbeddingModel, MemoryDocument
-    from memory.vectors import model_id
+    from memory.vectors import embed_document, model_id
     from oneclaw.models import Space, User
 
     owner = User.objects.create_user("bench@example.org")
     spaces = Space.objects.bulk_create(
         Space(kind=Space.Kind.PROJECT, name=str(n), owner=owner) for n in range(len(sizes))
     )
-    spent = units = 0
+    spent = here = 0.0
+    units = 0
     settings.EMBEDDINGS = "none"
     for space, size in zip(spaces, sizes, strict=True):
         documents = [
@@ -112,19 +124,25 @@ def fill(sizes: list[int], words: list[str], chosen: random.Random) -> None:
             for n in range(size // PAGE)
         ]
         MemoryDocument.objects.bulk_create(documents)
-        started = time.perf_counter()
+        started, busy = time.perf_counter(), time.process_time()
         for first in range(0, len(documents), 100):
             index_documents(document.pk for document in documents[first : first + 100])
         spent += time.perf_counter() - started
+        here += time.process_time() - busy
         units += size
-    print(f"ingest: {units / spent:,.0f} units a second without embedding")
+    print(
+        f"ingest: {units / spent:,.0f} units a second without embedding,"
+        f" {units / here:,.0f} a second of processor time here"
+    )
     settings.EMBEDDINGS = "local"
     model = embedder()
     known = model_id(model)
-    EmbeddingModel.objects.get_or_create(id=known, defaults={"name": model.name, "width": model.width})
+    EmbeddingModel.objects.get_or_create(id=known, defaults={"name": model.name})
+    for document in MemoryDocument.objects.filter(space__in=spaces[small:]).values_list("pk", flat=True):
+        embed_document(document)
     with connection.cursor() as cursor:
-        for start in range(0, len(spaces), 100):
-            cursor.execute(VECTORS, [known, [space.pk for space in spaces[start : start + 100]]])
+        for start in range(0, small, 100):
+            cursor.execute(VECTORS, [known, [space.pk for space in spaces[start : min(start + 100, small)]]])
         cursor.execute(FLOOR_TABLE)
         cursor.execute("VACUUM ANALYZE")
 
@@ -152,23 +170,82 @@ def compare(title: str, spaces: list[Any], words: list[str], count: int) -> None
             return HybridSearchManager([space]).search(query)
 
         for kind, asked in (("", words), (" off-topic", vocabulary(random.Random(99)))):
-            times: dict[str, list[float]] = {"product": [], "floor": []}
+            times: dict[str, list[tuple[float, float, int]]] = {"product": [], "floor": []}
             for n in range(count + 10):
                 space, query = chosen.choice(spaces), question(asked, chosen)
                 for name, search in (("product", product), ("floor", floor)):
                     spent = timed(search, space, query)
                     if n >= 10:
                         times[name].append(spent)
-            for name, spent_each in times.items():
-                ordered = sorted(spent_each)
-                median, p95 = ordered[len(ordered) // 2], ordered[int(len(ordered) * 0.95)]
-                print(f"{title + kind:32}{name:8}{median:8.1f} {p95:8.1f}")
+            for name, measured in times.items():
+                columns = [sorted(column) for column in zip(*measured, strict=True)]
+                (median, p95), (cpu, cpu95) = [(one[len(one) // 2], one[int(len(one) * 0.95)]) for one in columns[:2]]
+                trips = f"{columns[2][-1]} at most" if name == "product" else ""
+                print(f"{title + kind:32}{name:8}{median:8.1f} {p95:8.1f} {cpu:14.1f} {cpu95:8.1f}   {trips}")
 
 
-def timed(search: Callable[[Any, str], Any], space: Any, query: str) -> float:
-    started = time.perf_counter()
-    search(space, query)
-    return (time.perf_counter() - started) * 1000
+def timed(search: Callable[[Any, str], Any], space: Any, query: str) -> tuple[float, float, int]:
+    """Milliseconds, those of them in which this process computed, and statements through Django."""
+    from django.db import connection
+
+    trips = [0]
+
+    def count(execute: Any, *arguments: Any) -> Any:
+        trips[0] += 1
+        return execute(*arguments)
+
+    with connection.execute_wrapper(count):
+        started, busy = time.perf_counter(), time.thread_time()
+        search(space, query)
+        return (time.perf_counter() - started) * 1000, (time.thread_time() - busy) * 1000, trips[0]
+
+
+def same(space: Any, words: list[str], count: int) -> float:
+    """The share of the first ten results that an exact scan has too."""
+    from django.conf import settings
+
+    from memory import haystacks
+    from memory.search import HybridSearchManager
+
+    chosen = random.Random(5)
+    queries = [question(words, chosen) for _ in range(count)]
+    limit, found = settings.EXACT_UNITS, []
+    for exact in (limit, 10**9):
+        settings.EXACT_UNITS = exact
+        haystacks.forget()
+        results = [HybridSearchManager([space]).search(query, 10, 0) for query in queries]
+        found.append([{(one.document_id, one.start_line) for one in result} for result in results])
+    settings.EXACT_UNITS = limit
+    shares = [len(mine & exact) / max(len(exact), 1) for mine, exact in zip(*found, strict=True)]
+    return sum(shares) / len(shares)
+
+
+def embedding(options: argparse.Namespace) -> None:
+    """Lines a second by each local model that is there, and by sentence-transformers, in turn, on one core."""
+    import importlib.util
+
+    from memory.embeddings import local_model
+    from memory.embeddings.transformer import MINILM, minilm_folder
+
+    chosen = random.Random(11)
+    lines = page(vocabulary(chosen), chosen).splitlines()[2:]
+    makers: dict[str, Callable[[list[str]], Any]] = {"word vectors (default)": local_model("").embed}
+    if folder := minilm_folder():
+        makers[f"{MINILM} in numpy"] = local_model(MINILM).embed
+        if importlib.util.find_spec("sentence_transformers"):
+            import torch
+            from sentence_transformers import SentenceTransformer
+
+            torch.set_num_threads(1)
+            makers[f"{MINILM} by sentence-transformers"] = SentenceTransformer(str(folder), device="cpu").encode
+    best = dict.fromkeys(makers, 0.0)
+    for _ in range(5):
+        for name, make in makers.items():
+            started = time.thread_time()
+            make(lines)
+            best[name] = max(best[name], len(lines) / (time.thread_time() - started))
+    for name, speed in best.items():
+        print(f"{name:44}{speed:10,.0f} lines a second of processor time")
 
 
 def vocabulary(chosen: random.Random) -> list[str]:

@@ -13,7 +13,7 @@ from django.utils.safestring import SafeString
 from memory import backlog, documents
 from memory.documents import Author, Delete, Replace, Source
 from memory.line_ends import as_before
-from memory.models import Errand, Flush, Forgetting, MemoryDocument, MemoryRevision
+from memory.models import EmbeddingModel, Errand, Flush, Forgetting, MemoryDocument, MemoryRevision
 
 # Revisions that the page of a document shows.
 SHOWN_REVISIONS = 50
@@ -109,6 +109,13 @@ class MemoryDocumentAdmin(admin.ModelAdmin):
         "updated_at",
         "history",
     ]
+
+    def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> Any:
+        from memory.vectors import notice
+
+        if request.method == "GET" and (told := notice()):
+            messages.warning(request, told)
+        return super().changelist_view(request, extra_context)
 
     @admin.display(ordering="space__owner__email")
     def owner(self, document: MemoryDocument) -> str:
@@ -229,3 +236,11 @@ class ForgettingAdmin(ReadOnlyAdmin):
     list_select_related = ["space", "author"]
     search_fields = ["space__owner__email", "author__email"]
     ordering = ["-created_at"]
+
+
+@admin.register(EmbeddingModel)
+class EmbeddingModelAdmin(ReadOnlyAdmin):
+    """Which models have made vectors, and why one makes none at the moment."""
+
+    list_display = ["name", "error"]
+    ordering = ["name"]

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from django.db import connection, transaction
 
-from memory.chunking import SPEAKER, Unit, speakers, units
+from memory.chunking import Unit, speakers, units
 from memory.dates import TIME_WORDS, day_in
 from memory.languages import NAMES, language_of
 from memory.locks import hold
@@ -93,7 +93,7 @@ def flags_of(unit: Unit, terms: Sequence[int]) -> int:
     """What kind of line a unit is (memory/packing.py)."""
     if unit.is_heading:
         return HEADING
-    asks = unit.text.rstrip(CLOSING).endswith(("?", "？")) and bool(SPEAKER.sub("", unit.text, count=1))
+    asks = unit.text.rstrip(CLOSING).endswith(("?", "？"))
     return (ASKS if asks else 0) | (0 if TIME_TERMS.isdisjoint(terms) else TELLS_TIME)
 
 
@@ -141,5 +141,5 @@ def _write(documents: Sequence[MemoryDocument], made: dict[int, Made]) -> None:
         ],
         update_conflicts=True,
         unique_fields=["document"],
-        update_fields=["space", "version", "layout", "units", "data", "embedded_by"],
+        update_fields=["space", "version", "layout", "units", "data", "bits", "embedded_by"],
     )

@@ -304,6 +304,8 @@ class DocumentIndex(models.Model):
     layout = models.PositiveSmallIntegerField()
     units = models.PositiveIntegerField()
     data = models.BinaryField()
+    # The signs of each unit's vector by the model below, in the units' order: a large space is scanned by them.
+    bits = models.BinaryField(null=True)
     # The model that has embedded every unit; None while some wait.
     embedded_by = models.ForeignKey(EmbeddingModel, models.SET_NULL, null=True, blank=True, related_name="+")
 
@@ -326,6 +328,8 @@ class TranscriptIndex(models.Model):
     layout = models.PositiveSmallIntegerField(default=0)
     units = models.PositiveIntegerField(default=0)
     data = models.BinaryField(default=bytes)
+    # As of a document's.
+    bits = models.BinaryField(null=True)
     # The model that has embedded every unit; None while some wait.
     embedded_by = models.ForeignKey(EmbeddingModel, models.SET_NULL, null=True, blank=True, related_name="+")
 

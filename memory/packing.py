@@ -47,11 +47,47 @@ class Haystack:
     # All terms of all units, and for each term its unit.
     terms: NDArray[np.uint32]
     unit_of_term: NDArray[np.int32]
-    # The numbers of the languages of the documents.
-    languages: frozenset[int]
+    # For each document the place of its first unit, and behind the last one the number of all.
+    starts: NDArray[np.intp]
+    # For each document the number of its language.
+    language: tuple[int, ...]
 
     def __len__(self) -> int:
         return len(self.units)
+
+    @property
+    def languages(self) -> frozenset[int]:
+        """The numbers of the languages of the documents."""
+        return frozenset(self.language)
+
+    def packed(self, document: int) -> bytes:
+        """The bytes of one of the documents, as `pack` made them."""
+        first, last = self.starts[document : document + 2]
+        start = self.term_ends[first - 1] if first else 0
+        end = self.term_ends[last - 1] if last else 0
+        head = HEAD.pack(last - first, self.language[document])
+        return head + self.units[first:last].tobytes() + self.terms[start:end].tobytes()
+
+    def holding(self, terms: NDArray[np.uint32]) -> tuple[NDArray[np.int32], NDArray[np.intp]]:
+        """Where these terms stand (sorted, each once): the units, and for each which of the terms it is."""
+        if "postings" in self.__dict__:
+            ordered, units = self.postings
+            first, last = np.searchsorted(ordered, terms), np.searchsorted(ordered, terms, side="right")
+            found = [units[start:end] for start, end in zip(first, last, strict=True)]
+            return np.concatenate(found), np.repeat(np.arange(len(terms)), last - first)
+        # Most terms of a space are none of these: half of their bits tell so, in one pass.
+        seen = np.zeros(1 << 16, bool)
+        seen[terms & 0xFFFF] = True
+        at = np.flatnonzero(seen[self.terms.view(np.uint16)[::2]])
+        place = np.minimum(np.searchsorted(terms, self.terms[at]), len(terms) - 1)
+        same = terms[place] == self.terms[at]
+        return self.unit_of_term[at[same]], place[same]
+
+    @cached_property
+    def postings(self) -> tuple[NDArray[np.uint32], NDArray[np.int32]]:
+        """All terms in their order, and for each its unit: worth making for a haystack that is searched again."""
+        order = np.argsort(self.terms)
+        return self.terms[order], self.unit_of_term[order]
 
     def windowed(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
         """For each unit the sum over its window: itself and its neighbours in the same section."""
@@ -61,15 +97,82 @@ class Haystack:
             total[:-distance] += together * scores[distance:]
         return total
 
+    def in_windows(
+        self, units: NDArray[np.intp], scores: NDArray[np.float64]
+    ) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
+        """The same of scores that only these units have: the units whose windows have any, and how much."""
+        places, values = [units], [scores]
+        for distance, together in self._together:
+            # The units are in order: those that have one so far ahead come first.
+            count = int(np.searchsorted(units, len(self) - distance))
+            ahead = together[units[:count]] > 0
+            behind = (units >= distance) & (together[np.maximum(units - distance, 0)] > 0)
+            places += [units[:count][ahead] + distance, units[behind] - distance]
+            values += [scores[:count][ahead], scores[behind]]
+        return summed(np.concatenate(places), np.concatenate(values), len(self))
+
+    def window_of(self, units: NDArray[np.intp]) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
+        """A row for each of the units: those from REACH before it to REACH behind it; whether its window has them."""
+        around = units[:, None] + np.arange(-REACH, REACH + 1)
+        within = np.clip(around, 0, len(self) - 1)
+        return within, (around == within) & (self.section[within] == self.section[units][:, None])
+
+    @cached_property
+    def sizes(self) -> NDArray[np.float64]:
+        """For each unit how many its window holds."""
+        return self.windowed(np.ones(len(self)))
+
+    @cached_property
+    def lengths(self) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+        """The number of terms of each unit, of each window, of each document."""
+        units = self.units["terms"].astype(float)
+        return units, self.windowed(units), np.bincount(self.document, units).astype(float)
+
+    @cached_property
+    def days(self) -> NDArray[np.int64]:
+        """For each unit the day that it belongs to; 0: none."""
+        return self.units["day"].astype(np.int64)
+
+    @cached_property
+    def speaker(self) -> NDArray[np.uint32]:
+        """For each unit the number of who says it."""
+        return np.ascontiguousarray(self.units["speaker"])
+
+    @cached_property
+    def speakers(self) -> frozenset[int]:
+        """The numbers of all who talk."""
+        return frozenset(np.unique(self.speaker).tolist()) - {0}
+
     @cached_property
     def _together(self) -> list[tuple[int, NDArray[np.float64]]]:
         """For each distance, 1 where a unit and the one so far behind it are of one section."""
         distances = range(1, min(REACH, len(self) - 1) + 1)
         return [(far, (self.section[far:] == self.section[:-far]).astype(float)) for far in distances]
 
+    @cached_property
+    def term_ends(self) -> NDArray[np.int64]:
+        """For each unit the place behind its last term."""
+        return np.cumsum(self.units["terms"], dtype=np.int64)
+
     def flagged(self, flag: int) -> NDArray[np.bool_]:
         """Which units carry the flag."""
-        return (self.units["flags"] & flag) != 0
+        return (self._flags & flag) != 0
+
+    @cached_property
+    def _flags(self) -> NDArray[np.uint32]:
+        return np.ascontiguousarray(self.units["flags"])
+
+
+def summed(
+    places: NDArray[np.integer], values: NDArray[np.float64], count: int
+) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
+    """Each place below `count` once, in order, and the sum of its values."""
+    if len(places) * 16 > count:
+        total = np.bincount(places, values, minlength=count).astype(float)
+        held = np.flatnonzero(total > 0)
+        return held, total[held]
+    held, at = np.unique(places, return_inverse=True)
+    return held.astype(np.intp), np.bincount(at, values, minlength=len(held)).astype(float)
 
 
 def pack(units: Sequence[tuple[int, ...]], terms: Sequence[int], language: int = 0) -> bytes:
@@ -83,25 +186,26 @@ def pack(units: Sequence[tuple[int, ...]], terms: Sequence[int], language: int =
 
 def unpack(documents: Iterable[bytes | memoryview]) -> Haystack:
     """The documents, put together."""
-    units, terms, counts, languages = [], [], [], set()
+    units, terms, counts, languages = [], [], [], []
     for data in documents:
         count, language = HEAD.unpack_from(data)
         split = HEAD.size + count * UNIT.itemsize
         units.append(data[HEAD.size : split])
         terms.append(data[split:])
         counts.append(count)
-        languages.add(language)
+        languages.append(language)
     every = np.frombuffer(b"".join(units), UNIT)
     lengths = np.array(counts, np.int32)
-    starts = np.cumsum(lengths) - lengths
+    starts = np.concatenate([[0], np.cumsum(lengths)])
     document = np.repeat(np.arange(len(lengths), dtype=np.int32), lengths)
     turns = (np.diff(document, prepend=-1) != 0) | (np.diff(every["section"].astype(np.int32), prepend=-1) != 0)
     return Haystack(
         units=every,
         document=document,
         section=np.cumsum(turns),
-        ordinal=np.arange(len(every)) - np.repeat(starts, lengths),
+        ordinal=np.arange(len(every)) - np.repeat(starts[:-1], lengths),
         terms=np.frombuffer(b"".join(terms), TERM),
         unit_of_term=np.repeat(np.arange(len(every), dtype=np.int32), every["terms"]),
-        languages=frozenset(languages),
+        starts=starts,
+        language=tuple(languages),
     )

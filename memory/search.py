@@ -3,7 +3,8 @@
 import datetime as dt
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import takewhile
 from typing import Any
 
@@ -20,37 +21,67 @@ from memory import vectors
 from memory.confidence import score
 from memory.dates import day_in
 from memory.embeddings import Embedder, embedder, near_words
+from memory.estimates import Estimate
+from memory.haystacks import Found, Packed, array, drop, keep, kept
 from memory.languages import NAMES
-from memory.packing import LAYOUT, Haystack, unpack
+from memory.packing import LAYOUT
 from memory.question import Question, without_names
-from memory.ranking import Legs, Run, Scores, passages, scored
+from memory.ranking import Legs, Run, Scores, ages, by_words, passages
 from memory.scope import RECENT, Sources
 from memory.transcripts import label
 from oneclaw.models import Space, User
 from oneclaw.text import mended
 
-# The packed units of each document and of each transcript, and in one last row the key and cosine of every vector of
-# these spaces.
-UNITS = """
-SELECT false, document.id, document.path, index.data
-  FROM memory_documentindex index JOIN memory_memorydocument document ON document.id = index.document_id
- WHERE index.space_id = ANY(%(spaces)s::bigint[]) AND document.space_id = ANY(%(spaces)s::bigint[])
-   AND index.layout = %(layout)s AND CASE document.path WHEN %(recent_path)s THEN %(recent)s ELSE %(notes)s END
+# What is searched: documents, and by negative ids transcripts, each with a stamp that changes whenever its row does.
+HELD = """
+WITH held AS MATERIALIZED (
+    SELECT index.document_id AS id, hashtextextended(index.xmin::text || index.ctid::text, 0) AS stamp, index.units
+      FROM memory_documentindex index JOIN memory_memorydocument document ON document.id = index.document_id
+     WHERE index.space_id = ANY(%(spaces)s::bigint[]) AND document.space_id = ANY(%(spaces)s::bigint[])
+       AND index.layout = %(layout)s AND CASE document.path WHEN %(recent_path)s THEN %(recent)s ELSE %(notes)s END
 """
 # A conversation that was deleted is not found from that moment on, whenever its index goes.
+HELD_TRANSCRIPTS = """
+     UNION ALL
+    SELECT -index.id, hashtextextended(index.xmin::text || index.ctid::text, 0), index.units
+      FROM memory_transcriptindex index JOIN chat_chatsession session ON session.id = index.session_id
+     WHERE index.owner_id = %(owner)s AND session.owner_id = %(owner)s AND index.space_id = ANY(%(spaces)s::bigint[])
+       AND session.deleted_at IS NULL AND session.mode = 'agent' AND session.id IS DISTINCT FROM %(but_session)s::uuid
+       AND index.layout = %(layout)s
+"""
+# The packed units of all that this process does not keep as it stands there now. The signs of the vectors only where
+# there are too many for an exact scan.
+UNITS = """
+), many AS MATERIALIZED (SELECT coalesce(sum(units), 0) > %(exact)s AS are FROM held),
+changed AS MATERIALIZED (
+    SELECT held.id, held.stamp
+      FROM held LEFT JOIN unnest(%(ids)s::bigint[], %(stamps)s::bigint[]) AS kept (id, stamp)
+        ON kept.id = held.id AND kept.stamp = held.stamp
+     WHERE kept.id IS NULL)
+SELECT changed.id, document.path, changed.stamp, index.data,
+       CASE WHEN (SELECT are FROM many) AND index.embedded_by_id = %(model)s::bigint THEN index.bits END
+  FROM changed JOIN memory_documentindex index ON index.document_id = changed.id
+  JOIN memory_memorydocument document ON document.id = changed.id
+"""
 TRANSCRIPTS = """
 UNION ALL
-SELECT true, index.id, '/c/' || session.id, index.data
-  FROM memory_transcriptindex index JOIN chat_chatsession session ON session.id = index.session_id
- WHERE index.owner_id = %(owner)s AND session.owner_id = %(owner)s AND index.space_id = ANY(%(spaces)s::bigint[])
-   AND session.deleted_at IS NULL AND session.mode = 'agent' AND session.id IS DISTINCT FROM %(but_session)s::uuid
-   AND index.layout = %(layout)s
+SELECT changed.id, '/c/' || index.session_id, changed.stamp, index.data,
+       CASE WHEN (SELECT are FROM many) AND index.embedded_by_id = %(model)s::bigint THEN index.bits END
+  FROM changed JOIN memory_transcriptindex index ON index.id = -changed.id
 """
+# In one row the ids of all of them, for whoever keeps some.
+IDS = """
+UNION ALL
+SELECT NULL, 'ids', NULL, string_agg(int8send(id), ''), NULL FROM held
+"""
+# In one row the key and cosine of every vector, where they are not too many.
 COSINES = """
 UNION ALL
-SELECT NULL, NULL, NULL, string_agg(int8send(text_key) || float4send(-(vector <#> %(vector)s::halfvec)::float4), '')
+SELECT NULL, 'cosines', NULL,
+       string_agg(int8send(text_key) || float4send(-(vector <#> %(vector)s::halfvec)::float4), ''), NULL
   FROM memory_textvector
- WHERE space_id = ANY(%(spaces)s::bigint[]) AND model_id = %(model)s::bigint AND vector_dims(vector) = %(width)s
+ WHERE NOT (SELECT are FROM many) AND space_id = ANY(%(spaces)s::bigint[]) AND model_id = %(model)s::bigint
+   AND vector_dims(vector) = %(width)s
 """
 # What the covering index asks for; the vectors of wider models are read from the table.
 NARROW, NARROW_WIDTH = " AND vector_dims(vector) <= 1280", 1280
@@ -73,6 +104,20 @@ SELECT true, chunk.index_id, chunk.ordinal, chunk.start_line, chunk.end_line, se
   JOIN memory_transcriptindex index ON index.id = chunk.index_id
   JOIN chat_chatsession session ON session.id = index.session_id
  WHERE index.owner_id = %(owner)s AND session.deleted_at IS NULL
+"""
+# The exact cosines of some texts, beside the lines of some units.
+EXACTLY = """
+UNION ALL
+SELECT NULL, near.text_key, NULL, NULL, NULL, NULL, near.cosine::text, NULL, NULL, NULL
+  FROM unnest(%(texts)s::bigint[]) AS asked (key) CROSS JOIN LATERAL (
+       SELECT text_key, -(vector <#> %(vector)s::halfvec) AS cosine FROM memory_textvector
+        WHERE space_id = ANY(%(spaces)s::bigint[]) AND model_id = %(model)s::bigint AND text_key = asked.key
+          AND vector_dims(vector) = %(width)s LIMIT 1) AS near
+"""
+SAMPLE = """
+SELECT DISTINCT ON (text_key) text_key, vector::text FROM memory_textvector
+ WHERE text_key = ANY(%s::bigint[]) AND space_id = ANY(%s::bigint[]) AND model_id = %s::bigint
+   AND vector_dims(vector) = %s
 """
 COSINE = np.dtype([("key", ">i8"), ("cosine", ">f4")])
 # A passage takes in neighbours that score at most this much less than its best line: short ones, that hold what
@@ -152,88 +197,153 @@ class HybridSearchManager:
             return []
         # A shell hands over bytes that are no Unicode as halves of surrogate pairs.
         query, model = mended(query), embedder()
-        documents, cosines = self._fetch(query, model)
-        haystack = unpack(document.data for document in documents)
+        asked = Asked.by(model, query)
+        found, cosines = self._read(asked)
+        haystack = found.haystack
         if not len(haystack):
             return []
         near = near_words if model else lambda word: {}
-        languages = tuple(NAMES[number] for number in haystack.languages)
-        question = Question.read(query, today or timezone.now().date(), near, languages)
-        scores = scored(haystack, question, cosines_of(haystack, cosines), legs(model))
-        certain, best = scores.evidence.logit(), scores.total.max()
-        runs = passages(scores.total, haystack, max_results, slack, settings.SNIPPET_LENGTH)
-        marked = ((run, score(certain, float(best - scores.total[run.best]))) for run in runs)
-        found = list(takewhile(lambda one: one[1] >= min_score, marked))
-        lines = self._lines([run for run, _ in found], haystack, documents)
+        today = today or timezone.now().date()
+        question = Question.read(query, today, near, tuple(NAMES[number] for number in haystack.languages))
+        weighed = legs(model)
+        age = ages(haystack, found.lasting, today.toordinal(), settings.HALF_LIFE)
+        words = by_words(haystack, question, weighed, age)
+        lines: dict[int, Line] = {}
+        # Where most have no vector yet, words decide alone.
+        if asked.vector is not None and is_large(found) and found.signed.mean() >= 0.5:
+            estimate = Estimate.of(found, words, weighed, asked.vector)
+            rough = estimate.total()
+            wanted = estimate.wanted(rough)
+            around = np.unique(haystack.window_of(wanted)[0])
+            # The lines of all that may win come along, for two round trips are enough.
+            runs = passages(rough, haystack, 2 * max_results + 10, slack, settings.SNIPPET_LENGTH, settings.MMR)
+            likely = np.union1d(around, units_of(runs)).tolist()
+            lines, exact = self._lines(found, likely, asked, np.unique(haystack.units["key"][around]))
+            scores = estimate.settled(wanted, found.by_unit(exact["key"], exact["cosine"]))
+        else:
+            cosine = mostly(found.by_unit(cosines["key"], cosines["cosine"])) if len(cosines) else None
+            scores = words.with_cosines(haystack, cosine, weighed)
+        certain, best = scores.evidence.logit(), float(scores.total.max())
+        runs = passages(scores.total, haystack, max_results, slack, settings.SNIPPET_LENGTH, settings.MMR)
+        marked = ((run, score(certain, best - run.score)) for run in runs)
+        won = list(takewhile(lambda one: one[1] >= min_score, marked))
+        if missing := [at for at in units_of([run for run, _ in won]) if at not in lines]:
+            lines |= self._lines(found, missing)[0]
         return [
-            passage(run, mark, lines[run], documents[haystack.document[run.best]], scores, self.sources.transcripts_of)
-            for run, mark in found
-            if lines[run]
+            passage(run, mark, held, found.documents[haystack.document[run.best]], scores, self.sources.transcripts_of)
+            for run, mark in won
+            # None of a run whose document has been indexed anew since: the next search sees it.
+            if (held := [lines[at] for at in range(run.first, run.last + 1) if at in lines])
+            and len(held) == run.last + 1 - run.first
         ]
 
-    def _fetch(self, query: str, model: Embedder | None) -> tuple[list["Packed"], NDArray[np.void]]:
-        """The packed units of each document in the order of their ids; the cosine of each vector by its key."""
+    def _read(self, asked: "Asked") -> tuple[Found, NDArray[np.void]]:
+        """The haystack as it is now, and the cosines of all vectors by their keys, where they are not too many."""
         owner = self.sources.transcripts_of
+        key = (tuple(self.spaces), asked.model, (owner.pk if owner else None, self.sources.notes, self.sources.recent))
+        known = kept(key)
         parameters: dict[str, Any] = {
             "spaces": self.spaces,
             "layout": LAYOUT,
+            "exact": settings.EXACT_UNITS,
+            "model": asked.model,
+            "ids": known.ids if known else "{}",
+            "stamps": known.stamps if known else "{}",
             "recent_path": RECENT,
             "recent": self.sources.recent,
             "notes": self.sources.notes,
             "owner": owner and owner.pk,
             "but_session": self.sources.but_session,
         }
-        sql = UNITS if owner is None else UNITS + TRANSCRIPTS
-        if model is not None and (vector := vectors.of_question(model, without_names(query))) is not None:
-            parameters |= {
-                "model": vectors.model_id(model),
-                "width": len(vector),
-                "vector": json.dumps(vector.tolist()),
-            }
-            sql += COSINES + (NARROW if len(vector) <= NARROW_WIDTH else "")
+        sql = HELD + UNITS if owner is None else HELD + HELD_TRANSCRIPTS + UNITS + TRANSCRIPTS
+        sql += IDS if known else ""
+        if asked.vector is not None:
+            parameters |= {"width": len(asked.vector), "vector": asked.text}
+            sql += COSINES + (NARROW if len(asked.vector) <= NARROW_WIDTH else "")
         with binary_cursor() as cursor:
             cursor.execute(sql, parameters)
             rows = cursor.fetchall()
-        packed = (Packed(*row) for row in rows if row[0] is not None)
-        documents = sorted(packed, key=lambda document: (document.is_transcript, document.id))
-        cosines = b"".join(row[3] for row in rows if row[0] is None and row[3] is not None)
-        return documents, np.frombuffer(cosines, COSINE)
+        fresh = [Packed(row[0], row[1], row[2], row[3], row[4] or b"") for row in rows if row[0] is not None]
+        told = {row[1]: row[3] or b"" for row in rows if row[0] is None}
+        found = known.changed(np.frombuffer(told["ids"], ">i8"), fresh) if known else Found.of(fresh)
+        if known is not None and is_large(known) != is_large(found):
+            # What is kept lacks the signs that are needed now, or has those that no longer are.
+            drop(key)
+            return self._read(asked)
+        if is_large(found) and asked.vector is not None:
+            found = self._sampled(found, known, asked)
+        if found is known:
+            _ = found.haystack.postings
+        else:
+            keep(key, found)
+        return found, np.frombuffer(told.get("cosines", b""), COSINE)
 
-    def _lines(self, runs: Sequence[Run], haystack: Haystack, documents: Sequence["Packed"]) -> dict[Run, list[Line]]:
-        """The lines of each run; none of a run whose document has been indexed anew since: the next search sees it."""
-        units = [at for run in runs for at in range(run.first, run.last + 1)]
-        if not units:
-            return {}
-        wanted = {at: documents[haystack.document[at]] for at in units}
-        ordinals, keys = haystack.ordinal, haystack.units["key"]
-        owner = self.sources.transcripts_of
+    def _sampled(self, found: Found, known: Found | None, asked: "Asked") -> Found:
+        """The haystack with the vectors of its sample: as before, or by a trip of its own when it is another."""
+        assert asked.vector is not None
+        keys, width = found.sample_keys, len(asked.vector)
+        if known is not None and np.array_equal(known.sample_keys, keys) and known.sampled.shape == (len(keys), width):
+            return known if found is known else replace(found, sampled=known.sampled)
+        with connection.cursor() as cursor:
+            cursor.execute(SAMPLE, [array(keys.tolist()), self.spaces, asked.model, width])
+            rows = cursor.fetchall()
+        by_key = {key: np.array(json.loads(vector), np.float32) for key, vector in rows}
+        nothing = np.full(width, np.nan, np.float32)
+        return replace(found, sampled=np.array([by_key.get(key, nothing) for key in keys.tolist()]))
+
+    def _lines(
+        self, found: Found, units: Sequence[int], asked: "Asked | None" = None, keys: NDArray[np.int64] | None = None
+    ) -> tuple[dict[int, Line], NDArray[np.void]]:
+        """The lines of these units as far as they still stand there; the exact cosines of the texts of these keys."""
+        if not len(units) and keys is None:
+            return {}, np.zeros(0, COSINE)
+        haystack, owner = found.haystack, self.sources.transcripts_of
+        wanted = {at: found.documents[haystack.document[at]] for at in units}
+        ordinals, text_keys = haystack.ordinal, haystack.units["key"]
+        sql = LINES if owner is None else LINES + SAID_LINES
         parameters: dict[str, Any] = {"spaces": self.spaces, "owner": owner and owner.pk}
         for prefix, is_transcript in (("", False), ("said_", True)):
             of_kind = [at for at, document in wanted.items() if document.is_transcript == is_transcript]
-            parameters[f"{prefix}ids"] = [wanted[at].id for at in of_kind]
-            parameters[f"{prefix}ordinals"] = ordinals[of_kind].tolist()
-            parameters[f"{prefix}keys"] = keys[of_kind].tolist()
+            parameters[f"{prefix}ids"] = array(abs(wanted[at].id) for at in of_kind)
+            parameters[f"{prefix}ordinals"] = array(ordinals[of_kind].tolist())
+            parameters[f"{prefix}keys"] = array(text_keys[of_kind].tolist())
+        if asked is not None and keys is not None and asked.vector is not None:
+            sql += EXACTLY
+            parameters |= {"texts": array(keys.tolist()), "vector": asked.text, "model": asked.model}
+            parameters["width"] = len(asked.vector)
         with connection.cursor() as cursor:
-            cursor.execute(LINES if owner is None else LINES + SAID_LINES, parameters)
-            found = {row[:3]: Line(*row[3:]) for row in cursor.fetchall()}
-        lines = {
-            at: found.get((document.is_transcript, document.id, int(ordinals[at]))) for at, document in wanted.items()
-        }
-        return {
-            run: [line for line in held if line is not None] if None not in held else []
-            for run in runs
-            for held in [[lines[at] for at in range(run.first, run.last + 1)]]
-        }
+            cursor.execute(sql, parameters)
+            rows = cursor.fetchall()
+        places = {(one.is_transcript, abs(one.id), int(ordinals[at])): at for at, one in wanted.items()}
+        lines = {places[row[:3]]: Line(*row[3:]) for row in rows if row[0] is not None}
+        return lines, np.array([(row[1], float(row[6])) for row in rows if row[0] is None], COSINE)
 
 
 @dataclass(frozen=True)
-class Packed:
-    """A document as its index holds it, or a transcript."""
+class Asked:
+    """The vector of a question: None when words decide alone. `model` is the number of who made it, 0: nobody."""
 
-    is_transcript: bool
-    id: int
-    path: str
-    data: bytes
+    model: int
+    vector: NDArray[np.float32] | None
+
+    @classmethod
+    def by(cls, model: Embedder | None, query: str) -> "Asked":
+        vector = vectors.of_question(model, without_names(query)) if model is not None else None
+        return cls(vectors.model_id(model) if model is not None else 0, vector)
+
+    @cached_property
+    def text(self) -> str:
+        """The vector as PostgreSQL reads it."""
+        return json.dumps([] if self.vector is None else self.vector.tolist())
+
+
+def is_large(found: Found) -> bool:
+    """Whether signs choose what of it is compared."""
+    return len(found.haystack) > settings.EXACT_UNITS
+
+
+def units_of(runs: Iterable[Run]) -> list[int]:
+    return [at for run in runs for at in range(run.first, run.last + 1)]
 
 
 def passage(
@@ -274,16 +384,9 @@ def legs(model: Embedder | None) -> Legs:
     return Legs(text, settings.VECTOR_WEIGHT / 0.7 * model.trust, model.unrelated, model.related)
 
 
-def cosines_of(haystack: Haystack, cosines: NDArray[np.void]) -> NDArray[np.float64] | None:
+def mostly(cosines: NDArray[np.float64]) -> NDArray[np.float64] | None:
     """The cosine of each unit, NaN where it has no vector yet; None when most have none: then words decide alone."""
-    if not len(cosines):
-        return None
-    keys = haystack.units["key"]
-    order = np.argsort(cosines["key"])
-    known, values = cosines["key"][order], cosines["cosine"][order].astype(float)
-    at = np.minimum(np.searchsorted(known, keys), len(known) - 1)
-    found = np.where(known[at] == keys, values[at], np.nan)
-    return found if np.isnan(found).mean() <= 0.5 else None
+    return cosines if np.isnan(cosines).mean() <= 0.5 else None
 
 
 def binary_cursor() -> CursorWrapper:

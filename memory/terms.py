@@ -6,6 +6,7 @@ A term travels as a 32-bit number, the CRC of its text, so that an index is arra
 import re
 import unicodedata
 from functools import lru_cache
+from itertools import chain, repeat
 from zlib import crc32
 
 import snowballstemmer
@@ -27,10 +28,8 @@ LONGEST_TERM = 64
 
 def terms_of(text: str, language: str = "english") -> list[int]:
     """The terms of a text, in its order, repeated as often as they stand there. Stop words have none."""
-    found: list[int] = []
-    for token in TOKEN.findall(text if text.isascii() else unicodedata.normalize("NFKC", text)):
-        found += _terms(token, language)
-    return found
+    tokens = TOKEN.findall(text if text.isascii() else unicodedata.normalize("NFKC", text))
+    return list(chain.from_iterable(map(_terms, tokens, repeat(language))))
 
 
 def parts_of(token: str) -> list[str]:

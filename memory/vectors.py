@@ -10,10 +10,11 @@ from typing import Any
 
 import numpy as np
 from django.db import connection
-from django.db.models import Exists, OuterRef, QuerySet
+from django.db.models import BinaryField, Exists, OuterRef, QuerySet
+from django.db.models.expressions import RawSQL
 from numpy.typing import NDArray
 
-from memory.chunking import SPEAKER, speaker_of, speakers
+from memory.chunking import SPEAKER, speakers
 from memory.embeddings import Embedder, embedder
 from memory.embeddings.failures import EmbeddingFailure
 from memory.models import (
@@ -41,6 +42,13 @@ SELECT %(space)s, %(model)s, made.key, made.vector::halfvec
     ON CONFLICT DO NOTHING
 """
 
+# The signs of the vectors of all units, in their order. Behind the first four bytes, which count them, varbit_send has
+# the bits.
+BITS = """
+SELECT string_agg(substring(varbit_send(binary_quantize(made.vector)::bit varying) FROM 5), '' ORDER BY chunk.ordinal)
+  FROM ({chunks}) chunk JOIN memory_textvector made USING (text_key)
+ WHERE made.space_id = %s AND made.model_id = %s
+"""
 PRUNE = """
 DELETE FROM memory_textvector
  WHERE space_id = %s AND text_key NOT IN
@@ -58,12 +66,15 @@ def embedded_text(text: str, names: frozenset[str] = frozenset()) -> str:
 
     Those swamp a vector: every line that greets Ada looks like every question about Ada.
     """
-    text = MARKUP.sub("", text, count=1)
+    if mark := MARKUP.match(text):
+        text = text[mark.end() :]
     if not names:
         return text.strip()
-    if speaker_of(text) in names:
-        text = SPEAKER.sub("", text, count=1)
-    return " ".join(_pattern(names).sub(" ", text).split()) or text.strip()
+    if (speaker := SPEAKER.match(text)) and speaker[1] in names:
+        text = text[speaker.end() :]
+    # The expression costs as much as all else together, and most lines hold no name.
+    bare = _pattern(names).sub(" ", text) if any(name in text for name in names) else text
+    return " ".join(bare.split()) or text.strip()
 
 
 @lru_cache(maxsize=256)
@@ -89,7 +100,7 @@ def embed_pending() -> int:
     """Embed what still waits for its vectors, documents and transcripts; how many that were. For the sweep and after an
     import.
 
-    A server that fails ends it: the next sweep goes on.
+    A server that fails ends it: the next sweep goes on. One that failed a question is asked whether it answers again.
     """
     model = embedder()
     if model is None:
@@ -98,6 +109,8 @@ def embed_pending() -> int:
     waiting = [(embed_document, pk) for pk in pending(model).order_by("-pk").values_list("pk", flat=True)]
     said = TranscriptIndex.objects.filter(units__gt=0).exclude(embedded_by=model_id(model)).order_by("-pk")
     waiting += [(embed_transcript, pk) for pk in said.values_list("pk", flat=True)]
+    if not waiting and _error(model) and of_question(model, "?") is not None:
+        _note(model, "")
     for done, (embed, pk) in enumerate(waiting):
         try:
             embed(pk)
@@ -112,21 +125,23 @@ def pending(model: Embedder) -> "QuerySet[DocumentIndex]":
     return DocumentIndex.objects.exclude(embedded_by=model_id(model))
 
 
-def notice() -> str:
-    """What a person should know of the vectors, in a sentence; empty when all is well."""
+def notice(documents: MemoryDocumentQuerySet | None = None) -> str:
+    """What a person should know of the vectors of these documents (of all), in a sentence; empty when all is well."""
     model = embedder()
     if model is None:
         return ""
-    row = EmbeddingModel.objects.filter(pk=model_id(model)).first()
-    if row and row.error:
-        return f"Search goes by words alone for the moment. {row.error}"
-    waiting = pending(model).filter(units__gt=0).count()
-    if (
-        waiting
-        and DocumentIndex.objects.filter(embedded_by__isnull=False).exclude(embedded_by=model_id(model)).exists()
-    ):
-        return f"The embedding model has changed: {waiting} documents wait for new vectors, until then words find them."
-    return ""
+    if error := _error(model):
+        return f"Search goes by words alone for the moment. {error}"
+    indexes = DocumentIndex.objects.filter(units__gt=0)
+    if documents is not None:
+        indexes = indexes.filter(document__in=documents)
+    waiting = indexes.exclude(embedded_by=model_id(model))
+    # What has no vectors at all is only new.
+    if not waiting.filter(embedded_by__isnull=False).exists():
+        return ""
+    count = waiting.count()
+    wait = "1 document waits" if count == 1 else f"{count} documents wait"
+    return f"The embedding model has changed: {wait} for new vectors, until then words find them."
 
 
 def state(documents: MemoryDocumentQuerySet) -> dict[str, Any]:
@@ -148,7 +163,7 @@ def state(documents: MemoryDocumentQuerySet) -> dict[str, Any]:
         "pending": units - embedded if model else 0,
         "model": model.name if model else "none",
         "drift": documents.to_index().count() + indexes.exclude(layout=LAYOUT).count(),
-        "notice": notice(),
+        "notice": notice(documents),
     }
 
 
@@ -180,7 +195,7 @@ def _embed(space_id: int, chunks: "QuerySet[Any]", same: "QuerySet[Any]", only_a
     missing = _missing(chunks, space_id, known)
     if only_at_once and len(missing) > model.at_once:
         return
-    _note(model, "")
+    _known(model)
     names = speakers(chunks.values_list("text", flat=True)) if missing else frozenset()
     for start in range(0, len(missing), BATCH):
         batch = missing[start : start + BATCH]
@@ -190,7 +205,10 @@ def _embed(space_id: int, chunks: "QuerySet[Any]", same: "QuerySet[Any]", only_a
             _note(model, str(failure))
             raise
         _store(space_id, known, batch, made)
-    same.update(embedded_by=known)
+        _note(model, "")
+    units, parameters = chunks.order_by().values("ordinal", "text_key").query.sql_with_params()
+    bits = RawSQL(BITS.format(chunks=units), (*parameters, space_id, known), BinaryField())  # noqa: S611
+    same.update(embedded_by=known, bits=bits)
 
 
 def prune(space_id: int) -> int:
@@ -200,13 +218,23 @@ def prune(space_id: int) -> int:
         return cursor.rowcount
 
 
+def _known(model: Embedder) -> None:
+    """See to the model's row, which its vectors point at."""
+    known = model_id(model)
+    if not EmbeddingModel.objects.filter(pk=known).exists():
+        EmbeddingModel.objects.bulk_create([EmbeddingModel(id=known, name=model.name)], ignore_conflicts=True)
+
+
 def _note(model: Embedder, error: str) -> None:
     """Keep with the model whether it answers, where every process sees it."""
-    known = model_id(model)
-    rows = EmbeddingModel.objects.filter(pk=known)
-    if not rows.exists():
-        EmbeddingModel.objects.bulk_create([EmbeddingModel(id=known, name=model.name)], ignore_conflicts=True)
+    if error:
+        _known(model)
+    rows = EmbeddingModel.objects.filter(pk=model_id(model))
     rows.exclude(error=error).update(error=error)
+
+
+def _error(model: Embedder) -> str:
+    return EmbeddingModel.objects.filter(pk=model_id(model)).values_list("error", flat=True).first() or ""
 
 
 def model_id(model: Embedder) -> int:

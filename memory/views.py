@@ -44,12 +44,19 @@ def document_list(request: SignedInRequest) -> HttpResponse:
     mine = Case(When(space__owner=request.user, space__kind="own", then=Value(0)), default=Value(1))
     query = request.GET.get("q", "")[:LONGEST_QUERY]
     if query.strip():
-        return render(request, "memory/list.html", {"query": query, "passages": searched(request.user, query)})
+        passages = searched(request.user, query)
+        context = {"query": query, "passages": passages, "notice": embedding_notice(request.user)}
+        return render(request, "memory/list.html", context)
     found = MemoryDocument.objects.visible_to(request.user).present().select_related("space")
     ordered = found.order_by(mine, "space", kind, "-path").defer("content")
     page = Paginator(ordered, LISTED).get_page(request.GET.get("page"))
     gone = gone_files(Space.objects.own_of(request.user))
-    context = {"page": page, "gone": gone, "questions": decisions.waiting(request.user)}
+    context = {
+        "page": page,
+        "gone": gone,
+        "questions": decisions.waiting(request.user),
+        "notice": embedding_notice(request.user),
+    }
     return render(request, "memory/list.html", context)
 
 
@@ -96,3 +103,10 @@ def searched(user: User, query: str) -> list["Passage"]:
     said_by = user if switches.is_on(user, switches.Switch.TRANSCRIPTS) else None
     manager = HybridSearchManager(Space.objects.visible_to(user), Sources(transcripts_of=said_by))
     return manager.search(query, max_results=FOUND, today=user.day())
+
+
+def embedding_notice(user: User) -> str:
+    """What the person should know of the vectors of what they may read."""
+    from memory.vectors import notice
+
+    return notice(MemoryDocument.objects.visible_to(user))

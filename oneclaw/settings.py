@@ -290,6 +290,12 @@ LOCAL_MODEL = environment.text("ONECLAW_LOCAL_MODEL")
 OPENAI_API_KEY = environment.text("OPENAI_API_KEY")
 OPENAI_BASE_URL = environment.address("OPENAI_BASE_URL", ["http", "https"])
 GEMINI_API_KEY = environment.text("GEMINI_API_KEY")
+if EMBEDDINGS == "openai" and not OPENAI_API_KEY and urlsplit(OPENAI_BASE_URL).hostname in (None, "api.openai.com"):
+    raise ImproperlyConfigured(
+        "ONECLAW_EMBEDDINGS is openai: set OPENAI_API_KEY, or OPENAI_BASE_URL to a server that needs no key."
+    )
+if EMBEDDINGS == "gemini" and not GEMINI_API_KEY:
+    raise ImproperlyConfigured("ONECLAW_EMBEDDINGS is gemini: set GEMINI_API_KEY.")
 # The model that is asked of openai or gemini (empty: text-embedding-3-small, gemini-embedding-001).
 EMBEDDING_MODEL = environment.text("ONECLAW_EMBEDDING_MODEL")
 # Seconds that a search waits for the vector of its question before it goes by words alone.
@@ -310,9 +316,16 @@ CONTRADICTIONS = environment.flag("ONECLAW_CONTRADICTIONS", True)
 SEARCH_RESULTS = environment.whole("ONECLAW_SEARCH_RESULTS", 6, 1, 60)
 SEARCH_FLOOR = environment.number("ONECLAW_SEARCH_FLOOR", 0.35, 0, 1)
 SNIPPET_LENGTH = environment.whole("ONECLAW_SNIPPET_LENGTH", 700, 100, 4000)
+# Units up to which a search compares its question with every vector. Beyond, the signs of the vectors choose those that
+# are compared.
+EXACT_UNITS = environment.whole("ONECLAW_EXACT_UNITS", 20_000, 0, 10_000_000)
 # How the two legs of a search weigh.
 VECTOR_WEIGHT = environment.number("ONECLAW_VECTOR_WEIGHT", 0.7, 0, 1)
 TEXT_WEIGHT = environment.number("ONECLAW_TEXT_WEIGHT", 0.3, 0, 1)
+# Days after which a dated note has half faded. MEMORY.md never does, and fading only parts equals.
+HALF_LIFE = environment.number("ONECLAW_HALF_LIFE", 30, 0.1, 36_500)
+# Maximal marginal relevance: 1 ranks by relevance alone, less makes lines that say nearly the same make room.
+MMR = environment.number("ONECLAW_MMR", 0.7, 0.1, 1)
 
 # -- Tasks ---------------------------------------------------------------------------------------
 

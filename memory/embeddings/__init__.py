@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Protocol
+from urllib.parse import urlsplit
 
 import numpy as np
 from django.conf import settings
@@ -56,9 +57,9 @@ def embedder() -> Embedder | None:
 def openai_server(base: str, key: str, model: str, patience: float) -> Embedder:
     from memory.embeddings import remote
 
-    if not key and not base:
+    if not key and urlsplit(base or OPENAI).hostname == urlsplit(OPENAI).hostname:
         raise ImproperlyConfigured(
-            "ONECLAW_EMBEDDINGS is openai: set OPENAI_API_KEY, or OPENAI_BASE_URL to your server."
+            "ONECLAW_EMBEDDINGS is openai: set OPENAI_API_KEY, or OPENAI_BASE_URL to a server that needs no key."
         )
     width = OPENAI_WIDTH if (model or OPENAI_MODEL).startswith("text-embedding-3") else None
     return remote.openai(base or OPENAI, key, model or OPENAI_MODEL, width, patience)

@@ -3,6 +3,7 @@
 A server that fails is left alone for a while, longer each time: search goes on by words, and nobody storms it.
 """
 
+import json
 import logging
 import threading
 import time
@@ -29,6 +30,8 @@ BATCH_TIMEOUT = 30.0
 FIRST_REST, LONGEST_REST = 15.0, 300.0
 # Characters of one text that are sent: no model reads more.
 LONGEST_TEXT = 24_000
+# Bytes of an answer: 256 vectors of 4,096 numbers, written out.
+LONGEST_ANSWER = 32_000_000
 
 
 @dataclass
@@ -79,20 +82,27 @@ class Server:
 
     def _answer(self, client: httpx2.Client, texts: list[str], question: bool) -> list[list[float]]:
         address, headers, body = self.request(texts, question)
+        # The client's own timeout counts from byte to byte; this one counts the whole answer.
+        until = time.monotonic() + (self.patience if question else BATCH_TIMEOUT)
         try:
-            response = client.post(address, headers=headers, json=body)
+            with client.stream("POST", address, headers=headers, json=body) as response:
+                content = b""
+                for part in response.iter_bytes():
+                    content += part
+                    if time.monotonic() > until or len(content) > LONGEST_ANSWER:
+                        raise EmbeddingFailure("The embedding server's answer does not end.", passing=True)
         except httpx2.HTTPError as error:
             raise EmbeddingFailure(
                 f"The embedding server cannot be reached ({type(error).__name__}).", passing=True
             ) from error
         if response.status_code != 200:
             raise EmbeddingFailure(
-                f"The embedding server answered {response.status_code}: {response.text[:200]}",
+                f"The embedding server answered {response.status_code}: {content[:200].decode(errors='replace')}",
                 passing=response.status_code in (408, 409, 425, 429) or response.status_code >= 500,
                 retry_after=_seconds(response.headers.get("retry-after")),
             )
         try:
-            rows = self.read(response.json())
+            rows = self.read(json.loads(content))
             if len(rows) != len(texts) or len({len(row) for row in rows}) != 1 or not np.isfinite(rows).all():
                 raise ValueError("rows are missing")
         except (ValueError, KeyError, TypeError, IndexError, AttributeError) as error:

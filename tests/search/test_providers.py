@@ -1,5 +1,6 @@
 """Embedding servers: batches, retries, failures; search goes on by words."""
 
+import importlib.util
 import time
 
 import numpy as np
@@ -12,6 +13,7 @@ from memory.embeddings import embedder, remote
 from memory.embeddings.failures import EmbeddingFailure
 from memory.models import DocumentIndex, EmbeddingModel, TextVector
 
+ADMIN = "/admin/memory/memorydocument/"
 NOTES = "- The kayak is red.\n- The boat is blue.\n- The car is grey.\n"
 
 
@@ -93,7 +95,7 @@ def test_another_model_pauses_the_vectors_says_so_and_embeds_anew(ada, write, se
     settings.EMBEDDINGS = "openai"
     assert "kayak" in search(ada, "kayak")[0].snippet
     assert search(ada, "kayak")[0].vector_score == 0
-    assert "1 documents wait" in vectors.notice()
+    assert "1 document waits" in vectors.notice()
     vectors.embed_pending()
     assert vectors.notice() == ""
     assert search(ada, "kayak")[0].vector_score > 0
@@ -120,8 +122,10 @@ def test_auto_takes_the_first_provider_that_has_a_key(settings):
     settings.OPENAI_API_KEY = "o"
     assert embedder().name.startswith("openai/")
     settings.EMBEDDINGS, settings.OPENAI_API_KEY = "openai", ""
-    with pytest.raises(ImproperlyConfigured):
-        providers.embedder()
+    for base in ("", "https://api.openai.com/v1"):
+        settings.OPENAI_BASE_URL = base
+        with pytest.raises(ImproperlyConfigured, match="set OPENAI_API_KEY"):
+            providers.embedder()
 
 
 def test_gemini_is_asked_in_its_own_form():
@@ -136,3 +140,75 @@ def test_gemini_is_asked_in_its_own_form():
             "content": {"parts": [{"text": "hello"}]},
         }
     ]
+
+
+@pytest.mark.parametrize(
+    ("choice", "base", "starts"),
+    [
+        ("openai", "", False),
+        ("openai", "https://api.openai.com/v1", False),
+        ("gemini", "", False),
+        ("openai", "http://127.0.0.1:11434/v1", True),
+        ("auto", "", True),
+    ],
+)
+def test_a_provider_without_the_key_that_it_needs_stops_the_start(monkeypatch, tmp_path, choice, base, starts):
+    monkeypatch.setenv("ONECLAW_EMBEDDINGS", choice)
+    monkeypatch.setenv("OPENAI_BASE_URL", base)
+    monkeypatch.setenv("ONECLAW_HOME", str(tmp_path))
+    for key in ("OPENAI_API_KEY", "GEMINI_API_KEY"):
+        monkeypatch.setenv(key, "")
+    spec = importlib.util.find_spec("oneclaw.settings")
+    if starts:
+        spec.loader.exec_module(importlib.util.module_from_spec(spec))
+    else:
+        with pytest.raises(ImproperlyConfigured, match=f"ONECLAW_EMBEDDINGS is {choice}"):
+            spec.loader.exec_module(importlib.util.module_from_spec(spec))
+
+
+def test_a_failed_question_is_forgotten_once_the_server_answers_again(ada, write, search, embeddings):
+    write(ada, "MEMORY.md", NOTES)
+    vectors.embed_pending()
+    embeddings.script = [500]
+    search(ada, "kayak")
+    assert "words alone" in vectors.notice()
+    vectors.embed_pending()
+    assert "words alone" in vectors.notice(), "it is left alone for a while"
+    embedder()._until = 0.0
+    vectors.embed_pending()
+    assert vectors.notice() == ""
+
+
+def test_an_answer_that_drips_is_given_up_in_time(ada, write, search, embeddings, settings):
+    settings.EMBEDDING_TIMEOUT = 0.3
+    write(ada, "MEMORY.md", NOTES)
+    vectors.embed_pending()
+    embeddings.script = ["drip"]
+    started = time.monotonic()
+    assert "kayak" in search(ada, "kayak")[0].snippet
+    assert time.monotonic() - started < 2
+    assert "does not end" in vectors.notice()
+
+
+def test_the_memory_page_and_the_admin_say_that_search_goes_by_words_alone(
+    ada, stranger, admin_person, write, client, embeddings
+):
+    write(ada, "MEMORY.md", NOTES)
+    embeddings.script = [401]
+    vectors.embed_pending()
+    for person, address in ((ada, "/memory/"), (ada, "/memory/?q=kayak"), (admin_person, ADMIN)):
+        client.force_login(person)
+        assert "Search goes by words alone" in client.get(address).content.decode()
+
+
+def test_the_memory_page_says_that_the_model_has_changed_to_those_whose_memory_waits(
+    ada, stranger, write, client, embeddings, settings
+):
+    settings.EMBEDDINGS = "local"
+    write(ada, "MEMORY.md", NOTES)
+    client.force_login(ada)
+    assert "flash--warning" not in client.get("/memory/").content.decode()
+    settings.EMBEDDINGS = "openai"
+    assert "The embedding model has changed: 1 document waits" in client.get("/memory/").content.decode()
+    client.force_login(stranger)
+    assert "flash--warning" not in client.get("/memory/").content.decode()

@@ -168,3 +168,60 @@ def test_a_zero_vector_does_no_harm(ada, notes, search):
 def test_while_a_document_waits_for_its_index_the_old_one_answers(ada, notes, search):
     MemoryDocument.objects.filter(pk=notes.pk).update(content="- All else.\n", version=notes.version + 1)
     assert "kayak" in search(ada, "kayak")[0].snippet
+
+
+def test_of_equal_notes_the_newer_comes_first_and_the_curated_one_never_fades(ada, write, search, settings):
+    settings.MMR = 1
+    for path in ("memory/2026-01-05.md", "memory/2026-11-20.md", "MEMORY.md", "memory/2026-06-05.md"):
+        write(ada, path, "## 2026-01-05\n\n- The boiler was serviced.\n- It rained.\n")
+    paths = [passage.path for passage in search(ada, "boiler", slack=0, min_score=0, today=dt.date(2026, 11, 21))]
+    assert paths[0] == "MEMORY.md"
+    # A heading's day goes before the file's.
+    write(ada, "memory/2026-11-20.md", "- The boiler was serviced.\n- It rained.\n")
+    write(ada, "memory/2026-06-05.md", "- The boiler was serviced.\n- It rained.\n")
+    write(ada, "memory/2026-01-05.md", "- The boiler was serviced.\n- It rained.\n")
+    MemoryDocument.objects.get(path="MEMORY.md").delete()
+    paths = [passage.path for passage in search(ada, "boiler", slack=0, min_score=0, today=dt.date(2026, 11, 21))]
+    assert paths[:3] == ["memory/2026-11-20.md", "memory/2026-06-05.md", "memory/2026-01-05.md"]
+
+
+def test_age_does_not_beat_what_fits_better(ada, write, search):
+    write(ada, "memory/2020-01-05.md", "- The boiler was serviced by Petra.\n- It rained.\n")
+    write(ada, "memory/2026-11-20.md", "- The boiler hummed.\n- It rained.\n")
+    best = search(ada, "Who serviced the boiler?", slack=0, min_score=0, today=dt.date(2026, 11, 21))[0]
+    assert best.path == "memory/2020-01-05.md"
+
+
+def test_lines_that_say_the_same_make_room_for_others(ada, write, search, settings):
+    for day in range(1, 9):
+        write(ada, f"memory/2026-03-0{day}.md", "- Watered the tomato plants on the balcony.\n")
+    write(ada, "MEMORY.md", "- Tomato soup needs basil, says Petra.\n- Tea.\n")
+
+    def place():
+        found = search(ada, "tomato plants", slack=0, min_score=0, max_results=20)
+        scores = [passage.score for passage in found]
+        assert scores == sorted(scores, reverse=True)
+        for count in (1, 3):
+            assert search(ada, "tomato plants", slack=0, min_score=0, max_results=count) == found[:count]
+        return next(at for at, passage in enumerate(found) if "basil" in passage.snippet)
+
+    assert place() == 1
+    settings.MMR = 1
+    assert place() == 8
+
+
+def test_a_heading_is_shown_with_its_text_and_not_instead_of_it(ada, write, search):
+    write(ada, "MEMORY.md", "# Notes\n\n## Holiday plans\n\n- First to Lisbon.\n- Then to Porto.\n\n## Empty plans\n")
+    for slack in (0, 0.5):
+        found = search(ada, "holiday plans", slack=slack, min_score=0)
+        assert found[0].snippet.startswith(("- First", "- Then"))
+        assert found[0].heading == "Notes › Holiday plans"
+        assert not any(passage.snippet.startswith("## Holiday") for passage in found)
+    assert any("Empty" in passage.snippet for passage in search(ada, "empty plans", min_score=0))
+
+
+@pytest.mark.parametrize("others", [0, 3])
+def test_what_is_meant_is_found_by_its_meaning_in_a_small_memory(ada, write, search, others):
+    write(ada, "MEMORY.md", "- We have a dog named Rex who eats dry kibble.\n" + "- The kayak is red.\n" * others)
+    assert "Rex" in search(ada, "pet food")[0].snippet
+    assert search(ada, "quarterly tax return") == []
