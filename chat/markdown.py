@@ -2,8 +2,8 @@
 
 import re
 import time
-from collections.abc import Iterator, Mapping, MutableMapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, MutableMapping, Sequence
+from dataclasses import dataclass, field
 from html import escape
 from typing import Any
 
@@ -15,6 +15,7 @@ from markdown_it.rules_core import StateCore
 from markdown_it.rules_inline import StateInline
 from markdown_it.token import Token
 
+from chat import footnotes, formulas
 from chat.highlighting import CLASSES, highlighted
 
 # Blocks inside blocks; below this the text is shown as it was written.
@@ -25,6 +26,9 @@ LONGEST_PARAGRAPH = 30_000
 MOST_DEFINITIONS = 64
 # Seconds of processor time that one text may take.
 PATIENCE = 0.5
+
+
+CoreRule = Callable[[StateCore], None]
 
 
 class Overrun(Exception):
@@ -46,23 +50,62 @@ class Clock:
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A top-level block: the lines it stands on, and its HTML."""
+    """A top-level block: the lines it stands on, what its HTML is made of, and that HTML."""
 
     first_line: int
     end_line: int
+    source: "Source"
     html: str
+    # Whether a blank line after it ends it for good: a list or a footnote may go on.
+    ends_with_blank: bool = False
 
 
-def rendered(text: str, definitions: MutableMapping[str, Any], patience: float = PATIENCE) -> list[Block]:
-    """The top-level blocks of `text`. `definitions` are the links defined so far; those of `text` are added.
+# The text of a block, and what is defined if it may point to that: equal ones become the same HTML.
+Source = tuple[str, tuple[Any, ...]]
 
-    Text that would take longer than `patience` is one block that shows it as it was written.
+
+@dataclass(frozen=True, slots=True)
+class Definitions:
+    """What earlier and later blocks of a message may point to: the parser's links, and the names of footnotes."""
+
+    links: dict[str, Any] = field(default_factory=dict)
+    notes: dict[str, int] = field(default_factory=dict)
+
+    def copy(self) -> "Definitions":
+        return Definitions(dict(self.links), dict(self.notes))
+
+    def known(self) -> tuple[Any, ...]:
+        """Equal when every text becomes the same HTML with them."""
+        links = ((label, link["href"], link["title"]) for label, link in self.links.items())
+        return (*links, *self.notes)
+
+
+def rendered(
+    text: str, definitions: Definitions, patience: float = PATIENCE, kept: MutableMapping[Source, str] | None = None
+) -> list[Block]:
+    """The top-level blocks of `text`. `definitions` are those so far; what `text` defines is added.
+
+    What is in `kept` is not made again; what had to be made is added. Text that would take longer than `patience` is
+    one block that shows it as it was written.
     """
-    env = {"references": definitions, "clock": Clock(patience)}
+    kept = {} if kept is None else kept
+    env = _environment(definitions, patience)
     try:
-        return [_block(group, env) for group in _groups(PARSER.parse(text, env))]
+        groups = list(_groups(_run(OF_BLOCKS, text, env, [])))
+        known, lines = definitions.known(), text.split("\n")
+        return [_block(group, lines, known, kept, env) for group in groups]
     except (Overrun, RecursionError):
-        return [Block(0, text.count("\n") + 1, as_written(text))]
+        return [Block(0, text.count("\n") + 1, (text, ()), as_written(text))]
+
+
+def define(text: str, definitions: Definitions, patience: float = PATIENCE) -> None:
+    """Add what `text` defines."""
+    if "]:" not in text:
+        return
+    try:
+        _run(OF_BLOCKS, text, _environment(definitions, patience), [])
+    except (Overrun, RecursionError):
+        return
 
 
 def outline(text: str, patience: float = PATIENCE) -> list[tuple[int, int]]:
@@ -98,10 +141,41 @@ def _groups(tokens: Sequence[Token]) -> Iterator[list[Token]]:
             group = []
 
 
-def _block(group: Sequence[Token], env: MutableMapping[str, Any]) -> Block:
+def _environment(definitions: Definitions, patience: float) -> dict[str, Any]:
+    notes = footnotes.environment(definitions.notes)
+    return {"references": definitions.links, "footnotes": notes, "clock": Clock(patience)}
+
+
+def _run(rules: Sequence[CoreRule], text: str, env: MutableMapping[str, Any], tokens: list[Token]) -> list[Token]:
+    state = StateCore(text, PARSER, env, tokens)
+    for rule in rules:
+        rule(state)
+    return state.tokens
+
+
+def _block(
+    group: list[Token],
+    lines: Sequence[str],
+    known: tuple[Any, ...],
+    kept: MutableMapping[Source, str],
+    env: MutableMapping[str, Any],
+) -> Block:
     env["clock"].tick()
-    html = PARSER.renderer.render(group, PARSER.options, env)
-    return Block(*_lines(group), CLEANER.clean(html).strip())
+    first, end = _lines(group)
+    text = "\n".join(lines[first:end])
+    # A block of code is another one when its last line has ended.
+    text += "\n" if end < len(lines) and group[0].type != "paragraph_open" else ""
+    source = (text, known if "[" in text else ())
+    if source not in kept:
+        html = PARSER.renderer.render(_run(OF_WORDS, "", env, group), PARSER.options, env)
+        kept[source] = CLEANER.clean(html).strip()
+    type = group[0].type
+    return Block(first, end, source, kept[source], type in ENDED_BY_BLANK or (type == "fence" and _closed(group[0])))
+
+
+ENDED_BY_BLANK = {
+    *("paragraph_open", "heading_open", "hr", "blockquote_open", "table_open", "formula", "open_formula"),
+}
 
 
 def _lines(group: Sequence[Token]) -> tuple[int, int]:
@@ -254,6 +328,8 @@ def _parser() -> MarkdownIt:
     parser = MarkdownIt("default", {"html": False, "breaks": True, "tasklists": True}, renderer_cls=Renderer)
     parser.block.ruler.before("table", "deep", _deep, {"alt": []})
     parser.inline.ruler.before("text", "in_time", _in_time)
+    formulas.add_to(parser)
+    footnotes.add_to(parser)
     parser.inline.ruler.push("address", _address)
     parser.core.ruler.after("block", "few_definitions", _few_definitions)
     parser.core.ruler.at("inline", _inline)
@@ -262,16 +338,21 @@ def _parser() -> MarkdownIt:
 
 
 PARSER = _parser()
+# The parser's work, in two halves: which blocks there are and what they define; what the words in them become.
+RULES = PARSER.core.ruler.getRules("")
+OF_BLOCKS, OF_WORDS = RULES[: RULES.index(_inline)], RULES[RULES.index(_inline) :]
 
 TAGS = {
     *("p", "br", "hr", "h3", "blockquote", "ul", "ol", "li", "pre", "code", "span", "div"),
-    *("strong", "em", "s", "a", "table", "thead", "tbody", "tr", "th", "td"),
+    *("strong", "em", "s", "sup", "a", "table", "thead", "tbody", "tr", "th", "td"),
 }
 ATTRIBUTES: Mapping[str, set[str]] = {
     "a": {"href", "title"},
     "ol": {"start"},
     "h3": {"data-level"},
     "pre": {"data-language"},
+    "div": {"data-note"},
+    "sup": {"data-note"},
 }
 # The one kind of address without a host that stays: a conversation.
 OWN_ADDRESS = re.compile(r"/c/[0-9a-f-]{36}")
@@ -280,15 +361,21 @@ CLEANER = nh3.Cleaner(
     tags=TAGS,
     attributes={name: set(allowed) for name, allowed in ATTRIBUTES.items()},
     allowed_classes={
-        "span": CLASSES | {"task"},
+        "span": CLASSES | {"task", "math", "math--display", "note__number"},
+        "sup": {"note-ref"},
         "pre": {"code", "plain"},
-        "div": {"wide"},
+        "div": {"wide", "math", "math--display", "note"},
         "ul": {"contains-task-list"},
         "li": {"task-list-item"},
         "th": {"left", "center", "right"},
         "td": {"left", "center", "right"},
     },
-    tag_attribute_values={"pre": {"tabindex": {"0"}}, "div": {"tabindex": {"0"}}},
+    tag_attribute_values={
+        "pre": {"tabindex": {"0"}},
+        "span": {"tabindex": {"0"}},
+        "div": {"tabindex": {"0"}, "role": {"doc-footnote"}},
+        "sup": {"tabindex": {"0"}, "role": {"link"}},
+    },
     set_tag_attribute_values={"a": {"target": "_blank"}},
     link_rel="noopener noreferrer nofollow",
     url_schemes={"http", "https", "mailto"},

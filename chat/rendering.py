@@ -1,13 +1,13 @@
 """Markdown to safe HTML, block by block, also while the text still grows."""
 
 import time
-from typing import Any
+from dataclasses import replace
 
 from chat import markdown
 from chat.seams import CodeSeam, WordSeam, seam
 
 # Counted up whenever the same text gets other HTML: stored HTML of another version is made anew.
-VERSION = 2
+VERSION = 3
 # Characters of an open block above which it is told late when it costs much.
 LONG = 4_000
 # Seconds of processor time that one look at a growing text may take; the finished one has more.
@@ -21,7 +21,7 @@ def render(text: str) -> str:
 
 def blocks(text: str) -> list[str]:
     """The top-level blocks of a finished text, each as safe HTML."""
-    return [block.html for block in markdown.rendered(_plain_line_ends(text), {})]
+    return [block.html for block in markdown.rendered(_plain_line_ends(text), markdown.Definitions())]
 
 
 class GrowingText:
@@ -35,12 +35,14 @@ class GrowingText:
         self._tail = ""
         self._new: list[str] = []
         self._after_return = False
-        # Of settled blocks: their Markdown and HTML, and the links that they define.
+        # Of settled blocks: their Markdown and HTML, and the links and footnotes that they define.
         self._sources: list[str] = []
         self._settled: list[str] = []
-        self._definitions: dict[str, Any] = {}
-        # The links that were known when the settled blocks were rendered.
-        self._known: dict[str, tuple[str, str]] = {}
+        self._definitions = markdown.Definitions()
+        # What was known when the settled blocks were rendered.
+        self._known = self._definitions.known()
+        # The HTML of the blocks of the tail.
+        self._kept: dict[markdown.Source, str] = {}
         # Every block as it is now, and as changes() told it last.
         self._now: list[str] = []
         self._told: list[str] = []
@@ -86,48 +88,69 @@ class GrowingText:
             self._now = [*self._now[:-1], sewn]
             return
         began = time.thread_time()
-        if "\n" in fresh:
-            self._settle(patience)
-        definitions = dict(self._definitions)
-        growing = markdown.rendered(self._tail, definitions, patience)
-        known = {label: (link["href"], link["title"]) for label, link in definitions.items()}
+        definitions = self._definitions.copy()
+        growing = markdown.rendered(self._tail, definitions, patience, self._kept)
+        known = definitions.known()
         if known != self._known:
             self._known = known
             self._render_settled_again(definitions, patience)
+        if "\n" in fresh:
+            growing = self._settle(growing, patience)
+        self._kept = {block.source: block.html for block in growing}
         self._now = self._settled + [block.html for block in growing]
-        self._seam = self._new_seam(growing[-1]) if growing else None
+        self._seam = self._new_seam(growing) if growing else None
         self._not_before = time.monotonic() + 10 * (time.thread_time() - began)
 
-    def _new_seam(self, last: markdown.Block) -> WordSeam | CodeSeam | None:
+    def _new_seam(self, growing: list[markdown.Block]) -> WordSeam | CodeSeam | None:
+        last = growing[-1]
         if last.end_line <= self._tail.rstrip().count("\n"):
             # A definition follows, which is no block.
             return None
-        return seam(self._tail.split("\n", last.first_line)[last.first_line], last.html)
+        lines = self._tail.split("\n", last.first_line)
+        above = lines[growing[-2].end_line if len(growing) > 1 else 0 : last.first_line]
+        if any(line.strip() for line in above):
+            # A definition stands right above, which may take this line for its title.
+            return None
+        return seam(lines[last.first_line], last.html)
 
-    def _settle(self, patience: float) -> None:
-        """Take every block out of the tail that no further line can change."""
+    def _settle(self, growing: list[markdown.Block], patience: float) -> list[markdown.Block]:
+        """Take every block out of the tail that no further line can change; returns those that stay in it."""
         complete = self._tail[: self._tail.rfind("\n") + 1]
-        outline = markdown.outline(complete, patience)
-        if not outline and not complete.strip(" \t\n"):
-            self._tail = self._tail[len(complete) :]
-        if len(outline) < 2:
-            return
         lines = complete.split("\n")
+        for index, block in reversed(list(enumerate(growing))):
+            if block.ends_with_blank and block.end_line < len(lines) - 1 and not lines[block.end_line].strip(" \t"):
+                return self._cut(lines[: block.end_line + 1], index + 1, growing)
+        spans = [(block.first_line, block.end_line) for block in growing if block.first_line < len(lines) - 1]
+        if not growing and not self._tail.strip(" \t\n"):
+            return self._cut(lines[:-1], 0, growing)
+        if len(spans) < 2:
+            return growing
+        # A line that is not complete yet may seem to begin or to change a block.
+        outline = spans if complete == self._tail else markdown.outline(complete, patience)
+        if len(outline) < 2 or outline[:-1] != spans[: len(outline) - 1]:
+            return growing
         end = outline[-1][0]
         # Definitions right above the last block may still grow into it.
         while end > outline[-2][1] and lines[end - 1].strip():
             end -= 1
-        source = "".join(f"{line}\n" for line in lines[:end])
-        for block in markdown.rendered(source, self._definitions, patience):
-            self._sources.append("\n".join(lines[block.first_line : block.end_line]))
-            self._settled.append(block.html)
-        self._tail = self._tail[len(source) :]
+        return self._cut(lines[:end], len(outline) - 1, growing)
 
-    def _render_settled_again(self, definitions: dict[str, Any], patience: float) -> None:
+    def _cut(self, lines: list[str], count: int, growing: list[markdown.Block]) -> list[markdown.Block]:
+        """Settle the first `count` blocks, which stand on `lines`."""
+        text = "".join(f"{line}\n" for line in lines)
+        markdown.define(text, self._definitions)
+        self._sources += [block.source[0] for block in growing[:count]]
+        self._settled += [block.html for block in growing[:count]]
+        self._tail = self._tail[len(text) :]
+        gone = len(lines)
+        left = growing[count:]
+        return [replace(block, first_line=block.first_line - gone, end_line=block.end_line - gone) for block in left]
+
+    def _render_settled_again(self, definitions: markdown.Definitions, patience: float) -> None:
         """A definition has come that earlier blocks may have been waiting for."""
         for index, source in enumerate(self._sources):
             if "[" in source:
-                again = markdown.rendered(source, dict(definitions), patience)
+                again = markdown.rendered(source, definitions.copy(), patience)
                 self._settled[index] = again[0].html if again else ""
 
 

@@ -15,7 +15,10 @@ PLAIN_IN_LINK = re.compile(rf"(?:{PLAIN_CHARACTER}|[ ])+")
 # The last word of the text so far: nothing but such characters, after a space or a line end, with a letter among them
 # (so that the line is no list marker, rule, or underline of a heading).
 LAST_WORD = re.compile(rf"(?:\A|[ \n])((?=[^ \n]*[^\W\d_])(?:{PLAIN_CHARACTER}|[)])+)\Z")
-CLOSING_TAGS = re.compile(r"(?:</(?:p|li|ul|ol|blockquote|h3)>\s*)+\Z")
+# The rest of a table's row may be empty cells.
+CLOSING_TAGS = re.compile(
+    r"(?:</(?:p|li|ul|ol|blockquote|h3|t[dhr]|thead|tbody|table|div)>\s*|<t[dh](?: class=\"[a-z]+\")?></t[dh]>\s*)+\Z"
+)
 # Characters of a paragraph up to which it surely stays one that is read as Markdown.
 LONGEST_PARAGRAPH = 15_000
 CODE_END = "</code></pre>"
@@ -24,7 +27,7 @@ BLANK_LINE = re.compile(r"(?<=\n)[ \t]+\Z")
 
 
 class WordSeam:
-    """Between the last word of a paragraph, list or heading and the tags that close it."""
+    """Between the last word of a paragraph, list, heading or table and the tags that close it."""
 
     def __init__(self, head: str, closing: str, plain: re.Pattern[str], room: int) -> None:
         self._head, self._closing, self._plain, self._room = head, closing, plain, room

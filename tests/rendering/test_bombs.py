@@ -35,6 +35,15 @@ BOMBS = {
     "code that starts strings": "```python\n" + '("' * (N // 2) + "\n```",
     "code for a slow lexer": "```perl\n" + "s/" * (N // 2) + "\n```",
     "one word": "a" * N * 4,
+    "dollars": "$" * N,
+    "dollars and words": "$a " * (N // 3),
+    "open formulas": "\\(a" * (N // 3),
+    "formulas": "$a$ " * (N // 4),
+    "displayed formulas that nothing closes": "$$\na\n\n" * (N // 6),
+    "backslashes in a formula": "$$" + "\\" * N + "$$",
+    "footnotes": "".join(f"[^{number}]: note\n" for number in range(1200)) + "[^1] " * 1200,
+    "footnotes in footnotes": "[^a]: " * (N // 6),
+    "footnotes that point": "[^a]" * (N // 4) + "\n\n[^a]: b",
     "line ends": "\n" * N * 4,
     "white space": " " * N * 4 + "x",
 }
@@ -75,7 +84,7 @@ def test_what_is_too_deep_or_too_long_is_still_shown(text):
 
 def test_what_takes_too_long_is_shown_as_it_was_written(monkeypatch):
     monkeypatch.setattr(markdown, "PATIENCE", -1.0)
-    (block,) = markdown.rendered("**a** <b>\n" * 100, {}, patience=-1.0)
+    (block,) = markdown.rendered("**a** <b>\n" * 100, markdown.Definitions(), patience=-1.0)
     assert block.html == markdown.as_written("**a** <b>\n" * 100)
 
 

@@ -7,12 +7,25 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from chat import markdown
 from chat.rendering import GrowingText, blocks, render
 
 PIECES = [
     *("word ", "two words", "\n", "\n\n", "- ", "* ", "1. ", "2) ", "# ", "### ", "> ", "    ", "\t", "  \n"),
     *("```", "```py\n", "~~~\n", "`", "**", "*", "_", "~~", "[", "]", "(", ")", "[a]", "[a]: http://x.y\n", "[b]: <u>"),
-    *("|", "| a | b |\n|---|:-:|\n", "| 1 |\n", "---\n", "===\n", "***", "- [ ] ", "- [x] ", "![i](http://x.y/p.png)"),
+    *(
+        "|",
+        "| a | b |\n|---|:-:|\n",
+        "| 1 |\n",
+        "| a | b |\n|---|:-:|\n| c",
+        "| word ",
+        "---\n",
+        "===\n",
+        "***",
+        "- [ ] ",
+        "- [x] ",
+        "![i](http://x.y/p.png)",
+    ),
     *(
         "http://a.b/c_d",
         "https",
@@ -34,6 +47,9 @@ PIECES = [
     ),
     *("'", '"', "'title'", "-", "=", "+", "1", ".", ":", "#", "\u2028", "\x0c", "\u00a0", "  ", "://x.y/"),
     *("a", "b, c.", "word", "plain words, and more", " ", "def f(x):\n    return 1\n", "!", "http", "ab.c", "\n    "),
+    *("$", "$$", "$$\n", "$x$", "$a_1", "\\(", "\\)", "\\[", "\\]", "\\[\n", "x\n$$ y", "$5 and $10", "\\$", "x^2"),
+    *("| a | b |\n|---|:-:|\n| c", "| word "),
+    *("[^1]", "[^a]", "[^1]: note\n", "[^a]: ", "\n\n    more", "[^", "^1"),
     *("(see", "it's", "a:", "b)", ' "t")', "[a](u", "x;", "é—", "a-b", "@", "%", "+1", "a=b", "\u2003", "…"),
 ]
 TEXTS = st.lists(st.sampled_from(PIECES), max_size=40).map("".join)
@@ -55,6 +71,8 @@ def grown(text, cuts):
 @example("[a]: /url\n'ti\ntle'\n\n[a] x", [10, 14, 20])
 @example("para\n1. x", [5, 6, 7])
 @example("[x] first\n\n[x]: http://a.b\n\nlast", [9, 20, 27, 30])
+@example("$$\nx\n\n- $$\n", [3, 5, 7, 9, 11])
+@example("a [^1]\n- b\n\n[^1]: x\n\n    [a]: /u\n", [7, 12, 15, 20, 25])
 def test_any_split_of_deltas_gives_the_same_blocks(text, cuts):
     page, growing = grown(text, cuts)
     assert page == [html for html in blocks(text) if html]
@@ -63,6 +81,8 @@ def test_any_split_of_deltas_gives_the_same_blocks(text, cuts):
 
 @settings(max_examples=100, deadline=None)
 @given(TEXTS)
+@example("word [a]: http://x.y\n- [a]: http://x.y\n")
+@example("[a]: http://x.y\n'title'")
 def test_character_by_character_gives_the_same_blocks(text):
     assert grown(text, range(len(text)))[0] == [html for html in blocks(text) if html]
 
@@ -83,6 +103,26 @@ def test_only_the_open_block_is_sent_again():
     growing.append("ee.")
     assert growing.changes() == [(2, "<p>Three.</p>")]
     assert growing.changes() == []
+
+
+def test_a_paragraph_is_rendered_once_when_it_came_at_once(monkeypatch):
+    made = []
+
+    class Counting:
+        def clean(self, html):
+            made.append(html)
+            return html
+
+    monkeypatch.setattr(markdown, "CLEANER", Counting())
+    growing = GrowingText()
+    for number in range(5):
+        growing.append(f"**Paragraph** {number}.")
+        growing.changes()
+        growing.append("\n\n")
+        growing.changes()
+    growing.append("- one\n- *two*\n")
+    growing.blocks()
+    assert len(made) == 6
 
 
 def test_a_block_that_is_no_more_is_sent_empty():
