@@ -1,5 +1,6 @@
 // The list of messages. What frames bring is the server's own HTML, sanitised there.
 
+import { plainText } from "./math.js";
 import { words } from "./words.js";
 
 export class Conversation {
@@ -206,7 +207,7 @@ export class Conversation {
   #announce(block) {
     if (block.dataset.announced) return;
     block.dataset.announced = "yes";
-    this.#announcer.say((block.querySelector(".card__heading") ?? block).textContent.slice(0, 2000));
+    this.#announcer.say(plainText(block.querySelector(".card__heading") ?? block).slice(0, 2000));
   }
 }
 
@@ -219,6 +220,9 @@ function parsed(html) {
   template.innerHTML = html;
   return template.content.querySelector("article");
 }
+
+// The HTML that came for a block; what stands in it may have been set since, as formulas are.
+const came = new WeakMap();
 
 // Changes only what is different, so that a selection, an unfolded card and a scrolled piece of code stay as they are.
 function become(shown, fresh) {
@@ -246,7 +250,8 @@ function become(shown, fresh) {
 }
 
 function setHtml(block, html) {
-  if (block.innerHTML !== html) {
+  if ((came.get(block) ?? block.innerHTML) !== html) {
+    came.set(block, html);
     const unfolded = block.querySelector("details")?.open;
     block.innerHTML = html;
     const details = unfolded && block.querySelector("details");

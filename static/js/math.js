@@ -1,0 +1,105 @@
+// Formulas: the server marks them and shows their TeX; KaTeX, fetched with the first of them, sets them. What it cannot
+// read stays as it is written.
+
+// Nothing in a formula may load anything, grow without end or stand outside its place.
+const OPTIONS = { throwOnError: true, strict: "ignore", trust: false, maxSize: 10, maxExpand: 500 };
+const LONGEST = 5000;
+// Characters of a formula among words that fits any page.
+const SHORT = 30;
+// Formulas that are kept as they were set: a block that grows shows them again and again.
+const MOST_KEPT = 300;
+
+const kept = new Map();
+let katex = null;
+let isAskedFor = false;
+
+// The text of an element as a person would read it aloud: TeX for each formula.
+export function plainText(element) {
+  const copy = element.cloneNode(true);
+  for (const formula of copy.querySelectorAll(".math--set")) {
+    formula.textContent = formula.querySelector("annotation").textContent;
+  }
+  return copy.textContent;
+}
+
+function setAll(root) {
+  const formulas = root.querySelectorAll(".prose .math:not(.math--set)");
+  if (!formulas.length) return;
+  if (katex) for (const formula of formulas) set(formula);
+  else ask();
+}
+
+async function ask() {
+  if (isAskedFor) return;
+  isAskedFor = true;
+  try {
+    // It knows no modules and leaves its name at the window.
+    await Promise.all([styles(), import("../vendor/katex/katex.min.js")]);
+  } catch {
+    // Not reached: the next formula asks again.
+    isAskedFor = false;
+    return;
+  }
+  katex = window.katex;
+  setAll(document);
+}
+
+function styles() {
+  const link = document.getElementById("math-styles").content.firstElementChild.cloneNode();
+  return new Promise((resolve, reject) => {
+    link.addEventListener("load", resolve);
+    link.addEventListener("error", reject);
+    document.head.append(link);
+  });
+}
+
+function set(formula) {
+  const source = formula.textContent;
+  if (!kept.has(source)) {
+    if (kept.size >= MOST_KEPT) kept.delete(kept.keys().next().value);
+    kept.set(source, made(source, formula.classList.contains("math--display")));
+  }
+  const shown = kept.get(source);
+  if (!shown) return;
+  formula.classList.add("math--set");
+  formula.replaceChildren(shown.cloneNode(true));
+  if (source.length > SHORT && !formula.matches(".math--display")) letScroll(formula.closest(".block"));
+}
+
+// A block that has become too wide scrolls, also by the keyboard.
+function letScroll(block) {
+  if (block && block.scrollWidth > block.clientWidth) block.tabIndex = 0;
+}
+
+function made(source, displayMode) {
+  if (source.length > LONGEST) return null;
+  const width = source.startsWith("$") && !source.startsWith("$$") ? 1 : 2;
+  try {
+    const tree = katex.__renderToDomTree(source.slice(width, -width), { ...OPTIONS, displayMode });
+    setStylesAside(tree);
+    const node = tree.toNode();
+    for (const styled of node.querySelectorAll("[data-style]")) {
+      styled.style.cssText = styled.dataset.style;
+      delete styled.dataset.style;
+    }
+    return node;
+  } catch {
+    return null;
+  }
+}
+
+// The page's policy takes styles from a script, but no style attribute.
+function setStylesAside({ attributes, children = [] }) {
+  if (attributes?.style) {
+    attributes["data-style"] = attributes.style;
+    delete attributes.style;
+  }
+  children.forEach(setStylesAside);
+}
+
+new MutationObserver((changes) => {
+  for (const { addedNodes } of changes) {
+    for (const node of addedNodes) if (node.parentElement && node.nodeType === Node.ELEMENT_NODE) setAll(node.parentElement);
+  }
+}).observe(document.getElementById("main"), { childList: true, subtree: true });
+setAll(document);

@@ -1,0 +1,16 @@
+// Footnotes: from a number in the text to its note, and from a note back to where it was pointed to.
+
+function follow(event) {
+  const pressed = event.target.closest(".note-ref, .note__number");
+  if (!pressed || (event.type === "keydown" && event.key !== "Enter")) return;
+  const number = CSS.escape(pressed.dataset.note ?? pressed.parentElement.dataset.note);
+  const isBack = pressed.matches(".note__number");
+  const to = pressed.closest(".prose").querySelector(`${isBack ? ".note-ref" : ".note"}[data-note="${number}"]`);
+  if (!to) return;
+  if (!isBack) to.tabIndex = -1;
+  to.focus({ preventScroll: true });
+  to.scrollIntoView({ block: "nearest" });
+}
+
+document.addEventListener("click", follow);
+document.addEventListener("keydown", follow);
