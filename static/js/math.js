@@ -98,8 +98,6 @@ function setStylesAside({ attributes, children = [] }) {
 }
 
 new MutationObserver((changes) => {
-  for (const { addedNodes } of changes) {
-    for (const node of addedNodes) if (node.parentElement && node.nodeType === Node.ELEMENT_NODE) setAll(node.parentElement);
-  }
+  for (const { target, addedNodes } of changes) if (addedNodes.length) setAll(target);
 }).observe(document.getElementById("main"), { childList: true, subtree: true });
 setAll(document);
