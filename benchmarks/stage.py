@@ -13,9 +13,13 @@ import tempfile
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from oneclaw.models import User
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -34,45 +38,49 @@ class Stage:
 def stage(*, people: int, pace: float = 0.02, deltas: int = 500, **settings: str) -> Iterator[Stage]:
     """One web process against a stamping upstream; `pace` seconds between deltas, `deltas` an answer."""
     with contextlib.ExitStack() as stack:
-        home = stack.enter_context(tempfile.TemporaryDirectory(prefix="oneclaw-bench-"))
-        os.chmod(home, 0o755)
         upstream_port, web_port = free_port(), free_port()
         upstream = f"http://127.0.0.1:{upstream_port}"
-        environment = (
-            os.environ
-            | {
-                "DJANGO_SETTINGS_MODULE": "oneclaw.settings",
-                "PYTHONPATH": str(ROOT),
-                "ONECLAW_HOME": home,
-                "ANTHROPIC_API_KEY": "bench",
-                "ANTHROPIC_BASE_URL": upstream,
-                "ONECLAW_DEBUG": "no",
-            }
-            | settings
-        )
-        os.environ.update(environment)
-        sys.path.insert(0, str(ROOT))
-        started(stack, "benchmarks/stamping_upstream.py", str(upstream_port), str(pace), str(deltas), env=environment)
-        import django
-
-        django.setup()
-        from django.core.management import call_command
-
-        call_command("migrate", verbosity=0)
+        started(stack, "benchmarks/stamping_upstream.py", str(upstream_port), str(pace), str(deltas), env=os.environ)
+        environment = prepared(stack, ANTHROPIC_BASE_URL=upstream, **settings)
         cookies = [sign_in(number) for number in range(people)]
         web = started(stack, "manage.py", "serve", "web", env=environment | {"PORT": str(web_port)})
         wait_for(f"http://127.0.0.1:{web_port}/accounts/login/")
         yield Stage(f"http://127.0.0.1:{web_port}", upstream, web, cookies)
 
 
+def prepared(stack: contextlib.ExitStack, **settings: str) -> dict[str, str]:
+    """Django in this process on a database and a data folder of their own, migrated, with its static files collected;
+    the environment for processes beside this one."""
+    home = stack.enter_context(tempfile.TemporaryDirectory(prefix="oneclaw-bench-", ignore_cleanup_errors=True))
+    os.chmod(home, 0o755)
+    ours = {"DJANGO_SETTINGS_MODULE": "oneclaw.settings", "PYTHONPATH": str(ROOT), "ONECLAW_HOME": home}
+    os.environ.update(ours | {"ANTHROPIC_API_KEY": "bench", "ONECLAW_DEBUG": "no"} | settings)
+    os.environ.pop("DATABASE_URL", None)
+    sys.path.insert(0, str(ROOT))
+    import django
+
+    django.setup()
+    from django.core.management import call_command
+
+    from oneclaw import static_files
+
+    call_command("migrate", verbosity=0)
+    static_files.collect()
+    return dict(os.environ)
+
+
 def sign_in(number: int) -> str:
     """A new person's session cookie."""
+    from oneclaw.models import User
+
+    return cookie_of(User.objects.create_user(f"person{number}@example.org"))
+
+
+def cookie_of(user: "User") -> str:
+    """A cookie with which this person is signed in."""
     from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_KEY
     from django.contrib.sessions.backends.db import SessionStore
 
-    from oneclaw.models import User
-
-    user = User.objects.create_user(f"person{number}@example.org")
     store = SessionStore()
     store[SESSION_KEY] = str(user.pk)
     store[BACKEND_SESSION_KEY] = "allauth.account.auth_backends.AuthenticationBackend"
@@ -81,7 +89,7 @@ def sign_in(number: int) -> str:
     return f"sessionid={store.session_key}"
 
 
-def started(stack: contextlib.ExitStack, *command: str, env: dict[str, str]) -> subprocess.Popen[bytes]:
+def started(stack: contextlib.ExitStack, *command: str, env: Mapping[str, str]) -> subprocess.Popen[bytes]:
     process = subprocess.Popen([sys.executable, *command], cwd=ROOT, env=env)
 
     def end() -> None:
