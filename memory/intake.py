@@ -123,6 +123,10 @@ def is_taken_in(document: MemoryDocument, text: str) -> bool:
     text = forgotten.of_space(document.space_id).without(text)
     if text == document.content and not document.is_deleted:
         return True
+    # Mostly the file is as it was left: then nothing need be added up.
+    mirrored = mirrored_revision(document)
+    if mirrored is not None and mirrored.content_hash == content_hash(text):
+        return True
     base, stood = last_common(document)
     if stood and as_before(base, text) == base:
         return True
@@ -132,10 +136,18 @@ def is_taken_in(document: MemoryDocument, text: str) -> bool:
 
 def last_common(document: MemoryDocument) -> tuple[str, bool]:
     """The content that the file was last known to hold, and whether there was a file then."""
-    revision = document.revisions.filter(number=document.mirrored_version).first()
-    if revision is None or revision.kind == MemoryRevision.Kind.DELETE:
+    revision = mirrored_revision(document)
+    if revision is None:
         return "", False
+    if revision.number == document.version:
+        return document.content, True
     return documents.content_at(document, revision.number), True
+
+
+def mirrored_revision(document: MemoryDocument) -> MemoryRevision | None:
+    """The revision that the file was last known to hold; None when there was no file then."""
+    revisions = document.revisions.filter(number=document.mirrored_version).exclude(kind=MemoryRevision.Kind.DELETE)
+    return revisions.only("number", "content_hash", "document_id").first()
 
 
 def operation_key(document: MemoryDocument, text: str) -> str:

@@ -7,6 +7,7 @@ import threading
 import pytest
 from django.conf import settings
 from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
 from memory import documents, files, mirror, projections
 from memory.documents import Append, Author, Delete, Replace, Source
@@ -145,3 +146,11 @@ def test_many_writers_and_mirrors_at_once_leave_the_newest_content(space, file_o
     document = MemoryDocument.objects.get()
     assert (document.version, document.mirrored_version) == (40, 40)
     assert file_of().read_text() == document.content
+
+
+def test_a_long_history_is_not_added_up_to_write_the_file(space, file_of, django_capture_on_commit_callbacks):
+    for number in (1, 2, 3):
+        with CaptureQueriesContext(connection) as queries, django_capture_on_commit_callbacks(execute=True):
+            write(space, f"line {number}")
+    assert file_of().read_text() == "line 1\nline 2\nline 3\n"
+    assert not [query["sql"] for query in queries if '"hunks" AS' in query["sql"]]
