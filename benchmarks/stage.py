@@ -104,7 +104,7 @@ def started(stack: contextlib.ExitStack, *command: str, env: Mapping[str, str]) 
     return process
 
 
-def wait_for(url: str, seconds: float = 30) -> None:
+def wait_for(url: str, seconds: float = 120) -> None:
     deadline = time.monotonic() + seconds
     while True:
         try:
