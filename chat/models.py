@@ -306,7 +306,7 @@ class MessageWords(models.Model):
     """The words of a finished message, for search. Written by a trigger of the database (migration 0005_words)."""
 
     message = models.OneToOneField(Message, on_delete=models.CASCADE, primary_key=True, related_name="words")
-    # Its words in lower case, and ownerID, so that one index leads to the words of one person.
+    # Its words in lower case, each as OWNER:WORD, so that a search looks at the words of one person alone.
     words = SearchVectorField()
 
     class Meta:

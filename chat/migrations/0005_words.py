@@ -9,7 +9,8 @@ from django.db import migrations, models
 # Characters of a message that are found; a tsvector holds a megabyte.
 WORDS = """
 CREATE FUNCTION chat_words(body text, owner bigint) RETURNS tsvector LANGUAGE sql STABLE PARALLEL SAFE AS $$
-    SELECT to_tsvector('simple', left(body, 100000)) || array_to_tsvector(ARRAY['owner' || owner])
+    SELECT array_to_tsvector(ARRAY(
+        SELECT owner || ':' || word FROM unnest(tsvector_to_array(to_tsvector('simple', left(body, 100000)))) AS word))
 $$;
 CREATE FUNCTION chat_note_words() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN

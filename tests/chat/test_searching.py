@@ -52,9 +52,10 @@ def test_the_newest_comes_first_and_a_snippet_is_short(ada, tea):
 
 def test_nobody_finds_what_others_said(ada, stranger, tea):
     assert found(stranger, "camomile") == []
-    # A word that looks like the mark of an owner is a word like any other.
-    settle(send(stranger, f"owner{ada.pk} camomile"), "Well.")
+    # What looks like the mark of an owner is a word like any other.
+    settle(send(stranger, f"{ada.pk}:camomile '{ada.pk}:camomile'"), "Well.")
     assert len(found(ada, "camomile")) == 1
+    assert found(ada, f"{stranger.pk}:camomile") == []
     assert searching.titles(stranger, "tea") == []
 
 
