@@ -1,7 +1,7 @@
 """What happens to a conversation, for whoever wants to act on it.
 
-Every signal is sent after COMMIT by `chat/sessions.py`, `chat/presence.py` or `chat/turns.py`. `sender` is the
-ChatSession class. All carry `user`; `session` is the ChatSession that is meant (None where noted).
+Every signal but the last is sent after COMMIT by `chat/sessions.py`, `chat/presence.py` or `chat/turns.py`. `sender` is
+the ChatSession class. All carry `user`; `session` is the ChatSession that is meant (None where noted).
 """
 
 from django.dispatch import Signal
@@ -20,3 +20,6 @@ day_changed = Signal()
 turn_finished = Signal()
 # The session's context is about to be compacted: `session`. Sent by chat/compaction.py, which a failing receiver stops.
 compaction_due = Signal()
+# A conversation came out of a file: `session`. Sent by chat/importing/planting.py inside the transaction that stores
+# it, so that nobody sees it without what a receiver writes; one that fails keeps it from being stored.
+session_imported = Signal()

@@ -5,6 +5,8 @@ import uuid
 from celery import shared_task
 
 from chat import presence, temporary, titles, transcript
+from chat.importing import jobs
+from oneclaw.tasks import send
 
 
 @shared_task
@@ -12,8 +14,17 @@ def sweep() -> None:
     transcript.sweep()
     temporary.sweep()
     presence.tell_left()
+    jobs.sweep_files()
+    for job_id in jobs.due():
+        send(take_in, str(job_id))
 
 
 @shared_task
 def name_session(session_id: str) -> None:
     titles.name(uuid.UUID(session_id))
+
+
+@shared_task
+def take_in(job_id: str) -> None:
+    if jobs.run(uuid.UUID(job_id)):
+        send(take_in, job_id)

@@ -2,7 +2,14 @@
 
 from django.urls import path
 
-from chat import organising_views, posted, searching_views, views
+from chat import (
+    exporting_views,
+    importing_views,
+    organising_views,
+    posted,
+    searching_views,
+    views,
+)
 
 urlpatterns = [
     # Browsers ask for it whatever the pages say.
@@ -18,9 +25,14 @@ urlpatterns = [
     path("c/<uuid:session_id>/end", views.end, name="end"),
     path("c/<uuid:session_id>/rename", views.rename, name="rename"),
     path("c/<uuid:session_id>/menu", organising_views.menu, name="session_menu"),
+    path("c/<uuid:session_id>/export.md", exporting_views.export, {"kind": "md"}, name="export_markdown"),
+    path("c/<uuid:session_id>/export.json", exporting_views.export, {"kind": "json"}, name="export_json"),
     path("c/<uuid:session_id>/read", organising_views.read, name="read"),
     path("conversations", organising_views.all_conversations, name="conversations"),
     path("conversations/organise", organising_views.organise, name="organise"),
+    path("conversations/export.zip", exporting_views.export_many, name="export_many"),
+    path("import", importing_views.import_page, name="import"),
+    path("import/<uuid:job_id>", importing_views.import_progress, name="import_progress"),
     path("folders/<int:folder_id>/rename", organising_views.rename_folder, name="rename_folder"),
     path("folders/<int:folder_id>/delete", organising_views.delete_folder, name="delete_folder"),
 ]

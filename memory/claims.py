@@ -25,6 +25,8 @@ DELAYS = (15, 60, 300, 900)
 TRIES = 5
 # Characters of messages that one flush covers, so that they fit the model's context; a longer range becomes several.
 LONGEST_RANGE = 120_000
+# The reason of a flush that covers what came out of a file, of which nothing is ever noted.
+IMPORTED = "imported"
 
 
 class ClaimLost(Exception):
@@ -134,6 +136,11 @@ def postpone(claim: Claim, error: Exception) -> None:
 def covered_through(session: ChatSession) -> int:
     """The watermark: the number of the last message that a finished flush covers; 0 before the first."""
     return session.flushes.finished().aggregate(through=Max("through_seq"))["through"] or 0
+
+
+def imported_through(session: ChatSession) -> int:
+    """The number of the last message that came out of a file; 0 when none did."""
+    return session.flushes.filter(reason=IMPORTED).aggregate(through=Max("through_seq"))["through"] or 0
 
 
 def locked(session_id: uuid.UUID) -> ChatSession | None:

@@ -8,7 +8,7 @@ from django.db.models import F, Max, Q
 from django.db.models.functions import Coalesce
 
 from chat.models import ChatSession, Message
-from memory.claims import covered_through, is_noted
+from memory.claims import IMPORTED, covered_through, is_noted
 from memory.models import Flush, MemoryDocument
 from oneclaw.models import User
 
@@ -86,6 +86,8 @@ def _became(flush: Flush) -> tuple[str, str]:
             return "covered", f"noted on {flush.day}"
         case Flush.Status.DONE:
             return "covered", f"noted on {flush.day} without a summary: {flush.error}"
+        case Flush.Status.NOTHING if flush.reason == IMPORTED:
+            return "skipped", "imported: what was said elsewhere is not noted"
         case Flush.Status.NOTHING:
             return "skipped", "nothing in it was worth keeping"
         case _:

@@ -17,7 +17,7 @@ from django.utils import dateformat, timezone, translation
 
 from chat.models import ChatSession
 from memory import documents, errands, forgotten, switches
-from memory.claims import TRIES, Claim, ClaimLost, held, in_words, is_noted, locked, postpone, take
+from memory.claims import IMPORTED, TRIES, Claim, ClaimLost, held, in_words, is_noted, locked, postpone, take
 from memory.documents import Append, Author, Separator, Source
 from memory.given import text_given
 from memory.models import Errand, Flush, MemoryDocument, content_hash
@@ -89,6 +89,23 @@ def finish(claim: Claim, notes: str, *, summarised: bool = True) -> Flush:
     if claim.more and not claim.session.flushes.filter(status=Flush.Status.QUEUED).exists():
         Flush.objects.create(owner=flush.owner, session=flush.session, space=flush.space, reason=flush.reason)
     return flush
+
+
+def cover_imported(session: ChatSession) -> None:
+    """What came out of a file is not noted: the watermark of this new session stands behind it. In its transaction."""
+    if session.mode != ChatSession.Mode.AGENT:
+        return
+    Flush.objects.create(
+        owner=session.owner,
+        session=session,
+        space=Space.objects.own_of(session.owner),
+        after_seq=0,
+        through_seq=session.last_seq,
+        day=session.owner.day(),
+        status=Flush.Status.NOTHING,
+        reason=IMPORTED,
+        finished_at=timezone.now(),
+    )
 
 
 def idle(now: dt.datetime | None = None, limit: int = 1000) -> list[ChatSession]:

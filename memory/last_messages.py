@@ -9,6 +9,7 @@ from django.utils.text import slugify
 
 from chat.models import ChatSession, Message
 from memory import documents, files, forgotten, secrets, switches
+from memory.claims import imported_through
 from memory.documents import Author, Replace, Source
 from memory.mirror import folder_of
 from memory.models import Errand, MemoryDocument
@@ -42,8 +43,9 @@ def compose(errand: Errand) -> LastMessages | None:
     """The last messages up to the errand's, and a slug by the fast model, or the time when it cannot be had."""
     session = errand.session
     words = session.messages.filter(active=True, role__in=[Message.Role.USER, Message.Role.ASSISTANT])
-    words = switches.said_while_on(words, session.owner, switches.Switch.SAVED)
-    newest = words.filter(seq__lte=errand.through_seq).exclude(text="").order_by("-seq")
+    fresh = words.filter(seq__gt=imported_through(session), seq__lte=errand.through_seq)
+    fresh = switches.said_while_on(fresh, session.owner, switches.Switch.SAVED)
+    newest = fresh.exclude(text="").order_by("-seq")
     said = list(newest[: settings.LAST_MESSAGES])[::-1]
     if not any(message.role == Message.Role.USER for message in said):
         return None

@@ -10,10 +10,12 @@ from chat.signals import (
     day_changed,
     session_deleted,
     session_ended,
+    session_imported,
     session_switched,
     turn_finished,
     user_left,
 )
+from memory.flush import cover_imported
 from memory.tasks import flush_soon, forget_transcript, index_after_turn, keep_last_messages
 
 
@@ -57,3 +59,8 @@ def when_answered(session: ChatSession, **_: Any) -> None:
 @receiver(session_deleted)
 def when_deleted(session: ChatSession, **_: Any) -> None:
     forget_transcript(session)
+
+
+@receiver(session_imported)
+def when_imported(session: ChatSession, **_: Any) -> None:
+    cover_imported(session)

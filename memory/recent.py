@@ -13,7 +13,7 @@ from django.template.loader import get_template
 
 from chat.models import ChatSession, Message
 from memory import documents, forgotten, secrets, switches
-from memory.claims import TRIES
+from memory.claims import TRIES, imported_through
 from memory.documents import Author, Replace, Source
 from memory.models import Errand, MemoryDocument
 from memory.scope import RECENT
@@ -54,8 +54,8 @@ def compose(errand: Errand) -> Summary | None:
     """Title and summary by the fast model; the conversation's own first line as the title when they cannot be read, or
     when the model could not be had TRIES times. None when the person said nothing."""
     session = errand.session
-    words = session.messages.filter(active=True, seq__lte=errand.through_seq).exclude(role=Message.Role.TOOL)
-    words = switches.said_while_on(words, session.owner, switches.Switch.RECENT)
+    fresh = session.messages.filter(active=True, seq__gt=imported_through(session), seq__lte=errand.through_seq)
+    words = switches.said_while_on(fresh.exclude(role=Message.Role.TOOL), session.owner, switches.Switch.RECENT)
     said = list(words.exclude(text="").order_by("seq").only("role", "text", "created_at", "session_id"))
     known = forgotten.of_space(errand.space_id)
     for message in said:

@@ -20,6 +20,8 @@ BASE_DIR = Path(__file__).resolve().parent.parent
 # The data folder: embedded database, workspaces (the Markdown files), secret key, uploads.
 HOME = Path(environment.text("ONECLAW_HOME", str(BASE_DIR / "data"))).expanduser().resolve()
 WORKSPACES = HOME / "workspaces"
+# Uploaded conversations of other programs until they are taken in, readable by this program only.
+IMPORTS = HOME / "imports"
 # Where `oneclaw serve` leaves its address for other commands.
 ADDRESS_FILE = HOME / "address"
 DEMO_ADDRESS_FILE = HOME / "demo-address"
@@ -267,6 +269,10 @@ LEASE_SECONDS = environment.number("ONECLAW_LEASE_SECONDS", 15, 1, 300)
 CHECKPOINT_SECONDS = environment.number("ONECLAW_CHECKPOINT_SECONDS", 1.0, 0.1, 10)
 # Frames of one growing block that a socket gets in a second, at most.
 FRAMES_PER_SECOND = environment.number("ONECLAW_FRAMES_PER_SECOND", 12, 1, 60)
+
+# Megabytes that a file of conversations to import may have, and its JSON once it is unpacked.
+IMPORT_MEGABYTES = environment.whole("ONECLAW_IMPORT_MEGABYTES", 300, 1, 10_000)
+IMPORT_UNPACKED_MEGABYTES = environment.whole("ONECLAW_IMPORT_UNPACKED_MEGABYTES", 1000, 1, 50_000)
 
 # Seconds after a person's last socket has closed until they count as gone.
 LEAVE_SECONDS = environment.number("ONECLAW_LEAVE_SECONDS", 60, 1, 86_400)

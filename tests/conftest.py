@@ -75,6 +75,7 @@ def django_db_modify_db_settings(django_db_modify_db_settings_parallel_suffix):
 def own_stage(settings, tmp_path) -> None:
     """Each test has its own folder of files, and passwords that hash in no time."""
     settings.WORKSPACES = tmp_path / "workspaces"
+    settings.IMPORTS = tmp_path / "imports"
     settings.STATIC_ROOT = tmp_path / "collected"
     settings.STATIC_ROOT.mkdir()
     settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
