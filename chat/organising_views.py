@@ -58,8 +58,10 @@ def shown(user: User, show: str, folder: Folder | None) -> ChatSessionQuerySet:
 @require_GET
 def menu(request: SignedInRequest, session_id: uuid.UUID) -> HttpResponse:
     """What can be done with one conversation: in the list's menu, or a page of its own."""
+    session = views.own_session(request, session_id)
     context = {
-        "session": views.own_session(request, session_id),
+        "session": session,
+        "is_shared": session.shared_links.live().exists(),
         "folders": request.user.folders.all(),
         "session_id": request.GET.get("current", ""),
     }

@@ -89,6 +89,8 @@ class Tool:
     # What became since of what calls have made (`ToolResult.made`). Sync, may use the ORM. The second argument is a
     # form's CSRF token, or "" where the page sends it by itself.
     since: Callable[[Sequence[int], str], Mapping[int, Since]] | None = None
+    # Whether what it is told and what it brings is of a person's memory: others are not shown it.
+    about_memory: bool = False
     # More for a tool that has a sentence of its own for what is too long.
     largest_input: int = LARGEST_INPUT
 
@@ -117,6 +119,9 @@ class ToolRegistry:
         """What became since of what calls of this tool have made; nothing of a tool that does not follow it."""
         tool = self._tools.get(name)
         return tool.since(made, csrf_token) if tool is not None and tool.since is not None else {}
+
+    def is_about_memory(self, name: str) -> bool:
+        return name in self._tools and self._tools[name].about_memory
 
     def for_session(self, session: ChatSession) -> list[Tool]:
         """What this session may use, in the order of their names (stable, for the provider's cache)."""

@@ -8,6 +8,7 @@ from chat import (
     organising_views,
     posted,
     searching_views,
+    sharing_views,
     views,
 )
 
@@ -27,12 +28,18 @@ urlpatterns = [
     path("c/<uuid:session_id>/menu", organising_views.menu, name="session_menu"),
     path("c/<uuid:session_id>/export.md", exporting_views.export, {"kind": "md"}, name="export_markdown"),
     path("c/<uuid:session_id>/export.json", exporting_views.export, {"kind": "json"}, name="export_json"),
+    path("c/<uuid:session_id>/share", sharing_views.share, name="share"),
+    path("c/<uuid:session_id>/unshare", sharing_views.unshare, name="unshare"),
     path("c/<uuid:session_id>/read", organising_views.read, name="read"),
     path("conversations", organising_views.all_conversations, name="conversations"),
     path("conversations/organise", organising_views.organise, name="organise"),
     path("conversations/export.zip", exporting_views.export_many, name="export_many"),
     path("import", importing_views.import_page, name="import"),
     path("import/<uuid:job_id>", importing_views.import_progress, name="import_progress"),
+    path("shared", sharing_views.shared_links, name="shared_links"),
+    path("shared/<int:link_id>/revoke", sharing_views.revoke, name="revoke"),
+    # For everybody who has it.
+    path("s/<str:token>", sharing_views.shared, name="shared"),
     path("folders/<int:folder_id>/rename", organising_views.rename_folder, name="rename_folder"),
     path("folders/<int:folder_id>/delete", organising_views.delete_folder, name="delete_folder"),
 ]

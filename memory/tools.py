@@ -229,6 +229,7 @@ SAVE = Tool(
     },
     save_memory,
     offered=writes,
+    about_memory=True,
     headings={"running": "Saving to memory …", "done": "Saved to memory", "failed": "Could not save to memory"},
     largest_input=LARGEST_ARGUMENTS,
     since=saved.since,
@@ -250,6 +251,7 @@ SEARCH = Tool(
     },
     memory_search,
     offered=searches,
+    about_memory=True,
     headings={"running": "Searching memory …", "done": "Searched memory", "failed": "Could not search memory"},
 )
 
@@ -268,5 +270,6 @@ GET = Tool(
     },
     memory_get,
     offered=searches,
+    about_memory=True,
     headings={"running": "Reading memory …", "done": "Read memory", "failed": "Could not read memory"},
 )

@@ -46,7 +46,7 @@ async def test_every_door(live, db):
 
 
 async def test_every_page_of_a_person(live, ada):
-    paths = ["/settings/", "/accounts/password/change/", "/accounts/logout/", "/memory/", "/nowhere"]
+    paths = ["/settings/", "/accounts/password/change/", "/accounts/logout/", "/memory/", "/shared", "/nowhere"]
     async with open_page(live, ada, expect=["404"]) as page:
         await in_database(ada.refresh_from_db)
         for path in [*paths, await in_database(people.invitation_link, ada, live.url)]:

@@ -1,4 +1,4 @@
-"""In a browser: an import with a bar that shows how far it is."""
+"""In a browser: an import with a bar that shows how far it is, and a link that is shared and revoked."""
 
 import asyncio
 import threading
@@ -7,9 +7,10 @@ import pytest
 from playwright.async_api import expect
 
 from chat.importing import jobs
-from chat.models import ImportJob
+from chat.models import ImportJob, Message
+from oneclaw import scripted as model
 from oneclaw.crossing import in_database
-from tests.browser import open_page, violations
+from tests.browser import PHONE, open_page, violations
 from tests.imports import as_json, as_zip, numbered
 
 pytestmark = pytest.mark.browser
@@ -57,3 +58,44 @@ async def test_an_import_shows_how_far_it_is_and_what_came(live, ada, monkeypatc
         entry = page.get_by_role("navigation", name="Conversations").get_by_role("link", name="Number 2", exact=True)
         await entry.click()
         await expect(page.locator("article[data-role=assistant]")).to_have_text("Answer 2")
+
+
+async def test_a_link_is_shared_and_revoked_on_a_phone(live, ada, scripted, ask):
+    scripted.script(
+        model.answer(model.text("I keep that."), model.tool_use("save_memory", {"content": "Ada likes tea."})),
+        model.answer("**Tea** it is.\n\n```python\nprint(1)\n```\n"),
+    )
+    async with open_page(live, ada, viewport=PHONE) as page, open_page(live, viewport=PHONE, expect=["404"]) as other:
+        await page.goto("/")
+        await ask(page, "Remember tea")
+
+        async def menu():
+            await page.get_by_role("button", name="Show the list of conversations").click()
+            await page.get_by_role("link", name="More for “Remember tea”").click()
+            return page.locator("#session-menu")
+
+        await (await menu()).get_by_role("link", name="Share by link").click()
+        await expect(page.get_by_text("What came from memory is left out")).to_be_visible()
+        await is_accessible(page)
+        await page.get_by_label("It opens for").select_option("1 day")
+        await page.get_by_role("button", name="Make a link").click()
+        address = await page.get_by_label("This link shows").input_value()
+        await is_accessible(page)
+        await other.goto(address)
+        await expect(other.get_by_role("heading", level=1)).to_have_text("Remember tea")
+        await expect(other.get_by_text("Something from memory was left out.")).to_have_count(1)
+        await expect(other.locator("article strong")).to_have_text("Tea")
+        await expect(other.get_by_role("link")).to_have_count(1)  # past the head, to the content
+        assert "Ada likes tea" not in await other.content()
+        await is_accessible(other)
+        await page.get_by_role("link", name="Back to the conversation").click()
+        async with page.expect_download() as exported:
+            await (await menu()).get_by_role("link", name="Export as Markdown").click()
+        assert (await exported.value).suggested_filename.endswith(" Remember tea.md")
+        await page.reload()
+        await (await menu()).get_by_role("button", name="Stop sharing").click()
+        await expect(page.get_by_text("The link opens nothing any more.")).to_be_visible()
+        await other.goto(address)
+        await expect(other.get_by_role("heading", level=1)).to_have_text("Nothing here")
+        await is_accessible(other)
+        assert await in_database(Message.objects.count) == 4
