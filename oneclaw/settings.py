@@ -283,9 +283,12 @@ TEMPORARY_HOURS = environment.number("ONECLAW_TEMPORARY_HOURS", 24, 0.1, 720)
 # -- Memory --------------------------------------------------------------------------------------
 
 # What a person's memory is made of: disabled, or what it is until they choose themselves, off or on.
+SWITCHING = ["disabled", "off", "on"]
 SWITCHES = {
-    switch: environment.choice(f"ONECLAW_SWITCH_{switch.upper()}", ["disabled", "off", "on"], "on")
-    for switch in ("saved", "recent", "recall", "transcripts")
+    "saved": environment.choice("ONECLAW_SWITCH_SAVED", SWITCHING, "on"),
+    "recent": environment.choice("ONECLAW_SWITCH_RECENT", SWITCHING, "on"),
+    "recall": environment.choice("ONECLAW_SWITCH_RECALL", SWITCHING, "on"),
+    "transcripts": environment.choice("ONECLAW_SWITCH_TRANSCRIPTS", SWITCHING, "on"),
 }
 # Whether memory is searched before the model is asked: with the first message of a conversation, each one, or never.
 RECALL = environment.choice("ONECLAW_RECALL", ["off", "first", "every"], "first")

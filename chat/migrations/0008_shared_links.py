@@ -8,7 +8,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('chat', '0008_taken_along'),
+        ('chat', '0007_taken_along'),
     ]
 
     operations = [
