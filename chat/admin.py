@@ -1,6 +1,9 @@
 """Agents for admins to edit; conversations to look up by number, without their content."""
 
+from collections.abc import Sequence
+
 from django.contrib import admin
+from django.db.models import QuerySet
 from django.http import HttpRequest
 
 from chat.models import Agent, ChatSession, Turn
@@ -8,8 +11,19 @@ from chat.models import Agent, ChatSession, Turn
 
 @admin.register(Agent)
 class AgentAdmin(admin.ModelAdmin):
+    """The server's agents. What people made for themselves is theirs."""
+
     list_display = ["name", "slug", "model", "is_default"]
-    prepopulated_fields = {"slug": ["name"]}
+    fields = ["name", "slug", "instructions", "model", "tools_off", "own_memory", "is_default"]
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Agent]:
+        return super().get_queryset(request).filter(owner=None, deleted_at=None)
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Agent | None = None) -> list[str]:
+        return ["slug", "own_memory"] if obj else []
+
+    def get_prepopulated_fields(self, request: HttpRequest, obj: Agent | None = None) -> dict[str, Sequence[str]]:
+        return {} if obj else {"slug": ["name"]}
 
 
 class ReadOnlyAdmin(admin.ModelAdmin):

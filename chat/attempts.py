@@ -4,7 +4,8 @@ import uuid
 
 from django.db import transaction
 
-from chat import sessions
+from chat import choices, sessions
+from chat.choices import NO_CHOICE, Choice
 from chat.models import Message, Turn
 from chat.transcript import begin, end_abandoned_or_refuse, running_of
 from oneclaw import hints
@@ -16,12 +17,14 @@ class NothingToRepeat(Exception):
 
 
 @transaction.atomic
-def again(user: User, message_id: int, kind: str, holder: uuid.UUID | None = None) -> tuple[Turn, Message]:
+def again(
+    user: User, message_id: int, kind: str, holder: uuid.UUID | None = None, choice: Choice = NO_CHOICE
+) -> tuple[Turn, Message]:
     """A new turn for the user message that `message_id` answered, and the placeholder of the new answer.
 
     `kind` is Turn.Kind.RETRY: the earlier attempt leaves the page and the prompt, but stays in the database; or
     CONTINUE: it stays where it is and the new answer follows it. The same `holder` again is given its own turn again.
-    Raises NothingToRepeat, Busy.
+    `choice` may name another model from now on. Raises NothingToRepeat, Busy, choices.NotOffered.
     """
     message = Message.objects.visible_to(user).select_related("turn").filter(pk=message_id).first()
     if message is None or message.turn is None:
@@ -34,6 +37,7 @@ def again(user: User, message_id: int, kind: str, holder: uuid.UUID | None = Non
     last = session.messages.shown().last()
     if last is None or last.turn_id != message.turn_id:
         raise NothingToRepeat
+    choices.settle(session, choice)
     prompt = message.turn.prompt
     if kind == Turn.Kind.CONTINUE:
         return begin(session, prompt, kind, holder, parent=last)

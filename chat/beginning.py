@@ -10,6 +10,7 @@ from collections.abc import Coroutine
 from typing import Any, TypeVar
 
 from chat import attempts, live, transcript, turns
+from chat.choices import NO_CHOICE, Choice
 from chat.models import Message
 from oneclaw.models import User
 
@@ -20,21 +21,26 @@ _beginning: set[asyncio.Task[Any]] = set()
 
 
 async def send(
-    user: User, session_id: uuid.UUID, client_id: uuid.UUID, text: str, mode: str | None = None
+    user: User,
+    session_id: uuid.UUID,
+    client_id: uuid.UUID,
+    text: str,
+    mode: str | None = None,
+    choice: Choice = NO_CHOICE,
 ) -> transcript.Accepted:
     """A person's message is stored once, and answered. Raises as `transcript.accept`."""
-    return await _to_its_end(_send(user, session_id, client_id, text, mode))
+    return await _to_its_end(_send(user, session_id, client_id, text, mode, choice))
 
 
-async def again(user: User, message_id: int, kind: str) -> Message:
+async def again(user: User, message_id: int, kind: str, choice: Choice = NO_CHOICE) -> Message:
     """Another attempt at the answer `message_id` begins; returns its placeholder. Raises as `attempts.again`."""
-    return await _to_its_end(_again(user, message_id, kind))
+    return await _to_its_end(_again(user, message_id, kind, choice))
 
 
 async def _send(
-    user: User, session_id: uuid.UUID, client_id: uuid.UUID, text: str, mode: str | None
+    user: User, session_id: uuid.UUID, client_id: uuid.UUID, text: str, mode: str | None, choice: Choice
 ) -> transcript.Accepted:
-    accepted = await turns.persist(transcript.accept, user, session_id, client_id, text, uuid.uuid4(), mode)
+    accepted = await turns.persist(transcript.accept, user, session_id, client_id, text, uuid.uuid4(), mode, choice)
     if accepted.turn is not None and accepted.answer is not None:
         room = live.room_of(user.pk, session_id)
         room.settled_seq = room.settled_seq or accepted.message.seq - 1
@@ -43,8 +49,8 @@ async def _send(
     return accepted
 
 
-async def _again(user: User, message_id: int, kind: str) -> Message:
-    turn, answer = await turns.persist(attempts.again, user, message_id, kind, uuid.uuid4())
+async def _again(user: User, message_id: int, kind: str, choice: Choice) -> Message:
+    turn, answer = await turns.persist(attempts.again, user, message_id, kind, uuid.uuid4(), choice)
     turns.start(turn, answer)
     return answer
 

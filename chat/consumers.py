@@ -12,7 +12,8 @@ from channels.generic.websocket import AsyncWebsocketConsumer
 from django.conf import settings
 from django.db import Error
 
-from chat import attempts, beginning, commands, departures, live, presence, sessions, transcript
+from chat import attempts, beginning, choices, commands, departures, live, presence, sessions, transcript
+from chat.choices import Choice
 from chat.models import ChatSession, Turn
 from chat.outbox import Frame, Outbox, encode
 from oneclaw import hints
@@ -123,13 +124,15 @@ class ChatConsumer(AsyncWebsocketConsumer):
                 await in_database(commands.obey, self.user, session_id, reason)
                 self._tell(live.ended_frame(session_id, client_id, reason))
                 return
-            accepted = await beginning.send(self.user, session_id, client_id, text, mode)
+            accepted = await beginning.send(self.user, session_id, client_id, text, mode, choice_in(frame))
         except sessions.SessionNotFound:
             raise NOT_FOUND from None
         except transcript.Conflict:
             raise Refusal("conflict", "This message was already sent with another text.") from None
         except transcript.OtherMode:
             raise OTHER_MODE from None
+        except choices.NotOffered as error:
+            raise Refusal(error.code, error.sentence) from None
         except transcript.Busy:
             raise BUSY from None
         self._tell(live.ack_frame(accepted.message, duplicate=accepted.duplicate))
@@ -146,9 +149,11 @@ class ChatConsumer(AsyncWebsocketConsumer):
 
     async def _again(self, frame: dict[str, Any], kind: str) -> None:
         try:
-            await beginning.again(self.user, message_number(frame), kind)
+            await beginning.again(self.user, message_number(frame), kind, choice_in(frame))
         except attempts.NothingToRepeat:
             raise NOT_LAST from None
+        except choices.NotOffered as error:
+            raise Refusal(error.code, error.sentence) from None
         except transcript.Busy:
             raise BUSY from None
 
@@ -268,6 +273,14 @@ def mode_in(frame: dict[str, Any]) -> str | None:
     if mode is not None and mode not in ChatSession.Mode.values:
         raise Refusal("bad_frame", "mode must be agent, chat or temporary.")
     return mode
+
+
+def choice_in(frame: dict[str, Any]) -> Choice:
+    """The agent and the model that a frame names, if it names any."""
+    try:
+        return Choice.read(frame)
+    except ValueError as error:
+        raise Refusal("bad_frame", str(error)) from None
 
 
 def message_number(frame: dict[str, Any]) -> int:

@@ -144,7 +144,12 @@ ONE_OWNER = """
     SELECT format('session %%s of person %%s sees the own space %%s of person %%s',
                   session.id, session.owner_id, space.id, space.owner_id)
     FROM chat_chatsession session JOIN oneclaw_space space ON space.id = session.space_id
-    WHERE space.kind = 'own' AND space.owner_id <> session.owner_id
+    WHERE space.kind IN ('own', 'agent') AND space.owner_id <> session.owner_id
+    UNION ALL
+    SELECT format('session %%s of person %%s is answered by agent %%s of person %%s',
+                  session.id, session.owner_id, agent.id, agent.owner_id)
+    FROM chat_chatsession session JOIN chat_agent agent ON agent.id = session.agent_id
+    WHERE agent.owner_id <> session.owner_id
     UNION ALL
     SELECT format('person %%s was last in session %%s of person %%s', presence.user_id, session.id, session.owner_id)
     FROM chat_presence presence JOIN chat_chatsession session ON session.id = presence.session_id
@@ -153,7 +158,7 @@ ONE_OWNER = """
     SELECT format('the own space %%s of person %%s has person %%s as a member',
                   space.id, space.owner_id, member.user_id)
     FROM oneclaw_space space JOIN oneclaw_spacemember member ON member.space_id = space.id
-    WHERE space.kind = 'own' AND member.user_id <> space.owner_id
+    WHERE space.kind IN ('own', 'agent') AND member.user_id <> space.owner_id
 """
 
 INVARIANTS = [

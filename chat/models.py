@@ -8,32 +8,59 @@ from django.conf import settings
 from django.contrib.postgres.indexes import GinIndex
 from django.contrib.postgres.search import SearchVectorField
 from django.db import models
-from django.db.models import Max, Q
+from django.db.models import F, Max, Q
 from django.utils import timezone
 
 from oneclaw.models import Space, User
 
 
+class AgentQuerySet(models.QuerySet["Agent"]):
+    def visible_to(self, user: User) -> "AgentQuerySet":
+        """Whom the person may begin a conversation with: the server's agents and their own, the default first."""
+        visible = self.filter(Q(owner=None) | Q(owner=user), deleted_at=None)
+        return visible.order_by("-is_default", F("owner").asc(nulls_first=True), "name", "pk")
+
+    def own_of(self, user: User) -> "AgentQuerySet":
+        return self.filter(owner=user, deleted_at=None).order_by("name", "pk")
+
+
 class Agent(models.Model):
-    """Who answers: a name, instructions, a model."""
+    """Who answers: a name, instructions, a model, tools, and whose memory."""
+
+    LONGEST_NAME: ClassVar[int] = 80
 
     slug = models.SlugField(max_length=60, unique=True)
+    # Whose it is, and nobody else's; None: the server's, made by admins for everybody.
+    owner = models.ForeignKey(User, on_delete=models.CASCADE, null=True, blank=True, related_name="agents")
     name = models.CharField(max_length=80)
     # What the model is told before everything else; plain text.
     instructions = models.TextField(blank=True)
     # Empty: the server's ONECLAW_MODEL.
     model = models.CharField(max_length=100, blank=True)
+    # Names of the tools that it may not use; a tool that an app brings later is on.
+    tools_off = models.JSONField(default=list, blank=True)
+    # Whether it remembers apart from the person's own memory, and reads nothing of that. Never changed: what was
+    # remembered would seem lost.
+    own_memory = models.BooleanField(default=False)
     # Answers in every new conversation unless somebody chooses another.
     is_default = models.BooleanField(default=False)
     created_at = models.DateTimeField(auto_now_add=True)
+    # Offered no more; the row stays for the conversations that it answered.
+    deleted_at = models.DateTimeField(null=True, blank=True)
+
+    objects: ClassVar[models.Manager["Agent"]] = AgentQuerySet.as_manager()
 
     class Meta:
         constraints = [
             models.UniqueConstraint(fields=["is_default"], condition=Q(is_default=True), name="one_default_agent"),
+            models.CheckConstraint(
+                condition=Q(is_default=False) | Q(owner=None, deleted_at=None), name="default_agent_is_the_servers"
+            ),
         ]
 
     def __str__(self) -> str:
-        return self.name
+        # Without the name of one that is somebody's own: the admin shows this.
+        return self.name if self.owner_id is None else f"own agent {self.pk}"
 
 
 class ChatSessionQuerySet(models.QuerySet["ChatSession"]):
@@ -90,7 +117,9 @@ class ChatSession(models.Model):
     owner = models.ForeignKey(User, on_delete=models.CASCADE, related_name="chat_sessions")
     # The one shared space it sees besides its owner's own, if any.
     space = models.ForeignKey(Space, on_delete=models.SET_NULL, null=True, blank=True, related_name="+")
-    agent = models.ForeignKey(Agent, on_delete=models.PROTECT, related_name="+")
+    agent = models.ForeignKey(Agent, on_delete=models.RESTRICT, related_name="sessions")
+    # Which model answers, as its owner chose; empty: the agent's, or the server's (chat/choices.py).
+    model = models.CharField(max_length=100, blank=True)
     # Of a spawned sub-session or a fork: where it came from.
     parent = models.ForeignKey("self", on_delete=models.SET_NULL, null=True, blank=True, related_name="children")
     mode = models.CharField(max_length=10, choices=Mode, default=Mode.AGENT)
@@ -433,6 +462,27 @@ class SharedLink(models.Model):
     @property
     def is_expired(self) -> bool:
         return self.expires_at is not None and self.expires_at <= timezone.now()
+
+
+class SavedPrompt(models.Model):
+    """A text that a person keeps to send it again: the command /name puts it into the composer."""
+
+    LONGEST_NAME: ClassVar[int] = 40
+
+    owner = models.ForeignKey(User, on_delete=models.CASCADE, related_name="saved_prompts")
+    # Without the slash, in lower case.
+    name = models.CharField(max_length=LONGEST_NAME)
+    # {{a variable}} is asked for before the text is used.
+    text = models.TextField()
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["name"]
+        constraints = [models.UniqueConstraint(fields=["owner", "name"], name="one_prompt_of_a_name")]
+
+    def __str__(self) -> str:
+        # Without its name, which is the person's own.
+        return f"saved prompt {self.pk}"
 
 
 class Presence(models.Model):

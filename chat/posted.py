@@ -8,13 +8,14 @@ from django.contrib.auth.decorators import login_required
 from django.http import HttpResponseBase, JsonResponse
 from django.views.decorators.http import require_POST
 
-from chat import attempts, beginning, commands, live, presence, sessions, transcript
+from chat import attempts, beginning, choices, commands, live, presence, sessions, transcript
 from chat.consumers import (
     BUSY,
     NOT_FOUND,
     NOT_LAST,
     OTHER_MODE,
     Refusal,
+    choice_in,
     decoded,
     error_frame,
     identifier,
@@ -41,6 +42,8 @@ async def post_frame(request: SignedInRequest, session_id: uuid.UUID) -> HttpRes
         answer = await answered(user, session_id, frame)
     except sessions.SessionNotFound:
         answer = error_frame(NOT_FOUND.code, NOT_FOUND.sentence, frame.get("client_id"))
+    except choices.NotOffered as error:
+        answer = error_frame(error.code, error.sentence, frame.get("client_id"))
     except transcript.Busy:
         answer = error_frame(BUSY.code, BUSY.sentence, frame.get("client_id"))
     except (Refusal, BadText) as refusal:
@@ -68,7 +71,7 @@ async def sent(user: User, session_id: uuid.UUID, frame: dict[str, Any]) -> Fram
         await in_database(commands.obey, user, session_id, reason)
         return live.ended_frame(session_id, client_id, reason)
     try:
-        accepted = await beginning.send(user, session_id, client_id, text, mode)
+        accepted = await beginning.send(user, session_id, client_id, text, mode, choice_in(frame))
     except transcript.Conflict:
         raise Refusal("conflict", "This message was already sent with another text.") from None
     except transcript.OtherMode:
@@ -78,7 +81,7 @@ async def sent(user: User, session_id: uuid.UUID, frame: dict[str, Any]) -> Fram
 
 async def tried_again(user: User, session_id: uuid.UUID, frame: dict[str, Any]) -> Frame:
     try:
-        answer = await beginning.again(user, message_number(frame), frame["type"])
+        answer = await beginning.again(user, message_number(frame), frame["type"], choice_in(frame))
     except attempts.NothingToRepeat:
         raise NOT_LAST from None
     if frame["type"] == Turn.Kind.CONTINUE:

@@ -4,10 +4,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from django.conf import settings
 from django.template.loader import get_template
 
-from chat import beside
+from chat import beside, choices
 from chat.models import ChatSession, Message, Turn
 from chat.tools import registry
 from oneclaw.llm import Request
@@ -78,7 +77,7 @@ def build_request(turn: Turn, *, tools: bool = True) -> Request:
     if turn.kind == Turn.Kind.CONTINUE and messages[-1]["role"] == "assistant":
         messages.append({"role": "user", "content": [{"type": "text", "text": CONTINUE}]})
     return Request(
-        model=session.agent.model or settings.MODEL,
+        model=choices.model_of(session),
         system=[{"type": "text", "text": session.system_prompt, "cache_control": {"type": "ephemeral"}}],
         messages=with_cache_mark(messages),
         tools=offered,

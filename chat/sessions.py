@@ -5,8 +5,9 @@ import uuid
 from django.db import transaction
 from django.utils import timezone
 
-from chat import insertion, presence, temporary
-from chat.models import ChatSession, Turn, default_agent
+from chat import choices, insertion, presence, temporary
+from chat.choices import NO_CHOICE, Choice
+from chat.models import ChatSession, Turn
 from chat.signals import session_deleted, session_ended, session_switched
 from oneclaw import hints
 from oneclaw.models import User
@@ -29,22 +30,23 @@ def find(user: User, session_id: uuid.UUID) -> ChatSession | None:
     return session
 
 
-def lock(user: User, session_id: uuid.UUID, mode: str | None = None) -> ChatSession:
-    """The person's session under its row lock, made in this mode (agent) when nobody has one with this id. Call
-    inside a transaction.
+def lock(user: User, session_id: uuid.UUID, mode: str | None = None, choice: Choice = NO_CHOICE) -> ChatSession:
+    """The person's session under its row lock, made in this mode (agent) and as chosen when nobody has one with this
+    id. Call inside a transaction. Raises SessionNotFound; NotOffered when a new one cannot be had as chosen.
 
     Whoever writes messages or turns of a session holds this lock, so places are without gap and turns one at a time.
     """
     mine = ChatSession.objects.visible_to(user).filter(pk=session_id).select_for_update(no_key=True)
     session = mine.first()
     if session is None:
-        agent = default_agent()
+        agent = choices.agent_for(user, choice)
         fresh = ChatSession(
             pk=session_id,
             key=session_key(user, agent.slug, session_id),
             owner=user,
             agent=agent,
             mode=mode or ChatSession.Mode.AGENT,
+            model=choices.checked_model(choice),
         )
         session = fresh if insertion.insert_unless_there(fresh) else mine.first()
         if session is None:

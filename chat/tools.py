@@ -13,7 +13,7 @@ import logging
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypedDict
+from typing import TYPE_CHECKING, Any, TypedDict
 
 import psycopg
 from django.db import Error, OperationalError, connection
@@ -21,6 +21,9 @@ from jsonschema import Draft202012Validator
 
 from chat.models import ChatSession, Message, Turn
 from oneclaw.models import User
+
+if TYPE_CHECKING:
+    from django.utils.functional import _StrPromise
 
 logger = logging.getLogger(__name__)
 
@@ -93,6 +96,12 @@ class Tool:
     about_memory: bool = False
     # More for a tool that has a sentence of its own for what is too long.
     largest_input: int = LARGEST_INPUT
+    # What people see it called where they switch it on and off.
+    label: "str | _StrPromise" = ""
+
+
+def plain(name: str) -> str:
+    return name.replace("_", " ").capitalize()
 
 
 class ToolRegistry:
@@ -112,8 +121,7 @@ class ToolRegistry:
 
     def heading(self, name: str, state: str) -> str:
         """What the card of a call is headed with; a tool that is not there any more is called by its name."""
-        plain = name.replace("_", " ").capitalize()
-        return self._tools[name].headings.get(state, plain) if name in self._tools else plain
+        return self._tools[name].headings.get(state, plain(name)) if name in self._tools else plain(name)
 
     def since(self, name: str, made: Sequence[int], csrf_token: str = "") -> Mapping[int, Since]:
         """What became since of what calls of this tool have made; nothing of a tool that does not follow it."""
@@ -126,7 +134,12 @@ class ToolRegistry:
     def for_session(self, session: ChatSession) -> list[Tool]:
         """What this session may use, in the order of their names (stable, for the provider's cache)."""
         tools = (self._tools[name] for name in sorted(self._tools))
-        return [tool for tool in tools if tool.offered is None or tool.offered(session)]
+        on = (tool for tool in tools if tool.name not in session.agent.tools_off)
+        return [tool for tool in on if tool.offered is None or tool.offered(session)]
+
+    def labels(self) -> dict[str, str]:
+        """Every tool's name, and what people see it called."""
+        return {name: str(self._tools[name].label) or plain(name) for name in sorted(self._tools)}
 
     def find(self, session: ChatSession, name: str) -> Tool:
         """The tool, or ToolError `unknown_tool`."""

@@ -14,7 +14,8 @@ from django.db import Error, transaction
 from django.db.models import Q
 from django.utils import timezone
 
-from chat import insertion, presence, rendering, sessions
+from chat import choices, insertion, presence, rendering, sessions
+from chat.choices import NO_CHOICE, Choice
 from chat.fragments import rendered
 from chat.models import ChatSession, Message, Turn
 from oneclaw import hints
@@ -61,14 +62,16 @@ def accept(
     text: str,
     holder: uuid.UUID | None = None,
     mode: str | None = None,
+    choice: Choice = NO_CHOICE,
 ) -> Accepted:
     """Store a person's message, and a running turn with its placeholder, once per (session, client_id).
 
     `text` has passed `oneclaw.text.checked`. The same `holder` again is given its own turn again: it is no duplicate.
-    The first message of a conversation decides its `mode`; None: whichever it has, agent for a new one. Raises
-    Conflict, OtherMode, Busy, SessionNotFound.
+    The first message of a conversation decides its `mode`; None: whichever it has, agent for a new one.
+    Of `choice` it decides the agent as well, and each message the model from now on. Raises Conflict, OtherMode,
+    choices.NotOffered, Busy, SessionNotFound.
     """
-    session = sessions.lock(user, session_id, mode)
+    session = sessions.lock(user, session_id, mode, choice)
     if mode is not None and session.mode != mode:
         raise OtherMode
     something, last = insertion.standing(session, client_id)
@@ -80,6 +83,7 @@ def accept(
             return Accepted(known, *(running_of(session, holder) or (None, None)))
         end_abandoned_or_refuse(session)
         last = session.messages.shown().values_list("pk", flat=True).last()
+    choices.settle(session, choice)
     if not session.title:
         session.title = opening_words(text)
         hints.notify(f"user:{user.pk}", {"kind": "sessions"})

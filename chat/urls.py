@@ -3,6 +3,7 @@
 from django.urls import path
 
 from chat import (
+    agent_views,
     exporting_views,
     importing_views,
     organising_views,
@@ -31,6 +32,10 @@ urlpatterns = [
     path("c/<uuid:session_id>/share", sharing_views.share, name="share"),
     path("c/<uuid:session_id>/unshare", sharing_views.unshare, name="unshare"),
     path("c/<uuid:session_id>/read", organising_views.read, name="read"),
+    path("agents/", agent_views.agent_list, name="agents"),
+    path("agents/new", agent_views.new_agent, name="new_agent"),
+    path("agents/<slug:slug>", agent_views.edit_agent, name="edit_agent"),
+    path("agents/<slug:slug>/delete", agent_views.delete_agent, name="delete_agent"),
     path("conversations", organising_views.all_conversations, name="conversations"),
     path("conversations/organise", organising_views.organise, name="organise"),
     path("conversations/export.zip", exporting_views.export_many, name="export_many"),

@@ -2,6 +2,7 @@
 
 import uuid
 from http import HTTPStatus
+from typing import Any
 
 from django.conf import settings
 from django.contrib.auth.decorators import login_required
@@ -12,13 +13,15 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.templatetags.static import static
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from chat import beginning, commands, organising, presence, sessions, sidebar, toasts, transcript
+from chat import beginning, choices, commands, organising, presence, sessions, sidebar, toasts, transcript
+from chat.choices import NO_CHOICE, Choice
 from chat.fragments import messages_from, newest_messages, page_messages
-from chat.models import ChatSession, Message
+from chat.models import Agent, ChatSession, Message, default_agent
 from chat.toasts import Toast
 from oneclaw import llm
 from oneclaw.crossing import in_database
 from oneclaw.http import SignedInRequest
+from oneclaw.models import User
 from oneclaw.text import BadText, checked
 
 
@@ -26,7 +29,7 @@ from oneclaw.text import BadText, checked
 @require_GET
 def new_chat(request: SignedInRequest) -> HttpResponse:
     """A page for a conversation that begins with its first message; the page knows its id from the start."""
-    return page(request, uuid.uuid4(), None)
+    return page(request, uuid.uuid4(), None, choice=Choice(agent=request.GET.get("agent")))
 
 
 @login_required
@@ -47,9 +50,10 @@ def page(
     refusal: str = "",
     text: str = "",
     mode: str = ChatSession.Mode.AGENT,
+    choice: Choice = NO_CHOICE,
 ) -> HttpResponse:
-    """The whole page. `refusal` says why the message `text` was not taken, to somebody without a socket; `mode` is
-    chosen for a new conversation."""
+    """The whole page. `refusal` says why the message `text` was not taken, to somebody without a socket; `mode` and
+    `choice` are what was chosen for it."""
     messages = session.messages.shown() if session else Message.objects.none()
     if "before" in request.GET:
         messages = messages.filter(seq__lt=place(request, "before"))
@@ -66,12 +70,35 @@ def page(
         "refusal": refusal,
         "text": text,
         "mode": session.mode if session else mode,
+        **choices_for(request.user, session, choice),
     }
     return render(request, "chat/page.html", context, status=status)
 
 
+def choices_for(user: User, session: ChatSession | None, choice: Choice) -> dict[str, Any]:
+    """Who may be chosen to answer: of an existing conversation only the model."""
+    agents = [session.agent] if session else list(Agent.objects.visible_to(user))
+    if not agents or not (session or agents[0].is_default):
+        agents.insert(0, default_agent())
+    agent = next((agent for agent in agents if agent.slug == choice.agent), agents[0])
+    labels = choices.offered()
+    model = choice.model
+    if model is None:
+        # An agent with a model of its own begins with that.
+        model = session.model if session else "" if agent.model else choices.last_model(user)
+    names = {each.pk: choices.model_of_agent(each) for each in agents}
+    return {
+        "agents": [(each, labels.get(names[each.pk], names[each.pk])) for each in agents],
+        "agent": agent,
+        "models": labels.items(),
+        "model": model if model in labels else "",
+        "agents_model": labels.get(names[agent.pk], names[agent.pk]),
+    }
+
+
 def own_session(request: SignedInRequest, session_id: uuid.UUID) -> ChatSession:
-    return get_object_or_404(ChatSession.objects.visible_to(request.user), pk=session_id)
+    mine = ChatSession.objects.visible_to(request.user).select_related("agent")
+    return get_object_or_404(mine, pk=session_id)
 
 
 @login_required
@@ -164,15 +191,21 @@ async def send(request: SignedInRequest, session_id: uuid.UUID) -> HttpResponseB
     if mode is not None and mode not in ChatSession.Mode.values:
         raise SuspiciousOperation("mode is none of the modes")
     try:
+        choice = Choice.read(request.POST)
+    except ValueError as error:
+        raise SuspiciousOperation(str(error)) from None
+    try:
         checked_text = checked(text, longest=settings.MESSAGE_LENGTH)
         if reason := commands.reason_of(checked_text):
             await in_database(commands.obey, user, session_id, reason)
             return redirect("chat")
-        await beginning.send(user, session_id, client_id, checked_text, mode)
+        await beginning.send(user, session_id, client_id, checked_text, mode, choice)
     except sessions.SessionNotFound:
         raise Http404 from None
     except BadText as refusal:
         return await in_database(refused, request, session_id, 422, refusal.sentence, text)
+    except choices.NotOffered as refusal:
+        return await in_database(refused, request, session_id, 409, refusal.sentence, text)
     except (transcript.Busy, transcript.Conflict, transcript.OtherMode) as refusal:
         return await in_database(refused, request, session_id, 409, str(refusal.__doc__), text)
     return redirect("conversation", session_id=session_id)
@@ -182,7 +215,8 @@ def refused(request: SignedInRequest, session_id: uuid.UUID, status: int, refusa
     """The page with the message still in the composer, and why it was not taken."""
     session = session_shown(request, str(session_id))
     mode = request.POST.get("mode") or ChatSession.Mode.AGENT
-    return page(request, session_id, session, status=status, refusal=refusal, text=text, mode=mode)
+    choice = Choice.read(request.POST)
+    return page(request, session_id, session, status=status, refusal=refusal, text=text, mode=mode, choice=choice)
 
 
 @login_required

@@ -16,7 +16,7 @@ from chat.models import ChatSession
 from memory import last_messages, recent
 from memory.claims import DELAYS, ClaimLost, in_words, is_noted, locked
 from memory.models import Errand
-from oneclaw.models import Space
+from memory.scope import own_space
 
 logger = logging.getLogger(__name__)
 
@@ -36,7 +36,7 @@ def request(session: ChatSession, kind: Errand.Kind, through_seq: int) -> Errand
         waiting.through_seq = max(waiting.through_seq, through_seq)
         waiting.save(update_fields=["through_seq"])
         return waiting
-    space = Space.objects.own_of(kept.owner)
+    space = own_space(kept)
     return Errand.objects.create(owner=kept.owner, session=kept, space=space, kind=kind, through_seq=through_seq)
 
 

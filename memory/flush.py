@@ -22,10 +22,10 @@ from memory.documents import Append, Author, Separator, Source
 from memory.given import text_given
 from memory.models import Errand, Flush, MemoryDocument, content_hash
 from memory.sameness import without
+from memory.scope import own_space
 from memory.secrets import masked
 from memory.summary import extract, summarise
 from oneclaw.failures import ModelFailure
-from oneclaw.models import Space
 
 logger = logging.getLogger(__name__)
 
@@ -46,7 +46,7 @@ def request(session: ChatSession, reason: str) -> Flush | None:
     spoken_for = kept.flushes.aggregate(through=Max("through_seq"))["through"] or 0
     if kept.last_complete_seq() <= spoken_for:
         return None
-    return Flush.objects.create(owner=kept.owner, session=kept, space=Space.objects.own_of(kept.owner), reason=reason)
+    return Flush.objects.create(owner=kept.owner, session=kept, space=own_space(kept), reason=reason)
 
 
 def run(flush_id: int) -> int | None:
@@ -98,7 +98,7 @@ def cover_imported(session: ChatSession) -> None:
     Flush.objects.create(
         owner=session.owner,
         session=session,
-        space=Space.objects.own_of(session.owner),
+        space=own_space(session),
         after_seq=0,
         through_seq=session.last_seq,
         day=session.owner.day(),

@@ -318,7 +318,7 @@ def _plan(space: Space, wanted: Wanted, found: traces.Traces) -> Plan:
     made.documents.sort(key=lambda going: going.path)
     made.messages, made.prompts = len(found.messages), len(found.prompts)
     made.waiting = sum(rows.filter(session__in=found.said_in).count() for rows in _waiting(space))
-    if space.kind == Space.Kind.OWN:
+    if space.is_private:
         said = ChatSession.objects.visible_to(space.owner).filter(pk__in=found.said_in)
         made.said_in = list(said.order_by("-active_at"))
     made.names = sorted(row.path for row in about.values() if known.is_in(row.path))

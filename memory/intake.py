@@ -192,4 +192,4 @@ def refuse(space: Space, found: files.Found, why: str) -> None:
 
 def editor(space: Space) -> User | None:
     """Who changed a file: of a person's own folder that person; of a shared one nobody knows."""
-    return space.owner if space.kind == Space.Kind.OWN else None
+    return space.owner if space.is_private else None

@@ -140,10 +140,10 @@ ONE_OWNER = """
     FROM memory_flush flush JOIN oneclaw_space space ON space.id = flush.space_id
     WHERE space.owner_id <> flush.owner_id
     UNION ALL
-    SELECT format('revision %%s of the own space %%s of person %%s comes from message %%s of person %%s',
+    SELECT format('revision %%s of the private space %%s of person %%s comes from message %%s of person %%s',
                   revision.id, space.id, space.owner_id, message.id, session.owner_id)
     FROM memory_memoryrevision revision
-    JOIN oneclaw_space space ON space.id = revision.space_id AND space.kind = 'own'
+    JOIN oneclaw_space space ON space.id = revision.space_id AND space.kind IN ('own', 'agent')
     JOIN chat_message message ON message.id = revision.message_id
     JOIN chat_chatsession session ON session.id = message.session_id
     WHERE session.owner_id <> space.owner_id

@@ -10,7 +10,7 @@ from django.db.models import F, Q
 from django.utils import timezone
 from pgvector.django import HalfVectorField
 
-from chat.models import ChatSession, Message
+from chat.models import Agent, ChatSession, Message
 from oneclaw.models import Space, User
 
 
@@ -486,6 +486,22 @@ class Decision(models.Model):
     @property
     def is_open(self) -> bool:
         return self.decided_at is None
+
+
+class AgentSpace(models.Model):
+    """The space in which an agent with a memory of its own remembers one person."""
+
+    space = models.OneToOneField(Space, on_delete=models.CASCADE, primary_key=True, related_name="of_agent")
+    # None once the agent is gone: what it remembered stays its person's.
+    agent = models.ForeignKey(Agent, on_delete=models.SET_NULL, null=True, related_name="memories")
+    # Composite foreign key (owner, space) in the migration: nobody's agent remembers in somebody else's space.
+    owner = models.ForeignKey(User, on_delete=models.CASCADE, related_name="+")
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["agent", "owner"], name="agent_remembers_a_person_once")]
+
+    def __str__(self) -> str:
+        return f"memory of agent {self.agent_id} for {self.owner_id}"
 
 
 class Upload(models.Model):

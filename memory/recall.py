@@ -10,6 +10,7 @@ from django.db import Error as DatabaseFailure
 from django.template.loader import get_template
 
 from chat.models import ChatSession, Message
+from chat.tools import registry
 from memory import switches, tools
 from memory.context import CURATED, FILES, context_files
 from memory.embeddings.failures import EmbeddingFailure
@@ -44,14 +45,17 @@ def context(session: ChatSession) -> str:
 
 def guidelines(session: ChatSession) -> str:
     """When to search and, where the session may, when to save; "" when there is nothing that it may search."""
-    if not tools.searches(session):
+    offered = registry.for_session(session)
+    if tools.SEARCH not in offered:
         return ""
-    return get_template("recall.txt", using="prompts").render({"may_save": tools.writes(session)})
+    return get_template("recall.txt", using="prompts").render({"may_save": tools.SAVE in offered})
 
 
 def condition(session: ChatSession) -> str:
     """What the sections above depend on, beside the session: when it changes, the next turn's prompt is made anew."""
-    return ",".join(sorted(switches.on_for(session.owner)))
+    return ",".join(
+        [*sorted(switches.on_for(session.owner)), *(f"-{name}" for name in sorted(session.agent.tools_off))]
+    )
 
 
 def recalled(session: ChatSession, message: Message) -> str:

@@ -1,13 +1,16 @@
-"""What a conversation may see: its owner's own space and at most one shared one, and of them what is switched on."""
+"""What a conversation may see: its owner's own space (or its agent's) and at most one shared one, and of them what is
+switched on."""
 
 import uuid
 from dataclasses import dataclass
 
+from django.db import transaction
 from django.db.models import Q, QuerySet
 
-from chat.models import ChatSession
+from chat.models import Agent, ChatSession
 from memory import switches
-from memory.models import MemoryDocument
+from memory.locks import hold
+from memory.models import AgentSpace, MemoryDocument
 from memory.paths import BadPath, checked_path
 from memory.switches import Switch
 from oneclaw.models import Space, SpaceMember, User
@@ -32,7 +35,7 @@ class Sources:
 def sources_of(session: ChatSession) -> Sources:
     """What the session may search: what is switched on for its owner; a temporary session nothing."""
     on = frozenset() if session.is_temporary else switches.on_for(session.owner)
-    said_by = session.owner if Switch.TRANSCRIPTS in on else None
+    said_by = session.owner if Switch.TRANSCRIPTS in on and not session.agent.own_memory else None
     return Sources(Switch.SAVED in on, Switch.RECENT in on, said_by, session.pk)
 
 
@@ -49,8 +52,29 @@ def spaces_of(session: ChatSession) -> list[Space]:
 
 
 def own_space(session: ChatSession) -> Space:
-    """Where the session writes."""
+    """Where the session writes, and what it reads first: the person's own space, or that of an agent with a memory of
+    its own, which sees nothing else of the person's."""
+    if session.agent.own_memory:
+        return agent_space(session.agent, session.owner)
     return Space.objects.own_of(session.owner)
+
+
+def agent_space(agent: Agent, user: User) -> Space:
+    """What this agent remembers of this person, made on first use."""
+    spaces = Space.objects.filter(of_agent__agent=agent, of_agent__owner=user)
+    return spaces.first() or _make_agent_space(agent, user)
+
+
+@transaction.atomic
+def _make_agent_space(agent: Agent, user: User) -> Space:
+    hold(f"space of agent {agent.pk} for {user.pk}")
+    made = AgentSpace.objects.filter(agent=agent, owner=user).select_related("space").first()
+    if made is not None:
+        return made.space
+    space = Space.objects.create(owner=user, kind=Space.Kind.AGENT, name=agent.name)
+    SpaceMember.objects.create(space=space, user=user, role=SpaceMember.Role.OWNER)
+    AgentSpace.objects.create(space=space, agent=agent, owner=user)
+    return space
 
 
 def is_read(path: str, on: frozenset[str]) -> bool:
@@ -87,5 +111,5 @@ def may_forget(user: User, space: Space) -> bool:
 def spaces_to_forget_in(user: User) -> QuerySet[Space]:
     owned = Q(members__user=user, members__role=SpaceMember.Role.OWNER)
     if user.is_staff and user.has_perm("memory.delete_memorydocument"):
-        owned |= ~Q(kind=Space.Kind.OWN)
+        owned |= ~Q(kind__in=Space.PRIVATE)
     return Space.objects.filter(owned).distinct().order_by("pk")

@@ -8,6 +8,7 @@ from django.conf import settings
 from django.db import Error as DatabaseFailure
 from django.db import transaction
 from django.urls import reverse
+from django.utils.translation import gettext_lazy as _
 
 from chat.models import ChatSession
 from chat.tools import Tool, ToolCall, ToolError, ToolResult, waited_in_vain
@@ -230,6 +231,7 @@ SAVE = Tool(
     save_memory,
     offered=writes,
     about_memory=True,
+    label=_("Save to memory"),
     headings={"running": "Saving to memory …", "done": "Saved to memory", "failed": "Could not save to memory"},
     largest_input=LARGEST_ARGUMENTS,
     since=saved.since,
@@ -252,6 +254,7 @@ SEARCH = Tool(
     memory_search,
     offered=searches,
     about_memory=True,
+    label=_("Search memory"),
     headings={"running": "Searching memory …", "done": "Searched memory", "failed": "Could not search memory"},
 )
 
@@ -271,5 +274,6 @@ GET = Tool(
     memory_get,
     offered=searches,
     about_memory=True,
+    label=_("Read memory files"),
     headings={"running": "Reading memory …", "done": "Read memory", "failed": "Could not read memory"},
 )

@@ -46,6 +46,8 @@ def sessions_of(space: Space) -> QuerySet[ChatSession]:
     """The conversations that read the space, deleted ones included."""
     if space.kind == Space.Kind.OWN:
         return ChatSession.objects.filter(owner=space.owner)
+    if space.kind == Space.Kind.AGENT:
+        return ChatSession.objects.filter(owner=space.owner, agent__memories__space=space)
     return ChatSession.objects.filter(space=space)
 
 

@@ -128,6 +128,7 @@ def due(limit: int = 200) -> list[int]:
     rested = timezone.now() - dt.timedelta(minutes=settings.IDLE_MINUTES)
     kept = ChatSession.objects.filter(mode=ChatSession.Mode.AGENT, deleted_at=None, active_at__lt=rested)
     kept = kept.exclude(owner__in=switches.people_without(Switch.TRANSCRIPTS)).exclude(key__contains=":sub:")
+    kept = kept.exclude(agent__own_memory=True)
     # Those without an index have neither.
     through, layout = (Coalesce(F(f"transcript_index__{name}"), 0) for name in ("through_seq", "layout"))
     behind = kept.annotate(through=through, layout=layout).filter(last_seq__gt=0)

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from chat.models import ChatSession, Message
 from memory import forgotten, switches
+from memory.scope import sources_of
 from memory.secrets import masked
 from memory.switches import Switch
 from oneclaw.models import Space
@@ -47,7 +48,7 @@ def said_in(session: ChatSession, through_seq: int) -> Iterator[Said]:
 def read(session: ChatSession, path: str) -> str | None:
     """The transcript that `session` means by `path`: another conversation of its owner's that is kept; else None."""
     found = PATH.fullmatch(path)
-    if found is None or session.is_temporary or not switches.is_on(session.owner, Switch.TRANSCRIPTS):
+    if found is None or sources_of(session).transcripts_of is None:
         return None
     others = ChatSession.objects.visible_to(session.owner).exclude(pk=session.pk)
     meant = others.filter(pk=uuid.UUID(found[1])).first()
@@ -59,7 +60,9 @@ def read(session: ChatSession, path: str) -> str | None:
 
 def is_kept(session: ChatSession) -> bool:
     """Whether what is said in the session may be found later, when the switch is on."""
-    return session.mode == ChatSession.Mode.AGENT and session.deleted_at is None and not session.is_spawned
+    kept = session.mode == ChatSession.Mode.AGENT and session.deleted_at is None and not session.is_spawned
+    # What an agent with a memory of its own was told, no other one reads.
+    return kept and not session.agent.own_memory
 
 
 def label(role: str, at: dt.datetime) -> str:

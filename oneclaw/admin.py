@@ -69,7 +69,7 @@ class MemberInline(admin.TabularInline):
 
 def is_shared(space: Space | None) -> bool:
     """Whether it may have other members: a person's own is only ever theirs."""
-    return space is None or space.kind != Space.Kind.OWN
+    return space is None or not space.is_private
 
 
 @admin.register(Space)

@@ -52,6 +52,18 @@ def words(name: str, default: Iterable[str] = ()) -> list[str]:
     return text(name).replace(",", " ").split() or list(default)
 
 
+def labelled(name: str) -> dict[str, str]:
+    """Names and what people see them called: `name=Label, other=Other label`; a name without a label is its own."""
+    found: dict[str, str] = {}
+    for part in text(name).replace("\n", ",").split(","):
+        word, _, label = (piece.strip() for piece in part.partition("="))
+        if word and not (" " in word or len(word) > 100):
+            found[word] = label or word
+        elif part.strip():
+            raise ImproperlyConfigured(f"{name} has “{part.strip()}”; write name=Label, other=Other label.")
+    return found
+
+
 def address(name: str, schemes: Iterable[str], default: str = "") -> str:
     """A URL with one of `schemes`, without a trailing slash."""
     value = text(name, default)

@@ -109,6 +109,11 @@ class Space(models.Model):
         OWN = "own", "a person's own"
         PROJECT = "project", "a project's"
         TEAM = "team", "a team's"
+        # The memory of an agent that has its own, apart for each person who talks with it.
+        AGENT = "agent", "an agent's for one person"
+
+    # Kinds of which nobody but the owner is ever a member.
+    PRIVATE: ClassVar[tuple[Kind, ...]] = (Kind.OWN, Kind.AGENT)
 
     kind = models.CharField(max_length=10, choices=Kind, default=Kind.OWN)
     name = models.CharField(max_length=200)
@@ -127,6 +132,11 @@ class Space(models.Model):
 
     def __str__(self) -> str:
         return f"{self.name} ({self.get_kind_display()})"
+
+    @property
+    def is_private(self) -> bool:
+        """Whether only its owner may ever see it."""
+        return self.kind in self.PRIVATE
 
 
 class SpaceMember(models.Model):

@@ -242,6 +242,9 @@ DEMO_URL = environment.address("ONECLAW_DEMO_URL", ["http"])
 # Whether `oneclaw serve` must run the demo model itself.
 NEEDS_DEMO = not (ANTHROPIC_API_KEY or ANTHROPIC_BASE_URL or DEMO_URL)
 MODEL = environment.text("ONECLAW_MODEL", "claude-sonnet-5-5")
+# The models that people may choose from, each with the label that they see; empty: MODEL alone, which is always among
+# them and answers where nobody has chosen.
+MODELS = environment.labelled("ONECLAW_MODELS")
 # Titles and summaries.
 FAST_MODEL = environment.text("ONECLAW_FAST_MODEL", "claude-haiku-5-5")
 # Whether the fast model names a conversation after its first answer.

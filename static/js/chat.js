@@ -1,6 +1,7 @@
 // The chat page: what a person does becomes frames, and frames become what the page shows (docs/protocol.md).
 
 import { Announcer } from "./announcer.js";
+import { Choices } from "./choices.js";
 import { Composer } from "./composer.js";
 import { Conversation } from "./conversation.js";
 import { Earlier } from "./earlier.js";
@@ -24,6 +25,7 @@ const session = (isNew && (await unsent.takeUp())) || main.dataset.session;
 const draftKey = () => (isNew ? "new" : session);
 
 const mode = new Mode(main);
+const choices = new Choices(main);
 const announcer = new Announcer(find("announcer"));
 const follower = new Follower(find("scroller"), find("messages"), find("jump"));
 const conversation = new Conversation(find("messages"), find("welcome"), announcer);
@@ -110,8 +112,9 @@ function say(type, fields) {
 }
 
 function send(text) {
-  const message = { client_id: newId(), session, text, mode: mode.value };
+  const message = { client_id: newId(), session, text, mode: mode.value, ...choices.value };
   mode.settle();
+  choices.settle();
   unsent.add(message, isNew);
   conversation.addPending(message);
   follower.toEnd();
@@ -131,9 +134,9 @@ function stop() {
 }
 
 function tryAgain(type, message) {
-  wanted = { type, message };
+  wanted = { type, message, model: choices.value.model };
   conversation.allowAgain(message, false);
-  if (!say(type, { message })) composer.tell(words.notSent, { kind: "again" });
+  if (!sayWanted()) composer.tell(words.notSent, { kind: "again" });
 }
 
 function forgetWanted() {
@@ -147,7 +150,7 @@ function forgetWanted() {
 function sayAgain({ wantedIn = 0 } = {}) {
   waiting.clear();
   for (const { message, refused } of unsent.of(session)) conversation.addPending(message, refused);
-  for (const message of conversation.pending) say("send", { ...message, session });
+  for (const message of conversation.pending) resend(message);
   composer.hush("running");
   composer.hush("again");
   if (stopping) say("stop", { message: stopping });
@@ -155,8 +158,13 @@ function sayAgain({ wantedIn = 0 } = {}) {
   else sayWanted();
 }
 
+// With all that was chosen for it, as it was sent first.
+function resend(message) {
+  return say("send", { ...unsent.message(message.client_id), ...message, session });
+}
+
 function sayWanted() {
-  if (wanted) say(wanted.type, { message: wanted.message });
+  return wanted && say(wanted.type, { message: wanted.message, model: wanted.model });
 }
 
 // What was refused because an answer was running; it goes when that one is finished.
@@ -170,7 +178,7 @@ function wait(clientId) {
 
 function sendWaiting() {
   for (const message of conversation.pending) {
-    if (waiting.has(message.client_id) && say("send", { ...message, session })) waiting.delete(message.client_id);
+    if (waiting.has(message.client_id) && resend(message)) waiting.delete(message.client_id);
   }
 }
 
@@ -252,6 +260,7 @@ const handlers = {
     else if (client_id) {
       if (code === "not_found") unsent.refuseHomeless(client_id, text);
       else unsent.refuse(client_id, text);
+      if (code === "not_offered" && isNew) choices.unsettle();
       conversation.refuse(client_id, text);
     } else {
       composer.tell(text, { bad: true });
@@ -310,6 +319,8 @@ for (const { message, refused } of unsent.of(session)) {
   conversation.addPending(message, refused);
   mode.choose(message.mode);
   mode.settle();
+  choices.choose(message);
+  choices.settle();
 }
 showRunning();
 follower.toEnd();

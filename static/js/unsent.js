@@ -53,6 +53,11 @@ export class Unsent {
     this.#release();
   }
 
+  // As it was sent first; undefined when nothing is kept of it.
+  message(clientId) {
+    return this.#find(clientId)?.message;
+  }
+
   refuse(clientId, sentence) {
     const entry = this.#find(clientId);
     if (entry) this.#keep({ ...entry, refused: sentence });

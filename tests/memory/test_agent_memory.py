@@ -1,0 +1,108 @@
+"""An agent with a memory of its own: it writes there, reads only that, and nobody else reads it."""
+
+import uuid
+
+import pytest
+
+from chat import transcript
+from chat.choices import Choice
+from chat.models import Agent, ChatSession
+from chat.tools import ToolCall
+from memory import context, errands, flush, recall, tools, traces, transcripts
+from memory.models import AgentSpace, Errand, MemoryDocument
+from memory.scope import agent_space, own_space, sources_of, spaces_of, spaces_to_forget_in
+from oneclaw.models import Space
+from tests.conversations import settle
+
+
+@pytest.fixture
+def agent(ada):
+    return Agent.objects.create(owner=ada, slug="diary", name="Diary", own_memory=True)
+
+
+def talk(user, agent, text="Hello"):
+    accepted = transcript.accept(user, uuid.uuid4(), uuid.uuid4(), text, choice=Choice(agent=agent.slug))
+    settle(accepted)
+    return ChatSession.objects.get(pk=accepted.message.session_id)
+
+
+def save(session, content):
+    return tools.save_memory(ToolCall("t1", "save_memory", {"content": content}, session.owner, session))
+
+
+def test_it_remembers_apart_from_its_person(ada, agent, space, append, session):
+    append(space, "Ada likes tea.")
+    mine = talk(ada, agent)
+    save(mine, "Ada is afraid of geese.")
+    assert [found.path for found in context.context_files(mine)] == ["MEMORY.md"]
+    prompt = recall.context(mine)
+    assert "geese" in prompt
+    assert "tea" not in prompt
+    assert "geese" not in recall.context(session)
+    assert "tea" in recall.context(session)
+    kept = MemoryDocument.objects.get(space=own_space(mine))
+    assert kept.space != space
+    assert kept.space.kind == "agent"
+    assert kept.space.name == "Diary"
+    assert spaces_of(mine) == [kept.space]
+    assert kept.space not in spaces_of(session)
+
+
+def test_its_notes_go_there_too(ada, agent):
+    mine = talk(ada, agent)
+    assert flush.request(mine, "ended").space == own_space(mine)
+    assert errands.request(mine, Errand.Kind.RECENT, 2).space == own_space(mine)
+
+
+def test_neither_side_reads_the_others_transcripts(ada, agent):
+    other = Agent.objects.create(slug="house", name="House")
+    mine, plain = talk(ada, agent), talk(ada, other)
+    assert sources_of(mine).transcripts_of is None
+    assert sources_of(plain).transcripts_of == ada
+    assert transcripts.read(mine, f"/c/{plain.pk}") is None
+    assert transcripts.read(plain, f"/c/{mine.pk}") is None
+    assert transcripts.read(talk(ada, other), f"/c/{plain.pk}") is not None
+
+
+def test_it_is_one_space_for_each_person(ada, stranger):
+    shared = Agent.objects.create(slug="house", name="House", own_memory=True)
+    mine, theirs = own_space(talk(ada, shared)), own_space(talk(stranger, shared))
+    assert mine != theirs
+    assert own_space(talk(ada, shared)) == mine
+    assert AgentSpace.objects.count() == 2
+    assert not Space.objects.visible_to(stranger).filter(pk=mine.pk).exists()
+
+
+def test_only_its_person_reads_and_forgets_in_it(client, ada, admin_person, stranger, agent):
+    save(talk(ada, agent), "Ada is afraid of geese.")
+    kept = MemoryDocument.objects.get()
+    assert kept.space in spaces_to_forget_in(ada)
+    for person in (admin_person, stranger):
+        assert kept.space not in spaces_to_forget_in(person)
+        client.force_login(person)
+        assert client.get(f"/memory/{kept.pk}/").status_code == 404
+    client.force_login(ada)
+    assert "Diary" in client.get("/memory/").content.decode()
+
+
+def test_forgetting_looks_through_its_conversations(ada, agent, session):
+    mine = talk(ada, agent)
+    assert list(traces.sessions_of(own_space(mine))) == [mine]
+
+
+def test_what_it_remembered_stays_when_it_goes(ada, agent):
+    space = agent_space(agent, ada)
+    agent.delete()
+    assert Space.objects.visible_to(ada).filter(pk=space.pk).exists()
+
+
+def test_it_is_told_nothing_of_a_tool_that_is_off(ada, agent):
+    mine = talk(ada, agent)
+    assert "save_memory" in recall.guidelines(mine)
+    before = recall.condition(mine)
+    mine.agent.tools_off = ["save_memory"]
+    assert "save_memory" not in recall.guidelines(mine)
+    assert "memory_search" in recall.guidelines(mine)
+    assert recall.condition(mine) != before
+    mine.agent.tools_off = ["memory_search"]
+    assert recall.guidelines(mine) == ""
