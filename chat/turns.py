@@ -6,14 +6,14 @@ Stop, by a limit, by a failure of the model, or because the process stops.
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
 from typing import Any, ParamSpec, TypeVar
 
 from django.conf import settings
 from django.db import InterfaceError, OperationalError
 
-from chat import transcript
+from chat import commands, transcript
 from chat.answers import GrowingAnswer
 from chat.broadcast import Broadcast
 from chat.checkpoints import checkpoints
@@ -124,13 +124,13 @@ class RunningTurn:
 
     async def _stream(self, *, tools: bool) -> tuple[llm.Finished, dict[str, str]]:
         """One answer as it grows; how it finished, and what is wrong with the arguments of which tool call."""
-        request = await persist(build_request, self.turn, tools=tools)
+        source = await self._source(tools=tools)
         if self.ending:
             raise TurnEnded
         broken: dict[str, str] = {}
         self._streaming = True
         try:
-            async with aclosing(llm.stream(request, pace=1 / settings.FRAMES_PER_SECOND)) as events:
+            async with aclosing(source) as events:
                 async for event in events:
                     match event:
                         case llm.TextDelta(index, text):
@@ -152,6 +152,14 @@ class RunningTurn:
         finally:
             self._streaming = False
         raise llm.CutOff("the stream ended without an end")
+
+    async def _source(self, *, tools: bool) -> AsyncGenerator[llm.Event]:
+        """Whoever answers next: a command by itself, or the model."""
+        called = commands.called_by(self.turn.prompt.text)
+        if called and (reply := await persist(commands.reply_to, self.turn)) is not None:
+            return commands.events(reply)
+        request = await persist(build_request, self.turn, tools=tools)
+        return llm.stream(request, pace=1 / settings.FRAMES_PER_SECOND)
 
     async def _use_tools(self, uses: list[dict[str, Any]], broken: dict[str, str], finished: llm.Finished) -> None:
         """Run the calls of this answer, one after the other; the next answer's placeholder follows."""

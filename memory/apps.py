@@ -7,7 +7,10 @@ class MemoryConfig(AppConfig):
 
     def ready(self) -> None:
         """Plug into the conversation: its tools, its prompt, its signals."""
+        from django.utils.translation import gettext_lazy as _
+
         from chat.beside import companions
+        from chat.commands import ToolCommand, tool_commands
         from chat.prompt import conditions, sections
         from chat.tools import registry
         from memory import recall, receivers, tools  # noqa: F401
@@ -18,3 +21,4 @@ class MemoryConfig(AppConfig):
         sections.register("recall", 300, recall.guidelines)
         conditions["memory"] = recall.condition
         companions["memory"] = recall.recalled
+        tool_commands["/remember"] = ToolCommand("save_memory", "content", _("Save to memory"), _("I keep that."))

@@ -2,6 +2,7 @@
 
 import { Announcer } from "./announcer.js";
 import { Choices } from "./choices.js";
+import { watchCommands } from "./commands.js";
 import { Composer } from "./composer.js";
 import { Conversation } from "./conversation.js";
 import { Earlier } from "./earlier.js";
@@ -314,6 +315,7 @@ addEventListener("pageshow", ({ persisted }) => persisted && !isNew && takeStore
 
 watchSidebar(session);
 watchPalette();
+watchCommands(find("composer"), { composer, announcer, session });
 if (!composer.value) composer.value = unsent.draft(draftKey());
 for (const { message, refused } of unsent.of(session)) {
   conversation.addPending(message, refused);

@@ -1,0 +1,167 @@
+// A slash at the beginning of a message offers commands and one's own prompts. The focus stays in the text, which names
+// the active one (aria-activedescendant); a text of several lines may have no other role than its own.
+
+import { words } from "./words.js";
+
+// A slash and the beginning of a name, and nothing else.
+const TYPED = /^\/\S*$/;
+
+export function watchCommands(form, { composer, announcer, session }) {
+  const text = form.elements.namedItem("text");
+  const list = form.querySelector("[data-commands-list]");
+  const dialog = document.getElementById("prompt-asks");
+  const asked = dialog.querySelector("[data-asked]");
+  // The promise of the server's commands, asked for anew with each slash.
+  let known = null;
+  let shown = [];
+  let active = 0;
+  // What was typed when Esc closed the list: it stays closed until something else is.
+  let dismissed = "";
+  let chosen = null;
+
+  text.setAttribute("aria-autocomplete", "list");
+  text.setAttribute("aria-controls", list.id);
+  text.addEventListener("input", offer);
+  text.addEventListener("blur", close);
+  // Before the composer sees the key.
+  text.addEventListener("keydown", pressed, { capture: true });
+  list.addEventListener("mousedown", (event) => event.preventDefault());
+  list.addEventListener("click", (event) => {
+    const item = event.target.closest("[role=option]");
+    if (item) choose(shown[[...list.children].indexOf(item)]);
+  });
+  dialog.querySelector("[data-cancel]").addEventListener("click", () => dialog.close(""));
+  dialog.addEventListener("close", () => {
+    if (dialog.returnValue === "insert") insert(filled());
+    else text.focus();
+  });
+  asked.addEventListener("keydown", (event) => {
+    if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
+    event.preventDefault();
+    dialog.close("insert");
+  });
+
+  async function offer() {
+    if (!TYPED.test(text.value) || text.value === dismissed) {
+      close();
+      return;
+    }
+    dismissed = "";
+    if (!known || text.value === "/") known = fetched();
+    const commands = await known;
+    if (!TYPED.test(text.value) || document.activeElement !== text) return;
+    const typed = text.value.slice(1).toLowerCase();
+    const named = commands.filter(({ name }) => name.slice(1).includes(typed));
+    // Those that begin with what was typed come first.
+    shown = named.sort((one, other) => other.name.startsWith(text.value) - one.name.startsWith(text.value));
+    active = 0;
+    show();
+  }
+
+  async function fetched() {
+    try {
+      const answer = await fetch(`${list.dataset.from}?current=${session}`);
+      return answer.ok && !answer.redirected ? (await answer.json()).commands : [];
+    } catch {
+      return []; // no network: a command that is typed in full works all the same
+    }
+  }
+
+  function show() {
+    const wasHidden = list.hidden;
+    list.replaceChildren(...shown.map(item));
+    list.hidden = shown.length === 0;
+    if (list.hidden) text.removeAttribute("aria-activedescendant");
+    else activate(active);
+    if (wasHidden && !list.hidden) announcer.say(words.commandsFound.replace("{count}", shown.length));
+  }
+
+  function item(command, index) {
+    const option = document.createElement("li");
+    option.className = "commands__item";
+    option.id = `command-${index}`;
+    option.setAttribute("role", "option");
+    option.setAttribute("aria-selected", "false");
+    for (const part of ["name", "about"]) {
+      const span = document.createElement("span");
+      span.className = `commands__${part}`;
+      span.textContent = command[part];
+      option.append(span, " ");
+    }
+    return option;
+  }
+
+  function activate(index) {
+    active = (index + shown.length) % shown.length;
+    [...list.children].forEach((option, at) => option.setAttribute("aria-selected", String(at === active)));
+    list.children[active].scrollIntoView({ block: "nearest" });
+    text.setAttribute("aria-activedescendant", `command-${active}`);
+  }
+
+  function close() {
+    list.hidden = true;
+    text.removeAttribute("aria-activedescendant");
+  }
+
+  function pressed(event) {
+    if (list.hidden || event.isComposing || event.keyCode === 229 || event.shiftKey) return;
+    const keys = {
+      ArrowDown: () => activate(active + 1),
+      ArrowUp: () => activate(active - 1),
+      Enter: () => choose(shown[active]),
+      Tab: () => choose(shown[active]),
+      Escape() {
+        dismissed = text.value;
+        close();
+      },
+    };
+    if (!keys[event.key]) return;
+    event.preventDefault();
+    event.stopImmediatePropagation();
+    keys[event.key]();
+  }
+
+  function choose(command) {
+    close();
+    if (command.kind === "send") {
+      composer.value = command.name;
+      form.requestSubmit();
+    } else if (command.kind === "write") insert(`${command.name} `);
+    else ask(command);
+  }
+
+  // Every second piece is the name of a variable.
+  function ask(command) {
+    const names = new Set(command.pieces.filter((_, index) => index % 2));
+    chosen = command;
+    if (!names.size) {
+      insert(filled());
+      return;
+    }
+    dialog.querySelector("h1").textContent = command.name;
+    asked.replaceChildren(...[...names].map(field));
+    dialog.returnValue = "";
+    dialog.showModal();
+  }
+
+  function field(name, index) {
+    const box = document.createElement("div");
+    box.className = "field";
+    const label = Object.assign(document.createElement("label"), { htmlFor: `asked-${index}`, textContent: name });
+    const value = Object.assign(document.createElement("textarea"), { id: `asked-${index}`, rows: 1, className: "input" });
+    value.dataset.name = name;
+    box.append(label, value);
+    return box;
+  }
+
+  function filled() {
+    const values = new Map([...asked.querySelectorAll("textarea")].map((field) => [field.dataset.name, field.value]));
+    return chosen.pieces.map((piece, index) => (index % 2 ? (values.get(piece) ?? "") : piece)).join("");
+  }
+
+  function insert(written) {
+    composer.value = written;
+    text.focus();
+    text.setSelectionRange(written.length, written.length);
+  }
+}
