@@ -6,7 +6,7 @@ lost, the same holder finds its own turn again.
 
 import asyncio
 import uuid
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Sequence
 from typing import Any, TypeVar
 
 from chat import attempts, live, transcript, turns
@@ -27,9 +27,10 @@ async def send(
     text: str,
     mode: str | None = None,
     choice: Choice = NO_CHOICE,
+    files: Sequence[uuid.UUID] = (),
 ) -> transcript.Accepted:
     """A person's message is stored once, and answered. Raises as `transcript.accept`."""
-    return await _to_its_end(_send(user, session_id, client_id, text, mode, choice))
+    return await _to_its_end(_send(user, session_id, client_id, text, mode, choice, files))
 
 
 async def again(user: User, message_id: int, kind: str, choice: Choice = NO_CHOICE) -> Message:
@@ -38,9 +39,16 @@ async def again(user: User, message_id: int, kind: str, choice: Choice = NO_CHOI
 
 
 async def _send(
-    user: User, session_id: uuid.UUID, client_id: uuid.UUID, text: str, mode: str | None, choice: Choice
+    user: User,
+    session_id: uuid.UUID,
+    client_id: uuid.UUID,
+    text: str,
+    mode: str | None,
+    choice: Choice,
+    files: Sequence[uuid.UUID],
 ) -> transcript.Accepted:
-    accepted = await turns.persist(transcript.accept, user, session_id, client_id, text, uuid.uuid4(), mode, choice)
+    written = (user, session_id, client_id, text, uuid.uuid4(), mode, choice, files)
+    accepted = await turns.persist(transcript.accept, *written)
     if accepted.turn is not None and accepted.answer is not None:
         room = live.room_of(user.pk, session_id)
         room.settled_seq = room.settled_seq or accepted.message.seq - 1

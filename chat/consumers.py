@@ -9,16 +9,16 @@ from collections.abc import Awaitable, Callable
 from typing import Any, ClassVar
 
 from channels.generic.websocket import AsyncWebsocketConsumer
-from django.conf import settings
 from django.db import Error
 
-from chat import attempts, beginning, choices, commands, departures, live, presence, sessions, transcript
+from chat import attachments, attempts, beginning, choices, commands, departures, live, presence, sessions, transcript
 from chat.choices import Choice
+from chat.composed import Composed
 from chat.models import ChatSession, Turn
 from chat.outbox import Frame, Outbox, encode
 from oneclaw import hints
 from oneclaw.crossing import in_database
-from oneclaw.text import BadText, checked, mended
+from oneclaw.text import BadText, mended
 
 logger = logging.getLogger(__name__)
 
@@ -118,21 +118,25 @@ class ChatConsumer(AsyncWebsocketConsumer):
 
     async def _send(self, frame: dict[str, Any]) -> None:
         client_id, session_id = identifier(frame, "client_id"), identifier(frame, "session")
-        text, mode = checked(frame.get("text"), longest=settings.MESSAGE_LENGTH), mode_in(frame)
+        composed, mode = Composed.read(frame.get("text"), frame.get("files")), mode_in(frame)
         try:
-            if reason := commands.reason_of(text):
+            if reason := composed.ends_because:
                 await in_database(commands.obey, self.user, session_id, reason)
                 self._tell(live.ended_frame(session_id, client_id, reason))
                 return
-            accepted = await beginning.send(self.user, session_id, client_id, text, mode, choice_in(frame))
+            accepted = await beginning.send(
+                self.user, session_id, client_id, composed.text, mode, choice_in(frame), composed.files
+            )
         except sessions.SessionNotFound:
             raise NOT_FOUND from None
         except transcript.Conflict:
-            raise Refusal("conflict", "This message was already sent with another text.") from None
+            raise CONFLICT from None
         except transcript.OtherMode:
             raise OTHER_MODE from None
         except choices.NotOffered as error:
             raise Refusal(error.code, error.sentence) from None
+        except attachments.Missing:
+            raise FILE_GONE from None
         except transcript.Busy:
             raise BUSY from None
         self._tell(live.ack_frame(accepted.message, duplicate=accepted.duplicate))
@@ -240,6 +244,8 @@ class ChatConsumer(AsyncWebsocketConsumer):
 NOT_FOUND = Refusal("not_found", "There is no such conversation any more.")
 NOT_LAST = Refusal("not_found", "Only the last answer of a conversation can be repeated, and this is not it any more.")
 OTHER_MODE = Refusal("other_mode", "This conversation began in another mode. Begin a new one for this.")
+CONFLICT = Refusal("conflict", "This message was already sent with another text or other files.")
+FILE_GONE = Refusal("file_gone", "A file of this message is not there any more: attach it again.")
 BUSY = Refusal("busy", "An answer is still being written here. Wait for it, or stop it.")
 
 

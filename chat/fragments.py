@@ -14,6 +14,7 @@ from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import gettext as _
 
 from chat import rendering
+from chat.attachment_fragments import attachments_html
 from chat.models import Message
 from chat.tools import Since, registry
 
@@ -137,7 +138,8 @@ def card_again(answer: Message, tool_use_id: str, since: Since) -> str:
 def body_html(message: Message, results: Mapping[str, dict[str, Any]]) -> SafeString:
     """The display blocks of a message: a person's words as they are, an answer's Markdown and tool cards."""
     if message.role == Message.Role.USER:
-        return mark_safe(f'<div class="said">{escape(message.text)}</div>')  # noqa: S308 - escaped
+        said = mark_safe(f'<div class="said">{escape(message.text)}</div>')  # noqa: S308 - escaped
+        return attachments_html(message.content) + said
     if message.html_version == rendering.VERSION:
         return with_news(message, results)
     return rendered(message.content, results)

@@ -1,5 +1,10 @@
 """What must hold for conversations: nothing missing, nothing doubled, every attempt with one end."""
 
+from collections.abc import Iterator
+
+from chat import attachment_files
+from chat.attachments import small_name
+from chat.models import Attachment
 from oneclaw.invariants import Invariant, by_query, grace
 
 NO_GAP = """
@@ -133,6 +138,11 @@ ONE_SESSION = """
                   turn.id, turn.session_id, prompt.id, prompt.session_id)
     FROM chat_turn turn JOIN chat_message prompt ON prompt.id = turn.prompt_id
     WHERE prompt.session_id <> turn.session_id
+    UNION ALL
+    SELECT format('attachment %%s of session %%s was sent with message %%s of session %%s',
+                  attachment.id, attachment.session_id, message.id, message.session_id)
+    FROM chat_attachment attachment JOIN chat_message message ON message.id = attachment.message_id
+    WHERE attachment.session_id IS DISTINCT FROM message.session_id
 """
 
 ONE_OWNER = """
@@ -155,11 +165,37 @@ ONE_OWNER = """
     FROM chat_presence presence JOIN chat_chatsession session ON session.id = presence.session_id
     WHERE session.owner_id <> presence.user_id
     UNION ALL
+    SELECT format('attachment %%s of person %%s was sent in session %%s of person %%s',
+                  attachment.id, attachment.owner_id, session.id, session.owner_id)
+    FROM chat_attachment attachment JOIN chat_chatsession session ON session.id = attachment.session_id
+    WHERE session.owner_id <> attachment.owner_id
+    UNION ALL
     SELECT format('the own space %%s of person %%s has person %%s as a member',
                   space.id, space.owner_id, member.user_id)
     FROM oneclaw_space space JOIN oneclaw_spacemember member ON member.space_id = space.id
     WHERE space.kind IN ('own', 'agent') AND member.user_id <> space.owner_id
 """
+
+NAMED_FILES_ARE_THERE = """
+    SELECT format('message %%s names attachment %%s, which its person does not have', message.id, reference ->> 'id')
+    FROM chat_message message JOIN chat_chatsession session ON session.id = message.session_id
+    CROSS JOIN LATERAL jsonb_path_query(message.content, '$[*] ? (@.type == "attachment")') AS reference
+    WHERE message.role = 'user' AND message.content @> '[{"type": "attachment"}]' AND NOT EXISTS (
+        SELECT FROM chat_attachment
+        WHERE id = (reference ->> 'id')::uuid AND owner_id = session.owner_id
+    )
+"""
+
+
+def files_missing() -> Iterator[str]:
+    """Each attachment whose file is not on the disk as its row says."""
+    for file in Attachment.objects.only("owner", "size", "small_size").iterator(chunk_size=1000):
+        for name, size in ((str(file.pk), file.size), (small_name(file.pk), file.small_size)):
+            found = attachment_files.size(file.owner_id, name)
+            # One that is removed at this moment has no row any more.
+            if size and found != size and Attachment.objects.filter(pk=file.pk).exists():
+                yield f"the file {name} of person {file.owner_id} has {found} bytes, and {size} by its row"
+
 
 INVARIANTS = [
     Invariant("messages are numbered without a gap", by_query(NO_GAP)),
@@ -174,6 +210,8 @@ INVARIANTS = [
     Invariant("no turn is past its lease", by_query(LEASES_KEPT, grace=grace("chat-sweep"))),
     Invariant("a tool use has one result", by_query(TOOL_USES_HAVE_RESULTS)),
     Invariant("a result has its tool use", by_query(RESULTS_HAVE_TOOL_USES)),
+    Invariant("an attachment has its file", files_missing),
+    Invariant("a message has the files that it names", by_query(NAMED_FILES_ARE_THERE)),
     Invariant("what belongs together is of one session", by_query(ONE_SESSION)),
     Invariant("what belongs together is of one person", by_query(ONE_OWNER)),
 ]

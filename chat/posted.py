@@ -3,14 +3,16 @@
 import uuid
 from typing import Any
 
-from django.conf import settings
 from django.contrib.auth.decorators import login_required
 from django.http import HttpResponseBase, JsonResponse
 from django.views.decorators.http import require_POST
 
-from chat import attempts, beginning, choices, commands, live, presence, sessions, transcript
+from chat import attachments, attempts, beginning, choices, commands, live, presence, sessions, transcript
+from chat.composed import Composed
 from chat.consumers import (
     BUSY,
+    CONFLICT,
+    FILE_GONE,
     NOT_FOUND,
     NOT_LAST,
     OTHER_MODE,
@@ -27,7 +29,7 @@ from chat.outbox import Frame
 from oneclaw.crossing import in_database
 from oneclaw.http import SignedInRequest
 from oneclaw.models import User
-from oneclaw.text import BadText, checked
+from oneclaw.text import BadText
 
 
 @login_required
@@ -66,16 +68,19 @@ async def answered(user: User, session_id: uuid.UUID, frame: dict[str, Any]) -> 
 
 async def sent(user: User, session_id: uuid.UUID, frame: dict[str, Any]) -> Frame:
     client_id = identifier(frame, "client_id")
-    text, mode = checked(frame.get("text"), longest=settings.MESSAGE_LENGTH), mode_in(frame)
-    if reason := commands.reason_of(text):
+    composed, mode = Composed.read(frame.get("text"), frame.get("files")), mode_in(frame)
+    if reason := composed.ends_because:
         await in_database(commands.obey, user, session_id, reason)
         return live.ended_frame(session_id, client_id, reason)
     try:
-        accepted = await beginning.send(user, session_id, client_id, text, mode, choice_in(frame))
+        written = (composed.text, mode, choice_in(frame), composed.files)
+        accepted = await beginning.send(user, session_id, client_id, *written)
     except transcript.Conflict:
-        raise Refusal("conflict", "This message was already sent with another text.") from None
+        raise CONFLICT from None
     except transcript.OtherMode:
         raise OTHER_MODE from None
+    except attachments.Missing:
+        raise FILE_GONE from None
     return live.ack_frame(accepted.message, duplicate=accepted.duplicate)
 
 

@@ -7,6 +7,7 @@ from typing import Any
 from django.template.loader import get_template
 
 from chat import beside, choices
+from chat.attached import Attached
 from chat.models import ChatSession, Message, Turn
 from chat.tools import registry
 from oneclaw.llm import Request
@@ -88,8 +89,11 @@ def build_request(turn: Turn, *, tools: bool = True) -> Request:
 def conversation(session: ChatSession) -> list[dict[str, Any]]:
     """The shown and settled messages as the API wants them: roles in turn, no empty block."""
     messages: list[dict[str, Any]] = []
-    for role, content, meta in session.messages.shown().settled().values_list("role", "content", "meta"):
+    rows = list(session.messages.shown().settled().values_list("role", "content", "meta"))
+    attached = Attached(session, [content for _, content, _ in rows])
+    for role, content, meta in rows:
         role = "assistant" if role == Message.Role.ASSISTANT else "user"
+        content = attached.blocks(content)
         if text := meta.get(beside.KEY):
             content = [{"type": "text", "text": text}, *content]
         blocks = [block for block in content if block["type"] != "text" or block["text"].strip()]

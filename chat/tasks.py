@@ -4,7 +4,7 @@ import uuid
 
 from celery import shared_task
 
-from chat import presence, temporary, titles, transcript
+from chat import attachments, presence, temporary, titles, transcript
 from chat.importing import jobs
 from oneclaw.tasks import send
 
@@ -17,6 +17,11 @@ def sweep() -> None:
     jobs.sweep_files()
     for job_id in jobs.due():
         send(take_in, str(job_id))
+
+
+@shared_task
+def sweep_attachments() -> None:
+    attachments.sweep()
 
 
 @shared_task

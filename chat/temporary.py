@@ -8,12 +8,13 @@ from django.db import transaction
 from django.db.models import Q
 from django.utils import timezone
 
+from chat import attachments
 from chat.models import ChatSession
 
 
 @transaction.atomic
 def erase(session_id: uuid.UUID) -> bool:
-    """Take every word of a temporary conversation out of the database, and close it for good. False while an answer
+    """Take every word and file of a temporary conversation away, and close it for good. False while an answer
     runs in it: that one is stopped, and the sweep comes again.
 
     A row without words stays, so that a page which still shows it is told that it is gone.
@@ -29,6 +30,7 @@ def erase(session_id: uuid.UUID) -> bool:
         return False
     session.turns.all().delete()
     session.messages.all().delete()
+    attachments.forget(session)
     session.last_seq = 0
     session.save(update_fields=["last_seq"])
     return True

@@ -6,6 +6,7 @@ Each public function is one transaction and safe to run twice: a commit may have
 import datetime as dt
 import logging
 import uuid
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,7 +15,7 @@ from django.db import Error, transaction
 from django.db.models import Q
 from django.utils import timezone
 
-from chat import choices, insertion, presence, rendering, sessions
+from chat import attachments, choices, insertion, presence, rendering, sessions
 from chat.choices import NO_CHOICE, Choice
 from chat.fragments import rendered
 from chat.models import ChatSession, Message, Turn
@@ -26,7 +27,7 @@ logger = logging.getLogger(__name__)
 
 
 class Conflict(Exception):
-    """This client_id already stands for another text."""
+    """This client_id already stands for another message."""
 
 
 class Busy(Exception):
@@ -63,13 +64,14 @@ def accept(
     holder: uuid.UUID | None = None,
     mode: str | None = None,
     choice: Choice = NO_CHOICE,
+    files: Sequence[uuid.UUID] = (),
 ) -> Accepted:
     """Store a person's message, and a running turn with its placeholder, once per (session, client_id).
 
-    `text` has passed `oneclaw.text.checked`. The same `holder` again is given its own turn again: it is no duplicate.
-    The first message of a conversation decides its `mode`; None: whichever it has, agent for a new one.
-    Of `choice` it decides the agent as well, and each message the model from now on. Raises Conflict, OtherMode,
-    choices.NotOffered, Busy, SessionNotFound.
+    `text` and `files` are those of a `chat.composed.Composed`. The same `holder` again is given its own turn again: it
+    is no duplicate. The first message of a conversation decides its `mode`; None: whichever it has, agent for a new
+    one. Of `choice` it decides the agent as well, and each message the model from now on. Raises Conflict, OtherMode,
+    choices.NotOffered, Busy, SessionNotFound, attachments.Missing.
     """
     session = sessions.lock(user, session_id, mode, choice)
     if mode is not None and session.mode != mode:
@@ -78,20 +80,24 @@ def accept(
     if something:
         known = session.messages.filter(client_id=client_id).first()
         if known is not None:
-            if known.text != text:
+            if known.text != text or known.file_ids != list(files):
                 raise Conflict
             return Accepted(known, *(running_of(session, holder) or (None, None)))
         end_abandoned_or_refuse(session)
         last = session.messages.shown().values_list("pk", flat=True).last()
     choices.settle(session, choice)
+    attached = attachments.take(user, files)
     if not session.title:
-        session.title = opening_words(text)
+        session.title = opening_words(text or ", ".join(file.name for file in attached))
         hints.notify(f"user:{user.pk}", {"kind": "sessions"})
-    content = [{"type": "text", "text": text}]
+    content = [file.reference() for file in attached]
+    if text:
+        content.append({"type": "text", "text": text})
     message = following(session, Message.Role.USER, parent_id=last, client_id=client_id, content=content, text=text)
     answer = following(session, Message.Role.ASSISTANT, status=Message.Status.RUNNING)
     turn = Turn(session=session, kind=Turn.Kind.SEND, holder=holder or uuid.uuid4(), lease_until=lease())
     insertion.begin(session, message, turn, answer)
+    attachments.settle(attached, message)
     announce(session.pk, turn.pk)
     presence.settle_in(user, session)
     return Accepted(message, turn, answer)

@@ -4,6 +4,7 @@ from django.urls import path
 
 from chat import (
     agent_views,
+    attachment_views,
     exporting_views,
     importing_views,
     organising_views,
@@ -24,6 +25,9 @@ urlpatterns = [
     path("c/<uuid:session_id>/messages", views.messages_after, name="messages_after"),
     path("c/<uuid:session_id>/frame", posted.post_frame, name="post_frame"),
     path("c/<uuid:session_id>/send", views.send, name="send"),
+    path("c/<uuid:session_id>/files", attachment_views.attach, name="attach"),
+    path("files/<uuid:attachment_id>", attachment_views.serve, name="attachment"),
+    path("files/<uuid:attachment_id>/remove", attachment_views.remove, name="remove_attachment"),
     path("c/<uuid:session_id>/stop", views.stop, name="stop"),
     path("c/<uuid:session_id>/end", views.end, name="end"),
     path("c/<uuid:session_id>/rename", views.rename, name="rename"),

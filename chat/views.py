@@ -1,5 +1,6 @@
 """The pages of the chat: fetch, call one thing, render."""
 
+import hashlib
 import uuid
 from http import HTTPStatus
 from typing import Any
@@ -7,19 +8,23 @@ from typing import Any
 from django.conf import settings
 from django.contrib.auth.decorators import login_required
 from django.core.exceptions import SuspiciousOperation
+from django.core.files.uploadedfile import UploadedFile
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
 from django.middleware.csrf import get_token
 from django.shortcuts import get_object_or_404, redirect, render
 from django.templatetags.static import static
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from chat import beginning, choices, commands, organising, presence, sessions, sidebar, toasts, transcript
+from chat import attachments, beginning, choices, commands, organising, presence, sessions, sidebar, toasts, transcript
+from chat.attachment_views import kept_file
 from chat.choices import NO_CHOICE, Choice
+from chat.composed import Composed
+from chat.examining import Refused
 from chat.fragments import messages_from, newest_messages, page_messages
 from chat.models import Agent, ChatSession, Message, default_agent
 from chat.toasts import Toast
 from oneclaw import llm
-from oneclaw.crossing import in_database
+from oneclaw.crossing import in_database, in_patience
 from oneclaw.http import SignedInRequest
 from oneclaw.models import User
 from oneclaw.text import BadText, checked
@@ -65,6 +70,9 @@ def page(
         "toast": toasts.take(request),
         "client_id": uuid.uuid4(),
         "longest": settings.MESSAGE_LENGTH,
+        "file_kinds": settings.FILE_KINDS,
+        "file_size": settings.FILE_SIZE,
+        "most_files": settings.FILES_OF_A_MESSAGE,
         "is_demo": llm.is_demo(),
         "has_model": bool(settings.ANTHROPIC_API_KEY or settings.ANTHROPIC_BASE_URL or settings.DEMO_URL),
         "refusal": refusal,
@@ -195,20 +203,41 @@ async def send(request: SignedInRequest, session_id: uuid.UUID) -> HttpResponseB
     except ValueError as error:
         raise SuspiciousOperation(str(error)) from None
     try:
-        checked_text = checked(text, longest=settings.MESSAGE_LENGTH)
-        if reason := commands.reason_of(checked_text):
+        files = await in_patience(files_of, request, user, client_id)
+        composed = Composed.read(text, files)
+        if reason := composed.ends_because:
             await in_database(commands.obey, user, session_id, reason)
             return redirect("chat")
-        await beginning.send(user, session_id, client_id, checked_text, mode, choice)
+        await beginning.send(user, session_id, client_id, composed.text, mode, choice, composed.files)
     except sessions.SessionNotFound:
         raise Http404 from None
-    except BadText as refusal:
+    except (BadText, Refused) as refusal:
         return await in_database(refused, request, session_id, 422, refusal.sentence, text)
     except choices.NotOffered as refusal:
         return await in_database(refused, request, session_id, 409, refusal.sentence, text)
-    except (transcript.Busy, transcript.Conflict, transcript.OtherMode) as refusal:
+    except (transcript.Busy, transcript.Conflict, transcript.OtherMode, attachments.Missing) as refusal:
         return await in_database(refused, request, session_id, 409, str(refusal.__doc__), text)
     return redirect("conversation", session_id=session_id)
+
+
+def files_of(request: SignedInRequest, user: User, client_id: uuid.UUID) -> list[str]:
+    """The ids of the files that the form brings, kept now; the form again keeps none twice. Raises Refused."""
+    uploads = request.FILES.getlist("files")
+    if len(uploads) > settings.FILES_OF_A_MESSAGE:
+        raise attachments.too_many()
+    kept = (
+        kept_file(user, upload, uuid.uuid5(client_id, f"{user.pk}:{number}:{hashed(upload)}"))
+        for number, upload in enumerate(uploads)
+    )
+    return [str(file.pk) for file in kept]
+
+
+def hashed(upload: UploadedFile) -> str:
+    digest = hashlib.sha256()
+    for chunk in upload.chunks():
+        digest.update(chunk)
+    upload.seek(0)
+    return digest.hexdigest()
 
 
 def refused(request: SignedInRequest, session_id: uuid.UUID, status: int, refusal: str, text: str) -> HttpResponse:

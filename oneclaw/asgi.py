@@ -12,10 +12,12 @@ pages = get_asgi_application()  # loads the apps: whatever follows may import mo
 
 from channels.auth import AuthMiddlewareStack
 from channels.routing import ProtocolTypeRouter, URLRouter
+from django.conf import settings
 
 from chat import turns
 from chat.routing import websocket_urlpatterns
 from oneclaw import llm
+from oneclaw.bodies import BoundedBodies
 from oneclaw.origins import SameOrigin
 
 Message = MutableMapping[str, Any]
@@ -36,9 +38,14 @@ async def lifespan(scope: Message, receive: Receive, send: Send) -> None:
             return
 
 
+# A message by a plain form brings all of its files at once; so large may also be what is imported.
+MEGABYTE = 1024 * 1024
+LARGEST_FORM = max(settings.FILES_OF_A_MESSAGE * settings.FILE_SIZE, settings.IMPORT_MEGABYTES * MEGABYTE)
+LARGEST_BODY = LARGEST_FORM + MEGABYTE
+
 application = ProtocolTypeRouter(
     {
-        "http": pages,
+        "http": BoundedBodies(pages, LARGEST_BODY),
         "websocket": SameOrigin(AuthMiddlewareStack(URLRouter(websocket_urlpatterns))),
         "lifespan": lifespan,
     }

@@ -20,6 +20,7 @@ PACE, SIZE = 0.02, 7
 TIMED = re.compile(r"^\[[^\]]*\d:\d\d[^\]]*\]\s*(?P<who>[^:\n]{1,60}):\s*", re.MULTILINE)
 UNTIMED = re.compile(r"^(?P<who>person|user|assistant):\s*", re.IGNORECASE)
 ASSISTANT = re.compile(r"(?:assistant|oneclaw|ai|model|tool|system)\b", re.IGNORECASE)
+ATTACHED = re.compile(r'(?:\[image: |<file name=")([^"\]]+)')
 NAMED = re.compile(r"\b(?:my name is|i am called|ich heiße|ich heisse)\s+(\w+)", re.IGNORECASE)
 WHAT_I_AM = (
     "I am OneClaw's **demo model**: a few rules, no intelligence. "
@@ -71,6 +72,8 @@ def _answer(body: dict[str, Any], asked: str) -> Reply:
     keep = intents.to_remember(asked)
     if keep and "save_memory" in tools:
         return _say("I save that.", tool_use("save_memory", {"content": keep[:5000]}))
+    if files := _files(body["messages"][-1]):
+        return _say(f"You sent {files}. A real model would read it; I cannot.\n\n{WHAT_I_AM}")
     if intents.about_the_past(asked):
         if "memory_search" in tools:
             return _say("Let me look.", tool_use("memory_search", {"query": asked.strip()[:280]}))
@@ -222,6 +225,14 @@ def _blocks(message: dict[str, Any]) -> list[dict[str, Any]]:
 
 def _text(message: dict[str, Any]) -> str:
     return "\n".join(block["text"] for block in _blocks(message) if block.get("type") == "text")
+
+
+def _files(message: dict[str, Any]) -> str:
+    """The names of the attached files, of which nothing more is understood; "" when there are none."""
+    titles = [block.get("title", "a document") for block in _blocks(message) if block.get("type") == "document"]
+    texts = (block["text"] for block in _blocks(message) if block.get("type") == "text")
+    named = [found[1] for text in texts if (found := ATTACHED.match(text))]
+    return ", ".join(f"*{name}*" for name in [*named, *titles])
 
 
 def _words(message: dict[str, Any]) -> str:

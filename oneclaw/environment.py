@@ -64,6 +64,16 @@ def labelled(name: str) -> dict[str, str]:
     return found
 
 
+def several(name: str, allowed: Iterable[str]) -> list[str]:
+    """Some of `allowed`, separated by commas or white space; all when not set, and none for `none`."""
+    allowed = list(allowed)
+    given = [word.lower() for word in words(name, allowed)]
+    for word in given:
+        if word not in [*allowed, "none"]:
+            raise ImproperlyConfigured(f"{name} has “{word}”; it takes {', '.join(allowed)}, or none.")
+    return [word for word in allowed if word in given]
+
+
 def address(name: str, schemes: Iterable[str], default: str = "") -> str:
     """A URL with one of `schemes`, without a trailing slash."""
     value = text(name, default)

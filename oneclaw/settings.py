@@ -22,6 +22,8 @@ HOME = Path(environment.text("ONECLAW_HOME", str(BASE_DIR / "data"))).expanduser
 WORKSPACES = HOME / "workspaces"
 # Uploaded conversations of other programs until they are taken in, readable by this program only.
 IMPORTS = HOME / "imports"
+# Files that people attach to messages; no web server reaches them but by the view that asks whose they are.
+ATTACHMENTS = HOME / "attachments"
 # Where `oneclaw serve` leaves its address for other commands.
 ADDRESS_FILE = HOME / "address"
 DEMO_ADDRESS_FILE = HOME / "demo-address"
@@ -283,6 +285,21 @@ LEAVE_SECONDS = environment.number("ONECLAW_LEAVE_SECONDS", 60, 1, 86_400)
 # Hours after the last message at which a temporary conversation is erased, unless somebody ends it before.
 TEMPORARY_HOURS = environment.number("ONECLAW_TEMPORARY_HOURS", 24, 0.1, 720)
 
+# -- Attached files ------------------------------------------------------------------------------
+
+# Kinds of files that may be attached.
+FILE_KINDS = environment.several("ONECLAW_FILE_KINDS", ["image", "pdf", "docx", "text"])
+# Bytes of one file, files of one message, and bytes of all that a person keeps.
+FILE_SIZE = environment.whole("ONECLAW_FILE_SIZE", 20, 1, 100) * 1024 * 1024
+FILES_OF_A_MESSAGE = environment.whole("ONECLAW_FILES_OF_A_MESSAGE", 10, 1, 20)
+FILE_SPACE = environment.whole("ONECLAW_FILE_SPACE", 2000, 1, 10_000_000) * 1024 * 1024
+# Characters of the texts of one message's files that the model reads.
+FILE_TEXT = environment.whole("ONECLAW_FILE_TEXT", 200_000, 1000, 2_000_000)
+# Whether the model is sent a PDF as it is, as Anthropic's take it; otherwise its text.
+MODEL_READS_PDF = environment.flag("ONECLAW_MODEL_READS_PDF", True)
+# A file is streamed to the disk, and not kept in memory, from this size on.
+FILE_UPLOAD_MAX_MEMORY_SIZE = 1024 * 1024
+
 # -- Memory --------------------------------------------------------------------------------------
 
 # What a person's memory is made of: disabled, or what it is until they choose themselves, off or on.
@@ -382,6 +399,7 @@ CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 CELERY_BEAT_SCHEDULE = {
     "heartbeat": {"task": "oneclaw.tasks.heartbeat", "schedule": 15.0},
     "chat-sweep": {"task": "chat.tasks.sweep", "schedule": 15.0},
+    "attachments-sweep": {"task": "chat.tasks.sweep_attachments", "schedule": 600.0},
     "memory-sweep": {"task": "memory.tasks.sweep", "schedule": 60.0},
     "invariants": {"task": "oneclaw.tasks.check_invariants", "schedule": 3600.0},
 }

@@ -14,7 +14,7 @@ class BadText(ValueError):
         self.code, self.sentence = code, sentence
 
 
-def checked(text: object, *, longest: int, name: str = "The message") -> str:
+def checked(text: object, *, longest: int, name: str = "The message", may_be_blank: bool = False) -> str:
     """`text` as it is, or BadText: not a string, blank, longer than `longest` Unicode code points, or unstorable.
 
     Line ends become `\\n`, as every browser counts them.
@@ -22,7 +22,7 @@ def checked(text: object, *, longest: int, name: str = "The message") -> str:
     if not isinstance(text, str):
         raise BadText("bad_frame", f"{name} must be text.")
     text = text.replace("\r\n", "\n").replace("\r", "\n")
-    if not text.strip():
+    if not text.strip() and not may_be_blank:
         raise BadText("empty", f"{name} is empty: write something first.")
     if len(text) > longest:
         raise BadText("too_long", f"{name} has {len(text):,} characters; at most {longest:,} can be sent at once.")

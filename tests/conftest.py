@@ -76,6 +76,7 @@ def own_stage(settings, tmp_path) -> None:
     """Each test has its own folder of files, and passwords that hash in no time."""
     settings.WORKSPACES = tmp_path / "workspaces"
     settings.IMPORTS = tmp_path / "imports"
+    settings.ATTACHMENTS = tmp_path / "attachments"
     settings.STATIC_ROOT = tmp_path / "collected"
     settings.STATIC_ROOT.mkdir()
     settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]

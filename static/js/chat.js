@@ -1,10 +1,11 @@
 // The chat page: what a person does becomes frames, and frames become what the page shows (docs/protocol.md).
 
 import { Announcer } from "./announcer.js";
+import { Attachments } from "./attachments.js";
 import { Choices } from "./choices.js";
 import { watchCommands } from "./commands.js";
 import { Composer } from "./composer.js";
-import { Conversation } from "./conversation.js";
+import { Conversation, filesOf } from "./conversation.js";
 import { Earlier } from "./earlier.js";
 import { Follower } from "./follower.js";
 import { Mode } from "./mode.js";
@@ -30,11 +31,25 @@ const choices = new Choices(main);
 const announcer = new Announcer(find("announcer"));
 const follower = new Follower(find("scroller"), find("messages"), find("jump"));
 const conversation = new Conversation(find("messages"), find("welcome"), announcer);
+const address = `/c/${session}`;
+const token = find("composer").elements.namedItem("csrfmiddlewaretoken").value;
+const attachments = new Attachments({
+  form: find("composer"),
+  target: find("drop"),
+  address,
+  token,
+  most: Number(main.dataset.mostFiles),
+  largest: Number(main.dataset.fileSize),
+});
 const composer = new Composer(find("composer"), {
   longest: Number(main.dataset.longest),
+  attachments,
   onSend: send,
   onStop: stop,
-  onDraft: (text) => unsent.keepDraft(draftKey(), text),
+  onDraft(text, files) {
+    unsent.keepDraft(draftKey(), text);
+    unsent.keepDraftFiles(draftKey(), files);
+  },
 });
 
 const end = find("end");
@@ -80,8 +95,6 @@ const MOST_FAILURES = 1;
 const PATIENCE = 15_000;
 const TRY_AGAIN_AFTER = 1000;
 
-const address = `/c/${session}`;
-const token = find("composer").elements.namedItem("csrfmiddlewaretoken").value;
 const earlier = new Earlier(find("messages"), find("scroller"), address);
 const reading = new Reading({ address, token, lastSeq: () => conversation.lastSeq });
 
@@ -112,8 +125,8 @@ function say(type, fields) {
   return isReady && socket.say(type, fields);
 }
 
-function send(text) {
-  const message = { client_id: newId(), session, text, mode: mode.value, ...choices.value };
+function send(text, files) {
+  const message = { client_id: newId(), session, text, files, mode: mode.value, ...choices.value };
   mode.settle();
   choices.settle();
   unsent.add(message, isNew);
@@ -121,7 +134,11 @@ function send(text) {
   follower.toEnd();
   // Nothing overtakes what waits already.
   if (waiting.size) wait(message.client_id);
-  else say("send", message);
+  else saySend(message);
+}
+
+function saySend({ files = [], ...message }) {
+  return say("send", { ...message, session, files: files.map(({ id }) => id) });
 }
 
 // What was pressed and has not come true yet: an answer of the turn that is to stop, and {type, message} of an answer
@@ -161,7 +178,7 @@ function sayAgain({ wantedIn = 0 } = {}) {
 
 // With all that was chosen for it, as it was sent first.
 function resend(message) {
-  return say("send", { ...unsent.message(message.client_id), ...message, session });
+  return saySend({ ...unsent.message(message.client_id), ...message });
 }
 
 function sayWanted() {
@@ -282,9 +299,11 @@ function showRunning() {
 // The first message has made the conversation: it has an address now, and its draft is its own.
 function becomeKnown() {
   unsent.keepDraft("new", "");
+  unsent.keepDraftFiles("new", []);
   unsent.becameKnown(session);
   isNew = false;
   unsent.keepDraft(session, composer.value);
+  unsent.keepDraftFiles(session, attachments.files);
   history.replaceState(null, "", `/c/${session}`);
   end.action = `/c/${session}/end`;
   end.hidden = false;
@@ -297,9 +316,11 @@ main.addEventListener("click", (event) => {
   if (button.dataset.action === "edit") {
     const article = button.closest("article");
     const text = article.querySelector(".said").textContent;
+    const files = filesOf(article);
     unsent.remove(article.dataset.clientId);
     article.remove();
-    composer.value = composer.value ? `${text}\n\n${composer.value}` : text;
+    composer.value = [text, composer.value].filter(Boolean).join("\n\n");
+    attachments.put(files);
     composer.focus();
   } else if (button.dataset.action) {
     tryAgain(button.dataset.action, button.closest("article").id.replace("message-", ""));
@@ -316,7 +337,10 @@ addEventListener("pageshow", ({ persisted }) => persisted && !isNew && takeStore
 watchSidebar(session);
 watchPalette();
 watchCommands(find("composer"), { composer, announcer, session });
-if (!composer.value) composer.value = unsent.draft(draftKey());
+// A form that came back with its refusal holds its words already.
+const draft = { text: unsent.draft(draftKey()), files: unsent.draftFiles(draftKey()) };
+attachments.put(draft.files);
+if (!composer.value) composer.value = draft.text;
 for (const { message, refused } of unsent.of(session)) {
   conversation.addPending(message, refused);
   mode.choose(message.mode);

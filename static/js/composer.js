@@ -13,17 +13,26 @@ export class Composer {
   #count;
   #told;
   #longest;
+  #attachments;
   #on;
   #isRunning = false;
   #keeping = null;
 
-  constructor(form, { longest, onSend, onStop, onDraft }) {
+  constructor(form, { longest, attachments, onSend, onStop, onDraft }) {
     this.#text = form.elements.namedItem("text");
     this.#send = form.querySelector("[data-send]");
     this.#stop = form.querySelector("[data-stop]");
     this.#count = form.querySelector("[data-count]");
     this.#told = form.querySelector("[data-told]");
     this.#longest = longest;
+    this.#attachments = attachments;
+    attachments.listen({
+      changed: () => {
+        if (!attachments.isBusy) this.hush("uploading");
+        this.#changed();
+      },
+      refused: (sentence) => this.tell(sentence, { kind: "file", bad: true }),
+    });
     // An empty message needs no complaint of the browser's.
     form.noValidate = true;
     this.#on = { send: onSend, stop: onStop, draft: onDraft };
@@ -87,21 +96,31 @@ export class Composer {
 
   #submit() {
     const text = this.value;
-    if (!text.trim() || this.#length() > this.#longest) return;
+    if (this.#attachments.isBusy) {
+      this.tell(words.uploading, { kind: "uploading" });
+      return;
+    }
+    if (this.#isEmpty || this.#length() > this.#longest) return;
     if (this.#isRunning) {
       this.tell(words.running, { kind: "running" });
       return;
     }
     this.#told.replaceChildren();
+    const files = this.#attachments.take();
     this.value = "";
     this.#keep();
-    this.#on.send(text);
+    this.#on.send(text.trim() ? text : "", files);
     this.focus();
   }
 
   #stopNow() {
     this.#on.stop();
     this.focus();
+  }
+
+  // As the server has it: words, or files, or both.
+  get #isEmpty() {
+    return !this.value.trim() && !this.#attachments.files.length;
   }
 
   // Unicode code points, as the server counts; a text field's line ends are \n already.
@@ -124,13 +143,13 @@ export class Composer {
     this.#count.textContent = words.count.replace(/\{\w+\}/g, (name) => shown[name]);
     this.#count.toggleAttribute("data-over", over);
     this.#text.setAttribute("aria-invalid", String(over));
-    this.#send.setAttribute("aria-disabled", String(over || !this.value.trim()));
+    this.#send.setAttribute("aria-disabled", String(over || this.#isEmpty || this.#attachments.isBusy));
     clearTimeout(this.#keeping);
     this.#keeping = setTimeout(() => this.#keep(), KEEP_DRAFT_AFTER);
   }
 
   #keep() {
     clearTimeout(this.#keeping);
-    this.#on.draft(this.value);
+    this.#on.draft(this.value, this.#attachments.files);
   }
 }

@@ -1,5 +1,6 @@
 // The list of messages. What frames bring is the server's own HTML, sanitised there.
 
+import { attachedList } from "./attachments.js";
 import { plainText } from "./math.js";
 import { words } from "./words.js";
 
@@ -76,16 +77,17 @@ export class Conversation {
 
   // -- A message of one's own that the server has not acknowledged yet ---------------------------
 
-  // [{client_id, text}] of what is neither acknowledged nor refused, in order.
+  // [{client_id, text, files}] of what is neither acknowledged nor refused, in order.
   get pending() {
     const articles = [...this.#list.querySelectorAll("article[data-client-id]:not(.message--refused)")];
     return articles.map((article) => ({
       client_id: article.dataset.clientId,
       text: article.querySelector(".said").textContent,
+      files: filesOf(article),
     }));
   }
 
-  addPending({ client_id, text }, refused = "") {
+  addPending({ client_id, text, files = [] }, refused = "") {
     if (this.#pending(client_id)) return;
     const article = document.createElement("article");
     article.className = "message message--user message--pending";
@@ -96,6 +98,10 @@ export class Conversation {
     said.textContent = text;
     const note = document.createElement("p");
     note.className = "message__note";
+    if (files.length) {
+      article.dataset.files = JSON.stringify(files);
+      article.append(attachedList(files));
+    }
     article.append(said, note);
     this.#list.append(article);
     if (refused) this.refuse(client_id, refused);
@@ -117,6 +123,7 @@ export class Conversation {
     article.className = "message message--user";
     article.querySelector(".message__note").remove();
     delete article.dataset.clientId;
+    delete article.dataset.files;
     this.#insert(article, seq);
   }
 
@@ -209,6 +216,11 @@ export class Conversation {
     block.dataset.announced = "yes";
     this.#announcer.say(plainText(block.querySelector(".card__heading") ?? block).slice(0, 2000));
   }
+}
+
+// Those of a message on its way.
+export function filesOf(article) {
+  return JSON.parse(article.dataset.files ?? "[]");
 }
 
 function isUnfinished(article) {

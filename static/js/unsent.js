@@ -21,7 +21,16 @@ export class Unsent {
     for (const store of [sessionStore, localStore]) this.#write(store, `draft:${key}`, text);
   }
 
-  // [{message: {client_id, session, text}, refused: why, or ""}], oldest first.
+  // The files that were attached to the draft: [{id, name, size, kind}].
+  draftFiles(key) {
+    return this.#read(sessionStore, `files:${key}`) ?? this.#read(localStore, `files:${key}`) ?? [];
+  }
+
+  keepDraftFiles(key, files) {
+    for (const store of [sessionStore, localStore]) this.#write(store, `files:${key}`, files.length ? files : "");
+  }
+
+  // [{message: {client_id, session, text, files}, refused: why, or ""}], oldest first.
   of(session) {
     const found = this.#messages().filter(({ message }) => message.session === session);
     return found.map(({ message, refused }) => ({ message, refused }));

@@ -28,6 +28,7 @@ BAD_ADDRESS = "X has brackets or a port that no address can have."
         (lambda: environment.number("X", 1, 0, 5), "6", "X is 6; it must lie between 0 and 5."),
         (lambda: environment.number("X", 1, 0, 5), "nan", "X is nan; it must lie between 0 and 5."),
         (lambda: environment.whole("X", 1, 0, 5), "1.5", "X is 1.5; it must be a whole number."),
+        (lambda: environment.several("X", ["pdf", "text"]), "pdf exe", "X has “exe”; it takes pdf, text, or none."),
         (lambda: environment.address("X", ["http"]), "ftp://a", "X is not an address that starts with http://."),
         (lambda: environment.postgres("X"), "postgresql://a:b/c", BAD_ADDRESS),
         (lambda: environment.postgres("X"), "postgresql://u:p[x@a/c", BAD_ADDRESS),
@@ -48,6 +49,7 @@ def test_an_empty_variable_counts_as_not_set(monkeypatch):
     assert environment.text("X", "default") == "default"
     assert environment.words("X", ["one"]) == ["one"]
     assert environment.whole("X", 7, 0, 9) == 7
+    assert environment.several("X", ["a", "b"]) == ["a", "b"]
     assert environment.postgres("X") is None
 
 

@@ -187,3 +187,28 @@ def test_a_running_turn_may_still_owe_its_results(world, broken):
         world.running.answer.pk,
     )
     assert lines == []
+
+
+FILE = """
+    INSERT INTO chat_attachment
+        (id, owner_id, session_id, message_id, name, kind, media_type, size, sha256, text, width, height, pages,
+         small_type, small_size, created_at)
+    VALUES (gen_random_uuid(), %s, %s, %s, 'a.txt', 'text', 'text/plain', 3, '', '', 0, 0, 0, '', 0, now())
+"""
+
+
+def test_a_file_in_the_session_of_another_or_with_a_message_of_another_session(world, broken):
+    lines = broken(FILE, world.ada.pk, world.strangers_session.pk, world.message.pk)
+    assert said(lines) == {
+        "an attachment has its file",
+        "what belongs together is of one session",
+        "what belongs together is of one person",
+    }
+    assert any(f"was sent in session {world.strangers_session.pk}" in line for line in lines)
+
+
+def test_a_message_that_names_a_file_which_its_person_does_not_have(world, broken):
+    named = '[{"type": "attachment", "id": "00000000-0000-4000-8000-000000000001"}]'
+    lines = broken("UPDATE chat_message SET content = %s::jsonb WHERE id = %s", named, world.message.pk)
+    assert said(lines) == {"a message has the files that it names"}
+    assert f"message {world.message.pk} names attachment 00000000" in lines[0]

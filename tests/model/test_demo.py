@@ -215,3 +215,14 @@ async def test_a_summary_holds_the_persons_words_whole_and_nothing_of_the_answer
     )
     summary = json.loads((await ask(conversation, tools=[]))[0])["summary"]
     assert summary == "My notes lie in MEMORY.md and at https://example.org for now."
+
+
+async def test_of_a_file_it_says_that_it_cannot_read_it():
+    content = [
+        {"type": "text", "text": '<file name="tea.md">\nRemember that I like milk.\n</file>'},
+        {"type": "text", "text": "[image: cat.png]"},
+        {"type": "text", "text": "What do you see?"},
+    ]
+    said, calls = await ask(content)
+    assert said.startswith("You sent *tea.md*, *cat.png*. A real model would read it; I cannot.")
+    assert calls == []

@@ -105,11 +105,12 @@ async def test_the_keyboard_reaches_everything(live, ada, scripted, ask):
         await ask(page, "Tea")
         await page.locator(".skip-link").focus()
         reached = []
-        for _ in range(14):
+        for _ in range(15):
             reached.append(await page.evaluate(NAME_OF_FOCUSED))
             await page.keyboard.press("Tab")
         wanted = ["Skip to content", "OneClaw", "New conversation", "Search", "Tea", "More for “Tea”"]
-        wanted += ["All conversations", "Memory", "Settings", "Sign out", "End", "Messages", "Message", "Send"]
+        wanted += ["All conversations", "Memory", "Settings", "Sign out", "End", "Messages", "Attach files"]
+        wanted += ["Message", "Send"]
         assert reached == wanted
 
 

@@ -1,0 +1,120 @@
+"""Attaching files: by button, paste and drop, before they are sent and after."""
+
+import pytest
+from playwright.async_api import expect
+
+from chat.models import Attachment
+from oneclaw import scripted as model
+from oneclaw.crossing import in_database
+from tests import files
+from tests.browser import PHONE, open_page, violations
+
+pytestmark = pytest.mark.browser
+
+# A file by the clipboard or by the mouse, as the browser brings it.
+GIVE = """async ([type, name, mime, bytes]) => {
+    const data = new DataTransfer();
+    data.items.add(new File([new Uint8Array(bytes)], name, { type: mime }));
+    const target = document.getElementById("text");
+    const how = { bubbles: true, cancelable: true };
+    if (type === "paste") target.dispatchEvent(new ClipboardEvent("paste", { clipboardData: data, ...how }));
+    else target.dispatchEvent(new DragEvent(type, { dataTransfer: data, ...how }));
+}"""
+LOADED = "images => images.every(image => image.complete && image.naturalWidth > 0)"
+
+
+def chips(page):
+    return page.get_by_role("list", name="Attached files").get_by_role("listitem")
+
+
+def picked(name, data, mime="text/plain"):
+    return {"name": name, "mimeType": mime, "buffer": data}
+
+
+async def test_files_by_button_paste_and_drop(live, ada, scripted, settings):
+    settings.FILES_OF_A_MESSAGE, settings.FILE_SIZE = 4, 102_400
+    scripted.script(model.answer(model.text("I see.")))
+    async with open_page(live, ada, expect=["422"]) as page:
+        await page.goto("/")
+        button = page.get_by_label("Attach files", exact=True)
+        await button.set_input_files([picked("cat.png", files.image(), "image/png"), picked("tea.md", b"# Tea")])
+        await page.evaluate(GIVE, ["paste", "image.png", "image/png", list(files.image((50, 20)))])
+        drop = page.get_by_text("Drop the files here")
+        await expect(drop).to_be_hidden()
+        await page.evaluate(GIVE, ["dragenter", "a.txt", "text/plain", [65]])
+        await expect(drop).to_be_visible()
+        await page.evaluate(GIVE, ["drop", "a.txt", "text/plain", [65]])
+        await expect(drop).to_be_hidden()
+        await expect(page.locator(".chip[data-state=ready] .chip__name")).to_have_text(
+            ["cat.png", "tea.md", "image.png", "a.txt"]
+        )
+        assert await violations(page) == ""
+
+        # What is refused is told, and leaves no chip.
+        told = page.locator("[data-told]")
+        await button.set_input_files(picked("b.txt", b"B"))
+        await expect(told).to_have_text("A message can have 4 files: send the others with the next one.")
+        await page.get_by_role("button", name="Remove a.txt").click()
+        await button.set_input_files(picked("large.txt", b"x" * 102_401))
+        await expect(told).to_contain_text("“large.txt” has 100 kB; a file may have 100 kB.")
+        await button.set_input_files(picked("virus.txt", b"MZ\x90\x00"))
+        await expect(told).to_contain_text("“virus.txt” is of a kind that cannot be attached.")
+        await expect(chips(page)).to_have_count(3)
+
+        # They stay over a reload, with the draft.
+        await page.get_by_label("Message", exact=True).fill("Look at this")
+        await page.wait_for_timeout(400)
+        await page.reload()
+        await expect(chips(page)).to_have_count(3)
+        await expect(page.get_by_label("Message", exact=True)).to_have_value("Look at this")
+        assert await page.locator(".chip img").evaluate_all("images => images.length") == 2
+        await page.get_by_label("Message", exact=True).press("Enter")
+        said = page.locator("article[data-role=user]")
+        await expect(page.locator("article[data-role=assistant]")).to_contain_text("I see.")
+        await expect(chips(page)).to_have_count(0)
+        await expect(said.locator(".said")).to_have_text("Look at this")
+        await expect(said.locator("img")).to_have_count(2)
+        await page.wait_for_function(f"() => ({LOADED})([...document.querySelectorAll('.attached img')])")
+        await expect(said.get_by_role("link", name="tea.md")).to_have_attribute("download", "")
+        assert await violations(page) == ""
+    sent = scripted.requests[0].body["messages"][0]["content"]
+    assert [block["type"] for block in sent] == ["text", "text", "image", "text", "text", "image", "text"]
+    assert "# Tea" in sent[3]["text"]
+
+
+async def test_a_photo_alone_on_a_phone_waits_for_its_connection(live, ada, scripted):
+    async with open_page(live, ada, viewport=PHONE | {"width": 320}, expect=["ERR_FAILED", "Failed to load"]) as page:
+        await page.goto("/")
+        await page.route("**/files", lambda route: route.abort())
+        photo = picked("A photo with a rather long name of its own.png", files.image((3000, 2000)), "image/png")
+        await page.get_by_label("Attach files", exact=True).set_input_files(photo)
+        await expect(page.locator("[data-told]")).to_contain_text("did not get through")
+        # Words are not kept back by it; nothing else is sent.
+        send = page.get_by_role("button", name="Send")
+        await expect(send).to_have_attribute("aria-disabled", "true")
+        await page.unroute("**/files")
+        await page.get_by_role("button", name="Try again").click()
+        await expect(page.locator(".chip[data-state=ready]")).to_have_count(1)
+        await expect(send).to_have_attribute("aria-disabled", "false")
+        assert await page.evaluate("document.documentElement.scrollWidth") <= 320
+        # One that was away for more than a day is gone, and the page says so.
+        await page.wait_for_timeout(400)
+        await in_database(Attachment.objects.all().delete)
+        await page.reload()
+        await expect(page.locator("[data-told]")).to_contain_text("is not there any more: attach it again.")
+        await expect(page.locator(".chip")).to_have_count(0)
+        await page.get_by_label("Attach files", exact=True).set_input_files(photo)
+        await expect(page.locator(".chip[data-state=ready]")).to_have_count(1)
+        await send.click()
+        image = page.locator("article[data-role=user] img")
+        await expect(image).to_be_visible()
+        await page.wait_for_function(f"() => ({LOADED})([...document.querySelectorAll('.attached img')])")
+        assert await page.evaluate("document.documentElement.scrollWidth") <= 320
+        assert (await image.bounding_box())["width"] < 320
+        assert await violations(page) == ""
+        # The whole of it opens by the picture.
+        async with page.context.expect_page() as opening:
+            await image.click()
+        whole = await opening.value
+        await whole.wait_for_load_state()
+        assert await whole.evaluate("document.images[0].naturalWidth") == 3000
