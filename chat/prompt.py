@@ -82,6 +82,7 @@ def build_request(turn: Turn, *, tools: bool = True) -> Request:
         messages=with_cache_mark(messages),
         tools=offered,
         tool_choice=None if tools or not offered else {"type": "none"},
+        thinking=settings.THINKING,
     )
 
 
@@ -92,7 +93,7 @@ def conversation(session: ChatSession) -> list[dict[str, Any]]:
         role = "assistant" if role == Message.Role.ASSISTANT else "user"
         if text := meta.get(beside.KEY):
             content = [{"type": "text", "text": text}, *content]
-        blocks = [block for block in content if block["type"] != "text" or block["text"].strip()]
+        blocks = [block for block in content if is_said(block)]
         if not blocks:
             continue
         if messages and messages[-1]["role"] == role:
@@ -100,6 +101,13 @@ def conversation(session: ChatSession) -> list[dict[str, Any]]:
         else:
             messages.append({"role": role, "content": blocks})
     return messages
+
+
+def is_said(block: dict[str, Any]) -> bool:
+    """Whether a block can be sent back: no empty text, and no thinking that was cut off before it was signed."""
+    if block["type"] == "thinking":
+        return bool(block.get("signature"))
+    return block["type"] != "text" or bool(block["text"].strip())
 
 
 def with_cache_mark(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:

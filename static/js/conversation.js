@@ -76,20 +76,23 @@ export class Conversation {
 
   // -- A message of one's own that the server has not acknowledged yet ---------------------------
 
-  // [{client_id, text}] of what is neither acknowledged nor refused, in order.
+  // [{client_id, text, edits}] of what is neither acknowledged nor refused, in order; `edits` is the message that is said
+  // anew, if one is.
   get pending() {
     const articles = [...this.#list.querySelectorAll("article[data-client-id]:not(.message--refused)")];
     return articles.map((article) => ({
       client_id: article.dataset.clientId,
       text: article.querySelector(".said").textContent,
+      edits: article.dataset.edits,
     }));
   }
 
-  addPending({ client_id, text }, refused = "") {
+  addPending({ client_id, text, edits }, refused = "") {
     if (this.#pending(client_id)) return;
     const article = document.createElement("article");
     article.className = "message message--user message--pending";
     article.dataset.clientId = client_id;
+    if (edits) article.dataset.edits = edits;
     article.setAttribute("aria-label", words.you);
     const said = document.createElement("div");
     said.className = "said";
@@ -117,6 +120,7 @@ export class Conversation {
     article.className = "message message--user";
     article.querySelector(".message__note").remove();
     delete article.dataset.clientId;
+    delete article.dataset.edits;
     this.#insert(article, seq);
   }
 
@@ -124,25 +128,32 @@ export class Conversation {
     const article = this.#pending(clientId);
     if (!article) return;
     article.classList.add("message--refused");
-    const note = article.querySelector(".message__note");
-    const edit = document.createElement("button");
-    edit.type = "button";
-    edit.className = "button button--quiet button--small";
-    edit.dataset.action = "edit";
-    edit.textContent = words.edit;
-    note.replaceChildren(sentence, edit);
+    article.querySelector(".message__note").replaceChildren(sentence, quietButton("edit", words.edit));
     this.#announcer.say(sentence);
   }
 
-  // Says at every message on its way (or at one) what it waits for.
+  // Says at every message on its way (or at one) what it waits for. What is queued can be taken back.
   waitingFor(what, waits, clientId = null) {
-    const said = { connection: words.notSent, answer: words.waiting }[what];
     for (const article of this.#list.querySelectorAll("article[data-client-id]:not(.message--refused)")) {
-      const note = article.querySelector(".message__note");
       if (clientId && article.dataset.clientId !== clientId) continue;
-      if (waits) note.textContent = said;
-      else if (note.textContent === said) note.textContent = words.sending;
+      const note = article.querySelector(".message__note");
+      if (waits && what === "answer") {
+        note.replaceChildren(words.queued, quietButton("edit", words.edit), quietButton("remove", words.remove));
+      } else if (waits) note.textContent = words.notSent;
+      else if (note.dataset.waitsFor === what) note.textContent = words.sending;
+      else continue;
+      note.dataset.waitsFor = waits ? what : "";
     }
+  }
+
+  // Where a message is said anew, it and what followed it are not shown any more.
+  leaveFrom(article) {
+    for (const later of this.#stored.filter(({ dataset }) => Number(dataset.seq) >= Number(article.dataset.seq))) later.remove();
+  }
+
+  // Whether this message on its way takes the place of another one.
+  isEdit(clientId) {
+    return Boolean(this.#pending(clientId)?.dataset.edits);
   }
 
   #pending(clientId) {
@@ -209,6 +220,15 @@ export class Conversation {
     block.dataset.announced = "yes";
     this.#announcer.say(plainText(block.querySelector(".card__heading") ?? block).slice(0, 2000));
   }
+}
+
+function quietButton(action, word) {
+  const button = document.createElement("button");
+  button.type = "button";
+  button.className = "button button--quiet button--small";
+  button.dataset.action = action;
+  button.textContent = word;
+  return button;
 }
 
 function isUnfinished(article) {
