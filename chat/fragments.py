@@ -236,7 +236,7 @@ def tool_card_html(
     seconds: float | None = None,
 ) -> str:
     """The card of one tool call. `state` is running, done or failed; `lines` are what was saved or found; `undo` is the
-    address where it can be taken back; `since`: what became of it; `result`: what the model was told, after `seconds`."""
+    address where it can be taken back; `since`: what became of it; `result`: what the model was told, `seconds` later."""
     context = {
         "id": tool_use_id,
         "name": name,
