@@ -68,15 +68,15 @@ def row_of(role: str, is_whole: bool, language: str | None) -> str:
     if role == Message.Role.USER:
         parts.append(made(LINKED, "edit", _("Edit")))
         # Only the last one of a fork stands without an answer.
-        parts.append(made(POSTED, "retry", _("Answer"), ' data-action="retry"'))
+        parts.append(made(POSTED, "retry", _("Answer"), ' data-do="retry"'))
     else:
         if is_whole:
-            parts.append(made(POSTED, "retry", _("Answer again"), ' data-action="retry"'))
+            parts.append(made(POSTED, "retry", _("Answer again"), ' data-do="retry"'))
         parts.append(made(LINKED, "raw", _("As it was written")))
     parts.append(made(POSTED, "fork", _("Fork: go on from here in a new conversation")))
     parts.append(made(LINKED, "details", _("Details")))
     name = escape(_("What can be done with this message"))
-    return f'<div class="actions" role="group" aria-label="{name}">{{versions}}{"".join(parts)}</div>'
+    return f'<div class="message__actions" role="group" aria-label="{name}">{{versions}}{"".join(parts)}</div>'
 
 
 def made(template: str, do: str, word: str, action: str = "") -> str:

@@ -102,7 +102,7 @@ def page_messages(messages: QuerySet[Message], csrf_token: str = "") -> list[Saf
 
 
 def loaded(messages: QuerySet[Message]) -> list[Message]:
-    return list(messages.select_related("turn").only(*SHOWN_COLUMNS))
+    return list(siblings.with_families(messages).select_related("turn").only(*SHOWN_COLUMNS))
 
 
 def articles(listed: Sequence[Message], csrf_token: str = "") -> list[SafeString]:
@@ -236,7 +236,7 @@ def tool_card_html(
     seconds: float | None = None,
 ) -> str:
     """The card of one tool call. `state` is running, done or failed; `lines` are what was saved or found; `undo` is the
-    address where it can be taken back; `since`: what became of it; `result`: what the model was told, `seconds` later."""
+    address where it can be taken back; `since` is what became of it, `result` what the model was told."""
     context = {
         "id": tool_use_id,
         "name": name,

@@ -94,7 +94,8 @@ def conversation(session: ChatSession) -> list[dict[str, Any]]:
         if text := meta.get(beside.KEY):
             content = [{"type": "text", "text": text}, *content]
         blocks = [block for block in content if is_said(block)]
-        if not blocks:
+        # Thinking alone is no answer.
+        if all(block["type"] == "thinking" for block in blocks):
             continue
         if messages and messages[-1]["role"] == role:
             messages[-1]["content"] += blocks

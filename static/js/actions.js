@@ -6,13 +6,15 @@ import { words } from "./words.js";
 // Milliseconds for which a button says that it has done its work.
 const SHOWN = 1600;
 
-// tell(sentence) says what was not possible, announce(sentence) what was; edit(article) and show(id) are the chat's.
+// tell(sentence) says what was not possible, announce(sentence) what was; edit(article), again(id)
+// and show(id) are the chat's.
 export function watchActions(main, details, on) {
   const acts = {
     copy: (button, article) => copied(button, written(article), on),
     "copy-code": (button) => copied(button, button.closest(".code-box").querySelector("code").textContent, on),
     raw: (button, article) => toggleRaw(button, article, on),
     edit: (button, article) => on.edit(article),
+    retry: (button, article) => on.again(article.id.replace("message-", "")),
     details: (button) => openDetails(details, button.getAttribute("href"), on),
   };
   main.addEventListener("click", (event) => {
@@ -66,7 +68,9 @@ async function toggleRaw(button, article, on) {
     article.querySelector(":scope > .message__body").after(pre);
   }
   for (const part of parts) part.toggleAttribute("data-raw", !isShown);
-  button.setAttribute("aria-pressed", String(!isShown));
+  button.toggleAttribute("data-on", !isShown);
+  button.dataset.word ??= button.title;
+  button.title = button.ariaLabel = isShown ? button.dataset.word : words.formatted;
 }
 
 // The articles of one answer, up to this one.

@@ -152,6 +152,7 @@ const editing = new Editing(document.getElementById("editing"), {
 
 watchActions(main, document.getElementById("details"), {
   edit: (article) => editing.open(article),
+  again: (message) => tryAgain("retry", message),
   show: (message) => say("show", { message }) || composer.tell(words.notSent, { kind: "again" }),
   tell: (sentence) => composer.tell(sentence, { kind: "action", bad: true }),
   announce: (sentence) => announcer.say(sentence),

@@ -57,7 +57,7 @@ export class Conversation {
 
   // Whether the buttons under this answer can be pressed.
   allowAgain(id, isAllowed) {
-    const buttons = document.getElementById(`message-${id}`)?.querySelectorAll("[data-action]") ?? [];
+    const buttons = document.getElementById(`message-${id}`)?.querySelectorAll("[data-action], [data-do=retry]") ?? [];
     for (const button of buttons) button.disabled = !isAllowed;
   }
 

@@ -112,8 +112,10 @@ def test_the_price_is_that_of_the_longest_name_that_fits():
     assert cost_of({"output_tokens": 5}, None) is None
 
 
-def test_a_page_asks_for_versions_once_however_many_messages_there_are(ada, said, django_assert_num_queries):
+def test_a_page_asks_for_messages_and_versions_at_once(ada, said, django_assert_num_queries):
     for number in range(5):
         settle(send(ada, f"More {number}", said.message.session_id))
-    with django_assert_num_queries(2):
-        page_messages(said.message.session.messages.shown())
+    settle(branches.edit(ada, said.message.session.messages.get(text="More 2").pk, uuid.uuid4(), "Another"))
+    with django_assert_num_queries(1):
+        page = "".join(page_messages(said.message.session.messages.shown()))
+    assert page.count("2 / 2") == 1
