@@ -11,6 +11,7 @@ from django.db import transaction
 from chat import presence, siblings, transcript
 from chat.models import ChatSession, Message, Turn
 from chat.sessions import lock
+from chat.signals import branch_shown
 from oneclaw import hints
 from oneclaw.models import User
 
@@ -66,6 +67,7 @@ def show(user: User, message_id: int) -> ChatSession:
         session.messages.filter(pk__in=shown - wanted).update(active=False)
         session.messages.filter(pk__in=wanted - shown).update(active=True)
         tell(session)
+        transaction.on_commit(lambda: branch_shown.send_robust(ChatSession, user=user, session=session))
     return session
 
 
