@@ -41,7 +41,9 @@ def edit(
     if not session.messages.filter(pk=message.pk, active=True).exists():
         raise NotShown
     leave(session, message.seq)
-    content = [{"type": "text", "text": text}]
+    # What was attached stays attached.
+    attached = [block for block in message.content if block["type"] != "text"]
+    content = [*attached, {"type": "text", "text": text}]
     said = transcript.append(
         session, Message.Role.USER, parent=message.parent, client_id=client_id, content=content, text=text
     )

@@ -135,6 +135,19 @@ ONE_SESSION = """
     WHERE prompt.session_id <> turn.session_id
 """
 
+# Whoever shows another version follows the parents.
+SHOWN_IS_ONE_BRANCH = """
+    SELECT format('message %%s of session %%s is shown after message %%s but follows message %%s',
+                  id, session_id, before, parent_id)
+    FROM (
+        SELECT id, session_id, parent_id, lag(id) OVER (PARTITION BY session_id ORDER BY seq) AS before
+        FROM chat_message WHERE active
+    ) AS shown
+    WHERE parent_id IS DISTINCT FROM before AND NOT EXISTS (
+        SELECT FROM chat_message parent WHERE parent.id = shown.parent_id AND parent.session_id <> shown.session_id
+    )
+"""
+
 ONE_OWNER = """
     SELECT format('session %%s of person %%s comes from session %%s of person %%s',
                   session.id, session.owner_id, parent.id, parent.owner_id)
@@ -174,6 +187,7 @@ INVARIANTS = [
     Invariant("no turn is past its lease", by_query(LEASES_KEPT, grace=grace("chat-sweep"))),
     Invariant("a tool use has one result", by_query(TOOL_USES_HAVE_RESULTS)),
     Invariant("a result has its tool use", by_query(RESULTS_HAVE_TOOL_USES)),
+    Invariant("what is shown is one branch", by_query(SHOWN_IS_ONE_BRANCH)),
     Invariant("what belongs together is of one session", by_query(ONE_SESSION)),
     Invariant("what belongs together is of one person", by_query(ONE_OWNER)),
 ]

@@ -43,6 +43,14 @@ def test_an_edited_message_stands_beside_the_old_one_and_what_followed_leaves(ad
     assert list(everything) == ["One", "First", "Two", "Second", "Another", "Yes"]
 
 
+def test_what_was_attached_stays_with_an_edited_message(ada):
+    first, _, _ = said(ada)
+    first.message.content.insert(0, {"type": "attachment", "id": "x"})
+    first.message.save()
+    edited = branches.edit(ada, first.message.pk, uuid.uuid4(), "Another").message
+    assert edited.content == [{"type": "attachment", "id": "x"}, {"type": "text", "text": "Another"}]
+
+
 def test_any_version_comes_back_with_its_newest_end(ada):
     first, second, session = said(ada)
     edited = branches.edit(ada, second.message.pk, uuid.uuid4(), "Two, but better")

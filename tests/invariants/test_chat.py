@@ -170,9 +170,9 @@ def test_something_of_another_person(world, broken, sql, sentence):
 def test_a_running_turn_may_still_owe_its_results(world, broken):
     """An answer that calls tools, and the row that will hold their results: nothing is wrong yet."""
     lines = broken(
-        "INSERT INTO chat_message (session_id, seq, active, turn_id, role, status, content, meta, text, html,"
+        "INSERT INTO chat_message (session_id, parent_id, seq, active, turn_id, role, status, content, meta, text, html,"
         " html_version, model, stop_reason, created_at)"
-        " SELECT session_id, seq + 1, true, turn_id, 'tool', 'running', '[]', '{}', '', '', 0, '', '', now()"
+        " SELECT session_id, id, seq + 1, true, turn_id, 'tool', 'running', '[]', '{}', '', '', 0, '', '', now()"
         " FROM chat_message WHERE id = %s",
         world.running.answer.pk,
     )
@@ -187,3 +187,8 @@ def test_a_running_turn_may_still_owe_its_results(world, broken):
         world.running.answer.pk,
     )
     assert lines == []
+
+
+def test_a_shown_message_of_another_branch(world, broken):
+    lines = broken("UPDATE chat_message SET parent_id = NULL WHERE id = %s", world.answer.pk)
+    assert said(lines) == {"what is shown is one branch"}
