@@ -170,8 +170,8 @@ def test_something_of_another_person(world, broken, sql, sentence):
 def test_a_running_turn_may_still_owe_its_results(world, broken):
     """An answer that calls tools, and the row that will hold their results: nothing is wrong yet."""
     lines = broken(
-        "INSERT INTO chat_message (session_id, parent_id, seq, active, turn_id, role, status, content, meta, text, html,"
-        " html_version, model, stop_reason, created_at)"
+        "INSERT INTO chat_message (session_id, parent_id, seq, active, turn_id, role, status, content, meta, text,"
+        " html, html_version, model, stop_reason, created_at)"
         " SELECT session_id, id, seq + 1, true, turn_id, 'tool', 'running', '[]', '{}', '', '', 0, '', '', now()"
         " FROM chat_message WHERE id = %s",
         world.running.answer.pk,
