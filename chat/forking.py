@@ -42,7 +42,7 @@ def fork(user: User, message_id: int) -> ChatSession:
     made.title = _("{title} (fork)").format(title=source.name[:180])
     made.last_seq = made.read_seq = made.copied_seq = len(messages)
     made.active_at = timezone.now()
-    made.ended_at = made.pinned_at = made.archived_at = None
+    made.ended_at = made.pinned_at = made.archived_at = made.origin = None
     made.save(force_insert=True)
     copy_messages(messages, made)
     hints.notify(f"user:{user.pk}", {"kind": "sessions"})

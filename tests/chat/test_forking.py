@@ -30,7 +30,7 @@ def session(ada):
     settle(second, "Half", "stopped")
     turn, answer = attempts.again(ada, second.answer.pk, Turn.Kind.CONTINUE)
     transcript.settle(turn, answer, [{"type": "text", "text": "Whole"}], "complete")
-    ChatSession.objects.update(title="Boxes", system_prompt="You are.")
+    ChatSession.objects.update(title="Boxes", system_prompt="You are.", origin="oneclaw:x")
     return ChatSession.objects.get()
 
 
