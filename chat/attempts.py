@@ -4,11 +4,10 @@ import uuid
 
 from django.db import transaction
 
-from chat import choices, sessions
+from chat import branches, choices, sessions, siblings
 from chat.choices import NO_CHOICE, Choice
 from chat.models import Message, Turn
 from chat.transcript import begin, end_abandoned_or_refuse, running_of
-from oneclaw import hints
 from oneclaw.models import User
 
 
@@ -23,11 +22,12 @@ def again(
     """A new turn for the user message that `message_id` answered, and the placeholder of the new answer.
 
     `kind` is Turn.Kind.RETRY: the earlier attempt leaves the page and the prompt, but stays in the database; or
-    CONTINUE: it stays where it is and the new answer follows it. The same `holder` again is given its own turn again.
-    `choice` may name another model from now on. Raises NothingToRepeat, Busy, choices.NotOffered.
+    CONTINUE: it stays where it is and the new answer follows it. A user message that nothing answers, as at the end of
+    a fork, is answered. The same `holder` again is given its own turn again. `choice` may name another model from now
+    on. Raises NothingToRepeat, Busy, choices.NotOffered.
     """
     message = Message.objects.visible_to(user).select_related("turn").filter(pk=message_id).first()
-    if message is None or message.turn is None:
+    if message is None:
         raise NothingToRepeat
     session = sessions.lock(user, message.session_id)
     if mine := running_of(session, holder):
@@ -35,13 +35,17 @@ def again(
     end_abandoned_or_refuse(session)
     # Also an answer that another tab has repeated meanwhile is not the last one.
     last = session.messages.shown().last()
-    if last is None or last.turn_id != message.turn_id:
+    if last == message and message.role == Message.Role.USER:
+        choices.settle(session, choice)
+        return begin(session, message, Turn.Kind.RETRY, holder)
+    if last is None or message.turn is None or last.turn_id != message.turn_id:
         raise NothingToRepeat
     choices.settle(session, choice)
     prompt = message.turn.prompt
     if kind == Turn.Kind.CONTINUE:
         return begin(session, prompt, kind, holder, parent=last)
-    session.messages.filter(active=True, seq__gt=prompt.seq).update(active=False)
+    branches.leave(session, prompt.seq + 1)
     turn, answer = begin(session, prompt, kind, holder)
-    hints.notify(f"session:{session.pk}", {"kind": "reset", "seq": answer.seq, "owner": user.pk})
+    siblings.mark([answer])
+    branches.tell(session)
     return turn, answer

@@ -9,7 +9,7 @@ import uuid
 from collections.abc import Coroutine, Sequence
 from typing import Any, TypeVar
 
-from chat import attempts, live, transcript, turns
+from chat import attempts, branches, live, transcript, turns
 from chat.choices import NO_CHOICE, Choice
 from chat.models import Message
 from oneclaw.models import User
@@ -33,6 +33,11 @@ async def send(
     return await _to_its_end(_send(user, session_id, client_id, text, mode, choice, files))
 
 
+async def edit(user: User, message_id: int, client_id: uuid.UUID, text: str) -> transcript.Accepted:
+    """A message of the person's own is said anew, once, and answered. Raises as `branches.edit`."""
+    return await _to_its_end(_edit(user, message_id, client_id, text))
+
+
 async def again(user: User, message_id: int, kind: str, choice: Choice = NO_CHOICE) -> Message:
     """Another attempt at the answer `message_id` begins; returns its placeholder. Raises as `attempts.again`."""
     return await _to_its_end(_again(user, message_id, kind, choice))
@@ -48,9 +53,16 @@ async def _send(
     files: Sequence[uuid.UUID],
 ) -> transcript.Accepted:
     written = (user, session_id, client_id, text, uuid.uuid4(), mode, choice, files)
-    accepted = await turns.persist(transcript.accept, *written)
+    return _run(user, await turns.persist(transcript.accept, *written))
+
+
+async def _edit(user: User, message_id: int, client_id: uuid.UUID, text: str) -> transcript.Accepted:
+    return _run(user, await turns.persist(branches.edit, user, message_id, client_id, text, uuid.uuid4()))
+
+
+def _run(user: User, accepted: transcript.Accepted) -> transcript.Accepted:
     if accepted.turn is not None and accepted.answer is not None:
-        room = live.room_of(user.pk, session_id)
+        room = live.room_of(user.pk, accepted.message.session_id)
         room.settled_seq = room.settled_seq or accepted.message.seq - 1
         room.publish(live.message_frame(accepted.message))
         turns.start(accepted.turn, accepted.answer)

@@ -1,12 +1,13 @@
 """From a running turn to the sockets of its session: when frames leave, and what they say."""
 
 import asyncio
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
 
 from chat.answers import GrowingAnswer
-from chat.fragments import card_html
+from chat.fragments import RUNNING_CARD, card_html
 from chat.live import Frame, done_frame, message_frame, room_of
 from chat.models import Message
 
@@ -54,7 +55,7 @@ class Broadcast:
         self.answer.finish(index, block)
         if block["type"] == "tool_use":
             self._publish_now()
-            self._publish_card(block, {"state": "running", "summary": "", "lines": []})
+            self._publish_card(block, RUNNING_CARD)
 
     def tool(self, use: dict[str, Any], card: dict[str, Any]) -> None:
         self._publish_card(use, card)
@@ -62,6 +63,7 @@ class Broadcast:
     def next_answer(self, cards: dict[str, Any], following: Message) -> None:
         """The round is over: the answer with its cards is final, and the next one begins to grow."""
         self._publish_settled(self.answer.message, cards, final=False)
+        following.place = self.answer.message.place
         self.answer = GrowingAnswer(following)
         self.room.publish(message_frame(following))
 
@@ -131,7 +133,7 @@ class Broadcast:
             "html": html,
         }
 
-    def _publish_card(self, use: dict[str, Any], card: dict[str, Any]) -> None:
+    def _publish_card(self, use: dict[str, Any], card: Mapping[str, Any]) -> None:
         html = card_html(use, card)
         self.room.publish(
             {

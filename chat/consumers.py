@@ -11,7 +11,19 @@ from typing import Any, ClassVar
 from channels.generic.websocket import AsyncWebsocketConsumer
 from django.db import Error
 
-from chat import attachments, attempts, beginning, choices, commands, departures, live, presence, sessions, transcript
+from chat import (
+    attachments,
+    attempts,
+    beginning,
+    branches,
+    choices,
+    commands,
+    departures,
+    live,
+    presence,
+    sessions,
+    transcript,
+)
 from chat.choices import Choice
 from chat.composed import Composed
 from chat.models import ChatSession, Turn
@@ -145,6 +157,29 @@ class ChatConsumer(AsyncWebsocketConsumer):
             frames = room.with_growing([live.message_frame(accepted.message)])
             self.outbox.owe((encode(found), None) for found in frames)
 
+    async def _edit(self, frame: dict[str, Any]) -> None:
+        client_id, number = identifier(frame, "client_id"), message_number(frame)
+        text = checked(frame.get("text"), longest=settings.MESSAGE_LENGTH)
+        try:
+            accepted = await beginning.edit(self.user, number, client_id, text)
+        except branches.NotShown:
+            raise NOT_SHOWN from None
+        except sessions.SessionNotFound:
+            raise NOT_FOUND from None
+        except transcript.Conflict:
+            raise CONFLICT from None
+        except transcript.Busy:
+            raise BUSY from None
+        self._tell(live.ack_frame(accepted.message, duplicate=accepted.duplicate))
+
+    async def _show(self, frame: dict[str, Any]) -> None:
+        try:
+            await in_database(branches.show, self.user, message_number(frame))
+        except branches.NotShown:
+            raise NOT_SHOWN from None
+        except transcript.Busy:
+            raise BUSY from None
+
     async def _retry(self, frame: dict[str, Any]) -> None:
         await self._again(frame, Turn.Kind.RETRY)
 
@@ -172,6 +207,8 @@ class ChatConsumer(AsyncWebsocketConsumer):
     HANDLERS: ClassVar[dict[str, Callable[["ChatConsumer", dict[str, Any]], Awaitable[None]]]] = {
         "open": _open,
         "send": _send,
+        "edit": _edit,
+        "show": _show,
         "stop": _stop,
         "retry": _retry,
         "continue": _continue,
@@ -242,6 +279,7 @@ class ChatConsumer(AsyncWebsocketConsumer):
 
 
 NOT_FOUND = Refusal("not_found", "There is no such conversation any more.")
+NOT_SHOWN = Refusal("not_shown", "This message is not shown any more: look at the conversation as it is now.")
 NOT_LAST = Refusal("not_found", "Only the last answer of a conversation can be repeated, and this is not it any more.")
 OTHER_MODE = Refusal("other_mode", "This conversation began in another mode. Begin a new one for this.")
 CONFLICT = Refusal("conflict", "This message was already sent with another text or other files.")

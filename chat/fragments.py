@@ -13,22 +13,23 @@ from django.utils.html import escape, format_html
 from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import gettext as _
 
-from chat import rendering
+from chat import rendering, siblings
+from chat.actions import actions_html
 from chat.attachment_fragments import attachments_html
 from chat.models import Message
 from chat.tools import Since, registry
 
 # What the HTML of a message is made of.
 SHOWN_COLUMNS = (
-    *("session", "role", "seq", "status", "content", "meta", "text", "html", "html_version", "stop_reason"),
+    *("session", "parent", "role", "seq", "status", "content", "meta", "text", "html", "html_version", "stop_reason"),
     *("turn__status", "turn__error_text"),
 )
 # Messages that a page shows at once.
 PAGE = 50
 ARTICLE = (
     '<article id="message-{id}" class="message message--{role}" data-seq="{seq}" data-role="{role}"'
-    ' data-status="{status}" aria-label="{name}"><div class="message__body{prose}" dir="auto">{body}</div>'
-    "{ending}</article>"
+    ' data-status="{status}" aria-label="{name}" tabindex="-1">'
+    '<div class="message__body{prose}" dir="auto">{body}</div>{ending}{actions}</article>'
 )
 
 # A card in the HTML of an answer. What stands in it is escaped, so that nothing in it ends it.
@@ -55,6 +56,7 @@ def message_html(message: Message, results: Mapping[str, dict[str, Any]] | None 
         prose="" if by_person else " prose",
         body=body_html(message, results or {}),
         ending="" if by_person else ending_html(message),
+        actions=actions_html(message),
     )
 
 
@@ -65,7 +67,7 @@ def ending_html(message: Message) -> SafeString:
         return SafeString()
     if status == Message.Status.FAILED and message.turn is not None:
         error = message.turn.error_text
-    context = {"status": status, "error": error, "text": message.text}
+    context = {"id": message.pk, "status": status, "error": error, "text": message.text}
     return render_to_string("chat/_ending.html", context)
 
 
@@ -101,10 +103,11 @@ def page_messages(messages: QuerySet[Message], csrf_token: str = "") -> list[Saf
 
 
 def loaded(messages: QuerySet[Message]) -> list[Message]:
-    return list(messages.select_related("turn").only(*SHOWN_COLUMNS))
+    return list(siblings.with_families(messages).select_related("turn").only(*SHOWN_COLUMNS))
 
 
 def articles(listed: Sequence[Message], csrf_token: str = "") -> list[SafeString]:
+    siblings.mark(listed)
     results = cards_of(listed, csrf_token)
     return [mark_safe(message_html(message, results)) for message in listed]  # noqa: S308 - made of safe parts
 
@@ -164,6 +167,8 @@ def rendered(content: Sequence[Mapping[str, Any]], results: Mapping[str, dict[st
         if block["type"] == "text":
             for html in rendering.blocks(block["text"]):  # sanitised there
                 parts.append(block_html(len(parts), html))
+        elif block["type"] == "thinking":
+            parts.append(block_html(len(parts), thinking_html(block.get("thinking") or "")))
         elif block["type"] == "tool_use":
             html = card_html(block, results.get(block["id"], RUNNING_CARD))
             parts.append(block_html(len(parts), html))
@@ -171,7 +176,37 @@ def rendered(content: Sequence[Mapping[str, Any]], results: Mapping[str, dict[st
 
 
 def block_html(index: int, html: str) -> SafeString:
-    return format_html('<div class="block" data-index="{}">{}</div>', index, mark_safe(html))  # noqa: S308 - sanitised
+    return format_html(
+        '<div class="block" data-index="{}">{}</div>',
+        index,
+        mark_safe(furnished(html)),  # noqa: S308 - sanitised
+    )
+
+
+# Lines of code above which a piece is folded.
+LONG_CODE = 30
+CODE = re.compile(r'<pre class="code".*?</pre>', re.DOTALL)
+
+
+def furnished(html: str) -> str:
+    """The HTML of a display block, each piece of code with its button, and a long one with a way to unfold it.
+
+    The elements have no words of their own, so that they can be kept: static/js/code.js gives them those of the page.
+    """
+    return CODE.sub(_furnished, html) if '<pre class="code"' in html else html
+
+
+def _furnished(found: re.Match[str]) -> str:
+    lines = found[0].count("\n")
+    fold = f"<details><summary><show-all>{lines}</show-all></summary></details>" if lines > LONG_CODE else ""
+    return f'<div class="code-box"><copy-code></copy-code>{found[0]}{fold}</div>'
+
+
+def thinking_html(text: str) -> str:
+    """What a model thought, folded; "" for nothing."""
+    if not text.strip():
+        return ""
+    return render_to_string("chat/_thinking.html", {"text": text.strip()})
 
 
 def card_html(use: Mapping[str, Any], card: Mapping[str, Any]) -> str:
@@ -185,6 +220,8 @@ def card_html(use: Mapping[str, Any], card: Mapping[str, Any]) -> str:
         card["lines"],
         card.get("undo", ""),
         card.get("since"),
+        card.get("result", ""),
+        card.get("seconds"),
     )
 
 
@@ -197,9 +234,11 @@ def tool_card_html(
     lines: Sequence[str],
     undo: str = "",
     since: Since | None = None,
+    result: str = "",
+    seconds: float | None = None,
 ) -> str:
     """The card of one tool call. `state` is running, done or failed; `lines` are what was saved or found; `undo` is the
-    address where it can be taken back; `since`: what became of it."""
+    address where it can be taken back; `since` is what became of it, `result` what the model was told."""
     context = {
         "id": tool_use_id,
         "name": name,
@@ -210,5 +249,7 @@ def tool_card_html(
         "undo": undo if since is None or since["can_undo"] else "",
         "since": mark_safe(since["html"]) if since else "",  # noqa: S308 - the tool's own template made it
         "input": json.dumps(input, ensure_ascii=False, indent=2) if input else "",
+        "result": result,
+        "seconds": seconds,
     }
     return render_to_string("chat/_tool_card.html", context)

@@ -145,6 +145,19 @@ ONE_SESSION = """
     WHERE attachment.session_id IS DISTINCT FROM message.session_id
 """
 
+# Whoever shows another version follows the parents.
+SHOWN_IS_ONE_BRANCH = """
+    SELECT format('message %%s of session %%s is shown after message %%s but follows message %%s',
+                  id, session_id, before, parent_id)
+    FROM (
+        SELECT id, session_id, parent_id, lag(id) OVER (PARTITION BY session_id ORDER BY seq) AS before
+        FROM chat_message WHERE active
+    ) AS shown
+    WHERE parent_id IS DISTINCT FROM before AND NOT EXISTS (
+        SELECT FROM chat_message parent WHERE parent.id = shown.parent_id AND parent.session_id <> shown.session_id
+    )
+"""
+
 ONE_OWNER = """
     SELECT format('session %%s of person %%s comes from session %%s of person %%s',
                   session.id, session.owner_id, parent.id, parent.owner_id)
@@ -212,6 +225,7 @@ INVARIANTS = [
     Invariant("a result has its tool use", by_query(RESULTS_HAVE_TOOL_USES)),
     Invariant("an attachment has its file", files_missing),
     Invariant("a message has the files that it names", by_query(NAMED_FILES_ARE_THERE)),
+    Invariant("what is shown is one branch", by_query(SHOWN_IS_ONE_BRANCH)),
     Invariant("what belongs together is of one session", by_query(ONE_SESSION)),
     Invariant("what belongs together is of one person", by_query(ONE_OWNER)),
 ]

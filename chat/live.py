@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from django.db import Error
 
+from chat import siblings
 from chat.fragments import cards_of, message_html
 from chat.models import Message
 from chat.outbox import Frame, Outbox, encode
@@ -217,6 +218,7 @@ def frames_after(owner_id: int, session_id: uuid.UUID, seq: int) -> tuple[list[F
     """
     theirs = Message.objects.filter(session_id=session_id, session__owner_id=owner_id)
     messages = list(theirs.filter(active=True, seq__gt=seq).select_related("turn").order_by("seq"))
+    siblings.mark(messages)
     results = cards_of(messages)
     using_tools = {
         message.parent_id for message in messages if message.role == Message.Role.TOOL and message.is_running

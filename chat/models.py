@@ -2,7 +2,7 @@
 
 import datetime as dt
 import uuid
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from django.conf import settings
 from django.contrib.postgres.indexes import GinIndex
@@ -12,6 +12,9 @@ from django.db.models import F, Max, Q
 from django.utils import timezone
 
 from oneclaw.models import Space, User
+
+if TYPE_CHECKING:
+    from chat.siblings import Place
 
 
 class AgentQuerySet(models.QuerySet["Agent"]):
@@ -73,7 +76,8 @@ class ChatSessionQuerySet(models.QuerySet["ChatSession"]):
 
     def written(self) -> "ChatSessionQuerySet":
         """Conversations in which something was said, newest activity first; temporary ones are in no list."""
-        written = self.filter(parent=None, last_seq__gt=0).exclude(mode=ChatSession.Mode.TEMPORARY)
+        by_person = Q(parent=None) | Q(copied_seq__gt=0)
+        written = self.filter(by_person, last_seq__gt=0).exclude(mode=ChatSession.Mode.TEMPORARY)
         return written.order_by("-active_at")
 
 
@@ -128,6 +132,8 @@ class ChatSession(models.Model):
     titled_by = models.CharField(max_length=6, choices=Titled, default=Titled.NOBODY, blank=True)
     # The number of the newest message; counted up under this row's lock.
     last_seq = models.PositiveBigIntegerField(default=0)
+    # Of a fork: its messages up to this one are copies of what was said elsewhere.
+    copied_seq = models.PositiveBigIntegerField(default=0)
     # The newest message that its owner has had on a page.
     read_seq = models.PositiveBigIntegerField(default=0)
     # The stable part of the prompt as it was at the first turn, so that the provider's cache keeps working.
@@ -315,6 +321,8 @@ class Message(models.Model):
     finished_at = models.DateTimeField(null=True, blank=True)
 
     objects: ClassVar[models.Manager["Message"]] = MessageQuerySet.as_manager()
+    # Its place among its versions, once chat/siblings.py has looked; no column.
+    place: "Place | None" = None
 
     class Meta:
         constraints = [

@@ -7,7 +7,7 @@ from django.contrib.auth.decorators import login_required
 from django.http import HttpResponseBase, JsonResponse
 from django.views.decorators.http import require_POST
 
-from chat import attachments, attempts, beginning, choices, commands, live, presence, sessions, transcript
+from chat import attachments, attempts, beginning, branches, choices, commands, live, presence, sessions, transcript
 from chat.composed import Composed
 from chat.consumers import (
     BUSY,
@@ -15,6 +15,7 @@ from chat.consumers import (
     FILE_GONE,
     NOT_FOUND,
     NOT_LAST,
+    NOT_SHOWN,
     OTHER_MODE,
     Refusal,
     choice_in,
@@ -35,7 +36,7 @@ from oneclaw.text import BadText
 @login_required
 @require_POST
 async def post_frame(request: SignedInRequest, session_id: uuid.UUID) -> HttpResponseBase:
-    """`send`, `stop`, `retry` or `continue` in this conversation, as by the socket and with the same ids."""
+    """`send`, `edit`, `show`, `stop`, `retry` or `continue` in this conversation, with the ids of the socket."""
     user = await request.auser()
     frame: dict[str, Any] = {}
     try:
@@ -48,6 +49,10 @@ async def post_frame(request: SignedInRequest, session_id: uuid.UUID) -> HttpRes
         answer = error_frame(error.code, error.sentence, frame.get("client_id"))
     except transcript.Busy:
         answer = error_frame(BUSY.code, BUSY.sentence, frame.get("client_id"))
+    except transcript.Conflict:
+        answer = error_frame(CONFLICT.code, CONFLICT.sentence, frame.get("client_id"))
+    except branches.NotShown:
+        answer = error_frame(NOT_SHOWN.code, NOT_SHOWN.sentence, frame.get("client_id"))
     except (Refusal, BadText) as refusal:
         answer = error_frame(refusal.code, refusal.sentence, frame.get("client_id"))
     return JsonResponse(answer)
@@ -57,6 +62,16 @@ async def answered(user: User, session_id: uuid.UUID, frame: dict[str, Any]) -> 
     match frame["type"]:
         case "send":
             return await sent(user, session_id, frame)
+        case "edit":
+            client_id, text = (
+                identifier(frame, "client_id"),
+                checked(frame.get("text"), longest=settings.MESSAGE_LENGTH),
+            )
+            accepted = await beginning.edit(user, message_number(frame), client_id, text)
+            return live.ack_frame(accepted.message, duplicate=accepted.duplicate)
+        case "show":
+            session = await in_database(branches.show, user, message_number(frame))
+            return live.ready_frame(session_id, session.last_seq, reset=True)
         case "stop":
             number = message_number(frame) if frame.get("message") is not None else None
             await in_database(transcript.request_stop, user, session_id, number)

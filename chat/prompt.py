@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from django.conf import settings
 from django.template.loader import get_template
 
 from chat import beside, choices
@@ -83,6 +84,7 @@ def build_request(turn: Turn, *, tools: bool = True) -> Request:
         messages=with_cache_mark(messages),
         tools=offered,
         tool_choice=None if tools or not offered else {"type": "none"},
+        thinking=settings.THINKING,
     )
 
 
@@ -96,14 +98,22 @@ def conversation(session: ChatSession) -> list[dict[str, Any]]:
         content = attached.blocks(content)
         if text := meta.get(beside.KEY):
             content = [{"type": "text", "text": text}, *content]
-        blocks = [block for block in content if block["type"] != "text" or block["text"].strip()]
-        if not blocks:
+        blocks = [block for block in content if is_said(block)]
+        # Thinking alone is no answer.
+        if all(block["type"] == "thinking" for block in blocks):
             continue
         if messages and messages[-1]["role"] == role:
             messages[-1]["content"] += blocks
         else:
             messages.append({"role": role, "content": blocks})
     return messages
+
+
+def is_said(block: dict[str, Any]) -> bool:
+    """Whether a block can be sent back: no empty text, and no thinking that was cut off before it was signed."""
+    if block["type"] == "thinking":
+        return bool(block.get("signature"))
+    return block["type"] != "text" or bool(block["text"].strip())
 
 
 def with_cache_mark(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -29,6 +29,8 @@ logger = logging.getLogger(__name__)
 
 # Bytes of JSON that a call's arguments may have.
 LARGEST_INPUT = 64 * 1024
+# Characters of a result that its card shows.
+LONGEST_SHOWN = 4_000
 # Seconds that a call may wait for a row that somebody else is writing; writing one takes milliseconds.
 PATIENCE = 5
 
@@ -174,6 +176,7 @@ def call_tool(turn: Turn, answer: Message, use: dict[str, Any], broken: str) -> 
         "lines": result.lines,
         "undo": result.undo,
         "made": result.made,
+        "result": text[:LONGEST_SHOWN],
         "seconds": round(time.monotonic() - started, 3),
     }
     if result.made is not None:

@@ -133,7 +133,7 @@ class RunningTurn:
             async with aclosing(source) as events:
                 async for event in events:
                     match event:
-                        case llm.TextDelta(index, text):
+                        case llm.TextDelta(index, text) | llm.ThinkingDelta(index, text):
                             self.broadcast.text(index, text)
                         case llm.BlockStarted(index, block):
                             self.answer.start(index, block)

@@ -11,9 +11,10 @@ class MemoryConfig(AppConfig):
 
         from chat.beside import companions
         from chat.commands import ToolCommand, tool_commands
+        from chat.details import ingredients
         from chat.prompt import conditions, sections
         from chat.tools import registry
-        from memory import recall, receivers, tools  # noqa: F401
+        from memory import recall, receipt, receivers, tools  # noqa: F401
 
         for tool in (tools.SAVE, tools.SEARCH, tools.GET):
             registry.register(tool)
@@ -22,3 +23,4 @@ class MemoryConfig(AppConfig):
         conditions["memory"] = recall.condition
         companions["memory"] = recall.recalled
         tool_commands["/remember"] = ToolCommand("save_memory", "content", _("Save to memory"), _("I keep that."))
+        ingredients["memory"] = receipt.receipt

@@ -134,8 +134,9 @@ def postpone(claim: Claim, error: Exception) -> None:
 
 
 def covered_through(session: ChatSession) -> int:
-    """The watermark: the number of the last message that a finished flush covers; 0 before the first."""
-    return session.flushes.finished().aggregate(through=Max("through_seq"))["through"] or 0
+    """The watermark: the number of the last message that a finished flush covers, or that is a copy of what is noted
+    where it was said; 0 before the first."""
+    return session.flushes.finished().aggregate(through=Max("through_seq"))["through"] or session.copied_seq
 
 
 def imported_through(session: ChatSession) -> int:

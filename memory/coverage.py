@@ -15,6 +15,9 @@ from oneclaw.models import User
 LOG = re.compile(r"memory/(\d{4}-\d{2}-\d{2})\.md")
 
 
+COPIED = "copies of another conversation, which notes them"
+
+
 @dataclass(frozen=True)
 class DayCoverage:
     """`until`: everything said before it on that day is in the log (None: nothing yet). `waiting`: messages that are
@@ -52,7 +55,7 @@ def of_day(user: User, day: dt.date) -> DayCoverage:
     kept = ChatSession.objects.visible_to(user).filter(mode=ChatSession.Mode.AGENT)
     of_kept = Message.objects.filter(session__in=kept, created_at__gte=begin, created_at__lt=end)
     finished = Q(session__flushes__status__in=[Flush.Status.DONE, Flush.Status.NOTHING])
-    through = Coalesce(Max("session__flushes__through_seq", filter=finished), 0)
+    through = Coalesce(Max("session__flushes__through_seq", filter=finished), "session__copied_seq")
     marked = of_kept.annotate(through=through)
     open_ones = marked.filter(through__lt=F("seq")).order_by("created_at")
     covered = marked.filter(through__gte=F("seq"))
@@ -69,7 +72,8 @@ def of_session(session: ChatSession) -> list[Part]:
         return []
     if session.mode != ChatSession.Mode.AGENT:
         return [Part(1, session.last_seq, "skipped", f"this conversation {session.get_mode_display()}")]
-    parts = [
+    copied = [Part(1, session.copied_seq, "skipped", COPIED)] if session.copied_seq else []
+    parts = copied + [
         Part(flush.after_seq + 1, flush.through_seq, *_became(flush))
         for flush in session.flushes.filter(through_seq__isnull=False).order_by("after_seq")
         if flush.after_seq is not None and flush.through_seq is not None

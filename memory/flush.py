@@ -11,7 +11,7 @@ import logging
 
 from django.conf import settings
 from django.db import transaction
-from django.db.models import Exists, Max, OuterRef, Subquery
+from django.db.models import Exists, F, Max, OuterRef, Subquery
 from django.db.models.functions import Coalesce
 from django.utils import dateformat, timezone, translation
 
@@ -43,7 +43,7 @@ def request(session: ChatSession, reason: str) -> Flush | None:
     queued = kept.flushes.filter(status=Flush.Status.QUEUED).first()
     if queued is not None:
         return queued
-    spoken_for = kept.flushes.aggregate(through=Max("through_seq"))["through"] or 0
+    spoken_for = kept.flushes.aggregate(through=Max("through_seq"))["through"] or kept.copied_seq
     if kept.last_complete_seq() <= spoken_for:
         return None
     return Flush.objects.create(owner=kept.owner, session=kept, space=own_space(kept), reason=reason)
@@ -116,7 +116,7 @@ def idle(now: dt.datetime | None = None, limit: int = 1000) -> list[ChatSession]
     spoken_for = flushes.filter(through_seq__isnull=False).order_by("-through_seq").values("through_seq")[:1]
     kept = ChatSession.objects.filter(mode=ChatSession.Mode.AGENT, deleted_at=None, active_at__lt=latest)
     kept = kept.exclude(owner__in=switches.people_without(switches.Switch.SAVED))
-    unnoted = kept.filter(last_seq__gt=Coalesce(Subquery(spoken_for), 0))
+    unnoted = kept.filter(last_seq__gt=Coalesce(Subquery(spoken_for), F("copied_seq")))
     waiting = flushes.filter(status=Flush.Status.QUEUED)
     return list(unnoted.exclude(Exists(waiting)).order_by("active_at")[:limit])
 

@@ -21,9 +21,10 @@ RANGES_CONTIGUOUS = """
     SELECT format('flush %%s of session %%s covers (%%s, %%s] but the one before it ends at %%s',
                   id, session_id, after_seq, through_seq, before)
     FROM (
-        SELECT id, session_id, after_seq, through_seq,
-            coalesce(lag(through_seq) OVER (PARTITION BY session_id ORDER BY after_seq, through_seq), 0) AS before
-        FROM memory_flush WHERE after_seq IS NOT NULL
+        SELECT flush.id, session_id, after_seq, through_seq,
+            coalesce(lag(through_seq) OVER (PARTITION BY session_id ORDER BY after_seq, through_seq), copied_seq)
+                AS before
+        FROM memory_flush flush JOIN chat_chatsession session ON session.id = session_id WHERE after_seq IS NOT NULL
     ) AS ordered
     WHERE after_seq <> before
     UNION ALL

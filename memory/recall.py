@@ -65,7 +65,7 @@ def recalled(session: ChatSession, message: Message) -> str:
     By the setting RECALL with the first message of a session, with every one, or never; and from notes alone, which
     say shorter what transcripts say.
     """
-    is_first = message.seq == 1
+    is_first = message.parent_id is None
     if (settings.RECALL == "first" and not is_first) or not tools.reads(session):
         return ""
     on = switches.on_for(session.owner)

@@ -6,6 +6,7 @@ from django.dispatch import receiver
 
 from chat.models import ChatSession
 from chat.signals import (
+    branch_shown,
     compaction_due,
     day_changed,
     session_deleted,
@@ -16,7 +17,7 @@ from chat.signals import (
     user_left,
 )
 from memory.flush import cover_imported
-from memory.tasks import flush_soon, forget_transcript, index_after_turn, keep_last_messages
+from memory.tasks import flush_soon, forget_transcript, index_after_turn, index_branch, keep_last_messages
 
 
 @receiver(session_switched)
@@ -64,3 +65,8 @@ def when_deleted(session: ChatSession, **_: Any) -> None:
 @receiver(session_imported)
 def when_imported(session: ChatSession, **_: Any) -> None:
     cover_imported(session)
+
+
+@receiver(branch_shown)
+def when_branch_shown(session: ChatSession, **_: Any) -> None:
+    index_branch(session)

@@ -30,6 +30,13 @@ def index_after_turn(session: ChatSession) -> None:
         hint(index_transcript, index_id, countdown=transcript_indexing.DEBOUNCE)
 
 
+def index_branch(session: ChatSession) -> None:
+    """Queue the session's transcript anew: it holds another branch than the one that is shown."""
+    index_id = transcript_indexing.after_switch(session)
+    if index_id is not None:
+        hint(index_transcript, index_id)
+
+
 def forget_transcript(session: ChatSession) -> None:
     """Take a deleted session out of the search index now, and its vectors soon."""
     space = transcript_indexing.forget(session)

@@ -165,7 +165,8 @@ def _columns(message: Message, calls: dict[str, Message], eraser: Eraser) -> dic
             block["content"] = told
             columns["content"] = message.content
             # A line of a card may be cut anywhere.
-            cards[block["tool_use_id"]] = {**card, "lines": [BLANK] if lines else [], "undo": ""}
+            fresh = {"lines": [BLANK] if lines else [], "undo": "", "result": BLANK if card.get("result") else ""}
+            cards[block["tool_use_id"]] = {**card, **fresh}
             message.meta = columns["meta"] = {**message.meta, "cards": cards}
     return columns
 

@@ -55,6 +55,12 @@ def request(session: ChatSession) -> int | None:
     return _due(session, timezone.now()) if session.last_complete_seq() else None
 
 
+def after_switch(session: ChatSession) -> int | None:
+    """Another branch is shown: the session's index, due now, if there is one."""
+    index = TranscriptIndex.objects.filter(session=session).defer("data").first()
+    return _due(session, timezone.now()) if index is not None and _is_wanted(session) else None
+
+
 def run(index_id: int) -> bool:
     """Bring this index up to its conversation, if it is due. Safe to run twice, late, or beside another."""
     with transaction.atomic():

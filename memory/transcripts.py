@@ -32,9 +32,10 @@ class Said:
 
 
 def said_in(session: ChatSession, through_seq: int) -> Iterator[Said]:
-    """What was said up to this message while transcripts were on, without what tools were asked and answered, and
-    without what the person has had forgotten."""
-    words = session.messages.filter(active=True, role__in=NAMES, seq__lte=through_seq).exclude(text="")
+    """What was said up to this message while transcripts were on, without what tools were asked and answered,
+    without what the person has had forgotten, and of a fork without what is in the conversation that it copied."""
+    shown = session.messages.filter(active=True, seq__gt=session.copied_seq, seq__lte=through_seq)
+    words = shown.filter(role__in=NAMES).exclude(text="")
     words = switches.said_while_on(words, session.owner, Switch.TRANSCRIPTS)
     known = forgotten.of_space(Space.objects.own_of(session.owner).pk)
     line = 1

@@ -74,6 +74,23 @@ def several(name: str, allowed: Iterable[str]) -> list[str]:
     return [word for word in allowed if word in given]
 
 
+def prices(name: str) -> dict[str, tuple[float, ...]]:
+    """`model=read/written[/read from the cache/written to the cache]`, separated by white space or commas, as four
+    numbers for each model. Without them, a cached token costs a tenth of a read one, and putting it there a quarter
+    more."""
+    found: dict[str, tuple[float, ...]] = {}
+    for word in words(name):
+        model, _, given = word.partition("=")
+        try:
+            numbers = [float(number) for number in given.split("/")]
+        except ValueError:
+            numbers = []
+        if not model or len(numbers) not in (2, 4) or not all(0 <= number < 1e6 for number in numbers):
+            raise ImproperlyConfigured(f"{name} says “{word}”; write it like claude-sonnet-5-5=3/15 or =3/15/0.3/3.75.")
+        found[model] = tuple(numbers) if len(numbers) == 4 else (*numbers, numbers[0] * 0.1, numbers[0] * 1.25)
+    return found
+
+
 def address(name: str, schemes: Iterable[str], default: str = "") -> str:
     """A URL with one of `schemes`, without a trailing slash."""
     value = text(name, default)

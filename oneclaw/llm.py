@@ -113,6 +113,8 @@ class Request:
     max_tokens: int = settings.MAX_OUTPUT_TOKENS
     # As the API has it; None leaves the choice to the model.
     tool_choice: dict[str, Any] | None = None
+    # Tokens that it may think before it answers; 0 leaves that to the server.
+    thinking: int = 0
 
 
 async def stream(request: Request, *, pace: float = 0.0) -> AsyncGenerator[Event]:
@@ -309,6 +311,8 @@ def _parts(request: Request) -> dict[str, Any]:
         "messages": list(request.messages),
         "max_tokens": request.max_tokens,
     }
+    if request.thinking:
+        parts["thinking"] = {"type": "enabled", "budget_tokens": request.thinking}
     if request.system:
         parts["system"] = list(request.system)
     if request.tools:

@@ -253,6 +253,14 @@ FAST_MODEL = environment.text("ONECLAW_FAST_MODEL", "claude-haiku-5-5")
 TITLES = environment.flag("ONECLAW_TITLES", True)
 # Tokens one answer may have.
 MAX_OUTPUT_TOKENS = environment.whole("ONECLAW_MAX_OUTPUT_TOKENS", 8192, 64, 128_000)
+# Tokens that a model may think before it answers; 0: as the server does by itself.
+THINKING = environment.whole("ONECLAW_THINKING", 0, 0, 100_000)
+if THINKING and not 1024 <= THINKING < MAX_OUTPUT_TOKENS:
+    raise ImproperlyConfigured(
+        f"ONECLAW_THINKING is {THINKING}; it must be 0, or at least 1024 and less than ONECLAW_MAX_OUTPUT_TOKENS."
+    )
+# US dollars per million tokens, by the beginning of a model's name; without one no cost is shown.
+PRICES = environment.prices("ONECLAW_PRICES")
 # Seconds: to connect, of silence on a stream, and for a whole turn with its tools.
 CONNECT_TIMEOUT = environment.number("ONECLAW_CONNECT_TIMEOUT", 5, 0.1, 60)
 SILENCE_TIMEOUT = environment.number("ONECLAW_SILENCE_TIMEOUT", 30, 0.1, 600)

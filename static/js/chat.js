@@ -1,5 +1,7 @@
 // The chat page: what a person does becomes frames, and frames become what the page shows (docs/protocol.md).
 
+import "./code.js";
+import { watchActions } from "./actions.js";
 import { Announcer } from "./announcer.js";
 import { Attachments } from "./attachments.js";
 import { Choices } from "./choices.js";
@@ -7,6 +9,7 @@ import { watchCommands } from "./commands.js";
 import { Composer } from "./composer.js";
 import { Conversation, filesOf } from "./conversation.js";
 import { Earlier } from "./earlier.js";
+import { Editing } from "./editing.js";
 import { Follower } from "./follower.js";
 import { Mode } from "./mode.js";
 import { watchPalette } from "./palette.js";
@@ -132,14 +135,45 @@ function send(text, files) {
   unsent.add(message, isNew);
   conversation.addPending(message);
   follower.toEnd();
-  // Nothing overtakes what waits already.
-  if (waiting.size) wait(message.client_id);
+  // Nothing overtakes what waits already, and nobody is interrupted.
+  if (waiting.size || conversation.isRunning) wait(message.client_id);
   else saySend(message);
 }
 
 function saySend({ files = [], ...message }) {
   return say("send", { ...message, session, files: files.map(({ id }) => id) });
 }
+
+// A message that is neither acknowledged nor refused, new or said anew; with all that was chosen for it at first.
+function sayMessage({ edits, ...message }) {
+  if (edits) return say("edit", { ...message, session, message: edits });
+  return saySend({ ...unsent.message(message.client_id), ...message });
+}
+
+const editing = new Editing(document.getElementById("editing"), {
+  longest: Number(main.dataset.longest),
+  onSend(article, text) {
+    if (conversation.isRunning) {
+      composer.tell(words.running, { kind: "running" });
+      return false;
+    }
+    const message = { client_id: newId(), session, text, edits: article.id.replace("message-", "") };
+    unsent.add(message, false);
+    conversation.leaveFrom(article);
+    conversation.addPending(message);
+    sayMessage(message);
+    composer.focus();
+    return true;
+  },
+});
+
+watchActions(main, document.getElementById("details"), {
+  edit: (article) => editing.open(article),
+  again: (message) => tryAgain("retry", message),
+  show: (message) => say("show", { message }) || composer.tell(words.notSent, { kind: "again" }),
+  tell: (sentence) => composer.tell(sentence, { kind: "action", bad: true }),
+  announce: (sentence) => announcer.say(sentence),
+});
 
 // What was pressed and has not come true yet: an answer of the turn that is to stop, and {type, message} of an answer
 // that is to be tried again or to go on.
@@ -168,17 +202,12 @@ function forgetWanted() {
 function sayAgain({ wantedIn = 0 } = {}) {
   waiting.clear();
   for (const { message, refused } of unsent.of(session)) conversation.addPending(message, refused);
-  for (const message of conversation.pending) resend(message);
+  for (const message of conversation.pending) sayMessage(message);
   composer.hush("running");
   composer.hush("again");
   if (stopping) say("stop", { message: stopping });
   if (wantedIn) setTimeout(sayWanted, wantedIn);
   else sayWanted();
-}
-
-// With all that was chosen for it, as it was sent first.
-function resend(message) {
-  return saySend({ ...unsent.message(message.client_id), ...message });
 }
 
 function sayWanted() {
@@ -194,10 +223,12 @@ function wait(clientId) {
   conversation.waitingFor("answer", true, clientId);
 }
 
+// The first of them; the next one waits for its answer.
 function sendWaiting() {
-  for (const message of conversation.pending) {
-    if (waiting.has(message.client_id) && resend(message)) waiting.delete(message.client_id);
-  }
+  const first = conversation.pending.find((message) => waiting.has(message.client_id));
+  if (!first || !sayMessage(first)) return;
+  waiting.delete(first.client_id);
+  conversation.waitingFor("answer", false, first.client_id);
 }
 
 let isTaking = false;
@@ -276,6 +307,7 @@ const handlers = {
     if (message) announcer.say(text);
     else if (client_id && code === "busy") wait(client_id);
     else if (client_id) {
+      if (code !== "conflict" && conversation.isEdit(client_id)) takeStored();
       if (code === "not_found") unsent.refuseHomeless(client_id, text);
       else unsent.refuse(client_id, text);
       if (code === "not_offered" && isNew) choices.unsettle();
@@ -313,16 +345,22 @@ function becomeKnown() {
 main.addEventListener("click", (event) => {
   const button = event.target.closest("button");
   if (!button) return;
-  if (button.dataset.action === "edit") {
+  if (button.dataset.action === "edit" || button.dataset.action === "remove") {
     const article = button.closest("article");
     const text = article.querySelector(".said").textContent;
     const files = filesOf(article);
     unsent.remove(article.dataset.clientId);
+    waiting.delete(article.dataset.clientId);
     article.remove();
-    composer.value = [text, composer.value].filter(Boolean).join("\n\n");
-    attachments.put(files);
+    // What it was to replace is shown again.
+    if (article.dataset.edits) takeStored();
+    if (button.dataset.action === "edit") {
+      composer.value = [text, composer.value].filter(Boolean).join("\n\n");
+      attachments.put(files);
+    }
     composer.focus();
   } else if (button.dataset.action) {
+    event.preventDefault();
     tryAgain(button.dataset.action, button.closest("article").id.replace("message-", ""));
     composer.focus();
   } else if ("starter" in button.dataset) {

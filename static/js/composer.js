@@ -66,8 +66,8 @@ export class Composer {
 
   setRunning(running) {
     this.#isRunning = running;
-    this.#send.hidden = running;
     this.#stop.hidden = !running;
+    this.#showSend();
     if (!running) this.hush("running");
   }
 
@@ -101,10 +101,6 @@ export class Composer {
       return;
     }
     if (this.#isEmpty || this.#length() > this.#longest) return;
-    if (this.#isRunning) {
-      this.tell(words.running, { kind: "running" });
-      return;
-    }
     this.#told.replaceChildren();
     const files = this.#attachments.take();
     this.value = "";
@@ -143,9 +139,15 @@ export class Composer {
     this.#count.textContent = words.count.replace(/\{\w+\}/g, (name) => shown[name]);
     this.#count.toggleAttribute("data-over", over);
     this.#text.setAttribute("aria-invalid", String(over));
+    this.#showSend();
     this.#send.setAttribute("aria-disabled", String(over || this.#isEmpty || this.#attachments.isBusy));
     clearTimeout(this.#keeping);
     this.#keeping = setTimeout(() => this.#keep(), KEEP_DRAFT_AFTER);
+  }
+
+  // While an answer runs, there is something to send only once something is written: it is queued.
+  #showSend() {
+    this.#send.hidden = this.#isRunning && this.#isEmpty;
   }
 
   #keep() {

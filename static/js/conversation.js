@@ -58,7 +58,7 @@ export class Conversation {
 
   // Whether the buttons under this answer can be pressed.
   allowAgain(id, isAllowed) {
-    const buttons = document.getElementById(`message-${id}`)?.querySelectorAll("[data-action]") ?? [];
+    const buttons = document.getElementById(`message-${id}`)?.querySelectorAll("[data-action], [data-do=retry]") ?? [];
     for (const button of buttons) button.disabled = !isAllowed;
   }
 
@@ -77,21 +77,24 @@ export class Conversation {
 
   // -- A message of one's own that the server has not acknowledged yet ---------------------------
 
-  // [{client_id, text, files}] of what is neither acknowledged nor refused, in order.
+  // [{client_id, text, files, edits}] of what is neither acknowledged nor refused, in order; `edits` is the message that is
+  // said anew, if one is.
   get pending() {
     const articles = [...this.#list.querySelectorAll("article[data-client-id]:not(.message--refused)")];
     return articles.map((article) => ({
       client_id: article.dataset.clientId,
       text: article.querySelector(".said").textContent,
       files: filesOf(article),
+      edits: article.dataset.edits,
     }));
   }
 
-  addPending({ client_id, text, files = [] }, refused = "") {
+  addPending({ client_id, text, files = [], edits }, refused = "") {
     if (this.#pending(client_id)) return;
     const article = document.createElement("article");
     article.className = "message message--user message--pending";
     article.dataset.clientId = client_id;
+    if (edits) article.dataset.edits = edits;
     article.setAttribute("aria-label", words.you);
     const said = document.createElement("div");
     said.className = "said";
@@ -124,6 +127,7 @@ export class Conversation {
     article.querySelector(".message__note").remove();
     delete article.dataset.clientId;
     delete article.dataset.files;
+    delete article.dataset.edits;
     this.#insert(article, seq);
   }
 
@@ -131,25 +135,32 @@ export class Conversation {
     const article = this.#pending(clientId);
     if (!article) return;
     article.classList.add("message--refused");
-    const note = article.querySelector(".message__note");
-    const edit = document.createElement("button");
-    edit.type = "button";
-    edit.className = "button button--quiet button--small";
-    edit.dataset.action = "edit";
-    edit.textContent = words.edit;
-    note.replaceChildren(sentence, edit);
+    article.querySelector(".message__note").replaceChildren(sentence, quietButton("edit", words.edit));
     this.#announcer.say(sentence);
   }
 
-  // Says at every message on its way (or at one) what it waits for.
+  // Says at every message on its way (or at one) what it waits for. What is queued can be taken back.
   waitingFor(what, waits, clientId = null) {
-    const said = { connection: words.notSent, answer: words.waiting }[what];
     for (const article of this.#list.querySelectorAll("article[data-client-id]:not(.message--refused)")) {
-      const note = article.querySelector(".message__note");
       if (clientId && article.dataset.clientId !== clientId) continue;
-      if (waits) note.textContent = said;
-      else if (note.textContent === said) note.textContent = words.sending;
+      const note = article.querySelector(".message__note");
+      if (waits && what === "answer") {
+        note.replaceChildren(words.queued, quietButton("edit", words.edit), quietButton("remove", words.remove));
+      } else if (waits) note.textContent = words.notSent;
+      else if (note.dataset.waitsFor === what) note.textContent = words.sending;
+      else continue;
+      note.dataset.waitsFor = waits ? what : "";
     }
+  }
+
+  // Where a message is said anew, it and what followed it are not shown any more.
+  leaveFrom(article) {
+    for (const later of this.#stored.filter(({ dataset }) => Number(dataset.seq) >= Number(article.dataset.seq))) later.remove();
+  }
+
+  // Whether this message on its way takes the place of another one.
+  isEdit(clientId) {
+    return Boolean(this.#pending(clientId)?.dataset.edits);
   }
 
   #pending(clientId) {
@@ -221,6 +232,15 @@ export class Conversation {
 // Those of a message on its way.
 export function filesOf(article) {
   return JSON.parse(article.dataset.files ?? "[]");
+}
+
+function quietButton(action, word) {
+  const button = document.createElement("button");
+  button.type = "button";
+  button.className = "button button--quiet button--small";
+  button.dataset.action = action;
+  button.textContent = word;
+  return button;
 }
 
 function isUnfinished(article) {

@@ -598,3 +598,56 @@ async def test_a_closed_account_or_a_new_password_sends_every_socket_through_the
         assert await closed(client) == 1012
         await other.say("ping")
         await other.hear("pong")
+
+
+async def test_an_edit_reaches_every_socket_and_is_acknowledged_once(ada, scripted):
+    scripted.script(model.answer("First."), model.answer("Second."))
+    async with Client(ada) as client, Client(ada) as other:
+        session = await client.open()
+        ack = await client.send(session, "One")
+        await client.hear("done", final=True)
+        await other.open(session)
+        client_id = str(uuid.uuid4())
+        edit = {"client_id": client_id, "session": str(session), "message": ack["message"], "text": "Uno"}
+        await client.say("edit", **edit)
+        edited = await client.hear("ack", client_id=client_id)
+        assert (edited["seq"], edited["duplicate"]) == (3, False)
+        assert (await other.hear("ready"))["reset"]
+        await client.hear("done", final=True)
+        await client.say("edit", **edit)
+        assert (await client.hear("ack", client_id=client_id))["duplicate"]
+        await client.say("edit", **(edit | {"client_id": str(uuid.uuid4())}))
+        assert (await client.hear("error"))["code"] == "not_shown"
+        await other.say("show", message=ack["message"])
+        assert (await client.hear("ready", seq=4))["reset"]
+        await client.open(session)
+        # A page that was away meanwhile learns that what it shows is another version.
+        await other.say("open", session=str(session), last_seq=4)
+        assert (await other.hear("ready"))["reset"]
+
+
+async def test_thinking_is_shown_while_it_grows_and_sent_back_only_when_it_is_whole(ada, scripted):
+    scripted.script(
+        model.answer(model.thinking("Let me <see>." + " And so on." * 100, pace=0.05)),
+        model.answer(model.thinking("Hm."), "Tea."),
+        model.answer("Yes."),
+    )
+    async with Client(ada) as client:
+        session = await client.open()
+        await client.send(session, "One")
+        while "Let me &lt;see&gt;." not in (block := await client.hear("block"))["html"]:
+            assert block["html"].startswith('<details class="thinking">')
+        await client.say("stop", message=None)
+        await client.hear("done", status="stopped")
+        await client.ask(session, "Two")
+        final = [frame for frame in client.seen if frame["type"] == "message"][-1]["html"]
+        assert final.index("Hm.") < final.index("<p>Tea.</p>")
+        await client.ask(session, "Three")
+    sent = scripted.messages[-1].body["messages"]
+    assert [block["type"] for message in sent for block in message["content"] if message["role"] == "assistant"] == [
+        "thinking",
+        "text",
+    ]
+    # The unfinished one is kept for the person.
+    stored = await in_database(lambda: Message.objects.filter(role="assistant").order_by("seq").first())
+    assert stored.content[0]["thinking"].startswith("Let me")

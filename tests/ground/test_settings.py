@@ -16,6 +16,7 @@ def test_the_documentation_names_exactly_the_settings_that_are_read():
     assert sorted(documented) == sorted(READ)
 
 
+BAD_PRICE = "X says “{}”; write it like claude-sonnet-5-5=3/15 or =3/15/0.3/3.75."
 BAD_ADDRESS = "X has brackets or a port that no address can have."
 
 
@@ -34,6 +35,8 @@ BAD_ADDRESS = "X has brackets or a port that no address can have."
         (lambda: environment.postgres("X"), "postgresql://u:p[x@a/c", BAD_ADDRESS),
         (lambda: environment.address("X", ["http"]), "http://[a", BAD_ADDRESS),
         (lambda: environment.address("X", ["redis"]), "redis://a:99999", BAD_ADDRESS),
+        (lambda: environment.prices("X"), "m=3", BAD_PRICE.format("m=3")),
+        (lambda: environment.prices("X"), "a=1/2 m=3/x", BAD_PRICE.format("m=3/x")),
         (lambda: environment.postgres("X"), "postgresql://a", "X names no database: add /name after the host."),
     ],
 )
@@ -65,3 +68,8 @@ def test_a_database_address_becomes_djangos_entry(monkeypatch):
         "PORT": 6000,
         "OPTIONS": {"sslmode": "require", "connect_timeout": "3"},
     }
+
+
+def test_a_price_has_four_numbers_also_when_two_are_given(monkeypatch):
+    monkeypatch.setenv("X", "a=3/15, b=1/5/0.5/2")
+    assert environment.prices("X") == {"a": (3, 15, pytest.approx(0.3), 3.75), "b": (1, 5, 0.5, 2)}

@@ -170,9 +170,9 @@ def test_something_of_another_person(world, broken, sql, sentence):
 def test_a_running_turn_may_still_owe_its_results(world, broken):
     """An answer that calls tools, and the row that will hold their results: nothing is wrong yet."""
     lines = broken(
-        "INSERT INTO chat_message (session_id, seq, active, turn_id, role, status, content, meta, text, html,"
-        " html_version, model, stop_reason, created_at)"
-        " SELECT session_id, seq + 1, true, turn_id, 'tool', 'running', '[]', '{}', '', '', 0, '', '', now()"
+        "INSERT INTO chat_message (session_id, parent_id, seq, active, turn_id, role, status, content, meta, text,"
+        " html, html_version, model, stop_reason, created_at)"
+        " SELECT session_id, id, seq + 1, true, turn_id, 'tool', 'running', '[]', '{}', '', '', 0, '', '', now()"
         " FROM chat_message WHERE id = %s",
         world.running.answer.pk,
     )
@@ -212,3 +212,8 @@ def test_a_message_that_names_a_file_which_its_person_does_not_have(world, broke
     lines = broken("UPDATE chat_message SET content = %s::jsonb WHERE id = %s", named, world.message.pk)
     assert said(lines) == {"a message has the files that it names"}
     assert f"message {world.message.pk} names attachment 00000000" in lines[0]
+
+
+def test_a_shown_message_of_another_branch(world, broken):
+    lines = broken("UPDATE chat_message SET parent_id = NULL WHERE id = %s", world.answer.pk)
+    assert said(lines) == {"what is shown is one branch"}

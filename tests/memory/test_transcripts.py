@@ -2,12 +2,13 @@
 
 import datetime as dt
 import json
+import uuid
 
 import pytest
 from django.db import IntegrityError, connection, transaction
 from django.utils import timezone
 
-from chat import sessions
+from chat import branches, forking, sessions
 from chat.models import ChatSession, Message, Presence, default_agent
 from chat.tools import ToolCall, ToolError
 from chat.turns import tell_finished
@@ -298,3 +299,30 @@ def test_the_person_finds_it_on_the_memory_page_and_nobody_elses(ada, stranger, 
     shown = client.get("/memory/?q=ferry+Naxos").content.decode()
     assert f'href="/c/{mine.pk}">Ferries</a>' in shown
     assert ("at seven" in shown, "sinks" in shown) == (True, False)
+
+
+def test_the_shown_branch_is_found_and_no_other_one(session, ada, django_capture_on_commit_callbacks):
+    said = send(ada, "The ferry to Naxos leaves at seven.")
+    settle(said)
+    settle(branches.edit(ada, said.message.pk, uuid.uuid4(), "The ferry to Naxos leaves at nine."))
+    indexed(said.message.session)
+    assert [hit["snippet"] for hit in found(session) if "seven" in hit["snippet"]] == []
+    with django_capture_on_commit_callbacks(execute=True):
+        branches.show(ada, said.message.pk)
+    index = TranscriptIndex.objects.get()
+    assert index.due_at is not None
+    transcript_indexing.run(index.pk)
+    assert any("seven" in hit["snippet"] for hit in found(session))
+    assert not any("nine" in hit["snippet"] for hit in found(session))
+
+
+def test_what_a_fork_copied_is_found_once(session, ada):
+    said = send(ada, "The ferry to Naxos leaves at seven.")
+    settle(said)
+    indexed(said.message.session)
+    made = forking.fork(ada, said.answer.pk)
+    settle(send(ada, "And the ferry back from Naxos?", made.pk))
+    indexed(ChatSession.objects.get(pk=made.pk))
+    paths = [hit["path"] for hit in found(session) if "seven" in hit["snippet"]]
+    assert paths == [f"/c/{said.message.session_id}"]
+    assert any(hit["path"] == f"/c/{made.pk}" for hit in found(session))

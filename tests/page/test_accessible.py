@@ -70,12 +70,13 @@ async def test_the_chat_in_each_of_its_states(live, ada, scripted, ask, write, s
         assert await violations(page) == ""
         await write(page, "Count")
         await expect(page.locator("article[data-status=running]")).to_contain_text("One")
+        # It is queued until the answer is finished.
         await write(page, "And then?")
+        await expect(page.get_by_role("button", name="Remove")).to_be_visible()
         assert await violations(page) == ""
+        settings.MESSAGE_LENGTH = 3
         await page.keyboard.press("Escape")
         await expect(page.locator("article[data-status=stopped]")).to_be_visible()
-        settings.MESSAGE_LENGTH = 3
-        await page.keyboard.press("Enter")
         await expect(page.locator(".message--refused")).to_be_visible()
         await page.locator(".session").first.hover()
         assert await violations(page) == ""
@@ -105,12 +106,14 @@ async def test_the_keyboard_reaches_everything(live, ada, scripted, ask):
         await ask(page, "Tea")
         await page.locator(".skip-link").focus()
         reached = []
-        for _ in range(15):
+        for _ in range(26):
             reached.append(await page.evaluate(NAME_OF_FOCUSED))
             await page.keyboard.press("Tab")
         wanted = ["Skip to content", "OneClaw", "New conversation", "Search", "Tea", "More for “Tea”"]
-        wanted += ["All conversations", "Memory", "Settings", "Sign out", "End", "Messages", "Attach files"]
-        wanted += ["Message", "Send"]
+        wanted += ["All conversations", "Memory", "Agents", "Prompts", "Settings", "Sign out", "End", "Messages"]
+        fork = "Fork: go on from here in a new conversation"
+        wanted += ["Copy", "Edit", fork, "Details"]
+        wanted += ["Copy", "Answer again", "As it was written", fork, "Details", "Attach files", "Message", "Send"]
         assert reached == wanted
 
 

@@ -1,5 +1,7 @@
 """The composer: keys, length, drafts."""
 
+import re
+
 import pytest
 from playwright.async_api import expect
 
@@ -63,19 +65,32 @@ async def test_the_length_is_counted_as_the_server_counts(live, ada, scripted, s
         await expect(page.locator("article[data-role=assistant]")).to_have_count(1)
 
 
-async def test_while_an_answer_runs_enter_keeps_the_text_and_says_why(live, ada, scripted, write):
-    scripted.script(model.answer(model.text(["One"] + [" more"] * 100, pace=0.1)))
+async def test_what_is_sent_while_an_answer_runs_is_queued_and_can_be_taken_back(live, ada, scripted, write):
+    scripted.script(model.answer(model.text(["One"] + [" more"] * 200, pace=0.1)))
     async with open_page(live, ada) as page:
         await page.goto("/")
         await write(page, "Count")
         await expect(page.locator("article[data-status=running]")).to_contain_text("One")
-        await write(page, "And then?")
-        await expect(text_of(page)).to_have_value("And then?")
-        await expect(page.locator("[data-told]")).to_contain_text("An answer is being written")
+        for text in "Second", "Thrid", "Never":
+            await write(page, text)
+            await expect(text_of(page)).to_have_value("")
+        queued = page.locator(".message--pending")
+        await expect(queued).to_have_count(3)
+        await expect(queued.first).to_contain_text("Queued")
+        # A reload keeps them, and the answer goes on.
+        await page.reload()
+        await expect(queued.last).to_contain_text("Queued")
+        await queued.filter(has_text="Never").get_by_role("button", name="Remove").click()
+        await queued.filter(has_text="Thrid").get_by_role("button", name="Edit").click()
+        await expect(text_of(page)).to_have_value("Thrid")
+        await expect(queued).to_have_count(1)
+        await write(page, "Third")
+        await expect(page.get_by_role("button", name="Send")).to_be_hidden()
         await page.keyboard.press("Escape")
-        await expect(page.locator("[data-told]")).to_be_empty()
-        await page.keyboard.press("Enter")
-        await expect(page.locator("article[data-role=user]")).to_have_text(["Count", "And then?"])
+        # One after the other, each with its answer.
+        said = page.locator("article:not(.message--pending) .message__body")
+        hello = "Hello from the scripted model."
+        await expect(said).to_have_text(["Count", re.compile("One more"), "Second", hello, "Third", hello])
 
 
 async def test_each_conversation_keeps_its_draft(live, ada, scripted, ask):

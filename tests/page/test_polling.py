@@ -88,7 +88,7 @@ async def test_an_answer_that_is_tried_again_elsewhere_is_replaced(live, ada, sc
         await expect(page.locator(f"{ANSWER}[data-status=failed]")).to_have_count(1, timeout=PATIENCE)
         await other.goto(page.url)
         await other.get_by_role("button", name="Retry").click()
-        await expect(page.locator(ANSWER)).to_have_text("Better.", timeout=PATIENCE)
+        await expect(page.locator(ANSWER).locator(".message__body")).to_have_text("Better.", timeout=PATIENCE)
         await expect(page.locator("article")).to_have_count(2)
 
 

@@ -172,6 +172,7 @@ async def test_what_was_pressed_on_a_dead_line_is_said_again_and_done_once(live,
     )
     line = Line()
     answers = "article[data-role=assistant]"
+    words = f"{answers} .message__body"
 
     async def lose(button):
         line.is_deaf = True
@@ -197,7 +198,7 @@ async def test_what_was_pressed_on_a_dead_line_is_said_again_and_done_once(live,
             await asyncio.sleep(0.05)
         line.dropped = set()
         await line.cut()
-        await expect(page.locator(answers).last).to_have_text("Now it works.")
+        await expect(page.locator(words).last).to_have_text("Now it works.")
         await expect(page.locator(f"{answers}[data-status=failed]")).to_have_count(0)
         await expect(page.locator("[data-told]")).to_be_empty()
     turns = await in_database(lambda: list(Turn.objects.order_by("pk").values_list("kind", "status")))
@@ -220,9 +221,9 @@ async def test_an_answer_that_was_tried_again_during_the_break_is_not_shown_besi
         await other.goto(page.url)
         await other.get_by_role("button", name="Stop").click()
         await other.get_by_role("button", name="Retry").click()
-        await expect(other.locator("article[data-role=assistant]")).to_have_text(["New."])
+        await expect(other.locator("article[data-role=assistant] .message__body")).to_have_text(["New."])
         line.is_down = False
-        await expect(page.locator("article[data-role=assistant]")).to_have_text(["New."])
+        await expect(page.locator("article[data-role=assistant] .message__body")).to_have_text(["New."])
         await expect(page.get_by_role("button", name="Send")).to_be_visible()
 
 

@@ -22,6 +22,15 @@ async def test_a_conversation_by_plain_forms(live, ada, scripted):
                 break
             await page.wait_for_timeout(100)
         await expect(page.locator("article[data-role=assistant] strong")).to_have_text("answer")
+        # Said anew by a form, and back by an arrow.
+        await page.locator("article[data-role=user]").get_by_role("link", name="Edit").click()
+        await page.get_by_label("Message").fill("Another")
+        await page.get_by_role("button", name="Send").click()
+        await expect(page.locator("article[data-role=user] .message__body")).to_have_text("Another")
+        while await page.locator("article[data-status=running]").count():
+            await page.reload()
+        await page.get_by_role("button", name="Earlier version").click()
+        await expect(page.locator("article[data-role=user] .message__body")).to_have_text("Hello\nthere")
         await page.get_by_role("listitem").filter(has_text="Hello").hover()
         await page.get_by_role("link", name="More for “Hello”").click()
         await page.get_by_role("link", name="Rename").click()

@@ -1,0 +1,102 @@
+"""What stands behind a message: who wrote it, when, what it cost, and what went into it."""
+
+import datetime as dt
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from django.conf import settings
+from django.db.models import Q
+
+from chat.models import ChatSession, Message
+
+
+@dataclass(frozen=True)
+class Ingredient:
+    """Something that an app put into the request: what it is called, its words, and where it can be read."""
+
+    name: str
+    text: str = ""
+    address: str = ""
+
+
+@dataclass(frozen=True)
+class Tokens:
+    """Of all requests for one answer. `cost` is in US dollars, None without a price."""
+
+    read: int
+    cached: int
+    written_to_cache: int
+    written: int
+    cost: float | None
+
+
+@dataclass(frozen=True)
+class Details:
+    message: Message
+    # The model, tokens and seconds of an answer; of a person's own message none.
+    model: str
+    tokens: Tokens | None
+    seconds: float | None
+    attempt: int
+    ingredients: list[Ingredient]
+
+
+# Of the installed apps, by name: what of theirs went to the model with this person's message, by the session.
+ingredients: dict[str, Callable[[ChatSession, Message], list[Ingredient]]] = {}
+
+
+def details_of(message: Message) -> Details:
+    """Of a message whose session, agent and turn are loaded."""
+    session, turn = message.session, message.turn
+    prompt = message if turn is None else turn.prompt
+    rounds = [message]
+    if turn is not None:
+        own = Q(turn=turn, role=Message.Role.ASSISTANT)
+        rounds = list(
+            session.messages.filter(own, seq__lte=message.seq).order_by("seq").only("usage", "model", "created_at")
+        )
+    used = [each for each in rounds if each.usage]
+    began, ended = rounds[0].created_at, message.finished_at
+    by_person = message.role == Message.Role.USER
+    known = by_person or turn is not None
+    return Details(
+        message=message,
+        model=message.model,
+        tokens=tokens_of(used, settings.PRICES) if used else None,
+        seconds=None if by_person or ended is None else max(0.0, (ended - began) / dt.timedelta(seconds=1)),
+        attempt=turn.attempt if turn else 0,
+        ingredients=[each for name in sorted(ingredients) for each in ingredients[name](session, prompt)]
+        if known
+        else [],
+    )
+
+
+def tokens_of(answers: Sequence[Message], prices: dict[str, tuple[float, ...]]) -> Tokens:
+    """The sum over the requests. `prices` is settings.PRICES. Pure."""
+
+    def total(name: str) -> int:
+        return sum(int((answer.usage or {}).get(name) or 0) for answer in answers)
+
+    costs = [cost_of(answer.usage or {}, price_of(answer.model, prices)) for answer in answers]
+    known = [cost for cost in costs if cost is not None]
+    return Tokens(
+        read=total("input_tokens"),
+        cached=total("cache_read_input_tokens"),
+        written_to_cache=total("cache_creation_input_tokens"),
+        written=total("output_tokens"),
+        cost=sum(known) if len(known) == len(costs) else None,
+    )
+
+
+def price_of(model: str, prices: dict[str, tuple[float, ...]]) -> tuple[float, ...] | None:
+    """The price of the longest name with which the model's begins: servers add dates to names. Pure."""
+    fitting = [name for name in prices if model.startswith(name)]
+    return prices[max(fitting, key=len)] if fitting else None
+
+
+def cost_of(usage: dict[str, object], price: tuple[float, ...] | None) -> float | None:
+    """US dollars of one request; prices are per million tokens: read, written, read from the cache, written to it."""
+    if price is None:
+        return None
+    names = ("input_tokens", "output_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
+    return sum(float(str(usage.get(name) or 0)) * each for name, each in zip(names, price, strict=True)) / 1_000_000
