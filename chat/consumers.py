@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any, ClassVar
 
 from channels.generic.websocket import AsyncWebsocketConsumer
+from django.conf import settings
 from django.db import Error
 
 from chat import (

@@ -3,6 +3,7 @@
 import uuid
 from typing import Any
 
+from django.conf import settings
 from django.contrib.auth.decorators import login_required
 from django.http import HttpResponseBase, JsonResponse
 from django.views.decorators.http import require_POST
@@ -30,7 +31,7 @@ from chat.outbox import Frame
 from oneclaw.crossing import in_database
 from oneclaw.http import SignedInRequest
 from oneclaw.models import User
-from oneclaw.text import BadText
+from oneclaw.text import BadText, checked
 
 
 @login_required
