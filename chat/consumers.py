@@ -31,7 +31,7 @@ from chat.models import ChatSession, Turn
 from chat.outbox import Frame, Outbox, encode
 from oneclaw import hints
 from oneclaw.crossing import in_database
-from oneclaw.text import BadText, mended
+from oneclaw.text import BadText, checked, mended
 
 logger = logging.getLogger(__name__)
 
