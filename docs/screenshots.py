@@ -85,6 +85,12 @@ async def main(folder: Path) -> None:
                 await take(page, folder, "answer", scheme, conversation)
                 await take(page, folder, "conversation", scheme, conversation, top=True)
                 await take(page, folder, "failure", scheme, failure)
+                await page.keyboard.press("Control+k")
+                await page.get_by_label("Search conversations, or choose a command").fill("sofa")
+                await page.locator("#palette mark").first.wait_for()
+                await take(page, folder, "search", scheme)
+                await take(page, folder, "conversations", scheme, "/conversations")
+                await take(page, folder, "forget", scheme, "/memory/forget?q=Ada")
                 await take(page, folder, "memory", scheme, "/memory/")
                 await take(page, folder, "settings", scheme, "/settings/")
             async with open_page(live, ada, color_scheme=scheme, viewport=PHONE) as page:
