@@ -21,7 +21,7 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "oneclaw.settings")
 SIZE = 8
 
 
-async def measure(streams: int, render: bool, pace: float) -> tuple[int, float, float]:
+async def measure(streams: int, render: bool) -> tuple[int, float, float]:
     """(deltas, seconds of processor time, seconds until the slowest first event) of `streams` answers at once."""
     from chat.rendering import GrowingText
     from oneclaw import llm
@@ -31,7 +31,7 @@ async def measure(streams: int, render: bool, pace: float) -> tuple[int, float, 
 
     async def one() -> int:
         began, characters, growing, next_look = time.perf_counter(), 0, GrowingText(), 0.0
-        async for event in llm.stream(request, pace=pace):
+        async for event in llm.stream(request):
             if isinstance(event, llm.TextDelta):
                 if not characters:
                     first.append(time.perf_counter() - began)
@@ -60,7 +60,6 @@ def main() -> None:
     parser.add_argument("--rate", type=float, default=50, help="deltas a second of one stream")
     parser.add_argument("--seconds", type=float, default=8)
     parser.add_argument("--render", action="store_true")
-    parser.add_argument("--pace", type=float, default=1 / 12, help="seconds between reads, as a turn has")
     chosen = parser.parse_args()
     length = int(chosen.seconds * chosen.rate) * SIZE
     command = [sys.executable, "-m", "oneclaw.scripted", "--pace", str(1 / chosen.rate), "--size", str(SIZE)]
@@ -70,7 +69,7 @@ def main() -> None:
             settings.ANTHROPIC_API_KEY, settings.ANTHROPIC_BASE_URL = "benchmark", server.stdout.readline().strip()
             # The event loop that uvicorn takes.
             with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-                deltas, used, first = runner.run(measure(chosen.streams, chosen.render, chosen.pace))
+                deltas, used, first = runner.run(measure(chosen.streams, chosen.render))
         finally:
             server.terminate()
     print(f"{chosen.streams} streams at {chosen.rate:g} deltas a second, {deltas} deltas in all")

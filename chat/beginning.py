@@ -33,9 +33,11 @@ async def send(
     return await _to_its_end(_send(user, session_id, client_id, text, mode, choice, files))
 
 
-async def edit(user: User, message_id: int, client_id: uuid.UUID, text: str) -> transcript.Accepted:
+async def edit(
+    user: User, message_id: int, client_id: uuid.UUID, text: str, choice: Choice = NO_CHOICE
+) -> transcript.Accepted:
     """A message of the person's own is said anew, once, and answered. Raises as `branches.edit`."""
-    return await _to_its_end(_edit(user, message_id, client_id, text))
+    return await _to_its_end(_edit(user, message_id, client_id, text, choice))
 
 
 async def again(user: User, message_id: int, kind: str, choice: Choice = NO_CHOICE) -> Message:
@@ -56,8 +58,8 @@ async def _send(
     return _run(user, await turns.persist(transcript.accept, *written))
 
 
-async def _edit(user: User, message_id: int, client_id: uuid.UUID, text: str) -> transcript.Accepted:
-    return _run(user, await turns.persist(branches.edit, user, message_id, client_id, text, uuid.uuid4()))
+async def _edit(user: User, message_id: int, client_id: uuid.UUID, text: str, choice: Choice) -> transcript.Accepted:
+    return _run(user, await turns.persist(branches.edit, user, message_id, client_id, text, uuid.uuid4(), choice))
 
 
 def _run(user: User, accepted: transcript.Accepted) -> transcript.Accepted:

@@ -8,7 +8,8 @@ from collections.abc import Sequence
 
 from django.db import transaction
 
-from chat import presence, siblings, transcript
+from chat import choices, presence, siblings, transcript
+from chat.choices import NO_CHOICE, Choice
 from chat.models import ChatSession, Message, Turn
 from chat.sessions import lock
 from chat.signals import branch_shown
@@ -22,7 +23,12 @@ class NotShown(Exception):
 
 @transaction.atomic
 def edit(
-    user: User, message_id: int, client_id: uuid.UUID, text: str, holder: uuid.UUID | None = None
+    user: User,
+    message_id: int,
+    client_id: uuid.UUID,
+    text: str,
+    holder: uuid.UUID | None = None,
+    choice: Choice = NO_CHOICE,
 ) -> transcript.Accepted:
     """Say a message of one's own anew: another one with the same parent, and a running turn for it.
 
@@ -40,6 +46,7 @@ def edit(
     transcript.end_abandoned_or_refuse(session)
     if not session.messages.filter(pk=message.pk, active=True).exists():
         raise NotShown
+    choices.settle(session, choice)
     leave(session, message.seq)
     # What was attached stays attached.
     attached = [block for block in message.content if block["type"] != "text"]

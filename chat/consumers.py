@@ -162,7 +162,7 @@ class ChatConsumer(AsyncWebsocketConsumer):
         client_id, number = identifier(frame, "client_id"), message_number(frame)
         text = checked(frame.get("text"), longest=settings.MESSAGE_LENGTH)
         try:
-            accepted = await beginning.edit(self.user, number, client_id, text)
+            accepted = await beginning.edit(self.user, number, client_id, text, choice_in(frame))
         except branches.NotShown:
             raise NOT_SHOWN from None
         except sessions.SessionNotFound:

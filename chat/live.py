@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from django.db import Error
+from django.db.models import Max
 
 from chat import siblings
 from chat.fragments import cards_of, message_html
@@ -45,6 +46,8 @@ class Room:
         self.told_by: int | None = None
         # Whether a hint by somebody else was not followed, because a turn was running here.
         self.behind = False
+        # Whether hints were lost since the rows were read last.
+        self._missed = False
         # Counts what was published apart from growing blocks, so that a reader of rows sees whether they are stale.
         self.version = 0
         self._catching_up: asyncio.Task[None] | None = None
@@ -108,6 +111,9 @@ class Room:
             self.publish({"type": "error", "code": "not_found", "text": GONE, "retry_after": None})
             if self.running is not None:
                 self.running.stop(None)
+        elif payload == hints.MISSED:
+            self._missed = True
+            self.refresh()
         elif payload.get("turn") is None or payload["turn"] != self.told_by:
             self.refresh()
 
@@ -120,6 +126,10 @@ class Room:
         elif self.outboxes:
             self.behind = False
             self._catching_up = asyncio.create_task(self._catch_up())
+
+    async def _shows_another_branch(self) -> bool:
+        """A hint that another branch is shown now may be among the lost ones."""
+        return await in_database(was_tried_again, self.owner_id, self.session_id, self.settled_seq)
 
     async def _catch_up(self) -> None:
         """Send what another process wrote to the sockets here. A running answer arrives as of its checkpoint."""
@@ -135,12 +145,13 @@ class Room:
                 if self.running is not None:
                     self.behind = True
                     return
-                if is_too_much(frames, settled):
+                if is_too_much(frames, settled) or (self._missed and await self._shows_another_branch()):
                     frames = [ready_frame(self.session_id, settled, reset=True)]
                 texts = [(encode(frame), (frame["type"], frame.get("id") or frame.get("message"))) for frame in frames]
                 for outbox in self.outboxes:
                     outbox.owe(texts)
                 self.settled_seq = max(self.settled_seq, settled)
+                self._missed = False
                 if not self._changed_again:
                     return
         finally:
@@ -206,8 +217,13 @@ def is_too_much(frames: Iterable[Frame], settled: int) -> bool:
 
 
 def was_tried_again(owner_id: int, session_id: uuid.UUID, seq: int) -> bool:
-    """Whether the message at this place is not shown any more: what a page shows there is out of date. Sync."""
-    return Message.objects.filter(session=session_id, session__owner=owner_id, active=False, seq=seq).exists()
+    """Whether a page that shows everything up to this place shows something that is not shown any more: the message
+    there, or one after the newest, which it may have seen beginning. Sync."""
+    messages = Message.objects.filter(session=session_id, session__owner=owner_id)
+    if messages.filter(active=False, seq=seq).exists():
+        return True
+    newest = messages.filter(active=True).aggregate(seq=Max("seq"))["seq"] or 0
+    return newest > seq and messages.filter(active=False, seq__gt=newest).exists()
 
 
 def frames_after(owner_id: int, session_id: uuid.UUID, seq: int) -> tuple[list[Frame], int]:

@@ -68,7 +68,7 @@ async def answered(user: User, session_id: uuid.UUID, frame: dict[str, Any]) -> 
                 identifier(frame, "client_id"),
                 checked(frame.get("text"), longest=settings.MESSAGE_LENGTH),
             )
-            accepted = await beginning.edit(user, message_number(frame), client_id, text)
+            accepted = await beginning.edit(user, message_number(frame), client_id, text, choice_in(frame))
             return live.ack_frame(accepted.message, duplicate=accepted.duplicate)
         case "show":
             session = await in_database(branches.show, user, message_number(frame))

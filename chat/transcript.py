@@ -114,7 +114,7 @@ def end_abandoned_or_refuse(session: ChatSession) -> None:
 
 def running_of(session: ChatSession, holder: uuid.UUID | None) -> tuple[Turn, Message] | None:
     """The running turn that this holder began, and its answer."""
-    turn = session.turns.running().filter(holder=holder).first() if holder else None
+    turn = session.turns.running().select_related("prompt").filter(holder=holder).first() if holder else None
     return (turn, turn.messages.get(status=Message.Status.RUNNING)) if turn else None
 
 

@@ -159,7 +159,7 @@ class RunningTurn:
         if called and (reply := await persist(commands.reply_to, self.turn)) is not None:
             return commands.events(reply)
         request = await persist(build_request, self.turn, tools=tools)
-        return llm.stream(request, pace=1 / settings.FRAMES_PER_SECOND)
+        return llm.stream(request)
 
     async def _use_tools(self, uses: list[dict[str, Any]], broken: dict[str, str], finished: llm.Finished) -> None:
         """Run the calls of this answer, one after the other; the next answer's placeholder follows."""

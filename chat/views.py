@@ -15,7 +15,19 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.templatetags.static import static
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from chat import attachments, beginning, choices, commands, organising, presence, sessions, sidebar, toasts, transcript
+from chat import (
+    attachments,
+    beginning,
+    choices,
+    commands,
+    live,
+    organising,
+    presence,
+    sessions,
+    sidebar,
+    toasts,
+    transcript,
+)
 from chat.attachment_views import kept_file
 from chat.choices import NO_CHOICE, Choice
 from chat.composed import Composed
@@ -171,7 +183,7 @@ def messages_after(request: SignedInRequest, session_id: uuid.UUID) -> HttpRespo
         if "to" in request.GET:
             return HttpResponse("".join(messages_from(messages, place(request, "to"), token)))
     elif after := place(request, "after"):
-        if session.messages.filter(seq=after, active=False).exists():
+        if live.was_tried_again(session.owner_id, session.pk, after):
             return HttpResponse(status=HTTPStatus.RESET_CONTENT)
         return HttpResponse("".join(page_messages(messages.filter(seq__gt=after), token)))
     return HttpResponse("".join(newest_messages(messages, token)))

@@ -98,8 +98,6 @@ T = TypeVar("T")
 ATTEMPTS = 3
 LONGEST_WAIT = 30.0
 FIRST_WAIT = 0.5
-# Bytes of one read above which there may be more already: it is not waited for.
-MUCH = 8 * 1024
 
 
 @dataclass(frozen=True)
@@ -117,17 +115,16 @@ class Request:
     thinking: int = 0
 
 
-async def stream(request: Request, *, pace: float = 0.0) -> AsyncGenerator[Event]:
+async def stream(request: Request) -> AsyncGenerator[Event]:
     """The answer as it grows. It is whole if and only if the last event is Finished.
 
-    After text has come, the next read waits `pace` seconds: what arrives meanwhile is one delta, and costs as much.
     Raises a ModelFailure otherwise, and nothing else. As long as nothing has arrived, a failure that may pass is
     tried again, and a Retrying event says so first. Wrap it in contextlib.aclosing when you may leave early.
     """
     for attempt in range(1, ATTEMPTS + 1):
         arrived = False
         try:
-            async with contextlib.aclosing(_attempt(request, pace)) as events:
+            async with contextlib.aclosing(_attempt(request)) as events:
                 async for event in events:
                     arrived = True
                     yield event
@@ -207,7 +204,7 @@ async def warm() -> None:
 # -- One attempt ---------------------------------------------------------------------------------
 
 
-async def _attempt(request: Request, pace: float) -> AsyncGenerator[Event]:
+async def _attempt(request: Request) -> AsyncGenerator[Event]:
     reader = Reader(request.model)
     arrived = False
     try:
@@ -219,17 +216,13 @@ async def _attempt(request: Request, pace: float) -> AsyncGenerator[Event]:
             # The SDK's own reading of events costs three times as much as this.
             chunks = response.http_response.aiter_bytes()
             async for data in chunks:
-                said = False
                 for event in reader.feed(data):
                     arrived = True
-                    said = said or isinstance(event, TextDelta)
                     if isinstance(event, Finished):
                         await _read_to_the_end(chunks)
                     yield event
                 if reader.finished or reader.failure:
                     break
-                if said and len(data) < MUCH:
-                    await asyncio.sleep(pace)
         reader.close()
         if reader.failure:
             raise reader.failure

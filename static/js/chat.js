@@ -133,11 +133,15 @@ function send(text, files) {
   mode.settle();
   choices.settle();
   unsent.add(message, isNew);
+  const isNext = conversation.pending.length === 0;
   conversation.addPending(message);
   follower.toEnd();
-  // Nothing overtakes what waits already, and nobody is interrupted.
-  if (waiting.size || conversation.isRunning) wait(message.client_id);
-  else saySend(message);
+  // Nothing overtakes what was written before, and nobody is interrupted.
+  if (isNext && !conversation.isRunning) saySend(message);
+  else {
+    wait(message.client_id);
+    showRunning();
+  }
 }
 
 function saySend({ files = [], ...message }) {
@@ -146,7 +150,7 @@ function saySend({ files = [], ...message }) {
 
 // A message that is neither acknowledged nor refused, new or said anew; with all that was chosen for it at first.
 function sayMessage({ edits, ...message }) {
-  if (edits) return say("edit", { ...message, session, message: edits });
+  if (edits) return say("edit", { ...message, session, message: edits, model: unsent.message(message.client_id)?.model });
   return saySend({ ...unsent.message(message.client_id), ...message });
 }
 
@@ -157,7 +161,7 @@ const editing = new Editing(document.getElementById("editing"), {
       composer.tell(words.running, { kind: "running" });
       return false;
     }
-    const message = { client_id: newId(), session, text, edits: article.id.replace("message-", "") };
+    const message = { client_id: newId(), session, text, edits: article.id.replace("message-", ""), model: choices.value.model };
     unsent.add(message, false);
     conversation.leaveFrom(article);
     conversation.addPending(message);
@@ -170,7 +174,7 @@ const editing = new Editing(document.getElementById("editing"), {
 watchActions(main, document.getElementById("details"), {
   edit: (article) => editing.open(article),
   again: (message) => tryAgain("retry", message),
-  show: (message) => say("show", { message }) || composer.tell(words.notSent, { kind: "again" }),
+  show,
   tell: (sentence) => composer.tell(sentence, { kind: "action", bad: true }),
   announce: (sentence) => announcer.say(sentence),
 });
@@ -178,11 +182,18 @@ watchActions(main, document.getElementById("details"), {
 // What was pressed and has not come true yet: an answer of the turn that is to stop, and {type, message} of an answer
 // that is to be tried again or to go on.
 let stopping = null;
+// The version that is to be shown.
+let showing = null;
 let wanted = null;
 
 function stop() {
   stopping = conversation.runningId;
   if (!say("stop", { message: stopping })) composer.tell(words.notSent, { kind: "running" });
+}
+
+function show(message) {
+  showing = say("show", { message }) ? null : message;
+  if (showing) composer.tell(words.notSent, { kind: "again" });
 }
 
 function tryAgain(type, message) {
@@ -201,11 +212,17 @@ function forgetWanted() {
 // pressed. A stop names its turn, so it never stops another one; an answer is tried again once, however often it is said.
 function sayAgain({ wantedIn = 0 } = {}) {
   waiting.clear();
+  conversation.waitingFor("answer", false);
+  forgetTakenBack();
   for (const { message, refused } of unsent.of(session)) conversation.addPending(message, refused);
-  for (const message of conversation.pending) sayMessage(message);
+  // One at a time, so that they keep their order.
+  const [first, ...rest] = conversation.pending;
+  for (const { client_id } of rest) wait(client_id);
+  if (first) sayMessage(first);
   composer.hush("running");
   composer.hush("again");
   if (stopping) say("stop", { message: stopping });
+  if (showing) show(showing);
   if (wantedIn) setTimeout(sayWanted, wantedIn);
   else sayWanted();
 }
@@ -218,13 +235,26 @@ function sayWanted() {
 const waiting = new Set();
 let turn = null;
 
+// What the person took back in another tab, or what that one has delivered.
+function forgetTakenBack() {
+  for (const { client_id } of conversation.pending) {
+    if (unsent.message(client_id)) continue;
+    waiting.delete(client_id);
+    conversation.drop(client_id);
+  }
+}
+
 function wait(clientId) {
+  if (!conversation.pending.some((message) => message.client_id === clientId)) return;
   waiting.add(clientId);
   conversation.waitingFor("answer", true, clientId);
 }
 
 // The first of them; the next one waits for its answer.
 function sendWaiting() {
+  forgetTakenBack();
+  // What was said and has not been answered yet goes first.
+  if (conversation.pending.some((message) => !waiting.has(message.client_id))) return;
   const first = conversation.pending.find((message) => waiting.has(message.client_id));
   if (!first || !sayMessage(first)) return;
   waiting.delete(first.client_id);
@@ -315,6 +345,11 @@ const handlers = {
     } else {
       composer.tell(text, { bad: true });
       forgetWanted();
+      // The answer to `open`: what was written into the conversation is told so, one after the other.
+      if (code === "not_found" && !isReady) {
+        isReady = true;
+        sayAgain();
+      }
     }
     showRunning();
   },

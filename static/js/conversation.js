@@ -112,6 +112,10 @@ export class Conversation {
     else setTimeout(() => (note.textContent ||= words.sending), 600);
   }
 
+  drop(clientId) {
+    this.#pending(clientId)?.remove();
+  }
+
   confirm(clientId, id, seq) {
     const article = this.#pending(clientId);
     if (!article) return;

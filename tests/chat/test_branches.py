@@ -6,7 +6,8 @@ import uuid
 import pytest
 from django.core.management import call_command
 
-from chat import attempts, branches, siblings, transcript
+from chat import attempts, branches, live, siblings, transcript
+from chat.choices import Choice, NoSuchModel
 from chat.models import Message, Turn
 from chat.prompt import conversation
 from tests.conversations import send, settle
@@ -156,3 +157,28 @@ def test_a_page_without_a_socket_edits_and_switches_by_frames(client, ada, stran
     client.force_login(stranger)
     assert posted(client, session, type="show", message=str(first.message.pk))["code"] == "not_shown"
     assert posted(client, session, type="edit", **fields)["code"] == "not_shown"
+
+
+def test_an_edit_asks_the_model_that_is_chosen_for_it(ada, settings):
+    settings.MODELS = {"big": "Big"}
+    first, _, session = said(ada)
+    branches.edit(ada, first.message.pk, uuid.uuid4(), "Another", choice=Choice(model="big"))
+    session.refresh_from_db()
+    assert session.model == "big"
+    second = said(ada)[0]
+    with pytest.raises(NoSuchModel):
+        branches.edit(ada, second.message.pk, uuid.uuid4(), "Another", choice=Choice(model="nowhere"))
+    assert words(second.message.session) == ["One", "First", "Two", "Second"]
+
+
+def test_a_page_that_saw_an_answer_begin_which_is_not_shown_any_more_is_out_of_date(ada):
+    first = send(ada, "One")
+    settle(first, "First")
+    session = first.message.session
+    turn, answer = attempts.again(ada, first.answer.pk, Turn.Kind.RETRY)
+    # A page that lost its line now shows message 1, and 3 beginning.
+    transcript.settle(turn, answer, [], "stopped")
+    branches.show(ada, first.answer.pk)
+    assert live.was_tried_again(ada.pk, session.pk, 1)
+    # Once it has fetched the list, it is not.
+    assert not live.was_tried_again(ada.pk, session.pk, 2)

@@ -48,11 +48,14 @@ def test_a_resend_is_the_same_message(ada):
     assert Message.objects.count() == 2
 
 
-def test_whoever_lost_only_the_answer_to_the_commit_is_given_the_turn_again(ada):
+def test_whoever_lost_only_the_answer_to_the_commit_is_given_the_turn_again(ada, django_assert_num_queries):
     session_id, client_id, holder = uuid.uuid4(), uuid.uuid4(), uuid.uuid4()
     first = transcript.accept(ada, session_id, client_id, "Hello", holder)
     again = transcript.accept(ada, session_id, client_id, "Hello", holder)
     assert (again.message, again.turn, again.answer) == (first.message, first.turn, first.answer)
+    # It runs on the event loop, where no row can be fetched.
+    with django_assert_num_queries(0):
+        assert again.turn.prompt.text == "Hello"
     assert transcript.accept(ada, session_id, client_id, "Hello", uuid.uuid4()).duplicate
     settle(first)
     assert transcript.accept(ada, session_id, client_id, "Hello", holder).duplicate

@@ -34,16 +34,6 @@ async def test_text_arrives_in_order_and_ends_with_the_stop_reason(scripted):
     assert events[-1].usage["input_tokens"] > 0
 
 
-async def test_at_a_pace_the_first_text_comes_at_once_and_what_follows_together(scripted):
-    scripted.script(answer(text([f"{number} " for number in range(20)], pace=0.01)))
-    events = [event async for event in llm.stream(REQUEST, pace=0.3)]
-    deltas = [event.text for event in events if isinstance(event, llm.TextDelta)]
-    assert "".join(deltas) == "".join(f"{number} " for number in range(20))
-    assert deltas[0].count(" ") < 10
-    assert len(deltas) <= 4
-    assert isinstance(events[-1], llm.Finished)
-
-
 async def test_the_request_arrives_as_it_was_given(scripted):
     cached = {"type": "text", "text": "Be kind.", "cache_control": {"type": "ephemeral"}}
     tool = {"name": "look", "description": "Looks.", "input_schema": {"type": "object", "properties": {}}}
