@@ -143,16 +143,27 @@ async def test_answers_are_saved_and_leases_renewed_while_everybody_else_waits(a
             assert free.wait(20)
 
     running = await begun(ada)
+    await grown(running, "")
     waiting = [asyncio.create_task(in_database(wait)) for _ in range(settings.DATABASE_POOL + 2)]
     await asyncio.sleep(0.3)
-    before = await sync_to_async(stored)(running)
-    await asyncio.sleep(0.5)
-    after = await sync_to_async(stored)(running)
+    until, words = await sync_to_async(stored)(running)
+    after = await grown(running, words)
+    assert not any(task.done() for task in waiting)
+    assert after > until
     free.set()
     await asyncio.gather(*waiting)
-    assert (after[0] > before[0], len(after[1]) > len(before[1])) == (True, True)
     running.end("stopped")
     await ended(running)
+
+
+async def grown(running, words):
+    """Wait until more than these words are stored; until when the turn is held then."""
+    async with asyncio.timeout(15):
+        while True:
+            until, now = await sync_to_async(stored)(running)
+            if len(now) > len(words):
+                return until
+            await asyncio.sleep(0.05)
 
 
 def stored(running):
