@@ -24,6 +24,8 @@ MEMORY, SECONDS = 1536 * 1024 * 1024, 20
 PATIENCE = 12.0
 
 FORMATS = {"PNG": "image/png", "JPEG": "image/jpeg", "WEBP": "image/webp", "GIF": "image/gif"}
+# A phone's JPEG with a second picture behind the first is called MPO, which Pillow finds by itself.
+TYPES = FORMATS | {"MPO": "image/jpeg"}
 MOST_PIXELS = 50_000_000
 # What the model and the page are shown of a larger image: the API takes 2,000 pixels when there are many images, and
 # scales down itself beyond 1,568; many images of this size fit into one request.
@@ -45,12 +47,14 @@ def image(data: bytes, longest: int) -> Iterator[Line]:
 
     Image.MAX_IMAGE_PIXELS = None  # counted here
     with Image.open(BytesIO(data), formats=list(FORMATS)) as opened:
-        size, media_type = opened.size, FORMATS[opened.format or ""]
+        size, media_type = opened.size, TYPES[opened.format or ""]
         if size[0] * size[1] > MOST_PIXELS:
             yield {"error": "too_many_pixels"}
             return
         orientation = opened.getexif().get(ORIENTATION, 1)
         is_fine = orientation == 1 and max(size) <= LONGEST_EDGE and len(data) <= LARGEST_IMAGE
+        # The model is sent the first picture alone.
+        is_fine = is_fine and opened.format in FORMATS
         if not is_fine:
             opened.draft("RGB", (LONGEST_EDGE, LONGEST_EDGE))
         opened.load()  # the whole of it, so that a cut file is found out

@@ -31,6 +31,14 @@ def test_an_image_of_each_format_stays_as_it_is(format, media_type):
     assert said == {"media_type": media_type, "width": 40, "height": 30, "text": ""}
 
 
+def test_of_a_phones_jpeg_with_two_pictures_the_model_is_sent_the_first():
+    behind = Image.new("RGB", (20, 10))
+    said = found("image", files.image(format="MPO", save_all=True, append_images=[behind]))
+    assert (said["media_type"], said["width"], said["height"]) == ("image/jpeg", 40, 30)
+    with Image.open(io.BytesIO(base64.b64decode(said["small"]))) as small:
+        assert (small.format, small.size) == ("WEBP", (40, 30))
+
+
 def test_a_large_image_has_a_smaller_copy():
     said = found("image", files.image((4100, 1000)))
     assert (said["width"], said["height"]) == (4100, 1000)
