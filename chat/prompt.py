@@ -93,9 +93,9 @@ def conversation(session: ChatSession) -> list[dict[str, Any]]:
     messages: list[dict[str, Any]] = []
     rows = list(session.messages.shown().settled().values_list("role", "content", "meta"))
     attached = Attached(session, [content for _, content, _ in rows])
-    for role, content, meta in rows:
+    for place, (role, _, meta) in enumerate(rows):
         role = "assistant" if role == Message.Role.ASSISTANT else "user"
-        content = attached.blocks(content)
+        content = attached.blocks(place)
         if text := meta.get(beside.KEY):
             content = [{"type": "text", "text": text}, *content]
         blocks = [block for block in content if is_said(block)]

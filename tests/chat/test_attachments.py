@@ -281,6 +281,30 @@ def test_older_images_leave_a_request_that_is_full(ada, monkeypatch):
     assert new[1]["type"] == "image"
 
 
+def test_all_pdfs_of_a_request_have_no_more_pages_than_the_api_takes(ada, monkeypatch):
+    monkeypatch.setattr("chat.attached.MOST_PAGES", 3)
+    old, new = (
+        attachments.keep(ada, "a.pdf", files.pdf("Tea", "Cup")),
+        attachments.keep(ada, "b.pdf", files.pdf("x", "y")),
+    )
+    text, document = blocks_of(ada, old, new)[1:3]
+    assert text["text"].startswith('<file name="a.pdf">\n[page 1]\nTea')
+    assert (document["type"], document["title"]) == ("document", "b.pdf")
+
+
+def test_the_texts_of_a_conversation_have_a_limit_and_the_oldest_go_whole(ada, settings):
+    settings.FILE_TEXT = 1000
+    session_id = uuid.uuid4()
+    for name in "abc":
+        accepted = sent(ada, attachments.keep(ada, name, name.encode() * 900), session_id=session_id)
+        settle(accepted)
+    first, second, third = conversation(accepted.message.session)[::2]
+    left_out = "[The file a was here; it is left out, because later files take up all the room.]"
+    assert [block["text"] for block in first["content"]] == [left_out, "Look"]
+    assert "b" * 900 in second["content"][1]["text"]
+    assert "c" * 900 in third["content"][1]["text"]
+
+
 def test_a_file_that_the_disk_lost_does_not_keep_a_turn_from_running(ada):
     kept = attachments.keep(ada, "cat.png", files.image())
     attachment_files.remove(ada.pk, str(kept.pk))
