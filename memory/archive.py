@@ -17,6 +17,8 @@ from oneclaw.models import Space
 LARGEST_ARCHIVE = 20 * 1024 * 1024
 LARGEST_UNPACKED = 50 * 1024 * 1024
 MOST_FILES = 5_000
+# How files in it may be packed. Others fail in ways of their own.
+METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 # What a refusal of a whole archive says at its end.
 NOTHING_DONE = "Nothing was imported."
 
@@ -103,6 +105,8 @@ def _path_of(entry: zipfile.ZipInfo, name: str) -> str:
         raise BadPath(f"It has more than {LARGEST:,} bytes.")
     if entry.flag_bits & 0x1:
         raise BadPath("It is encrypted: only plain files are taken.")
+    if entry.compress_type not in METHODS:
+        raise BadPath("It is packed in an unusual way: only what is stored or deflated is taken.")
     return checked_path(name)
 
 

@@ -155,10 +155,10 @@ def as_json(value):
     return json.dumps(value).encode()
 
 
-def as_zip(files):
+def as_zip(files, method=zipfile.ZIP_DEFLATED):
     """{name: bytes} as a zip file."""
     buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+    with zipfile.ZipFile(buffer, "w", method) as archive:
         for name, data in files.items():
             archive.writestr(name, data)
     return buffer.getvalue()

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from chat.importing.conversation import (
+    LONGEST_ID,
     MEMORY_TOOLS,
     Conversation,
     Said,
@@ -25,16 +26,21 @@ from chat.importing.conversation import (
     spoken,
     words,
 )
+from chat.importing.words import MOST_MESSAGES, NotBrought
 
 # What the program tells its model, or the model itself, and nobody reads.
 HIDDEN_KINDS = {"thoughts", "reasoning_recap", "user_editable_context", "model_editable_context"}
 # References to sources, in characters that no font has.
 CITATION = re.compile("\ue200[^\ue201]*\ue201|[\ue200-\ue206]")
+# Steps of answers, and what nobody is shown, are nodes as well.
+MOST_NODES = 5 * MOST_MESSAGES
 PICTURE = "*A picture was here.*"
 
 
 def conversation(value: Mapping[str, Any]) -> Conversation:
-    """`value` is one element of conversations.json."""
+    """`value` is one element of conversations.json. Raises NotBrought."""
+    if len(value["mapping"]) > MOST_NODES:
+        raise NotBrought("too_many")
     nodes = {key: node for key, node in value["mapping"].items() if isinstance(node, dict)}
     parents = {key: node.get("parent") if isinstance(node.get("parent"), str) else None for key, node in nodes.items()}
     messages: list[Said] = []
@@ -46,6 +52,8 @@ def conversation(value: Mapping[str, Any]) -> Conversation:
     # Nodes beside which nothing else follows the last message that is shown.
     alone: set[str] = set()
     hidden: set[str] = set()
+    # The texts of answers in several steps, by place.
+    steps: dict[int, list[str]] = {}
     for key in order:
         before_it = parents[key] or ""
         parent = places.get(before_it)
@@ -60,7 +68,7 @@ def conversation(value: Mapping[str, Any]) -> Conversation:
         before = messages[parent] if parent is not None else None
         if before and before.role == said.role == "assistant" and key in alone and parent == len(messages) - 1:
             # One answer in several steps: calls of tools, what they brought, and words.
-            before.content = spoken(joined([before.text, said.text]))
+            steps.setdefault(parent, [before.text]).append(said.text)
             before.finished_at, before.status = said.finished_at, said.status
             before.model = before.model or said.model
             places[key] = parent
@@ -69,8 +77,11 @@ def conversation(value: Mapping[str, Any]) -> Conversation:
         messages.append(said)
     current = value.get("current_node")
     last = places.get(current) if isinstance(current, str) else None
+    for place, texts in steps.items():
+        messages[place].content = spoken(plain(joined(texts)))
+    identity = words(value.get("conversation_id"), LONGEST_ID) or words(value.get("id"), LONGEST_ID)
     return Conversation(
-        origin=f"chatgpt:{words(value.get('conversation_id')) or words(value.get('id'))}",
+        origin=f"chatgpt:{identity}",
         title=words(value.get("title")),
         messages=messages,
         shown=branch(messages, newest(messages) if last is None else last),

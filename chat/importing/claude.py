@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from chat.importing.conversation import (
+    LONGEST_ID,
     MEMORY_TOOLS,
     Conversation,
     Said,
@@ -54,7 +55,7 @@ def conversation(value: Mapping[str, Any]) -> Conversation:
         left_out += left
     last = places.get(words(value.get("current_leaf_message_uuid")))
     return Conversation(
-        origin=f"claude:{words(value.get('uuid'))}",
+        origin=f"claude:{words(value.get('uuid'), LONGEST_ID)}",
         title=words(value.get("name")),
         messages=messages,
         shown=branch(messages, newest(messages) if last is None else last),

@@ -10,6 +10,8 @@ from typing import Any
 from chat.importing.words import LONGEST
 
 Block = dict[str, Any]
+# Characters of an id of another program's; the name of that program stands in front of it.
+LONGEST_ID = 150
 # Times before this one are mistakes.
 EARLIEST = dt.datetime(1990, 1, 1, tzinfo=dt.UTC)
 # What other programs remember of a person is theirs: their tools for it leave nothing here.

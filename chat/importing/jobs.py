@@ -16,11 +16,12 @@ from pathlib import Path
 
 from django.conf import settings
 from django.core.files.uploadedfile import UploadedFile
-from django.db import IntegrityError, transaction
+from django.db import DataError, IntegrityError, transaction
 from django.db.models import F
 from django.utils import timezone
 
 from chat.importing import opening
+from chat.importing.conversation import Conversation
 from chat.importing.planting import Known, plant
 from chat.importing.reading import conversation_of, title_of
 from chat.importing.words import FileRefused, NotBrought
@@ -166,7 +167,7 @@ def _take_in_one(job: ImportJob, raw: bytes, refused: str, following: int) -> No
         if refused:
             raise NotBrought(refused)
         conversation = conversation_of(raw)
-        plant(job.owner, conversation)
+        _plant(job, conversation)
         changes["brought"] = F("brought") + 1
         changes["messages"] = F("messages") + len(conversation.messages)
         changes["left_out"] = F("left_out") + conversation.left_out
@@ -180,6 +181,16 @@ def _take_in_one(job: ImportJob, raw: bytes, refused: str, following: int) -> No
     # This claim is the first one in which the next may be taken in.
     _note(job, done=job.done + 1, position=following, attempts=1, **changes)
     job.done, job.position, job.attempts = job.done + 1, following, 1
+
+
+def _plant(job: ImportJob, conversation: Conversation) -> None:
+    """Raises Known and NotBrought."""
+    try:
+        plant(job.owner, conversation)
+    except DataError as error:
+        # A value that JSON in Python has and the database has not, such as NaN. It would be so each time.
+        logger.warning("A conversation cannot be stored: %s", type(error.__cause__).__name__)
+        raise NotBrought("faulty") from None
 
 
 def _note(job: ImportJob, **changes: object) -> None:

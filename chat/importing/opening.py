@@ -21,6 +21,9 @@ END, LONGEST_END = b"PK\x05\x06", 22 + 65_535
 # Bytes of that list: room for about 100,000 files.
 LARGEST_LIST = 10 * 1024 * 1024
 
+# How files in a zip file may be packed. Others unpack to anything, and fail in ways of their own.
+METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+
 # In front of each record: why it was left aside, and its bytes.
 HEAD = struct.Struct("<16sQ")
 
@@ -105,10 +108,12 @@ def _zipped(file: IO[bytes], bounded: Bounded) -> Iterator[Element]:
             for entry in _chosen(archive):
                 if entry.flag_bits & 1:
                     raise FileRefused("encrypted")
+                if entry.compress_type not in METHODS:
+                    raise FileRefused("packed")
                 with archive.open(entry) as bounded.stream:
                     yield from elements(bounded)
     except (zipfile.BadZipFile, NotImplementedError, zlib.error, EOFError, struct.error, ValueError):
-        # Also kinds of compression that Python does not know, and names that are none.
+        # Also names that are none.
         raise FileRefused("bad_zip") from None
 
 

@@ -40,6 +40,7 @@ FILE: Mapping[str, Any] = {
     "not_json": _("This is neither a zip file nor JSON. Choose the export as you have got it."),
     "cut": _("The file ends in the middle, or is no JSON. Download the export again."),
     "bad_zip": _("The zip file is damaged. Download the export again."),
+    "packed": _("The zip file is packed in an unusual way. Unpack it first and choose its conversations.json."),
     "encrypted": _("The zip file is locked by a password. Unpack it first and choose its conversations.json."),
     "crowded": _("The zip file holds too many files. Unpack it first and choose its conversations.json."),
     "many": _("The file holds more than %(conversations)s conversations."),
@@ -57,7 +58,7 @@ CONVERSATION: Mapping[str, Any] = {
     "too_deep": _("its parts lie in each other too deeply"),
     "too_many": _("it has more than %(messages)s messages"),
     "deleted": _("you have deleted it here; it can be restored on the page of all conversations"),
-    "faulty": _("it could not be stored, three times"),
+    "faulty": _("it could not be stored"),
 }
 
 

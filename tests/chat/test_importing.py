@@ -4,18 +4,19 @@ import datetime as dt
 import io
 import json
 import random
+import zipfile
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.utils import timezone
 
 from chat import searching, sessions, tasks
+from chat.importing import chatgpt, jobs, opening, planting, reading, words
 from chat.importing import elements as splitting
-from chat.importing import jobs, opening, planting, reading, words
 from chat.models import ChatSession, ImportJob, Message
 from oneclaw import invariants
 from tests.conversations import send, settle
-from tests.imports import CHATGPT, CLAUDE, DAY, PICTURES, as_json, as_zip, numbered
+from tests.imports import CHATGPT, CLAUDE, DAY, PICTURES, as_json, as_zip, node, numbered, tree
 
 
 @pytest.fixture
@@ -152,6 +153,8 @@ def encrypted(data):
         (as_zip({"a.txt": b"x"}), "empty"),
         (as_zip({"conversations.json": b"[{}]"})[:-30], "bad_zip"),
         (as_zip({"conversations.json": b"nothing"}), "not_json"),
+        (as_zip({"conversations.json": b"[{}]"}, zipfile.ZIP_BZIP2), "packed"),
+        (as_zip({"conversations.json": b"[{}]"}, zipfile.ZIP_LZMA), "packed"),
         (encrypted(as_zip({"conversations.json": b"[{}]"})), "encrypted"),
         (as_zip({"conversations.json": b"[" + b" " * 1_100_000 + b"]"}), "unpacked"),
     ],
@@ -204,6 +207,43 @@ def test_what_is_left_aside_is_named_with_its_reason(bring, monkeypatch):
         (9, "Shape", "empty"),
     ]
     assert all(words.of_conversation(each["why"]) for each in job.problems)
+
+
+@pytest.mark.parametrize("number", ["NaN", "-Infinity", "1e999"])
+def test_one_that_the_database_cannot_hold_is_left_aside_at_once(bring, number):
+    call = {"type": "tool_use", "id": "t", "name": "f", "input": {"x": "NUMBER"}}
+    messages = [
+        {"seq": 1, "role": "user", "content": [{"type": "text", "text": "Tea?"}]},
+        {"seq": 2, "parent": 1, "role": "assistant", "content": [call]},
+        {"seq": 3, "parent": 2, "role": "tool", "content": [{"type": "tool_result", "tool_use_id": "t"}]},
+        {"seq": 4, "parent": 3, "role": "assistant", "content": [{"type": "text", "text": "Yes."}]},
+    ]
+    own = {"format": "oneclaw.conversation", "version": 1, "title": "Odd", "messages": messages}
+    job = bring(as_json([own, CLAUDE]).replace(b'"NUMBER"', number.encode()))
+    assert counts(job) == ("done", 2, 1, 0, 1)
+    assert job.problems == [{"number": 1, "title": "Odd", "why": "faulty"}]
+
+
+def test_a_long_id_of_another_program_is_cut(bring):
+    job = bring([CHATGPT | {"conversation_id": "c" * 300}, CLAUDE | {"uuid": "u" * 300}])
+    assert counts(job) == ("done", 2, 2, 0, 0)
+
+
+def test_an_answer_in_many_steps_is_joined_once_and_cut_as_any(bring, monkeypatch):
+    steps = [
+        node(f"s{number}", f"s{number - 1}" if number else "q", "assistant", f"step {number} " + "x" * 50_000)
+        for number in range(6)
+    ]
+    mapping = tree(node("q", None, "user", "Go"), *steps)
+    bring([CHATGPT | {"mapping": mapping, "current_node": "s5"}])
+    answer = Message.objects.get(role="assistant")
+    assert "step 0" in answer.text
+    assert "step 3" in answer.text
+    assert answer.text.endswith("… (longer than can be imported)")
+    assert len(answer.text) < words.LONGEST + 100
+    monkeypatch.setattr(chatgpt, "MOST_NODES", 6)
+    job = bring([CHATGPT | {"mapping": mapping, "conversation_id": "other"}])
+    assert job.problems[0]["why"] == "too_many"
 
 
 def test_text_passes_the_gate(bring):

@@ -23,13 +23,13 @@ def at(client, ada):
     return client
 
 
-def packed(files, **kinds):
+def packed(files, method=zipfile.ZIP_DEFLATED, **kinds):
     """A zip file of these texts; `kinds`: the mode of a file by the start of its name."""
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as made:
         for name, content in files:
             about = zipfile.ZipInfo(name)
-            about.compress_type = zipfile.ZIP_DEFLATED
+            about.compress_type = method
             about.external_attr = next((kind << 16 for start, kind in kinds.items() if start in name), 0)
             made.writestr(about, content)
     return buffer.getvalue()
@@ -149,6 +149,12 @@ def test_a_size_that_lies_unpacks_no_more_than_it_says(at, space):
     data = packed([("MEMORY.md", b"0" * 3_000_000)])
     lie = data.replace((3_000_000).to_bytes(4, "little"), (10).to_bytes(4, "little"))
     assert "It is damaged" in look(at, lie)
+
+
+@pytest.mark.parametrize("method", [zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
+def test_what_is_packed_in_an_unusual_way_is_refused_with_a_sentence(at, space, method):
+    data = packed([("MEMORY.md", "- tea\n" * 99)], method)
+    assert "It is packed in an unusual way" in look(at, data[:60] + b"\xff" * 8 + data[68:])
 
 
 def test_a_file_that_is_too_large_is_not_even_read(at, monkeypatch):
