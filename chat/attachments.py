@@ -13,7 +13,7 @@ from collections.abc import Sequence
 
 from django.conf import settings
 from django.db import connection, transaction
-from django.db.models import Sum
+from django.db.models import F, Sum
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
@@ -52,7 +52,7 @@ def keep(user: User, name: str, data: bytes, attachment_id: uuid.UUID | None = N
     if not connection.in_atomic_block:
         # Others need it while the file is read.
         connection.close()
-    found = examined(name, data)
+    found = examined(name, data, user.pk)
     row = Attachment(
         pk=attachment_id or uuid.uuid4(),
         owner=user,
@@ -61,10 +61,17 @@ def keep(user: User, name: str, data: bytes, attachment_id: uuid.UUID | None = N
         sha256=hashlib.sha256(data).hexdigest(),
         **_columns(found),
     )
-    attachment_files.write(user.pk, str(row.pk), data)
-    if found.small:
-        attachment_files.write(user.pk, small_name(row.pk), found.small)
-    row.save(force_insert=True)
+    with transaction.atomic():
+        _wait_for_my_others(user)
+        known = Attachment.objects.filter(owner=user, pk=row.pk).first()
+        if known is not None:
+            return known
+        # Others came while this one was read.
+        _refuse_without_room(user, row.size + row.small_size)
+        attachment_files.write(user.pk, str(row.pk), data)
+        if found.small:
+            attachment_files.write(user.pk, small_name(row.pk), found.small)
+        row.save(force_insert=True)
     return row
 
 
@@ -191,11 +198,17 @@ def _remove_rowless() -> int:
     return count
 
 
+def _wait_for_my_others(user: User) -> None:
+    """Until this transaction ends, no other file of the person's is kept."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", [f"attachments:{user.pk}"])
+
+
 def _refuse_without_room(user: User, size: int) -> None:
     mine = Attachment.objects.filter(owner=user)
     if mine.unsent().count() >= MOST_UNSENT:
         raise Refused("too_many", _("Too many files wait to be sent: send or remove some of them first."))
-    used = mine.aggregate(sum=Sum("size"))["sum"] or 0
+    used = mine.aggregate(sum=Sum(F("size") + F("small_size")))["sum"] or 0
     if used + size > settings.FILE_SPACE:
         raise Refused("no_room", _("There is no room left for your files: ask whoever runs OneClaw for more."))
 

@@ -2,29 +2,36 @@
 
 import base64
 import codecs
+import contextlib
 import json
 import logging
 import os
 import subprocess
 import sys
-import threading
+import tempfile
 from dataclasses import dataclass
-from typing import Any
+from typing import IO, Any
 
 from django.conf import settings
 from django.template.defaultfilters import filesizeformat
 from django.utils.translation import gettext as _
 
+from chat.extracting import largest_output
+from chat.places import NoPlace, Places
 from oneclaw.quoting import shortened
 from oneclaw.text import BadText, checked, mended
 
 logger = logging.getLogger(__name__)
 
-# Seconds that a file may take to be read, and files that this process has read at a time.
+# Seconds that a file may take to be read, and that it waits for that.
 PATIENCE = 60
+# Bytes of stderr that are looked at.
+LONGEST_PROBLEM = 500
 ENVIRONMENT = ("PATH", "LD_LIBRARY_PATH", "LANG")
-_places = threading.BoundedSemaphore(2)
+# Files that this process has read at a time.
+_places = Places(2)
 
+PDF = b"%PDF-"
 IMAGES = (b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff", b"GIF87a", b"GIF89a")
 BYTE_ORDER_MARKS = (
     (codecs.BOM_UTF8, "utf-8-sig"),
@@ -58,8 +65,11 @@ class Examined:
     small_type: str = ""
 
 
-def examined(name: str, data: bytes) -> Examined:
-    """`data` examined whole. Raises Refused: empty, too_large, type, corrupt, locked, too_many_pixels."""
+def examined(name: str, data: bytes, owner_id: int = 0) -> Examined:
+    """`data` examined whole, one file of an owner at a time.
+
+    Raises Refused: empty, too_large, type, corrupt, locked, too_many_pixels, busy.
+    """
     if not data:
         raise Refused("empty", _("“%(name)s” is empty.") % {"name": name})
     if len(data) > settings.FILE_SIZE:
@@ -69,7 +79,17 @@ def examined(name: str, data: bytes) -> Examined:
         raise _wrong_type(name)
     if kind == "text":
         return Examined(kind, text_type(name), text=_text(name, data))
-    found = extracted(kind, data)
+    try:
+        with _places.place(owner_id, PATIENCE):
+            found = extracted(kind, data)
+    except NoPlace:
+        raise Refused(
+            "busy", _("Too many files are being read just now: attach “%(name)s” again in a minute.") % {"name": name}
+        ) from None
+    if found.get("error") == "corrupt" and kind == "pdf" and not data.startswith(PDF) and "text" in settings.FILE_KINDS:
+        # A text may speak of PDFs in its first lines.
+        with contextlib.suppress(Refused):
+            return Examined("text", text_type(name), text=_text(name, data))
     if error := found.get("error"):
         raise _wrong_type(name) if error == "type" else Refused(error, _sentence(error) % {"name": name})
     return Examined(
@@ -88,7 +108,7 @@ def kind_of(data: bytes) -> str:
     """image, pdf, docx (or another archive) or text, by the first bytes. Pure."""
     if data.startswith(IMAGES) or (data[:4] == b"RIFF" and data[8:12] == b"WEBP"):
         return "image"
-    if b"%PDF-" in data[:1024]:
+    if PDF in data[:1024]:
         return "pdf"
     return "docx" if data.startswith(b"PK\x03\x04") else "text"
 
@@ -102,28 +122,37 @@ def text_type(name: str) -> str:
 def extracted(kind: str, data: bytes) -> dict[str, Any]:
     """What the reader of this kind has found, its texts joined. When it came to nothing, `error` is corrupt."""
     command = [sys.executable, "-s", "-m", "chat.extracting", kind, str(settings.FILE_TEXT)]
-    with _places:
+    # Into files, so that no more comes back than the process may write into one.
+    with tempfile.TemporaryFile() as said, tempfile.TemporaryFile() as complained:
         try:
             ended = subprocess.run(
                 command,
                 input=data,
-                capture_output=True,
+                stdout=said,
+                stderr=complained,
                 timeout=PATIENCE,
                 cwd=settings.BASE_DIR,
                 # Without the keys and passwords of ours.
                 env={name: os.environ[name] for name in ENVIRONMENT if name in os.environ},
                 check=False,
             )
-            output, problem = ended.stdout, ended.stderr if ended.returncode else b""
-        except subprocess.TimeoutExpired as late:
-            output, problem = late.stdout or b"", b"it took too long"
+            problem = _end_of(complained) if ended.returncode else b""
+        except subprocess.TimeoutExpired:
+            problem = b"it took too long"
+        said.seek(0)
+        output = said.read(largest_output(settings.FILE_TEXT))
     # A line that has no end did not come whole.
     first, *others = [json.loads(line) for line in output.splitlines(keepends=True) if line.endswith(b"\n")] or [{}]
     if problem:
-        logger.info("A file (%s) could not be read to its end: %s", kind, problem[-500:].decode(errors="replace"))
+        logger.info("A file (%s) could not be read to its end: %s", kind, problem.decode(errors="replace"))
     if not first:
         return {"error": "corrupt"}
     return first | {"text": "".join(line["text"] for line in others)}
+
+
+def _end_of(stream: IO[bytes]) -> bytes:
+    stream.seek(max(0, stream.seek(0, os.SEEK_END) - LONGEST_PROBLEM))
+    return stream.read(LONGEST_PROBLEM) or b"it ended without a word"
 
 
 def within_budget(text: str) -> str:

@@ -20,6 +20,8 @@ from xml.parsers import expat
 
 # Bytes of address space and seconds of computing that the process may take.
 MEMORY, SECONDS = 1536 * 1024 * 1024, 20
+# Bytes that the process may write besides the text: a smaller copy in base64, and what one piece of XML is too long.
+LARGEST_LINES = 4 * 1024 * 1024
 # Seconds after which no further page of a PDF is read.
 PATIENCE = 12.0
 
@@ -91,7 +93,7 @@ def pdf(data: bytes, longest: int) -> Iterator[Line]:
     length = 0
     for number, page in enumerate(reader.pages, 1):
         if text := page.extract_text().strip():
-            text = f"[page {number}]\n{text}\n\n"
+            text = f"[page {number}]\n{text}\n\n"[: longest + 1 - length]
             yield {"text": text}
             length += len(text)
         if length > longest or time.monotonic() > deadline:
@@ -197,11 +199,18 @@ class WordText:
 READERS: dict[str, Callable[[bytes, int], Iterator[Line]]] = {"image": image, "pdf": pdf, "docx": docx}
 
 
+def largest_output(longest: int) -> int:
+    """Bytes that the lines may have: a smaller copy, and text of which a character has up to 12 of them as JSON."""
+    return LARGEST_LINES + 12 * longest
+
+
 def main() -> None:
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS))
-    kind, longest = sys.argv[1:]
-    for line in READERS[kind](sys.stdin.buffer.read(), int(longest)):
+    kind, longest = sys.argv[1], int(sys.argv[2])
+    most = largest_output(longest)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))
+    for line in READERS[kind](sys.stdin.buffer.read(), longest):
         print(json.dumps(line), flush=True)
 
 

@@ -4,8 +4,10 @@ import asyncio
 import base64
 import datetime as dt
 import os
+import threading
 import time
 import uuid
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
@@ -76,6 +78,46 @@ def test_a_person_has_so_much_room_and_so_many_unsent_files(ada, settings, monke
     with pytest.raises(Refused) as refused:
         attachments.keep(ada, "c", b"1")
     assert refused.value.code == "too_many"
+
+
+def test_a_smaller_copy_takes_room_too(ada, settings):
+    data = files.image((3000, 20))
+    settings.FILE_SPACE = len(data) + 1
+    with pytest.raises(Refused) as refused:
+        attachments.keep(ada, "cat.png", data)
+    assert refused.value.code == "no_room"
+    assert not Attachment.objects.exists()
+    assert on_disk(ada) == []
+
+
+@pytest.mark.django_db(transaction=True)
+def test_files_that_come_at_the_same_time_do_not_share_the_same_room(ada, settings, monkeypatch):
+    settings.FILE_SPACE = 7
+    both, examined, write = threading.Barrier(2, timeout=20), attachments.examined, attachment_files.write
+
+    def both_examined(*given):
+        both.wait()
+        return examined(*given)
+
+    def slow(*given):
+        time.sleep(0.3)
+        write(*given)
+
+    def kept(name):
+        try:
+            return attachments.keep(ada, name, b"1234").name
+        except Refused as refusal:
+            return refusal.code
+        finally:
+            connection.close()
+
+    monkeypatch.setattr(attachments, "examined", both_examined)
+    monkeypatch.setattr(attachment_files, "write", slow)
+    with ThreadPoolExecutor(2) as threads:
+        found = set(threads.map(kept, ["a", "b"]))
+    assert "no_room" in found
+    assert len(found) == 2
+    assert Attachment.objects.count() == len(on_disk(ada)) == 1
 
 
 def test_nobody_attaches_to_the_conversation_of_another_or_without_a_sign_in(client, signed_in, stranger):

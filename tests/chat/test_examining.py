@@ -3,13 +3,17 @@
 import base64
 import io
 import struct
+import subprocess
+import sys
+import tempfile
 import zlib
 
 import pytest
 from PIL import Image
 
-from chat import extracting
+from chat import examining, extracting
 from chat.examining import Refused, examined
+from chat.places import NoPlace
 from tests import files
 
 
@@ -87,6 +91,48 @@ def test_the_text_of_a_pdf_stands_under_its_pages():
 
 def test_no_more_pages_are_read_than_are_asked_for():
     assert "Milk" not in found("pdf", files.pdf("Tea", "Milk"), longest=5)["text"]
+
+
+def test_a_page_without_end_is_cut():
+    assert len(found("pdf", files.pdf("Tea " * 1000), longest=100)["text"]) == 101
+
+
+def test_the_process_that_reads_writes_no_more_than_is_read(settings, monkeypatch):
+    settings.FILE_TEXT = 100_000
+    monkeypatch.setattr("chat.examining.largest_output", lambda longest: 100)
+    # Its one line of text does not come whole.
+    data = files.docx(files.paragraph("x" * 500))
+    assert examined("a.docx", data).text == ""
+    program = "from chat import extracting as e; e.LARGEST_LINES = 90; e.main()"
+    with tempfile.TemporaryFile() as said:
+        command = [sys.executable, "-c", program, "docx", "10"]
+        ended = subprocess.run(command, input=data, stdout=said, stderr=subprocess.PIPE, cwd=settings.BASE_DIR)
+        assert said.seek(0, io.SEEK_END) == 90 + 12 * 10
+    assert b"File too large" in ended.stderr
+
+
+def test_a_text_that_speaks_of_pdfs_is_a_text(settings):
+    text = "A PDF begins with %PDF-1.7 in its first line."
+    said = examined("notes.md", text.encode())
+    assert (said.kind, said.media_type, said.text) == ("text", "text/markdown", text)
+    settings.FILE_KINDS = ["pdf"]
+    with pytest.raises(Refused) as refused:
+        examined("notes.md", text.encode())
+    assert refused.value.code == "corrupt"
+
+
+def test_who_waits_too_long_for_a_place_is_told_so(monkeypatch):
+    monkeypatch.setattr(examining, "PATIENCE", 0.01)
+    with examining._places.place(7, 1):
+        with pytest.raises(Refused) as refused:
+            examined("cat.png", files.image(), 7)
+        assert refused.value.code == "busy"
+        assert "attach “cat.png” again" in refused.value.sentence
+        # Another person has the other place, and a third one none.
+        with examining._places.place(8, 0.01), pytest.raises(NoPlace), examining._places.place(9, 0.01):
+            pass
+    with examining._places.place(7, 0.01):
+        pass
 
 
 def test_a_pdf_with_a_password_is_locked():
