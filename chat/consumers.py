@@ -178,6 +178,8 @@ class ChatConsumer(AsyncWebsocketConsumer):
             await in_database(branches.show, self.user, message_number(frame))
         except branches.NotShown:
             raise NOT_SHOWN from None
+        except sessions.SessionNotFound:
+            raise NOT_FOUND from None
         except transcript.Busy:
             raise BUSY from None
 
@@ -192,6 +194,8 @@ class ChatConsumer(AsyncWebsocketConsumer):
             await beginning.again(self.user, message_number(frame), kind, choice_in(frame))
         except attempts.NothingToRepeat:
             raise NOT_LAST from None
+        except sessions.SessionNotFound:
+            raise NOT_FOUND from None
         except choices.NotOffered as error:
             raise Refusal(error.code, error.sentence) from None
         except transcript.Busy:

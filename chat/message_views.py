@@ -10,7 +10,7 @@ from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from chat import attempts, beginning, branches, forking, toasts, transcript
+from chat import attempts, beginning, branches, forking, sessions, toasts, transcript
 from chat.details import details_of
 from chat.models import Message
 from chat.toasts import Toast
@@ -21,6 +21,8 @@ from oneclaw.text import BadText, checked
 
 # What is said to whoever presses something that cannot be done just now.
 BUSY = str(transcript.Busy.__doc__)
+# Another tab has changed or deleted the conversation just now.
+GONE = (branches.NotShown, sessions.SessionNotFound)
 
 
 def own_message(user: User, message_id: int) -> Message:
@@ -87,6 +89,8 @@ async def edit(request: SignedInRequest, message_id: int) -> HttpResponseBase:
         return await in_database(edit_page, request, message, text, refusal.sentence, 422)
     except (transcript.Busy, transcript.Conflict, branches.NotShown) as refusal:
         return await in_database(edit_page, request, message, text, str(refusal.__doc__), 409)
+    except sessions.SessionNotFound:
+        raise Http404 from None
     return redirect("conversation", session_id=message.session_id)
 
 
@@ -104,6 +108,8 @@ def show(request: SignedInRequest, message_id: int) -> HttpResponse:
         branches.show(request.user, message.pk)
     except transcript.Busy:
         return back(request, message, BUSY)
+    except GONE:
+        raise Http404 from None
     return back(request, message)
 
 
@@ -118,6 +124,8 @@ async def again(request: SignedInRequest, message_id: int, kind: str) -> HttpRes
         await beginning.again(user, message.pk, kind)
     except transcript.Busy:
         refusal = BUSY
+    except GONE:
+        raise Http404 from None
     except attempts.NothingToRepeat:
         refusal = _("Only the last answer of a conversation can be repeated, and this is not it any more.")
     return await in_database(back, request, message, refusal)
@@ -132,3 +140,5 @@ def fork(request: SignedInRequest, message_id: int) -> HttpResponse:
         return redirect(forking.fork(request.user, message.pk))
     except transcript.Busy:
         return back(request, message, BUSY)
+    except GONE:
+        raise Http404 from None

@@ -6,7 +6,7 @@ import uuid
 import pytest
 from django.core.management import call_command
 
-from chat import attempts, branches, live, siblings, transcript
+from chat import attempts, branches, forking, live, sessions, siblings, transcript
 from chat.choices import Choice, NoSuchModel
 from chat.models import Message, Turn
 from chat.prompt import conversation
@@ -182,3 +182,18 @@ def test_a_page_that_saw_an_answer_begin_which_is_not_shown_any_more_is_out_of_d
     assert live.was_tried_again(ada.pk, session.pk, 1)
     # Once it has fetched the list, it is not.
     assert not live.was_tried_again(ada.pk, session.pk, 2)
+
+
+@pytest.mark.parametrize("act", ["show", "retry", "fork", "edit"])
+def test_a_conversation_that_is_deleted_just_now_is_not_there(client, ada, monkeypatch, act, transactional_db):
+    first = said(ada)[0]
+    client.force_login(ada)
+
+    def gone(*arguments):
+        raise sessions.SessionNotFound
+
+    for module in (branches, sessions, forking):
+        monkeypatch.setattr(module, "lock", gone)
+    number = first.answer.pk if act == "retry" else first.message.pk
+    answer = client.post(f"/messages/{number}/{act}", {"client_id": uuid.uuid4(), "text": "x"})
+    assert answer.status_code == 404
