@@ -150,7 +150,7 @@ SHOWN_IS_ONE_BRANCH = """
     SELECT format('message %%s of session %%s is shown after message %%s but follows message %%s',
                   id, session_id, before, parent_id)
     FROM (
-        SELECT id, session_id, parent_id, lag(id) OVER (PARTITION BY session_id ORDER BY seq) AS before
+        SELECT id, session_id, parent_id, lag(id) OVER (PARTITION BY session_id ORDER BY seq, id) AS before
         FROM chat_message WHERE active
     ) AS shown
     WHERE parent_id IS DISTINCT FROM before AND NOT EXISTS (
