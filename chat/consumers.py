@@ -169,6 +169,8 @@ class ChatConsumer(AsyncWebsocketConsumer):
             raise NOT_FOUND from None
         except transcript.Conflict:
             raise CONFLICT from None
+        except choices.NotOffered as error:
+            raise Refusal(error.code, error.sentence) from None
         except transcript.Busy:
             raise BUSY from None
         self._tell(live.ack_frame(accepted.message, duplicate=accepted.duplicate))
