@@ -13,11 +13,8 @@ from django.conf import settings
 from django.db import Error
 
 from chat import (
-    attachments,
-    attempts,
     beginning,
     branches,
-    choices,
     commands,
     departures,
     live,
@@ -29,9 +26,10 @@ from chat.choices import Choice
 from chat.composed import Composed
 from chat.models import ChatSession, Turn
 from chat.outbox import Frame, Outbox, encode
+from chat.refusals import NOT_FOUND, REFUSED, Refusal, refusal_of
 from oneclaw import hints
 from oneclaw.crossing import in_database
-from oneclaw.text import BadText, checked, mended
+from oneclaw.text import checked, mended
 
 logger = logging.getLogger(__name__)
 
@@ -40,14 +38,6 @@ LARGEST_FRAME = 64 * 1024
 SILENCE = 45
 # Closing codes.
 TOO_SLOW, FAILED, COME_AGAIN, NOT_SIGNED_IN = 1013, 1011, 1012, 4401
-
-
-class Refusal(Exception):
-    """A frame that cannot be done: a protocol error code and one sentence for the person."""
-
-    def __init__(self, code: str, sentence: str):
-        super().__init__(sentence)
-        self.code, self.sentence = code, sentence
 
 
 class ChatConsumer(AsyncWebsocketConsumer):
@@ -89,8 +79,8 @@ class ChatConsumer(AsyncWebsocketConsumer):
         try:
             frame = decoded(text_data, bytes_data)
             await self.HANDLERS[frame["type"]](self, frame)
-        except (Refusal, BadText) as refusal:
-            self._tell(error_frame(refusal.code, refusal.sentence, frame.get("client_id")))
+        except REFUSED as error:
+            self._tell(error_frame(*refusal_of(error), frame.get("client_id")))
 
     # -- What a browser may say ------------------------------------------------------------------
 
@@ -103,10 +93,7 @@ class ChatConsumer(AsyncWebsocketConsumer):
         last_seq = frame.get("last_seq", 0)
         if not isinstance(last_seq, int) or isinstance(last_seq, bool) or last_seq < 0:
             raise Refusal("bad_frame", "last_seq must be a whole number.")
-        try:
-            session = await in_database(sessions.open_session, self.user, session_id)
-        except sessions.SessionNotFound:
-            raise NOT_FOUND from None
+        session = await in_database(sessions.open_session, self.user, session_id)
         if session is None and last_seq:
             raise NOT_FOUND
         newest = session.last_seq if session else 0
@@ -132,26 +119,13 @@ class ChatConsumer(AsyncWebsocketConsumer):
     async def _send(self, frame: dict[str, Any]) -> None:
         client_id, session_id = identifier(frame, "client_id"), identifier(frame, "session")
         composed, mode = Composed.read(frame.get("text"), frame.get("files")), mode_in(frame)
-        try:
-            if reason := composed.ends_because:
-                await in_database(commands.obey, self.user, session_id, reason)
-                self._tell(live.ended_frame(session_id, client_id, reason))
-                return
-            accepted = await beginning.send(
-                self.user, session_id, client_id, composed.text, mode, choice_in(frame), composed.files
-            )
-        except sessions.SessionNotFound:
-            raise NOT_FOUND from None
-        except transcript.Conflict:
-            raise CONFLICT from None
-        except transcript.OtherMode:
-            raise OTHER_MODE from None
-        except choices.NotOffered as error:
-            raise Refusal(error.code, error.sentence) from None
-        except attachments.Missing:
-            raise FILE_GONE from None
-        except transcript.Busy:
-            raise BUSY from None
+        if reason := composed.ends_because:
+            await in_database(commands.obey, self.user, session_id, reason)
+            self._tell(live.ended_frame(session_id, client_id, reason))
+            return
+        accepted = await beginning.send(
+            self.user, session_id, client_id, composed.text, mode, choice_in(frame), composed.files
+        )
         self._tell(live.ack_frame(accepted.message, duplicate=accepted.duplicate))
         if self.room is None:
             room = self._enter_room(session_id)
@@ -161,29 +135,11 @@ class ChatConsumer(AsyncWebsocketConsumer):
     async def _edit(self, frame: dict[str, Any]) -> None:
         client_id, number = identifier(frame, "client_id"), message_number(frame)
         text = checked(frame.get("text"), longest=settings.MESSAGE_LENGTH)
-        try:
-            accepted = await beginning.edit(self.user, number, client_id, text, choice_in(frame))
-        except branches.NotShown:
-            raise NOT_SHOWN from None
-        except sessions.SessionNotFound:
-            raise NOT_FOUND from None
-        except transcript.Conflict:
-            raise CONFLICT from None
-        except choices.NotOffered as error:
-            raise Refusal(error.code, error.sentence) from None
-        except transcript.Busy:
-            raise BUSY from None
+        accepted = await beginning.edit(self.user, number, client_id, text, choice_in(frame))
         self._tell(live.ack_frame(accepted.message, duplicate=accepted.duplicate))
 
     async def _show(self, frame: dict[str, Any]) -> None:
-        try:
-            await in_database(branches.show, self.user, message_number(frame))
-        except branches.NotShown:
-            raise NOT_SHOWN from None
-        except sessions.SessionNotFound:
-            raise NOT_FOUND from None
-        except transcript.Busy:
-            raise BUSY from None
+        await in_database(branches.show, self.user, message_number(frame))
 
     async def _retry(self, frame: dict[str, Any]) -> None:
         await self._again(frame, Turn.Kind.RETRY)
@@ -192,16 +148,7 @@ class ChatConsumer(AsyncWebsocketConsumer):
         await self._again(frame, Turn.Kind.CONTINUE)
 
     async def _again(self, frame: dict[str, Any], kind: str) -> None:
-        try:
-            await beginning.again(self.user, message_number(frame), kind, choice_in(frame))
-        except attempts.NothingToRepeat:
-            raise NOT_LAST from None
-        except sessions.SessionNotFound:
-            raise NOT_FOUND from None
-        except choices.NotOffered as error:
-            raise Refusal(error.code, error.sentence) from None
-        except transcript.Busy:
-            raise BUSY from None
+        await beginning.again(self.user, message_number(frame), kind, choice_in(frame))
 
     async def _stop(self, frame: dict[str, Any]) -> None:
         number = message_number(frame) if frame.get("message") is not None else None
@@ -283,15 +230,6 @@ class ChatConsumer(AsyncWebsocketConsumer):
             self.silence = loop.call_later(left, self._check_silence)
         else:
             self.closing = asyncio.create_task(self.close())
-
-
-NOT_FOUND = Refusal("not_found", "There is no such conversation any more.")
-NOT_SHOWN = Refusal("not_shown", "This message is not shown any more: look at the conversation as it is now.")
-NOT_LAST = Refusal("not_found", "Only the last answer of a conversation can be repeated, and this is not it any more.")
-OTHER_MODE = Refusal("other_mode", "This conversation began in another mode. Begin a new one for this.")
-CONFLICT = Refusal("conflict", "This message was already sent with another text or other files.")
-FILE_GONE = Refusal("file_gone", "A file of this message is not there any more: attach it again.")
-BUSY = Refusal("busy", "An answer is still being written here. Wait for it, or stop it.")
 
 
 def decoded(text: str | None, data: bytes | None) -> dict[str, Any]:

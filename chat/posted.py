@@ -8,30 +8,16 @@ from django.contrib.auth.decorators import login_required
 from django.http import HttpResponseBase, JsonResponse
 from django.views.decorators.http import require_POST
 
-from chat import attachments, attempts, beginning, branches, choices, commands, live, presence, sessions, transcript
+from chat import beginning, branches, commands, live, presence, transcript
 from chat.composed import Composed
-from chat.consumers import (
-    BUSY,
-    CONFLICT,
-    FILE_GONE,
-    NOT_FOUND,
-    NOT_LAST,
-    NOT_SHOWN,
-    OTHER_MODE,
-    Refusal,
-    choice_in,
-    decoded,
-    error_frame,
-    identifier,
-    message_number,
-    mode_in,
-)
+from chat.consumers import choice_in, decoded, error_frame, identifier, message_number, mode_in
 from chat.models import Turn
 from chat.outbox import Frame
+from chat.refusals import REFUSED, Refusal, refusal_of
 from oneclaw.crossing import in_database
 from oneclaw.http import SignedInRequest
 from oneclaw.models import User
-from oneclaw.text import BadText, checked
+from oneclaw.text import checked
 
 
 @login_required
@@ -44,18 +30,8 @@ async def post_frame(request: SignedInRequest, session_id: uuid.UUID) -> HttpRes
         frame = decoded(request.body.decode(errors="surrogateescape"), None)
         await in_database(presence.look_in, user)
         answer = await answered(user, session_id, frame)
-    except sessions.SessionNotFound:
-        answer = error_frame(NOT_FOUND.code, NOT_FOUND.sentence, frame.get("client_id"))
-    except choices.NotOffered as error:
-        answer = error_frame(error.code, error.sentence, frame.get("client_id"))
-    except transcript.Busy:
-        answer = error_frame(BUSY.code, BUSY.sentence, frame.get("client_id"))
-    except transcript.Conflict:
-        answer = error_frame(CONFLICT.code, CONFLICT.sentence, frame.get("client_id"))
-    except branches.NotShown:
-        answer = error_frame(NOT_SHOWN.code, NOT_SHOWN.sentence, frame.get("client_id"))
-    except (Refusal, BadText) as refusal:
-        answer = error_frame(refusal.code, refusal.sentence, frame.get("client_id"))
+    except REFUSED as error:
+        answer = error_frame(*refusal_of(error), frame.get("client_id"))
     return JsonResponse(answer)
 
 
@@ -88,23 +64,13 @@ async def sent(user: User, session_id: uuid.UUID, frame: dict[str, Any]) -> Fram
     if reason := composed.ends_because:
         await in_database(commands.obey, user, session_id, reason)
         return live.ended_frame(session_id, client_id, reason)
-    try:
-        written = (composed.text, mode, choice_in(frame), composed.files)
-        accepted = await beginning.send(user, session_id, client_id, *written)
-    except transcript.Conflict:
-        raise CONFLICT from None
-    except transcript.OtherMode:
-        raise OTHER_MODE from None
-    except attachments.Missing:
-        raise FILE_GONE from None
+    written = (composed.text, mode, choice_in(frame), composed.files)
+    accepted = await beginning.send(user, session_id, client_id, *written)
     return live.ack_frame(accepted.message, duplicate=accepted.duplicate)
 
 
 async def tried_again(user: User, session_id: uuid.UUID, frame: dict[str, Any]) -> Frame:
-    try:
-        answer = await beginning.again(user, message_number(frame), frame["type"], choice_in(frame))
-    except attempts.NothingToRepeat:
-        raise NOT_LAST from None
+    answer = await beginning.again(user, message_number(frame), frame["type"], choice_in(frame))
     if frame["type"] == Turn.Kind.CONTINUE:
         return live.message_frame(answer)
     return live.ready_frame(session_id, answer.seq, reset=True)

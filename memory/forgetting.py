@@ -23,14 +23,14 @@ from django.db.models import F, QuerySet
 from django.utils import timezone
 
 from chat.models import ChatSession, Turn
-from memory import files, projections, recent, traces, transcript_indexing, vectors
+from memory import projections, recent, traces, transcript_indexing, vectors
 from memory.chunking import LONGEST_UNIT, units
 from memory.erasure import erased
+from memory.file_traces import clean_files, files_with
 from memory.forgotten import BLANK, Known, Phrase, keyed, lock_of, of_phrases, of_space, words_of
 from memory.hunks import Hunk, diff
 from memory.indexing import index_documents
 from memory.locks import hold
-from memory.mirror import folder_of
 from memory.models import (
     Decision,
     Errand,
@@ -214,32 +214,6 @@ def finish_soon(forgetting_id: int) -> None:
         finish(forgetting_id)
     except OSError:
         logger.exception("Files could not be cleaned after forgetting %s; the sweep tries again.", forgetting_id)
-
-
-def files_with(space: Space, known: Known) -> list[str]:
-    """The files of the space's folder in which it stands, whatever they are."""
-    folder = folder_of(space)
-    try:
-        return [one.path for one in files.walk(folder) if known.is_in_text(files.words_in(folder, one.path))]
-    except OSError:
-        return []
-
-
-def clean_files(space: Space, known: Known) -> None:
-    """Take it out of files that are no documents: what was put aside goes, others lose the lines. OSError."""
-    folder, held = folder_of(space), set(space.documents.values_list("path", flat=True))
-    for path in files_with(space, known):
-        if path in held:
-            continue
-        if files.is_ours(path):
-            files.remove(folder, path)
-            continue
-        try:
-            text = files.read(folder, path)
-        except files.Refused as refusal:
-            logger.warning("Something forgotten stands in a file of space %s: %s", space.pk, refusal)
-        else:
-            files.write(folder, path, known.without(text).encode())
 
 
 @dataclass(frozen=True)

@@ -1,38 +1,25 @@
 """Every page is in the person's own language and timezone."""
 
-from collections.abc import Awaitable, Callable
-
-from asgiref.sync import iscoroutinefunction, markcoroutinefunction
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone, translation
 
+from oneclaw.middleware import Middleware
 from oneclaw.models import User
 
-GetResponse = Callable[[HttpRequest], HttpResponse | Awaitable[HttpResponse]]
 
+class OwnPreferences(Middleware):
+    """What a person chose goes before what their browser says."""
 
-class OwnPreferences:
-    """Middleware: what a person chose goes before what their browser says."""
-
-    sync_capable = async_capable = True
-
-    def __init__(self, get_response: GetResponse) -> None:
-        self.get_response = get_response
-        if iscoroutinefunction(get_response):
-            markcoroutinefunction(self)
-
-    def __call__(self, request: HttpRequest) -> HttpResponse | Awaitable[HttpResponse]:
-        if iscoroutinefunction(self.get_response):
-            return self._answer(request)
+    def answer(self, request: HttpRequest) -> HttpResponse:
         with timezone.override(None), translation.override(translation.get_language()):
             activate(request.user)
             return self.get_response(request)
 
-    async def _answer(self, request: HttpRequest) -> HttpResponse:
+    async def answer_soon(self, request: HttpRequest) -> HttpResponse:
         with timezone.override(None), translation.override(translation.get_language()):
             activate(await request.auser())
-            return await self.get_response(request)  # type: ignore[misc]
+            return await self.get_response(request)
 
 
 def activate(user: object) -> None:

@@ -1,33 +1,21 @@
 """What a signed-in person sees is kept by no cache: not for the next one at the same device, and not for “back”, where
 it would be out of date."""
 
-from collections.abc import Awaitable, Callable
-
-from asgiref.sync import iscoroutinefunction, markcoroutinefunction
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.utils.cache import patch_cache_control
 
-GetResponse = Callable[[HttpRequest], HttpResponse | Awaitable[HttpResponse]]
+from oneclaw.middleware import Middleware
 
 
-class KeptByNoCache:
-    """Middleware: whatever answers a browser with a sign-in is not stored, unless the answer says otherwise itself."""
+class KeptByNoCache(Middleware):
+    """Whatever answers a browser with a sign-in is not stored, unless the answer says otherwise itself."""
 
-    sync_capable = async_capable = True
+    def answer(self, request: HttpRequest) -> HttpResponse:
+        return marked(request, self.get_response(request))
 
-    def __init__(self, get_response: GetResponse) -> None:
-        self.get_response = get_response
-        if iscoroutinefunction(get_response):
-            markcoroutinefunction(self)
-
-    def __call__(self, request: HttpRequest) -> HttpResponse | Awaitable[HttpResponse]:
-        if iscoroutinefunction(self.get_response):
-            return self._answer(request)
-        return marked(request, self.get_response(request))  # type: ignore[arg-type]
-
-    async def _answer(self, request: HttpRequest) -> HttpResponse:
-        return marked(request, await self.get_response(request))  # type: ignore[misc]
+    async def answer_soon(self, request: HttpRequest) -> HttpResponse:
+        return marked(request, await self.get_response(request))
 
 
 def marked(request: HttpRequest, response: HttpResponse) -> HttpResponse:

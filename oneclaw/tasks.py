@@ -21,6 +21,7 @@ def send(task: Task, *arguments: int | str, countdown: float = 0) -> None:
     try:
         task.apply_async(arguments, retry=False, countdown=countdown or None)
     except Exception:
+        # Each broker fails in its own ways, and the row is committed already: nobody is to be told that it was not.
         logger.exception("No worker could be told of %s%s; the sweep finds it.", task.name, arguments)
 
 

@@ -9,9 +9,10 @@ from django.urls import reverse
 from django.utils import timezone
 
 from chat import searching, sessions, tasks, temporary, transcript
-from chat.consumers import Refusal, mode_in
+from chat.consumers import mode_in
 from chat.models import ChatSession, Message, MessageWords, Turn
 from chat.organising import organise
+from chat.refusals import Refusal
 from oneclaw.crossing import in_database
 from oneclaw.models import User
 from tests.conversations import send, settle

@@ -618,6 +618,10 @@ async def test_an_edit_reaches_every_socket_and_is_acknowledged_once(ada, script
         assert (await client.hear("ack", client_id=client_id))["duplicate"]
         await client.say("edit", **(edit | {"client_id": str(uuid.uuid4())}))
         assert (await client.hear("error"))["code"] == "not_shown"
+        await client.say(
+            "edit", **(edit | {"client_id": str(uuid.uuid4()), "message": edited["message"], "model": "x"})
+        )
+        assert (await client.hear("error"))["code"] == "not_offered"
         await other.say("show", message=ack["message"])
         assert (await client.hear("ready", seq=4))["reset"]
         await client.open(session)
