@@ -75,4 +75,4 @@ def strangeness(haystack: Haystack, question: Question) -> float:
 
 def _stands(haystack: Haystack, concept: Concept) -> bool:
     terms = sorted(term for term, weight in concept.terms.items() if weight == 1)
-    return bool(len(haystack.holding(np.array(terms, np.uint32))[0]))
+    return any(map(len, haystack.holding(np.array(terms, np.uint32))))

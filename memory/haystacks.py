@@ -70,12 +70,17 @@ class Found:
     @cached_property
     def ids(self) -> str:
         """The ids of the documents, as PostgreSQL reads an array."""
-        return array(document.id for document in self.documents)
+        return array(self.document_ids.tolist())
 
     @cached_property
     def stamps(self) -> str:
         """Their stamps, in the same order."""
         return array(document.stamp for document in self.documents)
+
+    @cached_property
+    def document_ids(self) -> NDArray[np.int64]:
+        """The ids of the documents, as numbers."""
+        return np.array([document.id for document in self.documents], np.int64)
 
     @cached_property
     def lasting(self) -> list[bool]:

@@ -68,20 +68,19 @@ class Haystack:
         head = HEAD.pack(last - first, self.language[document])
         return head + self.units[first:last].tobytes() + self.terms[start:end].tobytes()
 
-    def holding(self, terms: NDArray[np.uint32]) -> tuple[NDArray[np.int32], NDArray[np.intp]]:
-        """Where these terms stand (sorted, each once): the units, and for each which of the terms it is."""
+    def holding(self, terms: NDArray[np.uint32]) -> list[NDArray[np.int32]]:
+        """For each of these terms (sorted, each once) the units in which it stands, as often as it stands there."""
         if "postings" in self.__dict__:
             ordered, units = self.postings
-            first, last = np.searchsorted(ordered, terms), np.searchsorted(ordered, terms, side="right")
-            found = [units[start:end] for start, end in zip(first, last, strict=True)]
-            return np.concatenate(found), np.repeat(np.arange(len(terms)), last - first)
-        # Most terms of a space are none of these: half of their bits tell so, in one pass.
-        seen = np.zeros(1 << 16, bool)
-        seen[terms & 0xFFFF] = True
-        at = np.flatnonzero(seen[self.terms.view(np.uint16)[::2]])
-        place = np.minimum(np.searchsorted(terms, self.terms[at]), len(terms) - 1)
-        same = terms[place] == self.terms[at]
-        return self.unit_of_term[at[same]], place[same]
+        else:
+            # Most terms of a space are none of these: half of their bits tell so, in one pass.
+            seen = np.zeros(1 << 16, bool)
+            seen[terms & 0xFFFF] = True
+            at = np.flatnonzero(seen[self.terms.view(np.uint16)[::2]])
+            at = at[np.argsort(self.terms[at], kind="stable")]
+            ordered, units = self.terms[at], self.unit_of_term[at]
+        first, last = np.searchsorted(ordered, terms), np.searchsorted(ordered, terms, side="right")
+        return [units[start:end] for start, end in zip(first.tolist(), last.tolist(), strict=True)]
 
     @cached_property
     def postings(self) -> tuple[NDArray[np.uint32], NDArray[np.int32]]:
@@ -100,7 +99,11 @@ class Haystack:
     def in_windows(
         self, units: NDArray[np.intp], scores: NDArray[np.float64]
     ) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
-        """The same of scores that only these units have: the units whose windows have any, and how much."""
+        """The same of scores (above 0) that only these units have: the units whose windows have any, and how much."""
+        if len(units) * 16 > len(self):
+            total = self.windowed(np.bincount(units, scores, minlength=len(self)).astype(float))
+            held = np.flatnonzero(total)
+            return held, total[held]
         places, values = [units], [scores]
         for distance, together in self._together:
             # The units are in order: those that have one so far ahead come first.

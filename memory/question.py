@@ -2,7 +2,7 @@
 
 import datetime as dt
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from memory.dates import TIME_WORDS, Period, asks_when, periods_meant
@@ -44,11 +44,11 @@ class Question:
         cls,
         text: str,
         today: dt.date,
-        near_words: Callable[[str], Mapping[str, float]] = lambda word: {},
+        near_words: Callable[[Sequence[str]], Sequence[Mapping[str, float]]] | None = None,
         languages: tuple[str, ...] = NAMES,
     ) -> "Question":
-        """`near_words` tells the words near a word in meaning, each with a weight below 1; `languages` are those of the
-        texts searched."""
+        """`near_words` tells for each word those near it in meaning, each with a weight below 1; `languages` are those
+        of the texts searched."""
         parts = dict.fromkeys(part for token in TOKEN.findall(text) for part in parts_of(token))
         wanted = [part for part in parts if plain(part) not in STOP_WORDS] or list(parts)
         language = language_of(text)
@@ -57,15 +57,17 @@ class Question:
             set() if language == "german" else {name for found in NAME.findall(text) for name in WORD.findall(found)}
         )
         periods = tuple(periods_meant(text, today))
+        wanted = wanted[:LONGEST_QUESTION]
+        near = near_words([plain(part) for part in wanted]) if near_words else [{}] * len(wanted)
         concepts = (
             Concept(
-                {term: weight for near, weight in near_words(plain(part)).items() for term in stems_of(near, ENGLISH)}
+                {term: weight for other, weight in others.items() for term in stems_of(other, ENGLISH)}
                 | dict.fromkeys(stems_of(part, stems), 1.0),
                 speaker_number(part),
                 part in names and plain(part) not in TIME_WORDS,
                 bool(periods) and plain(part) in TIME_WORDS,
             )
-            for part in wanted[:LONGEST_QUESTION]
+            for part, others in zip(wanted, near, strict=True)
         )
         return cls(tuple(concepts), periods, asks_when(text))
 

@@ -221,14 +221,12 @@ class Frequency:
 def matches(haystack: Haystack, concepts: Sequence[Concept]) -> list[Frequency]:
     """For each concept the units in which it stands."""
     terms = np.unique(np.array([term for concept in concepts for term in concept.terms] or [0], np.uint32))
-    units, place = haystack.holding(terms)
+    holding = dict(zip(terms.tolist(), haystack.holding(terms), strict=True))
     found = []
     for concept in concepts:
-        weights = np.zeros(len(terms))
-        weights[np.searchsorted(terms, np.array(list(concept.terms), np.uint32))] = list(concept.terms.values())
-        weight = weights[place]
-        held = np.flatnonzero(weight > 0)
-        found.append(Frequency(*summed(units[held].astype(np.intp), weight[held], len(haystack))))
+        units = [holding[term] for term in concept.terms]
+        weights = np.repeat(list(concept.terms.values()), [len(one) for one in units])
+        found.append(Frequency(*summed(np.concatenate(units), weights, len(haystack))))
     return found
 
 
@@ -284,7 +282,8 @@ def passages(
         )
 
     followed = heading & np.append(section[1:] == section[:-1], False)
-    candidates = [at for at in best_first(total, max(POOL, most * 24)) if not followed[at]]
+    pool = np.array(best_first(total, max(POOL, most * 24)), np.intp)
+    candidates = pool[~followed[pool]].tolist()
     for best, score in diverse(total, haystack, candidates, relevance):
         if best in taken:
             continue
@@ -332,13 +331,14 @@ def diverse(
     Greedy, so that the first are the same however many are taken.
     """
     cost = POINTS * (1 - relevance) / relevance
+    ranked = list(zip(candidates, total[candidates].tolist(), strict=True))
     if not cost:
-        yield from ((at, float(total[at])) for at in candidates)
+        yield from ranked
         return
     ends = haystack.term_ends
     shown: list[frozenset[int]] = []
     # Score, place in the order, unit, and how many of those shown it has been compared with.
-    waiting = [(-float(total[at]), place, at, 0) for place, at in enumerate(candidates)]
+    waiting = [(-score, place, at, 0) for place, (at, score) in enumerate(ranked)]
     heapify(waiting)
     while waiting:
         score, place, at, compared = heappop(waiting)

@@ -2,11 +2,12 @@
 
 import datetime as dt
 import json
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import takewhile
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from django.conf import settings
@@ -26,7 +27,7 @@ from memory.haystacks import Found, Packed, array, drop, keep, kept
 from memory.languages import NAMES
 from memory.packing import LAYOUT
 from memory.question import Question, without_names
-from memory.ranking import Legs, Run, Scores, ages, by_words, passages
+from memory.ranking import Legs, Run, ages, by_words, passages
 from memory.scope import RECENT, Sources
 from memory.transcripts import label
 from oneclaw.models import Space, User
@@ -86,7 +87,7 @@ SELECT NULL, 'cosines', NULL,
 # What the covering index asks for; the vectors of wider models are read from the table.
 NARROW, NARROW_WIDTH = " AND vector_dims(vector) <= 1280", 1280
 LINES = """
-SELECT false, chunk.document_id, chunk.ordinal, chunk.start_line, chunk.end_line, chunk.heading, chunk.text,
+SELECT chunk.document_id, chunk.ordinal, chunk.start_line, chunk.end_line, chunk.heading, chunk.text,
        0::bigint, '', NULL::timestamptz
   FROM memory_memorychunk chunk
   JOIN unnest(%(ids)s::bigint[], %(ordinals)s::int[], %(keys)s::bigint[]) AS won (document_id, ordinal, text_key)
@@ -95,7 +96,7 @@ SELECT false, chunk.document_id, chunk.ordinal, chunk.start_line, chunk.end_line
 """
 SAID_LINES = """
 UNION ALL
-SELECT true, chunk.index_id, chunk.ordinal, chunk.start_line, chunk.end_line, session.title, chunk.text,
+SELECT -chunk.index_id, chunk.ordinal, chunk.start_line, chunk.end_line, session.title, chunk.text,
        chunk.seq, chunk.role, chunk.at
   FROM memory_transcriptchunk chunk
   JOIN unnest(%(said_ids)s::bigint[], %(said_ordinals)s::int[], %(said_keys)s::bigint[])
@@ -108,7 +109,7 @@ SELECT true, chunk.index_id, chunk.ordinal, chunk.start_line, chunk.end_line, se
 # The exact cosines of some texts, beside the lines of some units.
 EXACTLY = """
 UNION ALL
-SELECT NULL, near.text_key, NULL, NULL, NULL, NULL, near.cosine::text, NULL, NULL, NULL
+SELECT near.text_key, NULL, NULL, NULL, NULL, near.cosine::text, NULL, NULL, NULL
   FROM unnest(%(texts)s::bigint[]) AS asked (key) CROSS JOIN LATERAL (
        SELECT text_key, -(vector <#> %(vector)s::halfvec) AS cosine FROM memory_textvector
         WHERE space_id = ANY(%(spaces)s::bigint[]) AND model_id = %(model)s::bigint AND text_key = asked.key
@@ -157,8 +158,7 @@ class Passage:
     said: Said | None = None
 
 
-@dataclass(frozen=True)
-class Line:
+class Line(NamedTuple):
     """A unit as it is shown. Of a transcript: its message's place, who said it, and when; `heading` is the title."""
 
     start_line: int
@@ -202,9 +202,10 @@ class HybridSearchManager:
         haystack = found.haystack
         if not len(haystack):
             return []
-        near = near_words if model else lambda word: {}
         today = today or timezone.now().date()
-        question = Question.read(query, today, near, tuple(NAMES[number] for number in haystack.languages))
+        question = Question.read(
+            query, today, near_words if model else None, tuple(NAMES[number] for number in haystack.languages)
+        )
         weighed = legs(model)
         age = ages(haystack, found.lasting, today.toordinal(), settings.HALF_LIFE)
         words = by_words(haystack, question, weighed, age)
@@ -224,13 +225,22 @@ class HybridSearchManager:
             cosine = mostly(found.by_unit(cosines["key"], cosines["cosine"])) if len(cosines) else None
             scores = words.with_cosines(haystack, cosine, weighed)
         certain, best = scores.evidence.logit(), float(scores.total.max())
+        most_said = max(float(scores.text.max()), 1e-9)
         runs = passages(scores.total, haystack, max_results, slack, settings.SNIPPET_LENGTH, settings.MMR)
         marked = ((run, score(certain, best - run.score)) for run in runs)
         won = list(takewhile(lambda one: one[1] >= min_score, marked))
         if missing := [at for at in units_of([run for run, _ in won]) if at not in lines]:
             lines |= self._lines(found, missing)[0]
         return [
-            passage(run, mark, held, found.documents[haystack.document[run.best]], scores, self.sources.transcripts_of)
+            passage(
+                run,
+                mark,
+                held,
+                found.documents[haystack.document[run.best]],
+                cosine=0.0 if scores.vector is None else float(scores.vector[run.best]),
+                text_score=float(scores.text[run.best]) / most_said,
+                owner=self.sources.transcripts_of,
+            )
             for run, mark in won
             # None of a run whose document has been indexed anew since: the next search sees it.
             if (held := [lines[at] for at in range(run.first, run.last + 1) if at in lines])
@@ -298,13 +308,13 @@ class HybridSearchManager:
         if not len(units) and keys is None:
             return {}, np.zeros(0, COSINE)
         haystack, owner = found.haystack, self.sources.transcripts_of
-        wanted = {at: found.documents[haystack.document[at]] for at in units}
-        ordinals, text_keys = haystack.ordinal, haystack.units["key"]
+        places = np.array(units, np.intp)
+        documents = found.document_ids[haystack.document[places]]
+        ordinals, text_keys = haystack.ordinal[places], haystack.units["key"][places]
         sql = LINES if owner is None else LINES + SAID_LINES
         parameters: dict[str, Any] = {"spaces": self.spaces, "owner": owner and owner.pk}
-        for prefix, is_transcript in (("", False), ("said_", True)):
-            of_kind = [at for at, document in wanted.items() if document.is_transcript == is_transcript]
-            parameters[f"{prefix}ids"] = array(abs(wanted[at].id) for at in of_kind)
+        for prefix, of_kind in (("", documents > 0), ("said_", documents < 0)):
+            parameters[f"{prefix}ids"] = array(abs(documents[of_kind]).tolist())
             parameters[f"{prefix}ordinals"] = array(ordinals[of_kind].tolist())
             parameters[f"{prefix}keys"] = array(text_keys[of_kind].tolist())
         if asked is not None and keys is not None and asked.vector is not None:
@@ -314,9 +324,9 @@ class HybridSearchManager:
         with connection.cursor() as cursor:
             cursor.execute(sql, parameters)
             rows = cursor.fetchall()
-        places = {(one.is_transcript, abs(one.id), int(ordinals[at])): at for at, one in wanted.items()}
-        lines = {places[row[:3]]: Line(*row[3:]) for row in rows if row[0] is not None}
-        return lines, np.array([(row[1], float(row[6])) for row in rows if row[0] is None], COSINE)
+        unit_at = dict(zip(zip(documents.tolist(), ordinals.tolist(), strict=True), places.tolist(), strict=True))
+        lines = {unit_at[row[:2]]: Line._make(row[2:]) for row in rows if row[1] is not None}
+        return lines, np.array([(row[0], float(row[5])) for row in rows if row[1] is None], COSINE)
 
 
 @dataclass(frozen=True)
@@ -347,9 +357,9 @@ def units_of(runs: Iterable[Run]) -> list[int]:
 
 
 def passage(
-    run: Run, mark: float, lines: Sequence[Line], document: Packed, scores: Scores, owner: User | None
+    run: Run, mark: float, lines: Sequence[Line], document: Packed, cosine: float, text_score: float, owner: User | None
 ) -> Passage:
-    """What is shown of a run."""
+    """What is shown of a run. `cosine` is NaN where its best line has no vector yet."""
     text, last, seq = "", lines[0].end_line, 0
     for line in lines:
         if line.at is not None and owner is not None and line.seq != seq:
@@ -360,15 +370,14 @@ def passage(
         last = line.end_line
     best = lines[run.best - run.first]
     said = Said(best.heading, owner.local(best.at), best.role) if best.at is not None and owner is not None else None
-    cosine = 0.0 if scores.vector is None else float(np.nan_to_num(scores.vector[run.best]))
     return Passage(
         document_id=None if document.is_transcript else document.id,
         path=document.path,
         start_line=lines[0].start_line,
         end_line=last,
         score=round(mark, 4),
-        vector_score=round(cosine, 4),
-        text_score=round(float(scores.text[run.best] / max(scores.text.max(), 1e-9)), 4),
+        vector_score=0.0 if math.isnan(cosine) else round(cosine, 4),
+        text_score=round(text_score, 4),
         snippet=text.strip()[: settings.SNIPPET_LENGTH],
         heading=lines[0].heading,
         day=said.at.date() if said else day_in(lines[0].heading) or day_in(document.path),

@@ -4,12 +4,13 @@ A term travels as a 32-bit number, the CRC of its text, so that an index is arra
 """
 
 import re
+import threading
 import unicodedata
 from functools import lru_cache
 from itertools import chain, repeat
 from zlib import crc32
 
-import snowballstemmer
+import Stemmer
 
 from memory.languages import NAMES, STOP_WORDS
 
@@ -50,7 +51,7 @@ def stems_of(part: str, languages: tuple[str, ...] = NAMES) -> frozenset[int]:
         return frozenset({number("=" + part.lower()), number(part)})
     if not word.isalpha():
         return frozenset({number(word)})
-    return frozenset({number(_stemmer(language).stemWord(word)) for language in languages}) | {number("=" + word)}
+    return frozenset({number(_stem(word, language)) for language in languages}) | {number("=" + word)}
 
 
 def number(term: str) -> int:
@@ -92,7 +93,7 @@ def _word_terms(word: str, language: str) -> list[str]:
     parts = [term for hump in humps for term in _word_terms(hump.lower(), language)] if len(humps) > 1 else []
     if bare in STOP_WORDS:
         return parts
-    stem = _stemmer(language).stemWord(bare) if bare.isalpha() else bare
+    stem = _stem(bare, language) if bare.isalpha() else bare
     return [stem, *(["=" + bare] if stem != bare else []), *parts]
 
 
@@ -105,6 +106,16 @@ def _pairs(run: str) -> list[str]:
     return [run[at : at + 2] for at in range(len(run) - 1)]
 
 
-@lru_cache(maxsize=32)
-def _stemmer(language: str) -> snowballstemmer.stemmer:
-    return snowballstemmer.stemmer(language)
+class _Stemmers(threading.local):
+    """One for each language and thread: two threads may not use one at once."""
+
+    def __init__(self) -> None:
+        # Without their own caches: the terms are cached here.
+        self.by_language = {language: Stemmer.Stemmer(language, 0) for language in NAMES}
+
+
+_stemmers = _Stemmers()
+
+
+def _stem(word: str, language: str) -> str:
+    return _stemmers.by_language[language].stemWord(word)

@@ -87,8 +87,8 @@ def local_model(name: str) -> Embedder:
     return Transformer(folder)
 
 
-def near_words(word: str) -> Mapping[str, float]:
-    """The common words near this one in meaning, each with a weight below 1."""
+def near_words(words: Sequence[str]) -> list[Mapping[str, float]]:
+    """For each word the common words near it in meaning, each with a weight below 1."""
     from memory.embeddings import local
 
-    return local.near_words(word)
+    return local.near_words(words)

@@ -8,7 +8,7 @@ import importlib.util
 import json
 import threading
 from collections.abc import Mapping, Sequence
-from functools import cache, lru_cache
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -49,15 +49,25 @@ class WordVectors:
 
 # How near a word must be (cosine), and how many are taken.
 NEAR, NEIGHBOURS = 0.4, 20
+# Words whose neighbours are kept.
+REMEMBERED = 8192
+_near: dict[str, Mapping[str, float]] = {}
 
 
-@lru_cache(maxsize=4096)
-def near_words(word: str) -> Mapping[str, float]:
-    """The common words near this one in meaning, each with the square of its cosine: dog → dogs, animal, pet."""
-    words, vectors = _vocabulary()
-    cosines = vectors @ WordVectors().embed([word])[0]
-    best = np.argsort(-cosines)[:NEIGHBOURS]
-    return {words[at]: float(cosines[at]) ** 2 for at in best if cosines[at] >= NEAR and words[at] != word}
+def near_words(words: Sequence[str]) -> list[Mapping[str, float]]:
+    """For each word the common words near it in meaning with the squares of their cosines: dog → dogs, animal, pet."""
+    known = {word: _near[word] for word in dict.fromkeys(words) if word in _near}
+    if unknown := [word for word in dict.fromkeys(words) if word not in known]:
+        # One look at the vocabulary for all of them: what costs is to read its vectors.
+        common, vectors = _vocabulary()
+        for word, cosines in zip(unknown, WordVectors().embed(unknown) @ vectors.T, strict=True):
+            near = np.flatnonzero(cosines >= NEAR)
+            best = near[np.argsort(-cosines[near], kind="stable")[:NEIGHBOURS]]
+            known[word] = {common[at]: float(cosines[at]) ** 2 for at in best if common[at] != word}
+        if len(_near) > REMEMBERED:
+            _near.clear()
+        _near.update(known)
+    return [known[word] for word in words]
 
 
 @cache
