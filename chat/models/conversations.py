@@ -1,69 +1,20 @@
-"""A conversation: who talks with which agent, what was said, and which turn is answering."""
+"""A conversation: what was said, which turn is answering, and where its people are."""
 
 import datetime as dt
 import uuid
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from django.conf import settings
 from django.contrib.postgres.indexes import GinIndex
 from django.contrib.postgres.search import SearchVectorField
 from django.db import models
-from django.db.models import F, Max, Q
+from django.db.models import Max, Q
 from django.utils import timezone
 
+from chat.models.agents import Agent
 from oneclaw.models import Space, User
 
 if TYPE_CHECKING:
     from chat.siblings import Place
-
-
-class AgentQuerySet(models.QuerySet["Agent"]):
-    def visible_to(self, user: User) -> "AgentQuerySet":
-        """Whom the person may begin a conversation with: the server's agents and their own, the default first."""
-        visible = self.filter(Q(owner=None) | Q(owner=user), deleted_at=None)
-        return visible.order_by("-is_default", F("owner").asc(nulls_first=True), "name", "pk")
-
-    def own_of(self, user: User) -> "AgentQuerySet":
-        return self.filter(owner=user, deleted_at=None).order_by("name", "pk")
-
-
-class Agent(models.Model):
-    """Who answers: a name, instructions, a model, tools, and whose memory."""
-
-    LONGEST_NAME: ClassVar[int] = 80
-
-    slug = models.SlugField(max_length=60, unique=True)
-    # Whose it is, and nobody else's; None: the server's, made by admins for everybody.
-    owner = models.ForeignKey(User, on_delete=models.CASCADE, null=True, blank=True, related_name="agents")
-    name = models.CharField(max_length=80)
-    # What the model is told before everything else; plain text.
-    instructions = models.TextField(blank=True)
-    # Empty: the server's ONECLAW_MODEL.
-    model = models.CharField(max_length=100, blank=True)
-    # Names of the tools that it may not use; a tool that an app brings later is on.
-    tools_off = models.JSONField(default=list, blank=True)
-    # Whether it remembers apart from the person's own memory, and reads nothing of that. Never changed: what was
-    # remembered would seem lost.
-    own_memory = models.BooleanField(default=False)
-    # Answers in every new conversation unless somebody chooses another.
-    is_default = models.BooleanField(default=False)
-    created_at = models.DateTimeField(auto_now_add=True)
-    # Offered no more; the row stays for the conversations that it answered.
-    deleted_at = models.DateTimeField(null=True, blank=True)
-
-    objects: ClassVar[models.Manager["Agent"]] = AgentQuerySet.as_manager()
-
-    class Meta:
-        constraints = [
-            models.UniqueConstraint(fields=["is_default"], condition=Q(is_default=True), name="one_default_agent"),
-            models.CheckConstraint(
-                condition=Q(is_default=False) | Q(owner=None, deleted_at=None), name="default_agent_is_the_servers"
-            ),
-        ]
-
-    def __str__(self) -> str:
-        # Without the name of one that is somebody's own: the admin shows this.
-        return self.name if self.owner_id is None else f"own agent {self.pk}"
 
 
 class ChatSessionQuerySet(models.QuerySet["ChatSession"]):
@@ -364,200 +315,6 @@ class MessageWords(models.Model):
         return f"words of message {self.message_id}"
 
 
-class ImportJobQuerySet(models.QuerySet["ImportJob"]):
-    def visible_to(self, user: User) -> "ImportJobQuerySet":
-        return self.filter(owner=user)
-
-    def open(self) -> "ImportJobQuerySet":
-        return self.filter(state__in=ImportJob.OPEN)
-
-    def due(self, now: dt.datetime | None = None) -> "ImportJobQuerySet":
-        """To be taken up by whoever comes first: not claimed, or claimed by somebody who has not come back."""
-        return self.open().filter(Q(lease_until=None) | Q(lease_until__lt=now or timezone.now())).order_by("created_at")
-
-
-class ImportJob(models.Model):
-    """A file of conversations that a person brings from elsewhere, and how far it has been taken in.
-
-    The file lies under settings.IMPORTS and is called like the row, the conversations in it beside it with the ending
-    .parts; both go when the row is done or failed.
-    """
-
-    class State(models.TextChoices):
-        WAITING = "waiting"
-        RUNNING = "running"
-        DONE = "done"
-        FAILED = "failed"
-
-    OPEN: ClassVar[list[str]] = ["waiting", "running"]
-    # Conversations that were left aside of which it says why.
-    MOST_PROBLEMS: ClassVar[int] = 100
-
-    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
-    owner = models.ForeignKey(User, on_delete=models.CASCADE, related_name="import_jobs")
-    # As the person's computer calls it.
-    name = models.CharField(max_length=200)
-    state = models.CharField(max_length=10, choices=State, default=State.WAITING)
-    # Conversations in the file; None until somebody has counted them. And how many of them have been looked at.
-    total = models.PositiveIntegerField(null=True, blank=True)
-    done = models.PositiveIntegerField(default=0)
-    # The byte of the unpacked file at which the next one begins.
-    position = models.PositiveBigIntegerField(default=0)
-    # What came of them: new conversations and their messages, ones that were here already, ones that were left aside.
-    brought = models.PositiveIntegerField(default=0)
-    messages = models.PositiveIntegerField(default=0)
-    known = models.PositiveIntegerField(default=0)
-    skipped = models.PositiveIntegerField(default=0)
-    # Pictures and files in what was brought, which stayed behind.
-    left_out = models.PositiveIntegerField(default=0)
-    # Of those that were left aside: {"number", "title", "why"}; `why` is a key of chat/importing/words.py.
-    problems = models.JSONField(default=list)
-    # Of a failure: a key of the same.
-    error = models.CharField(max_length=40, blank=True)
-    # The claim: whoever holds this token takes in what comes next; a later claim has another one.
-    token = models.UUIDField(null=True, blank=True)
-    lease_until = models.DateTimeField(null=True, blank=True)
-    # Claims since something was last taken in.
-    attempts = models.PositiveIntegerField(default=0)
-    created_at = models.DateTimeField(default=timezone.now)
-    finished_at = models.DateTimeField(null=True, blank=True)
-
-    objects: ClassVar[models.Manager["ImportJob"]] = ImportJobQuerySet.as_manager()
-
-    class Meta:
-        ordering = ["-created_at"]
-        constraints = [
-            models.UniqueConstraint(
-                fields=["owner"], condition=Q(state__in=["waiting", "running"]), name="one_open_import"
-            ),
-        ]
-
-    def __str__(self) -> str:
-        # Without the file's name, which is the person's own.
-        return f"import {self.pk}: {self.state}"
-
-    @property
-    def is_open(self) -> bool:
-        return self.state in self.OPEN
-
-
-class SharedLinkQuerySet(models.QuerySet["SharedLink"]):
-    def visible_to(self, user: User) -> "SharedLinkQuerySet":
-        return self.filter(session__owner=user, session__deleted_at=None)
-
-    def live(self, now: dt.datetime | None = None) -> "SharedLinkQuerySet":
-        """Ones that open: not expired, of a conversation that is there, by somebody who still has an account."""
-        kept = self.filter(session__deleted_at=None, session__owner__is_active=True)
-        return kept.filter(Q(expires_at=None) | Q(expires_at__gt=now or timezone.now()))
-
-
-class SharedLink(models.Model):
-    """A conversation as it was at one moment, for everybody who has the link. Revoking it deletes the row."""
-
-    session = models.ForeignKey(ChatSession, on_delete=models.CASCADE, related_name="shared_links")
-    # SHA-256 of the token in the link, which nobody can find out from here.
-    token_hash = models.CharField(max_length=64, unique=True)
-    title = models.CharField(max_length=200)
-    # What is shown: [{"role", "parts": [{"text"} or {"html"} or {"left_out"}]}] (chat/sharing.py).
-    snapshot = models.JSONField(default=list)
-    created_at = models.DateTimeField(default=timezone.now)
-    # None: never.
-    expires_at = models.DateTimeField(null=True, blank=True)
-
-    objects: ClassVar[models.Manager["SharedLink"]] = SharedLinkQuerySet.as_manager()
-
-    class Meta:
-        ordering = ["-created_at"]
-
-    def __str__(self) -> str:
-        return f"link to {self.session_id}"
-
-    @property
-    def is_expired(self) -> bool:
-        return self.expires_at is not None and self.expires_at <= timezone.now()
-
-
-class SavedPrompt(models.Model):
-    """A text that a person keeps to send it again: the command /name puts it into the composer."""
-
-    LONGEST_NAME: ClassVar[int] = 40
-
-    owner = models.ForeignKey(User, on_delete=models.CASCADE, related_name="saved_prompts")
-    # Without the slash, in lower case.
-    name = models.CharField(max_length=LONGEST_NAME)
-    # {{a variable}} is asked for before the text is used.
-    text = models.TextField()
-    created_at = models.DateTimeField(auto_now_add=True)
-
-    class Meta:
-        ordering = ["name"]
-        constraints = [models.UniqueConstraint(fields=["owner", "name"], name="one_prompt_of_a_name")]
-
-    def __str__(self) -> str:
-        # Without its name, which is the person's own.
-        return f"saved prompt {self.pk}"
-
-
-class AttachmentQuerySet(models.QuerySet["Attachment"]):
-    def unsent(self) -> "AttachmentQuerySet":
-        return self.filter(message=None)
-
-
-class Attachment(models.Model):
-    """A file that a person attached. Its bytes lie under settings.ATTACHMENTS (chat/attachment_files.py)."""
-
-    class Kind(models.TextChoices):
-        IMAGE = "image"
-        PDF = "pdf"
-        DOCX = "docx"
-        TEXT = "text"
-
-    LONGEST_NAME: ClassVar[int] = 120
-
-    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
-    owner = models.ForeignKey(User, on_delete=models.CASCADE, related_name="attachments")
-    # Of the message with which it was sent; None before that, and once that message is gone. A file that no message
-    # names goes after a day.
-    session = models.ForeignKey(ChatSession, on_delete=models.SET_NULL, null=True, blank=True, related_name="+")
-    message = models.ForeignKey(Message, on_delete=models.SET_NULL, null=True, blank=True, related_name="attachments")
-    # As the person's computer calls it.
-    name = models.CharField(max_length=LONGEST_NAME)
-    kind = models.CharField(max_length=5, choices=Kind)
-    # By its content.
-    media_type = models.CharField(max_length=100)
-    size = models.PositiveBigIntegerField()
-    sha256 = models.CharField(max_length=64)
-    # What it says, as far as the model is told; "" for images.
-    text = models.TextField(blank=True)
-    # Of an image, as it is to be seen.
-    width = models.PositiveIntegerField(default=0)
-    height = models.PositiveIntegerField(default=0)
-    # Of a PDF; 0 when it cannot be sent as it is.
-    pages = models.PositiveIntegerField(default=0)
-    # Of the smaller copy of a large image, which the model and the page are shown; "" and 0 when there is none.
-    small_type = models.CharField(max_length=100, blank=True)
-    small_size = models.PositiveBigIntegerField(default=0)
-    created_at = models.DateTimeField(default=timezone.now)
-
-    objects: ClassVar[models.Manager["Attachment"]] = AttachmentQuerySet.as_manager()
-
-    class Meta:
-        indexes = [
-            models.Index(fields=["created_at"], condition=Q(message=None), name="attachment_unsent"),
-        ]
-
-    def __str__(self) -> str:
-        # Without its name, which is the person's own.
-        return f"attachment {self.pk}"
-
-    def reference(self) -> dict[str, Any]:
-        """How Message.content names it: all that a page shows of it, and no content."""
-        names = (
-            ("name", "kind", "size", "width", "height") if self.kind == self.Kind.IMAGE else ("name", "kind", "size")
-        )
-        return {"type": "attachment", "id": str(self.pk)} | {name: getattr(self, name) for name in names}
-
-
 class Presence(models.Model):
     """Where a person was last, and on which of their days."""
 
@@ -576,11 +333,3 @@ class Presence(models.Model):
 
     def __str__(self) -> str:
         return f"{self.user} last seen {self.seen_at:%Y-%m-%d %H:%M}"
-
-
-def default_agent() -> Agent:
-    """The one default agent, made on first use."""
-    agent, _ = Agent.objects.get_or_create(
-        is_default=True, defaults={"slug": "oneclaw", "name": settings.DEFAULT_AGENT_NAME}
-    )
-    return agent

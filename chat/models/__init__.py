@@ -1,0 +1,36 @@
+"""A conversation: who talks with which agent, what was said, and which turn is answering."""
+
+from chat.models.agents import Agent, default_agent
+from chat.models.attachments import Attachment, AttachmentQuerySet
+from chat.models.conversations import (
+    ChatSession,
+    ChatSessionQuerySet,
+    Folder,
+    Message,
+    MessageQuerySet,
+    MessageWords,
+    Presence,
+    Turn,
+)
+from chat.models.imports import ImportJob
+from chat.models.links import SharedLink, SharedLinkQuerySet
+from chat.models.prompts import SavedPrompt
+
+__all__ = [
+    "Agent",
+    "Attachment",
+    "AttachmentQuerySet",
+    "ChatSession",
+    "ChatSessionQuerySet",
+    "Folder",
+    "ImportJob",
+    "Message",
+    "MessageQuerySet",
+    "MessageWords",
+    "Presence",
+    "SavedPrompt",
+    "SharedLink",
+    "SharedLinkQuerySet",
+    "Turn",
+    "default_agent",
+]

@@ -1,0 +1,29 @@
+"""What is remembered: documents, every change of them, the pieces that search finds, and what was flushed."""
+
+from memory.models.choices import AgentSpace, SwitchChoice
+from memory.models.decisions import Decision
+from memory.models.documents import MemoryDocument, MemoryDocumentQuerySet, MemoryRevision, Upload, content_hash
+from memory.models.flushes import Errand, Flush
+from memory.models.forgetting import Forgetting, ForgottenLine
+from memory.models.index import DocumentIndex, EmbeddingModel, MemoryChunk, TextVector, TranscriptChunk, TranscriptIndex
+
+__all__ = [
+    "AgentSpace",
+    "Decision",
+    "DocumentIndex",
+    "EmbeddingModel",
+    "Errand",
+    "Flush",
+    "Forgetting",
+    "ForgottenLine",
+    "MemoryChunk",
+    "MemoryDocument",
+    "MemoryDocumentQuerySet",
+    "MemoryRevision",
+    "SwitchChoice",
+    "TextVector",
+    "TranscriptChunk",
+    "TranscriptIndex",
+    "Upload",
+    "content_hash",
+]

@@ -1,0 +1,49 @@
+"""Which memory is whose: an agent's own space, and what a person switched off."""
+
+from django.db import models
+from django.utils import timezone
+
+from chat.models import Agent
+from oneclaw.models import Space, User
+
+
+class AgentSpace(models.Model):
+    """The space in which an agent with a memory of its own remembers one person."""
+
+    space = models.OneToOneField(Space, on_delete=models.CASCADE, primary_key=True, related_name="of_agent")
+    # None once the agent is gone: what it remembered stays its person's.
+    agent = models.ForeignKey(Agent, on_delete=models.SET_NULL, null=True, related_name="memories")
+    # Composite foreign key (owner, space) in the migration: nobody's agent remembers in somebody else's space.
+    owner = models.ForeignKey(User, on_delete=models.CASCADE, related_name="+")
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["agent", "owner"], name="agent_remembers_a_person_once")]
+
+    def __str__(self) -> str:
+        return f"memory of agent {self.agent_id} for {self.owner_id}"
+
+
+class SwitchChoice(models.Model):
+    """A person's choice about a part of their memory; the newest one counts (memory/switches.py). Earlier ones say when
+    it was off, so that what was said then stays out of memory."""
+
+    class Switch(models.TextChoices):
+        # MEMORY.md, the notes of each day, and what /new and /reset keep.
+        SAVED = "saved", "Saved memory"
+        # Recent Conversations.md.
+        RECENT = "recent", "Recent conversations"
+        # What is looked up by itself when a conversation begins.
+        RECALL = "recall", "Recall"
+        # What was said, word for word.
+        TRANSCRIPTS = "transcripts", "Transcripts"
+
+    user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="+")
+    switch = models.CharField(max_length=20, choices=Switch)
+    on = models.BooleanField()
+    at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        indexes = [models.Index(fields=["user", "switch", "-id"], name="newest_choice")]
+
+    def __str__(self) -> str:
+        return f"{self.switch} {'on' if self.on else 'off'} for {self.user_id}"

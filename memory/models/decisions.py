@@ -1,0 +1,71 @@
+"""What waits for a person's decision."""
+
+from typing import ClassVar
+
+from django.db import models
+from django.db.models import Q
+from django.utils import timezone
+
+from memory.models.documents import MemoryRevision
+from oneclaw.models import User
+
+
+class DecisionQuerySet(models.QuerySet["Decision"]):
+    def visible_to(self, user: User) -> "DecisionQuerySet":
+        return self.filter(revision__space__members__user=user)
+
+    def undecided(self) -> "DecisionQuerySet":
+        return self.filter(decided_at=None)
+
+
+class Decision(models.Model):
+    """A question to the person about what was just saved: what may stay. memory/decisions.py asks and answers it.
+
+    It holds no words of memory: what it asks about is found in the document and the revision.
+    """
+
+    class Kind(models.TextChoices):
+        # The saved lines say otherwise than an older line of the same document.
+        CONTRADICTION = "contradiction"
+        # A secret was masked in what was saved.
+        SECRET = "secret"  # noqa: S105 - a word, not one
+
+    class Choice(models.TextChoices):
+        BOTH = "both", "Keep both"
+        NEW = "new", "Keep the new"
+        OLD = "old", "Keep the old"
+        MASKED = "masked", "Keep it masked"
+        AS_SAID = "as_said", "Save it as it was said"
+        REMOVE = "remove", "Remove the line"
+
+    # The change that saved it.
+    revision = models.ForeignKey(MemoryRevision, on_delete=models.CASCADE, related_name="decisions")
+    kind = models.CharField(max_length=20, choices=Kind)
+    # Of a contradiction, the older text: how many lines, the hash of them, and where they stood, counted from 0.
+    lines = models.PositiveIntegerField(default=0)
+    lines_hash = models.CharField(max_length=64, blank=True)
+    line = models.PositiveIntegerField(default=0)
+    created_at = models.DateTimeField(default=timezone.now)
+    # What the person chose, and the change that it made, if it made one.
+    choice = models.CharField(max_length=20, choices=Choice, blank=True)
+    decided_at = models.DateTimeField(null=True, blank=True)
+    outcome = models.ForeignKey(MemoryRevision, on_delete=models.SET_NULL, null=True, blank=True, related_name="+")
+
+    objects: ClassVar[models.Manager["Decision"]] = DecisionQuerySet.as_manager()
+
+    class Meta:
+        indexes = [models.Index(fields=["created_at"], condition=Q(decided_at=None), name="decisions_open")]
+        constraints = [
+            models.UniqueConstraint(fields=["revision", "kind", "lines_hash"], name="decision_asked_once"),
+            models.CheckConstraint(
+                condition=Q(decided_at=None, choice="") | (Q(decided_at__isnull=False) & ~Q(choice="")),
+                name="decision_has_a_choice",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.kind} of revision {self.revision_id}: {self.choice or 'open'}"
+
+    @property
+    def is_open(self) -> bool:
+        return self.decided_at is None

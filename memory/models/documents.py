@@ -1,0 +1,140 @@
+"""What is remembered: documents, and every change of them."""
+
+import hashlib
+import uuid
+from typing import ClassVar
+
+from django.db import models
+from django.db.models import F, Q
+from django.utils import timezone
+
+from chat.models import Message
+from oneclaw.models import Space, User
+
+
+def content_hash(text: str) -> str:
+    """SHA-256 of the text's UTF-8, in hexadecimal."""
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+class MemoryDocumentQuerySet(models.QuerySet["MemoryDocument"]):
+    def visible_to(self, user: User) -> "MemoryDocumentQuerySet":
+        return self.filter(space__members__user=user)
+
+    def present(self) -> "MemoryDocumentQuerySet":
+        return self.filter(deleted_at=None)
+
+    def to_mirror(self) -> "MemoryDocumentQuerySet":
+        return self.filter(mirrored_version__lt=F("version"))
+
+    def to_index(self) -> "MemoryDocumentQuerySet":
+        return self.filter(indexed_version__lt=F("version"))
+
+
+class MemoryDocument(models.Model):
+    """One Markdown file of a space. Its content is what its revisions add up to."""
+
+    space = models.ForeignKey(Space, on_delete=models.CASCADE, related_name="documents")
+    # Relative to the space's folder: MEMORY.md, memory/2026-11-21.md, Recent Conversations.md.
+    path = models.CharField(max_length=255)
+    content = models.TextField(blank=True)
+    content_hash = models.CharField(max_length=64, default=content_hash(""), editable=False)
+    # The number of its newest revision; 0 before the first.
+    version = models.PositiveIntegerField(default=0)
+    # The versions that the file on disk and the search index hold. What differs from `version` is still to be done.
+    mirrored_version = models.PositiveIntegerField(default=0)
+    indexed_version = models.PositiveIntegerField(default=0)
+    created_at = models.DateTimeField(auto_now_add=True)
+    updated_at = models.DateTimeField(default=timezone.now)
+    # A deleted document keeps its revisions, so that it can be brought back.
+    deleted_at = models.DateTimeField(null=True, blank=True)
+
+    objects: ClassVar[models.Manager["MemoryDocument"]] = MemoryDocumentQuerySet.as_manager()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["space", "path"], name="document_path_once"),
+            # What composite foreign keys of other tables point at: a row of one space cannot name
+            # the document of another.
+            models.UniqueConstraint(fields=["space", "id"], name="document_of_space"),
+        ]
+        indexes = [
+            models.Index(fields=["id"], condition=Q(mirrored_version__lt=F("version")), name="documents_to_mirror"),
+            models.Index(fields=["id"], condition=Q(indexed_version__lt=F("version")), name="documents_to_index"),
+        ]
+
+    def __str__(self) -> str:
+        return self.path
+
+    @property
+    def is_deleted(self) -> bool:
+        return self.deleted_at is not None
+
+
+class MemoryRevision(models.Model):
+    """One change of one document: who, how, from which message, what.
+
+    The database refuses to change one; only a Forgetting may take lines out of it, in its own transaction.
+    """
+
+    class Kind(models.TextChoices):
+        APPEND = "append"
+        REPLACE = "replace"
+        DELETE = "delete"
+
+    class Source(models.TextChoices):
+        TOOL = "tool", "the model, by a tool"
+        FLUSH = "flush", "a conversation's notes"
+        PAGE = "page", "the memory page"
+        ADMIN = "admin", "an admin"
+        FILE = "file", "a file in the folder"
+        API = "api", "the API"
+        UNDO = "undo", "undo"
+        IMPORT = "import", "an import"
+        FORGET = "forget", "forgetting"
+
+    # Composite foreign key (space, document) in the migration: a revision cannot point into another space.
+    space = models.ForeignKey(Space, on_delete=models.CASCADE, related_name="+")
+    document = models.ForeignKey(MemoryDocument, on_delete=models.CASCADE, related_name="revisions")
+    # 1, 2, 3 … without a gap; the document's version after it.
+    number = models.PositiveIntegerField()
+    kind = models.CharField(max_length=10, choices=Kind)
+    source = models.CharField(max_length=10, choices=Source)
+    author = models.ForeignKey(User, on_delete=models.SET_NULL, null=True, blank=True, related_name="+")
+    message = models.ForeignKey(Message, on_delete=models.SET_NULL, null=True, blank=True, related_name="+")
+    # Why, in a few words that a person understands.
+    reason = models.CharField(max_length=200, blank=True)
+    # What changed, as hunks over content.split("\n"), by descending line, applied in order:
+    # [{"at": 0-based line, "removed": [lines], "added": [lines]}]
+    hunks = models.JSONField(default=list)
+    content_hash = models.CharField(max_length=64)
+    # An operation that carries a key happens once: a tool call, a flush. Unique within the space.
+    operation_key = models.CharField(max_length=120, null=True, blank=True)
+    created_at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["document", "number"], name="revision_number_once"),
+            models.UniqueConstraint(
+                fields=["space", "operation_key"],
+                condition=Q(operation_key__isnull=False),
+                name="operation_happens_once",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.document} version {self.number}"
+
+
+class Upload(models.Model):
+    """What a person has uploaded to import and not yet confirmed. One a person; the sweep takes old ones away."""
+
+    owner = models.OneToOneField(User, on_delete=models.CASCADE, related_name="+")
+    # A new one with each upload, so that an old page confirms nothing.
+    token = models.UUIDField(default=uuid.uuid4)
+    name = models.CharField(max_length=200)
+    data = models.BinaryField()
+    created_at = models.DateTimeField(default=timezone.now)
+
+    def __str__(self) -> str:
+        return f"upload of {self.owner}"

@@ -1,0 +1,133 @@
+"""What a search reads: units, their terms, their vectors."""
+
+from django.db import models
+from django.db.models import Q
+from pgvector.django import HalfVectorField
+
+from chat.models import ChatSession, Message
+from memory.models.documents import MemoryDocument
+from oneclaw.models import Space, User
+
+
+class EmbeddingModel(models.Model):
+    """A model that makes vectors, as its provider names it."""
+
+    # Made of the name, so that nobody has to look it up.
+    id = models.BigIntegerField(primary_key=True)
+    name = models.CharField(max_length=400, unique=True)
+    # Why it makes none at the moment, in a sentence for people; empty when all is well.
+    error = models.TextField(blank=True)
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class MemoryChunk(models.Model):
+    """A searchable unit of a document: a line of talk, a bullet, a short paragraph. Its neighbours are ordinal ± 1."""
+
+    # Composite foreign key (space, document) in the migration: a chunk cannot point into another space.
+    space = models.ForeignKey(Space, models.DO_NOTHING, related_name="+", db_constraint=False, db_index=False)
+    document = models.ForeignKey(
+        MemoryDocument, models.DO_NOTHING, related_name="chunks", db_constraint=False, db_index=False
+    )
+    # 0, 1, 2 … in the order of the document.
+    ordinal = models.PositiveIntegerField()
+    # Lines of the document, counted from 1, both included.
+    start_line = models.PositiveIntegerField()
+    end_line = models.PositiveIntegerField()
+    heading = models.TextField(blank=True)
+    text = models.TextField()
+    # The first 8 bytes of the hash of what is embedded: by it a chunk finds its vector.
+    text_key = models.BigIntegerField()
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["document", "ordinal"], name="chunk_ordinal_once")]
+
+    def __str__(self) -> str:
+        return f"{self.document_id}:{self.start_line}-{self.end_line}"
+
+
+class DocumentIndex(models.Model):
+    """What a search reads of one document: the terms and the layout of all its units, packed (memory/packing.py)."""
+
+    document = models.OneToOneField(
+        MemoryDocument, models.DO_NOTHING, primary_key=True, related_name="index", db_constraint=False
+    )
+    # Composite foreign key (space, document) in the migration, as above.
+    space = models.ForeignKey(Space, models.DO_NOTHING, related_name="+", db_constraint=False)
+    # The document's version that was indexed, and the layout of `data`.
+    version = models.PositiveIntegerField()
+    layout = models.PositiveSmallIntegerField()
+    units = models.PositiveIntegerField()
+    data = models.BinaryField()
+    # The signs of each unit's vector by the model below, in the units' order: a large space is scanned by them.
+    bits = models.BinaryField(null=True)
+    # The model that has embedded every unit; None while some wait.
+    embedded_by = models.ForeignKey(EmbeddingModel, models.SET_NULL, null=True, blank=True, related_name="+")
+
+    def __str__(self) -> str:
+        return f"index of {self.document_id} at version {self.version}"
+
+
+class TranscriptIndex(models.Model):
+    """What a search reads of one conversation, as DocumentIndex; and what is still to be done for it."""
+
+    # Composite foreign keys (owner, session) and (owner, space) in the migration: nobody's words get into the space of
+    # another.
+    owner = models.ForeignKey(User, models.CASCADE, related_name="+")
+    session = models.OneToOneField(ChatSession, models.CASCADE, related_name="transcript_index")
+    space = models.ForeignKey(Space, models.CASCADE, related_name="+")
+    # The messages up to this one are in it.
+    through_seq = models.PositiveBigIntegerField(default=0)
+    # Not to be made anew before this moment: something was said a moment ago. None: nothing is to be done.
+    due_at = models.DateTimeField(null=True, blank=True)
+    layout = models.PositiveSmallIntegerField(default=0)
+    units = models.PositiveIntegerField(default=0)
+    data = models.BinaryField(default=bytes)
+    # As of a document's.
+    bits = models.BinaryField(null=True)
+    # The model that has embedded every unit; None while some wait.
+    embedded_by = models.ForeignKey(EmbeddingModel, models.SET_NULL, null=True, blank=True, related_name="+")
+
+    class Meta:
+        indexes = [models.Index(fields=["due_at"], condition=Q(due_at__isnull=False), name="transcripts_due")]
+
+    def __str__(self) -> str:
+        return f"index of {self.session_id} through {self.through_seq}"
+
+
+class TranscriptChunk(models.Model):
+    """A searchable unit of a message, as MemoryChunk."""
+
+    index = models.ForeignKey(TranscriptIndex, models.CASCADE, related_name="chunks", db_index=False)
+    ordinal = models.PositiveIntegerField()
+    # Lines of the transcript as it is read (memory/transcripts.py), counted from 1, both included.
+    start_line = models.PositiveIntegerField()
+    end_line = models.PositiveIntegerField()
+    text = models.TextField()
+    text_key = models.BigIntegerField()
+    # Of the message: its place, who said it, and when.
+    seq = models.PositiveBigIntegerField()
+    role = models.CharField(max_length=10, choices=Message.Role)
+    at = models.DateTimeField()
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["index", "ordinal"], name="said_ordinal_once")]
+
+    def __str__(self) -> str:
+        return f"{self.index_id}:{self.start_line}-{self.end_line}"
+
+
+class TextVector(models.Model):
+    """The vector that a model gave to a text, kept once for each space in which the text stands."""
+
+    space = models.ForeignKey(Space, models.CASCADE, related_name="+", db_index=False)
+    model = models.ForeignKey(EmbeddingModel, models.CASCADE, related_name="+", db_index=False)
+    text_key = models.BigIntegerField()
+    vector = HalfVectorField()
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["space", "model", "text_key"], name="vector_once")]
+
+    def __str__(self) -> str:
+        return f"{self.text_key} by {self.model_id}"
