@@ -59,6 +59,7 @@ def number(term: str) -> int:
     return crc32(term.encode())
 
 
+@lru_cache(maxsize=4096)
 def speaker_number(name: str) -> int:
     """The number that stands for who speaks: by the first word of the name; 0 for nobody."""
     first = WORD.search(name)
