@@ -1,4 +1,5 @@
-"""What a conversation is called: by its first words, then by the fast model, or by the person, whose title stays."""
+"""What a conversation is called: by its first words, then by the fast model, or by the person, whose title stays. A
+temporary one, which is in no list, is called so."""
 
 import logging
 import uuid
@@ -28,7 +29,7 @@ WORDS = 8
 def when_answered(session: ChatSession, **_: Any) -> None:
     from chat.tasks import name_session
 
-    if settings.TITLES and session.titled_by == ChatSession.Titled.NOBODY:
+    if settings.TITLES and not session.is_temporary and session.titled_by == ChatSession.Titled.NOBODY:
         hint(name_session, str(session.pk))
 
 
@@ -36,6 +37,7 @@ def name(session_id: uuid.UUID) -> None:
     """Have the model name the conversation, unless somebody named it meanwhile. A model that cannot be had leaves the
     first words; the next answer tries again."""
     unnamed = ChatSession.objects.filter(pk=session_id, titled_by=ChatSession.Titled.NOBODY, deleted_at=None)
+    unnamed = unnamed.exclude(mode=ChatSession.Mode.TEMPORARY)
     session = unnamed.first()
     if session is None:
         return

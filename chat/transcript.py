@@ -14,6 +14,7 @@ from django.conf import settings
 from django.db import Error, transaction
 from django.db.models import Q
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from chat import attachments, choices, insertion, presence, rendering, sessions
 from chat.choices import NO_CHOICE, Choice
@@ -88,7 +89,8 @@ def accept(
     choices.settle(session, choice)
     attached = attachments.take(user, files)
     if not session.title:
-        session.title = opening_words(text or ", ".join(file.name for file in attached))
+        opening = opening_words(text or ", ".join(file.name for file in attached))
+        session.title = _("Temporary chat") if session.is_temporary else opening
         hints.notify(f"user:{user.pk}", {"kind": "sessions"})
     content = [file.reference() for file in attached]
     if text:

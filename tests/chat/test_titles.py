@@ -1,8 +1,11 @@
 """A conversation is named by the fast model once, and by a person for good."""
 
+import uuid
+
 import pytest
 
-from chat import sessions, tasks, titles
+from chat import sessions, tasks, titles, transcript
+from chat.models import ChatSession
 from oneclaw.demo import reply
 from oneclaw.replies import bad_request
 from oneclaw.scripted import answer, text
@@ -67,6 +70,18 @@ def test_it_is_asked_for_after_an_answer_and_only_while_it_has_no_name(session, 
     session.titled_by = "person"
     titles.when_answered(session=session)
     assert hinted == [str(session.pk)]
+
+
+def test_a_temporary_conversation_is_called_so_and_no_model_is_asked(ada, scripted, monkeypatch):
+    hinted = []
+    monkeypatch.setattr(titles, "hint", lambda task, row: hinted.append(row))
+    accepted = transcript.accept(ada, uuid.uuid4(), uuid.uuid4(), "Between us", mode="temporary")
+    settle(accepted)
+    session = ChatSession.objects.get()
+    titles.when_answered(session=session)
+    titles.name(session.pk)
+    session.refresh_from_db()
+    assert (session.title, hinted, scripted.messages) == ("Temporary chat", [], [])
 
 
 @pytest.mark.parametrize(
