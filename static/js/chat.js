@@ -154,8 +154,14 @@ function sayMessage({ edits, ...message }) {
   return saySend({ ...unsent.message(message.client_id), ...message });
 }
 
-const editing = new Editing(document.getElementById("editing"), {
+const editing = new Editing(document.getElementById("editing"), find("messages"), {
   longest: Number(main.dataset.longest),
+  onKeep: (name, text) => unsent.keepEdit(session, name, text),
+  kept: () => unsent.edits(session),
+  onGone(text) {
+    composer.value = [composer.value, text].filter(Boolean).join("\n\n");
+    composer.tell(words.editKept, { kind: "edit" });
+  },
   onSend(article, text) {
     if (conversation.isRunning) {
       composer.tell(words.running, { kind: "running" });
@@ -421,6 +427,7 @@ for (const { message, refused } of unsent.of(session)) {
   choices.choose(message);
   choices.settle();
 }
+editing.takeUp();
 showRunning();
 follower.toEnd();
 earlier.show(location.hash);

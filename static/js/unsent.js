@@ -1,4 +1,5 @@
-// What a person wrote and the server has not acknowledged, kept in this browser: drafts, and messages on their way.
+// What a person wrote and the server has not acknowledged, kept in this browser: drafts, what sent messages are being
+// changed into, and messages on their way.
 
 export class Unsent {
   #prefix;
@@ -28,6 +29,16 @@ export class Unsent {
 
   keepDraftFiles(key, files) {
     for (const store of [sessionStore, localStore]) this.#write(store, `files:${key}`, files.length ? files : "");
+  }
+
+  // What messages of this conversation are being changed into: {name of the message: text}.
+  edits(session) {
+    const found = this.#under(`edit:${session}:`);
+    return Object.fromEntries(found.map((name) => [name, this.#read(localStore, `edit:${session}:${name}`)]));
+  }
+
+  keepEdit(session, name, text) {
+    this.#write(localStore, `edit:${session}:${name}`, text);
   }
 
   // [{message: {client_id, session, text, files}, refused: why, or ""}], oldest first.
@@ -105,11 +116,15 @@ export class Unsent {
   }
 
   #messages() {
-    const start = `${this.#prefix}message:`;
-    const keys = new Set([...keysOf(localStore), ...this.#kept.keys()]);
-    const found = [...keys].filter((key) => key.startsWith(start));
-    const entries = found.map((key) => this.#find(key.slice(start.length)));
+    const entries = this.#under("message:").map((clientId) => this.#find(clientId));
     return entries.filter((entry) => entry?.message).sort((one, other) => one.at - other.at);
+  }
+
+  // The ends of the keys that begin so.
+  #under(beginning) {
+    const start = this.#prefix + beginning;
+    const keys = new Set([...keysOf(localStore), ...this.#kept.keys()]);
+    return [...keys].filter((key) => key.startsWith(start)).map((key) => key.slice(start.length));
   }
 
   #read(store, key) {

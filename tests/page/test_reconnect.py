@@ -245,6 +245,38 @@ async def test_a_page_that_was_too_slow_takes_the_list_and_goes_on(live, ada, sc
         await expect(page.locator("article[data-role=user]")).to_have_text(["One", "Two", "Three"])
 
 
+async def test_what_is_written_into_an_editor_outlives_the_list_around_it(live, ada, scripted, ask):
+    line = Line()
+    async with open_page(live, ada) as page:
+        await line.lay(page)
+        await page.goto("/")
+        await ask(page, "One")
+        said = page.locator("article[data-role=user]")
+        await said.hover()
+        await said.get_by_role("link", name="Edit").click()
+        await page.get_by_label("Edit your message").fill("Uno, due")
+        await page.locator("article").first.evaluate("article => { article.isOld = true }")
+        line.resets = True
+        await line.cut()
+        await page.wait_for_function("() => !document.querySelector('article').isOld")
+        field = page.get_by_label("Edit your message")
+        await expect(field).to_have_value("Uno, due")
+        await expect(field).to_be_focused()
+        await page.reload()
+        await expect(field).to_have_value("Uno, due")
+        # Another tab says it anew: this version is not shown any more.
+        other = await page.context.new_page()
+        await other.goto(page.url)
+        await other.get_by_label("Edit your message").fill("Eins")
+        await other.keyboard.press("Enter")
+        await expect(page.locator("article[data-role=user] .said")).to_have_text(["Eins"])
+        await expect(page.get_by_label("Message", exact=True)).to_have_value("Uno, due")
+        await expect(page.locator("[data-told]")).to_contain_text("is not shown any more")
+        await expect(other.get_by_label("Message", exact=True)).to_have_value("")
+        # What was sent is kept no more.
+        assert await page.evaluate("Object.keys(localStorage).filter((key) => key.includes(':edit:'))") == []
+
+
 async def test_what_two_new_tabs_wrote_without_a_connection_arrives_in_two_conversations(live, ada, scripted, write):
     line = Line()
     line.is_down = True
