@@ -97,6 +97,7 @@ const MOST_FAILURES = 1;
 // Milliseconds: how long the list may take, and before what was in vain is tried again.
 const PATIENCE = 15_000;
 const TRY_AGAIN_AFTER = 1000;
+const NOT_FOUND = 404;
 
 const earlier = new Earlier(find("messages"), find("scroller"), address);
 const reading = new Reading({ address, token, lastSeq: () => conversation.lastSeq });
@@ -410,6 +411,18 @@ main.addEventListener("click", (event) => {
   }
 });
 
+// What a closed tab did not send, and whose conversation was deleted meanwhile, is shown in a new one.
+async function takeHomeless() {
+  for (const other of unsent.others(session)) {
+    const answer = await fetch(`/c/${other}/messages?after=${Number.MAX_SAFE_INTEGER}`).catch(() => null);
+    if (answer?.status !== NOT_FOUND) continue;
+    const place = isNew ? session : newId();
+    for (const { message } of unsent.of(other)) unsent.refuseHomeless(message.client_id, words.homeless, place);
+    if (!isNew) composer.tell(words.homelessElsewhere, { kind: "homeless", link: "/" });
+  }
+  for (const { message, refused } of unsent.of(session)) if (refused) conversation.addPending(message, refused);
+}
+
 // A page that comes back out of the browser's memory may show cards of what was undone meanwhile.
 addEventListener("pageshow", ({ persisted }) => persisted && !isNew && takeStored());
 
@@ -432,3 +445,4 @@ showRunning();
 follower.toEnd();
 earlier.show(location.hash);
 socket.connect();
+takeHomeless();

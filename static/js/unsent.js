@@ -83,10 +83,16 @@ export class Unsent {
     if (entry) this.#keep({ ...entry, refused: sentence });
   }
 
-  // Its conversation is gone: a new page takes the message up.
-  refuseHomeless(clientId, sentence) {
+  // Its conversation is gone: a new page takes the message up, this one if it shows the new conversation `session`.
+  refuseHomeless(clientId, sentence, session = newId()) {
     const entry = this.#find(clientId);
-    if (entry) this.#keep({ ...entry, message: { ...entry.message, session: newId() }, isNew: true, refused: sentence });
+    if (entry) this.#keep({ ...entry, message: { ...entry.message, session }, isNew: true, refused: sentence });
+  }
+
+  // The conversations but this one that the server knows, or knew, with messages on their way.
+  others(session) {
+    const known = this.#messages().filter(({ isNew, message }) => !isNew && message.session !== session);
+    return [...new Set(known.map(({ message }) => message.session))];
   }
 
   remove(clientId) {

@@ -12,6 +12,7 @@ from chat.models import ChatSession, Message, Turn
 from oneclaw import scripted as model
 from oneclaw.crossing import in_database
 from tests.browser import open_page
+from tests.conversations import send, settle
 
 pytestmark = pytest.mark.browser
 
@@ -307,6 +308,38 @@ async def test_what_two_new_tabs_wrote_without_a_connection_arrives_in_two_conve
         await expect(third.get_by_label("Message", exact=True)).to_have_value("Too late")
     assert await stored() == ["First", "Second"]
     assert await in_database(ChatSession.objects.count) == 2
+
+
+async def test_what_a_closed_tab_wrote_into_a_conversation_that_is_deleted_comes_back_in_a_new_one(
+    live, ada, scripted, write
+):
+    first, second = [(await in_database(send, ada, text)) for text in ("One", "Two")]
+    for accepted in first, second:
+        await in_database(settle, accepted, "Yes.")
+    async with open_page(live, ada, expect=["404"]) as page:
+
+        async def leave(conversation, text):
+            line, tab = Line(), await page.context.new_page()
+            await line.lay(tab)
+            line.is_down = True
+            await tab.goto(conversation.get_absolute_url())
+            await write(tab, text)
+            await expect(tab.locator("article").last).to_contain_text(text)
+            await tab.close()
+            await in_database(sessions.delete, conversation)
+
+        await leave(first.message.session, "Left in one")
+        # A page of another conversation leads to the new one, a new one shows it.
+        await page.goto(second.message.session.get_absolute_url())
+        await page.get_by_role("link", name="it stands in a new one").click()
+        await expect(page.locator("article")).to_contain_text(["Left in one"])
+        await leave(second.message.session, "Left in two")
+        await page.reload()
+        await expect(page.locator("article")).to_contain_text(["Left in one", "Left in two"])
+        await expect(page.locator("article").last).to_contain_text("its conversation was deleted")
+        await page.get_by_role("button", name="Edit").last.click()
+        await expect(page.get_by_label("Message", exact=True)).to_have_value("Left in two")
+    assert await stored() == ["One", "Two"]
 
 
 async def test_a_message_that_another_tab_has_delivered_is_not_shown_as_unsent(live, ada, scripted, ask, write):
