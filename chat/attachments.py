@@ -176,7 +176,7 @@ def _forget(rows: AttachmentQuerySet) -> int:
 
 def _naming(row: Attachment) -> dict[str, object]:
     """How messages that name it are filtered."""
-    return {"session__owner": row.owner_id, "content__contains": [{"type": "attachment", "id": str(row.pk)}]}
+    return {"session__owner": row.owner_id, "file_names__attachment": row.pk}
 
 
 def _remove_files(owner_id: int, attachment_id: uuid.UUID) -> None:

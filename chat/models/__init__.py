@@ -1,7 +1,7 @@
 """A conversation: who talks with which agent, what was said, and which turn is answering."""
 
 from chat.models.agents import Agent, default_agent
-from chat.models.attachments import Attachment, AttachmentQuerySet
+from chat.models.attachments import Attachment, AttachmentQuerySet, MessageFile
 from chat.models.conversations import (
     ChatSession,
     ChatSessionQuerySet,
@@ -25,6 +25,7 @@ __all__ = [
     "Folder",
     "ImportJob",
     "Message",
+    "MessageFile",
     "MessageQuerySet",
     "MessageWords",
     "Presence",

@@ -69,3 +69,18 @@ class Attachment(models.Model):
             ("name", "kind", "size", "width", "height") if self.kind == self.Kind.IMAGE else ("name", "kind", "size")
         )
         return {"type": "attachment", "id": str(self.pk)} | {name: getattr(self, name) for name in names}
+
+
+class MessageFile(models.Model):
+    """That a message names a file, as its content says: several do after an edit or a fork. Written by a trigger of the
+    database (migration 0012_message_files), so that the messages of a file are found by an index."""
+
+    message = models.ForeignKey(Message, on_delete=models.CASCADE, related_name="file_names")
+    # Without a constraint: whoever sends a message does not wait for somebody who removes another file.
+    attachment = models.ForeignKey(Attachment, on_delete=models.CASCADE, related_name="names", db_constraint=False)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["message", "attachment"], name="one_name_per_file")]
+
+    def __str__(self) -> str:
+        return f"attachment {self.attachment_id} in message {self.message_id}"

@@ -14,7 +14,7 @@ export class Attachments {
   #token;
   #most;
   #largest;
-  #on = { changed() {}, refused() {} };
+  #on = { changed() {}, refused() {}, arrived() {} };
   // In the order of the chips: {item, blob, file}; `file` is the server's {id, name, size, kind} once it is there.
   #entries = [];
   // Drags enter an element before they leave the one around it.
@@ -46,9 +46,9 @@ export class Attachments {
     this.#list.addEventListener("click", (event) => this.#clicked(event));
   }
 
-  // changed() when a file came, went or is there; refused(sentence) when one is not taken.
-  listen({ changed, refused }) {
-    this.#on = { changed, refused };
+  // changed() when a file came, went or is there; refused(sentence) when one is not taken; arrived(sentence) when it is.
+  listen({ changed, refused, arrived }) {
+    this.#on = { changed, refused, arrived };
   }
 
   // [{id, name, size, kind}] of those that the server has.
@@ -131,6 +131,7 @@ export class Attachments {
     if (status === 200 && response?.id) {
       entry.file = response;
       this.#ready(entry);
+      this.#on.arrived(filled(words.arrived, { name: response.name }));
     } else if (response?.text) {
       this.#forget(entry);
       this.#on.refused(response.text);

@@ -49,6 +49,7 @@ const composer = new Composer(find("composer"), {
   attachments,
   onSend: send,
   onStop: stop,
+  onArrived: (sentence) => announcer.say(sentence),
   onDraft(text, files) {
     unsent.keepDraft(draftKey(), text);
     unsent.keepDraftFiles(draftKey(), files);

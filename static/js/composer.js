@@ -18,7 +18,7 @@ export class Composer {
   #isRunning = false;
   #keeping = null;
 
-  constructor(form, { longest, attachments, onSend, onStop, onDraft }) {
+  constructor(form, { longest, attachments, onSend, onStop, onDraft, onArrived }) {
     this.#text = form.elements.namedItem("text");
     this.#send = form.querySelector("[data-send]");
     this.#stop = form.querySelector("[data-stop]");
@@ -32,6 +32,7 @@ export class Composer {
         this.#changed();
       },
       refused: (sentence) => this.tell(sentence, { kind: "file", bad: true }),
+      arrived: onArrived,
     });
     // An empty message needs no complaint of the browser's.
     form.noValidate = true;

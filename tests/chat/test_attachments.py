@@ -12,6 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.db import IntegrityError, connection, transaction
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from chat import attachment_files, attachments, invariants, organising, sessions, temporary, transcript, turns
@@ -470,6 +471,19 @@ def test_a_file_can_be_taken_back_until_it_is_sent(signed_in, ada, django_captur
             assert signed_in.post(f"/files/{each.pk}/remove").status_code == 204
     assert list(Attachment.objects.all()) == [two]
     assert on_disk(ada) == [str(two.pk)]
+
+
+def test_the_messages_of_a_file_are_found_without_reading_what_was_said(ada, stranger):
+    kept = attachments.keep(ada, "b.txt", b"Milk")
+    first = sent(ada, kept).message
+    again = sent(ada, kept, text="Again").message
+    with CaptureQueriesContext(connection) as asked:
+        naming = Message.objects.filter(**attachments._naming(kept)).order_by("pk")
+        assert list(naming.values_list("pk", flat=True)) == [first.pk, again.pk]
+    assert "content" not in asked[0]["sql"]
+    # A message that comes to name others is found by those.
+    Message.objects.filter(pk=first.pk).update(content=[{"type": "text", "text": "None"}])
+    assert list(naming.values_list("pk", flat=True)) == [again.pk]
 
 
 def test_a_sweep_takes_what_was_not_sent_for_a_day_and_what_has_no_row(ada, django_capture_on_commit_callbacks):

@@ -48,10 +48,13 @@ async def test_files_by_button_paste_and_drop(live, ada, scripted, settings):
         await expect(page.locator(".chip[data-state=ready] .chip__name")).to_have_text(
             ["cat.png", "tea.md", "image.png", "a.txt"]
         )
+        # A screen reader is told of each, as of what is refused.
+        for name in "cat.png", "tea.md", "image.png", "a.txt":
+            await expect(page.locator("[data-announcer]")).to_contain_text(f"“{name}” is attached.")
         assert await violations(page) == ""
 
         # What is refused is told, and leaves no chip.
-        told = page.locator("[data-told]")
+        told = page.locator("[data-told][aria-live=polite]")
         await button.set_input_files(picked("b.txt", b"B"))
         await expect(told).to_have_text("A message can have 4 files: send the others with the next one.")
         await page.get_by_role("button", name="Remove a.txt").click()
