@@ -1,21 +1,22 @@
-"""Finding what was said: a person's own messages by their words, newest first, and conversations by their titles."""
+"""Finding what was said: a person's own messages by their words, newest first, conversations by their titles, and files
+by their names."""
 
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from django.db.models import BooleanField, Q, QuerySet
+from django.db.models import BooleanField, ExpressionWrapper, F, Q, QuerySet
 from django.db.models.expressions import RawSQL
 from django.utils.html import escape
 from django.utils.safestring import SafeString, mark_safe
 
-from chat.models import ChatSession, Message, MessageWords
+from chat.models import ChatSession, Message, MessageFile, MessageWords
 from oneclaw.models import User
 
 # Characters of a question that are read, and its words.
 LONGEST, MOST_WORDS = 200, 12
-# What is found at most: messages and titles.
-MESSAGES, TITLES = 30, 8
+# What is found at most: messages, titles and files.
+MESSAGES, TITLES, FILES = 30, 8, 8
 # Characters of a snippet before and after the first word that was found.
 BEFORE, AFTER = 60, 160
 # Newest messages with the words of which those are chosen that are shown.
@@ -41,7 +42,23 @@ class Found:
     snippet: SafeString
 
     def get_absolute_url(self) -> str:
-        return f"/c/{self.message.session_id}#message-{self.message.pk}@{self.message.seq}"
+        return address_of(self.message)
+
+
+@dataclass(frozen=True)
+class FoundFile:
+    """One file that was found by its name, and the first shown message that has it."""
+
+    message: Message
+    # Its name as safe HTML, with the words that were asked for in <mark>.
+    name: SafeString
+
+    def get_absolute_url(self) -> str:
+        return address_of(self.message)
+
+
+def address_of(message: Message) -> str:
+    return f"/c/{message.session_id}#message-{message.pk}@{message.seq}"
 
 
 def words_of(question: str) -> list[str]:
@@ -49,12 +66,20 @@ def words_of(question: str) -> list[str]:
 
 
 def messages(user: User, question: str) -> list[Found]:
-    """The newest of the person's shown messages that hold every word of the question, each as a word's beginning."""
+    """The newest of the person's shown messages that hold every word of the question, each as a word's beginning.
+
+    Of a message and its copies in forks one is found: the original, or the oldest copy when that is not shown any more.
+    """
     words = words_of(question)
     if not words:
         return []
     found = holding(user, words).select_related("session").only("role", "seq", "text", "created_at", "session__title")
-    return [Found(message, snippet(message.text, words)) for message in found.order_by("-created_at", "-pk")[:MESSAGES]]
+    # A copy has the words and the time of its original.
+    is_copy = Q(seq__lte=F("session__copied_seq"))
+    ordered = found.alias(is_copy=ExpressionWrapper(is_copy, BooleanField()))
+    ordered = ordered.order_by("-created_at", "role", "text", "is_copy", "pk")
+    newest = ordered.distinct("created_at", "role", "text")[:MESSAGES]
+    return [Found(message, snippet(message.text, words)) for message in newest]
 
 
 def holding(user: User, words: list[str]) -> QuerySet[Message]:
@@ -79,11 +104,26 @@ def titles(user: User, question: str) -> list[ChatSession]:
     return list(ChatSession.objects.visible_to(user).written().filter(wanted).only("title", "active_at")[:TITLES])
 
 
+def files(user: User, question: str) -> list[FoundFile]:
+    """The newest files that the person sent whose names hold every word of the question."""
+    words = words_of(question)
+    if not words:
+        return []
+    shown = Q(message__session__owner=user, message__session__deleted_at=None, message__active=True)
+    named = MessageFile.objects.filter(shown, attachment__owner=user)
+    for word in words:
+        named = named.filter(attachment__name__icontains=word)
+    copied = Q(message__seq__lte=F("message__session__copied_seq"))
+    newest = named.alias(is_copy=ExpressionWrapper(copied, BooleanField())).select_related("message__session")
+    newest = newest.order_by("-attachment__created_at", "attachment", "is_copy", "message")
+    found = newest.distinct("attachment__created_at", "attachment").annotate(name=F("attachment__name"))[:FILES]
+    pattern = pattern_of(words, whole=False)
+    return [FoundFile(each.message, mark_safe("".join(_marked(each.name, pattern)))) for each in found]  # noqa: S308
+
+
 def snippet(text: str, words: list[str]) -> SafeString:
     """The piece of `text` around the first of `words`, as safe HTML. Pure."""
-    pattern = re.compile(
-        "|".join(rf"(?<!\w){re.escape(w)}" if not UNSPACED.search(w) else re.escape(w) for w in words), re.I
-    )
+    pattern = pattern_of(words)
     first = pattern.search(text)
     start = max(0, first.start() - BEFORE) if first else 0
     if start:
@@ -92,6 +132,12 @@ def snippet(text: str, words: list[str]) -> SafeString:
     parts = "".join(_marked(piece, pattern))
     more = "…" if start + BEFORE + AFTER < len(text) else ""
     return mark_safe(("…" if start else "") + parts + more)  # noqa: S308 - escaped below
+
+
+def pattern_of(words: list[str], *, whole: bool = True) -> re.Pattern[str]:
+    """Any of the words, where a word begins; not `whole`: anywhere."""
+    begun = {word: r"(?<!\w)" if whole and not UNSPACED.search(word) else "" for word in words}
+    return re.compile("|".join(begin + re.escape(word) for word, begin in begun.items()), re.I)
 
 
 def _marked(piece: str, pattern: re.Pattern[str]) -> Iterator[str]:

@@ -16,6 +16,7 @@ def search(request: SignedInRequest) -> HttpResponse:
     context = {
         "question": question,
         "sessions": searching.titles(request.user, question),
+        "files": searching.files(request.user, question),
         "found": searching.messages(request.user, question),
     }
     return render(request, "chat/_found.html" if request.htmx else "chat/search.html", context)

@@ -1,8 +1,10 @@
 """Finding one's own messages by their words."""
 
+import uuid
+
 import pytest
 
-from chat import organising, searching
+from chat import attachments, branches, forking, organising, searching, transcript
 from chat.models import Message, MessageWords
 from oneclaw.models import User
 from tests.conversations import send, settle
@@ -71,6 +73,46 @@ def test_what_is_deleted_or_replaced_or_unfinished_is_not_found(ada, tea):
     organising.organise(ada, [tea.pk], "delete")
     assert found(ada, "answer") == []
     assert searching.titles(ada, "tea") == []
+
+
+def test_of_a_message_and_its_copies_one_is_found(ada, tea):
+    camomile = tea.messages.get(seq=2)
+    # Fork of a fork.
+    fork = forking.fork(ada, camomile.pk)
+    again = forking.fork(ada, fork.messages.get(seq=2).pk)
+    assert [each.message for each in searching.messages(ada, "camomile")] == [camomile]
+    # What was said twice is found twice.
+    settle(send(ada, "Camomile?", session_id=again.pk))
+    settle(send(ada, "Camomile?", session_id=again.pk))
+    assert len(found(ada, "camomile")) == 3
+    organising.organise(ada, [tea.pk], "delete")
+    assert [each.message.session for each in searching.messages(ada, "honey")] == [fork]
+
+
+def test_files_are_found_by_their_names(client, ada, stranger):
+    old, new, _unsent = (attachments.keep(ada, name, b"Tea") for name in ("Tea <1>.txt", "grüntee.md", "tea.csv"))
+    theirs = attachments.keep(stranger, "tea.md", b"Theirs")
+    said = transcript.accept(ada, uuid.uuid4(), uuid.uuid4(), "Look", files=[old.pk, new.pk])
+    settle(said)
+    transcript.accept(stranger, uuid.uuid4(), uuid.uuid4(), "Look", files=[theirs.pk])
+    forking.fork(ada, said.message.pk)
+
+    def names(question):
+        return [(each.name, each.message) for each in searching.files(ada, question)]
+
+    assert names("tea") == [("<mark>Tea</mark> &lt;1&gt;.txt", said.message)]
+    assert names("TEE md") == [("grün<mark>tee</mark>.<mark>md</mark>", said.message)]
+    assert names("txt csv") == names("") == []
+    client.force_login(ada)
+    page = client.get("/search", {"q": "grüntee"}, headers={"HX-Request": "true"}).content.decode()
+    assert f'href="/c/{said.message.session_id}#message-{said.message.pk}@1"' in page
+    assert "No conversation holds" not in page
+    # An edited message has the file in place of the first one.
+    branches.edit(ada, said.message.pk, uuid.uuid4(), "See")
+    again = Message.objects.get(text="See")
+    assert names("tea")[0][1] == again
+    organising.organise(ada, [again.session_id], "delete")
+    assert names("tea")[0][1].session.parent_id == again.session_id
 
 
 def test_titles_hold_every_word(ada, tea):
