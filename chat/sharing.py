@@ -13,6 +13,7 @@ from typing import Any
 from django.utils import timezone
 
 from chat import beside, rendering
+from chat.fragments import furnished
 from chat.models import ChatSession, Message, SharedLink, SharedLinkQuerySet
 from chat.tools import registry
 
@@ -65,6 +66,15 @@ def share(session: ChatSession, period: str) -> tuple[SharedLink, str]:
 def find(token: str) -> SharedLink | None:
     """The link with this token, if it still opens. One that never was and one that is no more look the same."""
     return SharedLink.objects.live().filter(token_hash=hashed(token)).first()
+
+
+def shown(link: SharedLink) -> list[dict[str, Any]]:
+    """The messages of the link, each piece of code with its button, as in the chat."""
+    return [
+        message
+        | {"parts": [part | {"html": furnished(part["html"])} if "html" in part else part for part in message["parts"]]}
+        for message in link.snapshot
+    ]
 
 
 def revoke(links: SharedLinkQuerySet) -> int:

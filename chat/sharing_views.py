@@ -18,9 +18,10 @@ from chat.models import SharedLink
 from chat.toasts import Toast
 from oneclaw.http import SignedInRequest
 
-# Of a shared page: nothing but its own looks, no script, no form, no frame.
+# Of a shared page: its own looks and scripts, which ask for nothing else; no form, no frame.
 POLICY = {
     "default-src": "'none'",
+    "script-src": "'self'",
     "style-src": "'self'",
     "font-src": "'self'",
     "img-src": "'self'",
@@ -102,7 +103,8 @@ def said(count: int) -> str:
 def shared(request: HttpRequest, token: str) -> HttpResponse:
     """What somebody shares, for everybody; the same page for every link that opens nothing."""
     link = sharing.find(token)
-    response = render(request, "chat/shared.html", {"link": link}, status=200 if link else 404)
+    context = {"link": link, "shown": sharing.shown(link) if link else ()}
+    response = render(request, "chat/shared.html", context, status=200 if link else 404)
     response["X-Robots-Tag"] = "noindex, nofollow, noarchive"
     response["Referrer-Policy"] = "no-referrer"
     return response

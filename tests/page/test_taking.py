@@ -63,9 +63,10 @@ async def test_an_import_shows_how_far_it_is_and_what_came(live, ada, monkeypatc
 async def test_a_link_is_shared_and_revoked_on_a_phone(live, ada, scripted, ask):
     scripted.script(
         model.answer(model.text("I keep that."), model.tool_use("save_memory", {"content": "Ada likes tea."})),
-        model.answer("**Tea** it is.\n\n```python\nprint(1)\n```\n"),
+        model.answer("**Tea** it is, $x^2$.\n\n```python\n" + "print(1)\n" * 40 + "```\n"),
     )
-    async with open_page(live, ada, viewport=PHONE) as page, open_page(live, viewport=PHONE, expect=["404"]) as other:
+    visitor = {"viewport": PHONE, "expect": ["404"], "permissions": ["clipboard-read", "clipboard-write"]}
+    async with open_page(live, ada, viewport=PHONE) as page, open_page(live, **visitor) as other:
         await page.goto("/")
         await ask(page, "Remember tea")
 
@@ -87,6 +88,15 @@ async def test_a_link_is_shared_and_revoked_on_a_phone(live, ada, scripted, ask)
         await expect(other.locator("article strong")).to_have_text("Tea")
         await expect(other.get_by_role("link")).to_have_count(1)  # past the head, to the content
         assert "Ada likes tea" not in await other.content()
+        # Formulas and code are what they are in the chat.
+        await expect(other.locator(".math--set .katex")).to_have_count(1)
+        code = other.locator(".code-box")
+        assert (await code.locator("pre").bounding_box())["height"] < 400
+        await code.get_by_text("Show all 40 lines").click()
+        assert (await code.locator("pre").bounding_box())["height"] > 600
+        await code.get_by_role("button", name="Copy this code").click()
+        await expect(other.locator("[data-announcer]")).to_have_text("Copied.")
+        assert (await other.evaluate("navigator.clipboard.readText()")).startswith("print(1)\nprint(1)")
         await is_accessible(other)
         await page.get_by_role("link", name="Back to the conversation").click()
         async with page.expect_download() as exported:

@@ -1,0 +1,10 @@
+// The page of a shared link: code is copied and unfolded there as in the chat. Formulas and footnotes work by themselves.
+
+import "./code.js";
+import { watchActions } from "./actions.js";
+import { Announcer } from "./announcer.js";
+
+const announcer = new Announcer(document.querySelector("[data-announcer]"));
+const say = (sentence) => announcer.say(sentence);
+
+watchActions(document.getElementById("main"), null, { tell: say, announce: say });
