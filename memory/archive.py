@@ -1,17 +1,20 @@
 """A person's memory as one zip file: given out to take along, and read when somebody brings one."""
 
 import io
+import re
 import stat
 import zipfile
 import zlib
 from dataclasses import dataclass, field
+
+from django.utils import timezone
 
 from memory import documents
 from memory.context import FILES
 from memory.files import LARGEST
 from memory.models import MemoryDocument
 from memory.paths import BadPath, checked_path
-from oneclaw.models import Space
+from oneclaw.models import Space, User
 
 # Bytes of a zip file, of all that is unpacked from it, and files in it.
 LARGEST_ARCHIVE = 20 * 1024 * 1024
@@ -45,6 +48,33 @@ def zipped(space: Space) -> bytes:
             about.compress_type, about.external_attr = zipfile.ZIP_DEFLATED, 0o600 << 16
             archive.writestr(about, document.content.encode())
     return buffer.getvalue()
+
+
+def taken_along(user: User) -> bytes:
+    """The person's own memory, and beside it agents/NAME.zip, of the same kind, for each agent with one of its own.
+
+    What an agent remembers apart is not taken in with the rest when the file is imported.
+    """
+    buffer = io.BytesIO(zipped(Space.objects.own_of(user)))
+    names: set[str] = set()
+    with zipfile.ZipFile(buffer, "a", zipfile.ZIP_STORED) as archive:
+        for space in Space.objects.filter(owner=user, kind=Space.Kind.AGENT).order_by("pk"):
+            if MemoryDocument.objects.present().filter(space=space).exists():
+                about = zipfile.ZipInfo(f"agents/{_unlike(names, space.name)}.zip", timezone.now().timetuple()[:6])
+                about.external_attr = 0o600 << 16
+                archive.writestr(about, zipped(space))
+    return buffer.getvalue()
+
+
+def _unlike(names: set[str], name: str) -> str:
+    """The name as a file may have it, unlike those before, which it joins."""
+    plain = re.sub(r"[^\w .()-]", "_", name).strip(". ") or "agent"
+    found, number = plain, 1
+    while found.lower() in names:
+        number += 1
+        found = f"{plain} ({number})"
+    names.add(found.lower())
+    return found
 
 
 def opened(data: bytes) -> Opened:

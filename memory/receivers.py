@@ -2,9 +2,10 @@
 
 from typing import Any
 
+from django.db.models.signals import post_save
 from django.dispatch import receiver
 
-from chat.models import ChatSession
+from chat.models import Agent, ChatSession
 from chat.signals import (
     branch_shown,
     compaction_due,
@@ -17,6 +18,7 @@ from chat.signals import (
     user_left,
 )
 from memory.flush import cover_imported
+from memory.scope import rename_agent_spaces
 from memory.tasks import flush_soon, forget_transcript, index_after_turn, index_branch, keep_last_messages
 
 
@@ -55,6 +57,11 @@ def when_left(session: ChatSession | None, **_: Any) -> None:
 @receiver(turn_finished)
 def when_answered(session: ChatSession, **_: Any) -> None:
     index_after_turn(session)
+
+
+@receiver(post_save, sender=Agent)
+def when_agent_changed(instance: Agent, **_: Any) -> None:
+    rename_agent_spaces(instance)
 
 
 @receiver(session_deleted)

@@ -77,6 +77,11 @@ def _make_agent_space(agent: Agent, user: User) -> Space:
     return space
 
 
+def rename_agent_spaces(agent: Agent) -> None:
+    """What an agent remembers is called as the agent is."""
+    Space.objects.filter(of_agent__agent=agent).exclude(name=agent.name).update(name=agent.name)
+
+
 def is_read(path: str, on: frozenset[str]) -> bool:
     """Whether somebody with these switches on lets the document at `path` be read."""
     return (Switch.RECENT if path == RECENT else Switch.SAVED) in on

@@ -12,7 +12,7 @@ from django.views.decorators.http import require_GET
 
 from chat.rendering import blocks
 from memory import coverage, decisions, documents, switches
-from memory.archive import zipped
+from memory.archive import taken_along
 from memory.gone import gone_files
 from memory.models import MemoryDocument
 from memory.scope import Sources, may_forget, may_write
@@ -85,8 +85,8 @@ def document(request: SignedInRequest, document_id: int) -> HttpResponse:
 @login_required
 @require_GET
 def export(request: SignedInRequest) -> HttpResponse:
-    """The person's own memory as a zip file."""
-    content = zipped(Space.objects.own_of(request.user))
+    """The person's own memory, and that of their agents, as a zip file."""
+    content = taken_along(request.user)
     name = f"memory-{request.user.day()}.zip"
     return HttpResponse(
         content,

@@ -4,7 +4,7 @@ import uuid
 
 import pytest
 
-from chat import transcript
+from chat import agents, transcript
 from chat.choices import Choice
 from chat.models import Agent, ChatSession
 from chat.tools import ToolCall
@@ -88,6 +88,13 @@ def test_only_its_person_reads_and_forgets_in_it(client, ada, admin_person, stra
 def test_forgetting_looks_through_its_conversations(ada, agent, session):
     mine = talk(ada, agent)
     assert list(traces.sessions_of(own_space(mine))) == [mine]
+
+
+def test_what_it_remembers_is_called_as_it_is(ada, agent):
+    space, other = agent_space(agent, ada), own_space(talk(ada, Agent.objects.create(slug="house", name="House")))
+    agents.write(agent, agents.Draft("Journal", "", "", []))
+    assert Space.objects.get(pk=space.pk).name == "Journal"
+    assert Space.objects.get(pk=other.pk).name != "Journal"
 
 
 def test_what_it_remembered_stays_when_it_goes(ada, agent):

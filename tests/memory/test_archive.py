@@ -3,8 +3,11 @@
 import io
 import zipfile
 
+from chat.models import Agent
 from memory import documents, workspace
+from memory.archive import opened as opening
 from memory.documents import Author, Delete, Replace, Source
+from memory.scope import agent_space
 from oneclaw.models import Space
 
 
@@ -35,6 +38,25 @@ def test_an_unpacked_one_can_be_imported_again(client, ada, stranger, space, app
     report = workspace.import_folder(tmp_path / "unpacked", theirs, stranger)
     assert sorted(report.written) == ["MEMORY.md", "memory/2026-11-21.md"]
     assert theirs.documents.get(path="MEMORY.md").content == "- tea\n"
+
+
+def test_what_agents_remember_apart_stands_in_files_of_the_same_kind(client, ada, stranger, space, append):
+    append(space, "- tea")
+    named = [("Diary", True), ("diary", True), ("a/b: c", True), ("Empty", False)]
+    for number, (name, is_used) in enumerate(named):
+        agent = Agent.objects.create(slug=f"a{number}", name=name, own_memory=True)
+        for person in (ada, stranger):
+            its = agent_space(agent, person)
+            if is_used:
+                append(its, f"- {number} of {person.pk}")
+    client.force_login(ada)
+    found = archive(client)
+    assert found.namelist() == ["MEMORY.md", "agents/Diary.zip", "agents/diary (2).zip", "agents/a_b_ c.zip"]
+    with zipfile.ZipFile(io.BytesIO(found.read("agents/diary (2).zip"))) as its:
+        assert its.read("MEMORY.md").decode() == f"- 1 of {ada.pk}\n"
+    # Importing all of it mixes nothing: an agent's file is taken by itself.
+    opened = opening(client.get("/memory/export.zip").content)
+    assert (list(opened.texts), len(opened.skipped)) == (["MEMORY.md"], 3)
 
 
 def test_it_holds_nothing_of_anybody_else(client, ada, space, strangers_space, append):
