@@ -17,7 +17,7 @@ PATTERNS: list[tuple[str, re.Pattern[str]]] = [
                 sk-(?:ant-|proj-|live-|or-)?[\w-]{16,} | [srp]k_(?:live|test)_\w{16,}
               | gh[pousr]_\w{20,} | github_pat_\w{20,} | glpat-[\w-]{16,}
               | xox[abeoprs]-[\w-]{10,} | (?:AKIA|ASIA)[A-Z0-9]{16} | AIza[\w-]{30,}
-              | npm_\w{30,} | pypi-[\w-]{30,} | hf_\w{20,} | dop_v1_\w{30,} | SG\.[\w-]{16,}\.[\w-]{16,}
+              | oc_[\w-]{43} | npm_\w{30,} | pypi-[\w-]{30,} | hf_\w{20,} | dop_v1_\w{30,} | SG\.[\w-]{16,}\.[\w-]{16,}
             )""",
             re.X,
         ),

@@ -10,7 +10,7 @@ from django.contrib.auth.forms import UserChangeForm
 from django.http import HttpRequest
 from django.template.defaultfilters import linebreaksbr
 
-from oneclaw.models import InvariantRun, Space, SpaceMember, User
+from oneclaw.models import ApiKey, InvariantRun, Space, SpaceMember, User
 
 admin.site.site_header, admin.site.site_title, admin.site.index_title = "OneClaw", "OneClaw", "Administration"
 # A sign-in page of its own would be one where nobody counts the attempts.
@@ -84,6 +84,23 @@ class SpaceAdmin(admin.ModelAdmin):
         return False
 
     def has_delete_permission(self, request: HttpRequest, obj: object = None) -> bool:
+        return False
+
+
+@admin.register(ApiKey)
+class ApiKeyAdmin(admin.ModelAdmin):
+    """Who has keys of the API, and when they were used. Deleting one revokes it; nothing shows what it is."""
+
+    list_display = ["__str__", "user", "created_at", "last_used_at", "expires_at"]
+    list_select_related = ["user"]
+    search_fields = ["user__email", "ending"]
+    fields = ["user", "ending", "created_at", "last_used_at", "expires_at"]
+    readonly_fields = ["user", "ending", "created_at", "last_used_at", "expires_at"]
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: object = None) -> bool:
         return False
 
 

@@ -8,7 +8,8 @@ from django.contrib.auth.forms import SetPasswordMixin
 from django.core.exceptions import ValidationError
 from django.utils.translation import gettext_lazy as _
 
-from oneclaw.models import User, validate_timezone
+from oneclaw import keys
+from oneclaw.models import ApiKey, User, validate_timezone
 
 
 class WelcomeForm(SetPasswordMixin, forms.Form):
@@ -81,3 +82,23 @@ class SettingsForm(forms.ModelForm):
         if "timezone" in self.changed_data:
             self.instance.timezone_chosen = True
         return super().save(commit)
+
+
+class KeyForm(forms.Form):
+    """A new key of the API."""
+
+    name = forms.CharField(
+        label=_("What it is for"),
+        max_length=ApiKey.LONGEST_NAME,
+        widget=forms.TextInput(attrs={"autocomplete": "off"}),
+    )
+    period = forms.ChoiceField(
+        label=_("It works for"),
+        initial=keys.USUAL,
+        choices=[
+            ("month", _("30 days")),
+            ("quarter", _("90 days")),
+            ("year", _("1 year")),
+            ("never", _("until I revoke it")),
+        ],
+    )

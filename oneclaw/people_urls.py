@@ -21,6 +21,8 @@ urlpatterns = [
     path("welcome/<str:uid>/<str:token>/", people_views.welcome, name="welcome"),
     path("first/<str:token>/", people_views.first_account, name="first_account"),
     path("settings/devices/<int:device_id>/end", people_views.end_device, name="end_device"),
+    path("settings/keys", people_views.make_key, name="make_key"),
+    path("settings/keys/<int:key_id>/revoke", people_views.revoke_key, name="revoke_key"),
     path("manifest.webmanifest", people_views.manifest, name="manifest"),
     path("settings/", people_views.settings_page, name="settings"),
 ]

@@ -15,10 +15,10 @@ from django.views.decorators.cache import cache_control, never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from oneclaw import devices, people
+from oneclaw import devices, keys, people
 from oneclaw.http import SignedInRequest
 from oneclaw.models import User
-from oneclaw.people_forms import FirstAccountForm, SettingsForm, WelcomeForm
+from oneclaw.people_forms import FirstAccountForm, KeyForm, SettingsForm, WelcomeForm
 
 BACKEND = "allauth.account.auth_backends.AuthenticationBackend"
 
@@ -71,12 +71,22 @@ def settings_page(request: SignedInRequest) -> HttpResponse:
         with translation.override(request.user.language or None):
             messages.success(request, _("Saved."))
         return redirect("settings")
+    return settings_shown(request, form, KeyForm())
+
+
+def settings_shown(
+    request: SignedInRequest, form: SettingsForm, key_form: KeyForm, token: str = "", status: int = 200
+) -> HttpResponse:
+    """The whole page. `token` is that of a key which was made just now, and is never shown again."""
     context = {
         "form": form,
         "timezones": sorted(zoneinfo.available_timezones()),
         "devices": devices.of(request.user, request.session.session_key),
+        "key_form": key_form,
+        "keys": request.user.api_keys.all(),
+        "token": token,
     }
-    return render(request, "people/settings.html", context)
+    return render(request, "people/settings.html", context, status=status)
 
 
 @login_required
@@ -85,6 +95,35 @@ def end_device(request: SignedInRequest, device_id: int) -> HttpResponse:
     """Sign out elsewhere; here it is signing out."""
     devices.end(request.user, device_id)
     messages.success(request, _("Signed out there."))
+    return redirect("settings")
+
+
+@login_required
+@never_cache
+@require_http_methods(["GET", "POST"])
+def make_key(request: SignedInRequest) -> HttpResponse:
+    """POST: a new key of the API, whose token is shown once. GET is what a browser asks when somebody comes back."""
+    if request.method == "GET":
+        return redirect("settings")
+    key_form, token = KeyForm(request.POST), ""
+    if key_form.is_valid():
+        try:
+            _key, token = keys.make(request.user, key_form.cleaned_data["name"], key_form.cleaned_data["period"])
+            key_form = KeyForm()
+        except keys.TooMany as refused:
+            key_form.add_error(None, str(refused.sentence))
+    if key_form.errors:
+        # What is wrong stands far down the page.
+        key_form.fields["name"].widget.attrs["autofocus"] = True
+    form = SettingsForm(instance=request.user)
+    return settings_shown(request, form, key_form, token, status=200 if token else 422)
+
+
+@login_required
+@require_POST
+def revoke_key(request: SignedInRequest, key_id: int) -> HttpResponse:
+    keys.revoke(request.user, key_id)
+    messages.success(request, _("The key opens nothing any more."))
     return redirect("settings")
 
 

@@ -3,6 +3,7 @@
 import pytest
 
 from memory.secrets import masked
+from oneclaw import keys
 
 
 @pytest.mark.parametrize(
@@ -11,6 +12,7 @@ from memory.secrets import masked
         ("my key sk-ant-api03-abcdefghijklmnop1234", "key"),
         ("ghp_abcdefghijklmnopqrstuvwxyz012345 is it", "key"),
         ("AKIAIOSFODNN7EXAMPLE", "key"),
+        (keys.PREFIX + "abcdefghijklmnop-_0123456789ABCDEFGHIJKLMNO", "key"),
         ("eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.abc-DEF_123", "token"),
         ("Authorization: Bearer abcdefghijklmnop1234", "token"),
         ("postgresql://ada:s3cret@db.example.org/team", "password"),
