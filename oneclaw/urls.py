@@ -1,10 +1,11 @@
-"""Every address. Each app brings its own."""
+"""Every address. Each app brings its own, and its part of the API."""
 
 from django.apps import apps
 from django.contrib import admin
-from django.urls import include, path
+from django.urls import include, path, re_path
 
 from oneclaw import health
+from oneclaw.api import api, nowhere
 
 urlpatterns = [
     path("healthz", health.healthz),
@@ -13,5 +14,7 @@ urlpatterns = [
     path("", include("oneclaw.people_urls")),
     path("", include("chat.urls")),
 ]
+api.add_router("", "chat.api.router")
 if apps.is_installed("memory"):
     urlpatterns.append(path("", include("memory.urls")))
+urlpatterns += [path("api/v1/", api.urls), re_path("^api/", nowhere)]
