@@ -1,6 +1,7 @@
 """Every page passes axe, in light and dark, and can be used by keyboard."""
 
 import pytest
+from django.urls import URLResolver, get_resolver
 from playwright.async_api import expect
 
 from oneclaw import people
@@ -45,13 +46,32 @@ async def test_every_door(live, db):
             assert await violations(page) == "", path
 
 
+def addresses(patterns=None, before="/"):
+    """All addresses without a part to be filled in, as the product has them: a new page is looked at by itself."""
+    for pattern in get_resolver().url_patterns if patterns is None else patterns:
+        address = before + str(pattern.pattern)
+        if isinstance(pattern, URLResolver):
+            yield from addresses(pattern.url_patterns, address)
+        elif not address.startswith(("/admin/", "/api/")) and not set("<^") & set(address):
+            yield address
+
+
 async def test_every_page_of_a_person(live, ada):
-    paths = ["/settings/", "/accounts/password/change/", "/accounts/logout/", "/memory/", "/shared", "/nowhere"]
+    pages = []
     async with open_page(live, ada, expect=["404"]) as page:
         await in_database(ada.refresh_from_db)
-        for path in [*paths, await in_database(people.invitation_link, ada, live.url)]:
-            await page.goto(path)
-            assert await violations(page) == "", path
+        for path in [*addresses(), "/nowhere", await in_database(people.invitation_link, ada, live.url)]:
+            # Parts of pages, files, and data for programs are no pages.
+            if (await (await page.request.get(path)).body()).lower().startswith(b"<!doctype html"):
+                await page.goto(path)
+                pages.append(path)
+                await page.set_viewport_size({"width": 320, "height": 640})
+                assert await page.evaluate("document.documentElement.scrollWidth <= innerWidth"), path
+                await page.set_viewport_size({"width": 1280, "height": 720})
+                assert await violations(page) == "", path
+    wanted = {"/", "/settings/", "/agents/", "/agents/new", "/prompts/", "/conversations", "/import", "/shared"}
+    wanted |= {"/search", "/memory/", "/memory/forget", "/memory/import", "/accounts/logout/", "/nowhere"}
+    assert wanted <= set(pages)
 
 
 async def test_the_chat_in_each_of_its_states(live, ada, scripted, ask, write, settings):
