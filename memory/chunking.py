@@ -13,7 +13,7 @@ from dataclasses import dataclass
 LONGEST_UNIT = 600
 JOINED_UNIT = 300
 
-HEADING = re.compile(r" {0,3}(#{1,6})(?:\s+(.*?))?\s*#*\s*$")
+HEADING = re.compile(r" {0,3}(#{1,6})(?=\s|$)")
 FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
 # What begins a new unit even without a blank line before it: a bullet, a number, a quote, a table row, a speaker.
 OPENING = re.compile(r"\s*(?:[-*+•]\s|\d{1,3}[.)]\s|>|\||(?:\[[^\]]{1,30}\]\s*)?[^\W\d_][^:|\n]{0,39}:\s)")
@@ -90,9 +90,12 @@ def _units(lines: list[str]) -> Iterator[Unit]:
             level = len(found[1])
             headings = {above: name for above, name in headings.items() if above < level}
             section += 1
-            if found[2]:
-                headings[level] = found[2]
-                yield Unit(number, number, line.strip()[:LONGEST_UNIT], heading(), section, is_heading=True)
+            if name := _name(line[found.end() :].strip()):
+                headings[level] = name[:LONGEST_UNIT]
+                text = line.strip()
+                yield Unit(number, number, text[:LONGEST_UNIT], heading(), section, is_heading=True)
+                if rest := text[LONGEST_UNIT:]:
+                    yield from _cut(number, [rest], heading(), section)
             continue
         if not line.strip():
             yield from flushed()
@@ -103,6 +106,12 @@ def _units(lines: list[str]) -> Iterator[Unit]:
             start = number
         waiting.append(line)
     yield from flushed()
+
+
+def _name(text: str) -> str:
+    """What a heading says, without the # that may close it."""
+    bare = text.rstrip("#")
+    return text if bare and not bare[-1].isspace() else bare.rstrip()
 
 
 def _continues(waiting: list[str], line: str, in_code: bool) -> bool:

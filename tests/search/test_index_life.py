@@ -6,6 +6,7 @@ import pytest
 from django.db import IntegrityError, transaction
 
 from memory import indexing, vectors
+from memory.chunking import units
 from memory.indexing import index_document
 from memory.models import DocumentIndex, MemoryChunk, MemoryDocument, TextVector
 from oneclaw.models import Space
@@ -112,6 +113,21 @@ def test_a_line_of_a_megabyte_is_indexed_in_pieces_and_found(ada, write, search)
     found = search(ada, "zanzibar")[0]
     assert "zanzibar" in found.snippet
     assert (found.start_line, found.end_line) == (1, 1)
+
+
+@pytest.mark.parametrize(
+    "line", ["# a" + " " * 30_000 + "zanzibar", "# " + "#" * 30_000 + "zanzibar", "# a" + " #" * 30_000]
+)
+def test_no_heading_keeps_the_index_busy(ada, write, search, line):
+    started = time.monotonic()
+    write(ada, "MEMORY.md", f"{line}\n- The kayak is red.\n")
+    assert time.monotonic() - started < 20
+    assert search(ada, "kayak", slack=0)[0].start_line == 2
+
+
+def test_a_heading_is_its_words_without_the_marks_around_it():
+    found = units("## C# ##\ntext\n# Notes #\n\ntext\n")
+    assert [unit.heading for unit in found if not unit.is_heading] == ["C#", "Notes"]
 
 
 def test_a_file_of_a_hundred_thousand_lines_is_indexed_and_found(ada, write, search, settings):
