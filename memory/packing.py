@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 # Raised when anything below changes; an index of another layout is made again.
-LAYOUT = 2
+LAYOUT = 3
 UNIT = np.dtype(
     [
         ("key", "<i8"),  # by which its vector is found

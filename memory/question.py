@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from memory.dates import TIME_WORDS, Period, asks_when, periods_meant
 from memory.languages import NAMES, STOP_WORDS, language_of
-from memory.terms import TOKEN, WORD, parts_of, plain, speaker_number, stems_of
+from memory.terms import TOKEN, WORD, composed, parts_of, plain, speaker_number, stems_of
 
 # A capitalised word that does not begin a sentence: mostly a name. (In German it is any noun.)
 NAME = re.compile(r"(?<=[\w,;:'’\"“(-] )[\"“(]?[A-ZÀ-ÖØ-ÞА-Я][\w'’-]*")
@@ -49,6 +49,7 @@ class Question:
     ) -> "Question":
         """`near_words` tells for each word those near it in meaning, each with a weight below 1; `languages` are those
         of the texts searched."""
+        text = composed(text)
         parts = dict.fromkeys(part for token in TOKEN.findall(text) for part in parts_of(token))
         wanted = [part for part in parts if plain(part) not in STOP_WORDS] or list(parts)
         language = language_of(text)

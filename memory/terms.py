@@ -15,7 +15,10 @@ import Stemmer
 from memory.languages import NAMES, STOP_WORDS
 
 # Words and identifiers: letters and digits, held together by the marks that code, ids and addresses use inside.
-TOKEN = re.compile(r"[^\W_]+(?:['’_\-./@:#+]+[^\W_]+)*", re.UNICODE)
+# Beside them a picture: emoji and other symbols.
+TOKEN = re.compile(
+    r"[^\W_]+(?:['’_\-./@:#+]+[^\W_]+)*|[\u2190-\u21ff\u2300-\u27bf\u2b00-\u2bff\U0001f000-\U0001faff]", re.UNICODE
+)
 WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)?")
 CAMEL = re.compile(r"[a-z0-9]+|[A-Z]+(?![a-z])|[A-Z][a-z0-9]*")
 # Scripts written without spaces: Thai, Lao, Burmese, Khmer, kana, Han and its extensions. (Korean has spaces, but its
@@ -24,13 +27,18 @@ UNSEGMENTED = re.compile(
     "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af"
     "\uf900-\ufaff\U00020000-\U0003ffff]+"
 )
-LONGEST_TERM = 64
+# Tokens that are remembered have at most so many characters: there is room for thousands.
+LONGEST_KEPT = 64
 
 
 def terms_of(text: str, language: str = "english") -> list[int]:
     """The terms of a text, in its order, repeated as often as they stand there. Stop words have none."""
-    tokens = TOKEN.findall(text if text.isascii() else unicodedata.normalize("NFKC", text))
-    return list(chain.from_iterable(map(_terms, tokens, repeat(language))))
+    return list(chain.from_iterable(map(_terms, TOKEN.findall(composed(text)), repeat(language))))
+
+
+def composed(text: str) -> str:
+    """The text with each letter in its one form, however it was typed: NFKC."""
+    return text if text.isascii() else unicodedata.normalize("NFKC", text)
 
 
 def parts_of(token: str) -> list[str]:
@@ -40,12 +48,16 @@ def parts_of(token: str) -> list[str]:
         runs = [gram for run in UNSEGMENTED.findall(token) for gram in (_pairs(run) or [run])]
         return runs + [part for run in UNSEGMENTED.split(token) if run for part in parts_of(run)]
     words = WORD.findall(token)
-    return [token, *words] if len(words) > 1 else words
+    return words if len(words) == 1 else [token, *words]
+
+
+def stems_of(part: str, languages: tuple[str, ...] = NAMES) -> frozenset[int]:
+    """The terms under which a part of a question may stand in texts of these languages."""
+    return (_stems_of if len(part) <= LONGEST_KEPT else _stems_of.__wrapped__)(part, languages)
 
 
 @lru_cache(maxsize=16_384)
-def stems_of(part: str, languages: tuple[str, ...] = NAMES) -> frozenset[int]:
-    """The terms under which a part of a question may stand in texts of these languages."""
+def _stems_of(part: str, languages: tuple[str, ...]) -> frozenset[int]:
     word = plain(part)
     if UNSEGMENTED.search(part) or len(WORD.findall(part)) > 1:
         return frozenset({number("=" + part.lower()), number(part)})
@@ -59,10 +71,14 @@ def number(term: str) -> int:
     return crc32(term.encode())
 
 
-@lru_cache(maxsize=4096)
 def speaker_number(name: str) -> int:
     """The number that stands for who speaks: by the first word of the name; 0 for nobody."""
-    first = WORD.search(name)
+    return (_speaker_number if len(name) <= LONGEST_KEPT else _speaker_number.__wrapped__)(name)
+
+
+@lru_cache(maxsize=4096)
+def _speaker_number(name: str) -> int:
+    first = WORD.search(composed(name))
     return number("@" + plain(first[0])) if first else 0
 
 
@@ -71,10 +87,13 @@ def plain(word: str) -> str:
     return word.lower().replace("’", "'").removesuffix("'s")
 
 
-@lru_cache(maxsize=65_536)
 def _terms(token: str, language: str) -> tuple[int, ...]:
     """Every term of one token."""
-    token = token[:LONGEST_TERM]
+    return (_kept_terms if len(token) <= LONGEST_KEPT else _kept_terms.__wrapped__)(token, language)
+
+
+@lru_cache(maxsize=65_536)
+def _kept_terms(token: str, language: str) -> tuple[int, ...]:
     if not token.isascii() and UNSEGMENTED.search(token):
         return tuple(term for run in UNSEGMENTED.split(token) if run for term in _terms(run, language)) + tuple(
             number(gram) for run in UNSEGMENTED.findall(token) for gram in _grams(run)
@@ -82,6 +101,8 @@ def _terms(token: str, language: str) -> tuple[int, ...]:
     parts = WORD.findall(token)
     if len(parts) == 1:
         return tuple(map(number, _word_terms(parts[0], language)))
+    if not parts:
+        return (number(token),)
     # An identifier: the whole of it, and its parts.
     whole = token.lower()
     return (number("=" + whole), *(number(term) for part in parts for term in _word_terms(part, language)))

@@ -1,8 +1,10 @@
 """Search finds what was written, in the spaces asked and in no other."""
 
 import datetime as dt
+import unicodedata
 
 import pytest
+from django.utils import timezone
 
 from memory.models import MemoryDocument, TextVector
 from memory.search import HybridSearchManager
@@ -225,3 +227,35 @@ def test_what_is_meant_is_found_by_its_meaning_in_a_small_memory(ada, write, sea
     write(ada, "MEMORY.md", "- We have a dog named Rex who eats dry kibble.\n" + "- The kayak is red.\n" * others)
     assert "Rex" in search(ada, "pet food")[0].snippet
     assert search(ada, "quarterly tax return") == []
+
+
+HASH = "0123456789abcdef" * 8
+CHINESE = (
+    "我们下周去上海看展览然后再去北京参加会议之后回到广州与家人团聚并且准备明年春天的"
+    "旅行计划包括东京大阪京都以及札幌的雪祭和温泉旅馆最后拜访成都的熊猫基地"
+)
+
+
+@pytest.mark.parametrize("choice", ["local", "none"])
+@pytest.mark.parametrize(
+    ("line", "query"),
+    [
+        (f"- The sum is {HASH}.", HASH),
+        (f"- See https://www.example.org/{'a-long-way/' * 6}zanzibar.html", "zanzibar"),
+        (f"- {CHINESE}", "熊猫基地"),
+        ("- Frau Müller kommt.", unicodedata.normalize("NFD", "Müller")),
+        ("- Zimmer ＡＢＣ１２３.", "ＡＢＣ１２３"),
+        ("- A party 🎂 on Friday.", "🎂"),
+        ("- אני אוהב שוקולד", "שוקולד"),
+        ("- Язык программирования Rust", "rust"),
+        ("# " + "heading " * 100 + "zanzibar", "zanzibar"),
+    ],
+)
+def test_whatever_stands_in_one_line_only_finds_it(ada, write, search, settings, choice, line, query):
+    settings.EMBEDDINGS = choice
+    write(ada, "MEMORY.md", f"- The kayak is red.\n- Nothing else.\n{line}\n")
+    assert search(ada, query)[0].end_line == 3
+
+
+def test_bytes_that_are_no_text_in_a_question_do_no_harm(ada, notes, search):
+    assert "kayak" in search(ada, "kayak\x00 \ud800")[0].snippet
