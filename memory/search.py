@@ -39,7 +39,8 @@ WITH held AS MATERIALIZED (
     SELECT index.document_id AS id, hashtextextended(index.xmin::text || index.ctid::text, 0) AS stamp, index.units
       FROM memory_documentindex index JOIN memory_memorydocument document ON document.id = index.document_id
      WHERE index.space_id = ANY(%(spaces)s::bigint[]) AND document.space_id = ANY(%(spaces)s::bigint[])
-       AND index.layout = %(layout)s AND CASE document.path WHEN %(recent_path)s THEN %(recent)s ELSE %(notes)s END
+       AND document.deleted_at IS NULL AND index.layout = %(layout)s
+       AND CASE document.path WHEN %(recent_path)s THEN %(recent)s ELSE %(notes)s END
 """
 # A conversation that was deleted is not found from that moment on, whenever its index goes.
 HELD_TRANSCRIPTS = """

@@ -257,5 +257,10 @@ def test_whatever_stands_in_one_line_only_finds_it(ada, write, search, settings,
     assert search(ada, query)[0].end_line == 3
 
 
+def test_a_deleted_document_is_not_found_although_its_index_is_late(ada, notes, search):
+    MemoryDocument.objects.filter(pk=notes.pk).update(deleted_at=timezone.now(), content="", version=notes.version + 1)
+    assert search(ada, "kayak", min_score=0) == []
+
+
 def test_bytes_that_are_no_text_in_a_question_do_no_harm(ada, notes, search):
     assert "kayak" in search(ada, "kayak\x00 \ud800")[0].snippet
