@@ -125,6 +125,8 @@ COSINE = np.dtype([("key", ">i8"), ("cosine", ">f4")])
 # A passage takes in neighbours that score at most this much less than its best line: short ones, that hold what
 # answers. Without a limit each is filled to SNIPPET_LENGTH characters: fewer and with more context.
 SLACK = 0.5
+# Characters of a question that are read.
+LONGEST_QUERY = 10_000
 
 
 @dataclass(frozen=True)
@@ -197,7 +199,7 @@ class HybridSearchManager:
         if not query.strip() or max_results < 1 or not self.spaces or not self.sources:
             return []
         # A shell hands over bytes that are no Unicode as halves of surrogate pairs.
-        query, model = mended(query), embedder()
+        query, model = mended(query.strip()[:LONGEST_QUERY]), embedder()
         asked = Asked.by(model, query)
         found, cosines = self._read(asked)
         haystack = found.haystack

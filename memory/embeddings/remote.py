@@ -30,6 +30,8 @@ BATCH_TIMEOUT = 30.0
 FIRST_REST, LONGEST_REST = 15.0, 300.0
 # Characters of one text that are sent: no model reads more.
 LONGEST_TEXT = 24_000
+# Characters down to which a text is shortened that a server does not take: some models read few.
+SHORTEST_TEXT = 64
 # Bytes of an answer: 256 vectors of 4,096 numbers, written out.
 LONGEST_ANSWER = 32_000_000
 
@@ -41,6 +43,8 @@ class Server:
     name: str
     request: Callable[[list[str], bool], tuple[str, dict[str, str], dict[str, Any]]]
     read: Callable[[Any], list[list[float]]]
+    # The key, which some servers repeat when they refuse it.
+    secret: str = field(repr=False)
     # Seconds that a person who searches waits for it.
     patience: float = 3.0
     at_once: int = 0
@@ -57,20 +61,25 @@ class Server:
         batches = list(_batches(texts))
         with ThreadPoolExecutor(AT_ONCE) as pool, httpx2.Client(timeout=BATCH_TIMEOUT) as client:
             rows = list(pool.map(lambda batch: self._call(client, batch, question=False, tries=TRIES), batches))
-        return _normal([row for batch in rows for row in batch])
+        if len({made.shape[1] for made in rows}) > 1:
+            raise EmbeddingFailure("The embedding server answered with vectors of several widths.")
+        return np.concatenate(rows) if rows else np.zeros((0, 0), np.float32)
 
     def embed_question(self, text: str) -> NDArray[np.float32]:
         """The vector of a question; asked once, for a person waits."""
         with httpx2.Client(timeout=self.patience) as client:
-            return _normal(self._call(client, [text[:LONGEST_TEXT]], question=True, tries=1))[0]
+            return self._call(client, [text[:LONGEST_TEXT]], question=True, tries=1)[0]
 
-    def _call(self, client: httpx2.Client, texts: list[str], *, question: bool, tries: int) -> list[list[float]]:
+    def _call(self, client: httpx2.Client, texts: list[str], *, question: bool, tries: int) -> NDArray[np.float32]:
         if time.monotonic() < self._until:
             raise EmbeddingFailure(self._why)
         for left in range(tries - 1, -1, -1):
             try:
                 rows = self._answer(client, texts, question)
             except EmbeddingFailure as failure:
+                parts = self._parts(client, texts, question, tries) if failure.refused else None
+                if parts is not None:
+                    return parts
                 if not left or not failure.passing:
                     self._rest_a_while(str(failure))
                     raise
@@ -80,7 +89,23 @@ class Server:
                 return rows
         raise AssertionError("the last try returns or raises")
 
-    def _answer(self, client: httpx2.Client, texts: list[str], question: bool) -> list[list[float]]:
+    def _parts(self, client: httpx2.Client, texts: list[str], question: bool, tries: int) -> NDArray[np.float32] | None:
+        """What the server gives for texts that it refuses together: for each half; for the beginning of one that may be
+        too long; zeros for one that it will not take while it takes others; None when it takes nothing."""
+        if len(texts) > 1:
+            half = len(texts) // 2
+            return np.concatenate(
+                [self._call(client, part, question=question, tries=tries) for part in (texts[:half], texts[half:])]
+            )
+        if len(texts[0]) > SHORTEST_TEXT:
+            return self._call(client, [texts[0][: len(texts[0]) // 2]], question=question, tries=tries)
+        try:
+            return np.zeros_like(self._answer(client, ["a"], question))
+        except EmbeddingFailure:
+            return None
+
+    def _answer(self, client: httpx2.Client, texts: list[str], question: bool) -> NDArray[np.float32]:
+        """One row of length 1 for each text."""
         address, headers, body = self.request(texts, question)
         # The client's own timeout counts from byte to byte; this one counts the whole answer.
         until = time.monotonic() + (self.patience if question else BATCH_TIMEOUT)
@@ -96,18 +121,22 @@ class Server:
                 f"The embedding server cannot be reached ({type(error).__name__}).", passing=True
             ) from error
         if response.status_code != 200:
+            said = content.decode(errors="replace")
+            said = said.replace(self.secret, "…") if self.secret else said
             raise EmbeddingFailure(
-                f"The embedding server answered {response.status_code}: {content[:200].decode(errors='replace')}",
+                f"The embedding server answered {response.status_code}: {said[:200]}",
                 passing=response.status_code in (408, 409, 425, 429) or response.status_code >= 500,
                 retry_after=_seconds(response.headers.get("retry-after")),
+                refused=response.status_code in (400, 413, 422),
             )
         try:
-            rows = self.read(json.loads(content))
-            if len(rows) != len(texts) or len({len(row) for row in rows}) != 1 or not np.isfinite(rows).all():
+            rows = np.array(self.read(json.loads(content)), float)
+            # Greater ones cannot be kept; what is no number is not smaller either.
+            if rows.ndim != 2 or len(rows) != len(texts) or not rows.shape[1] or not (abs(rows) < 1e30).all():
                 raise ValueError("rows are missing")
-        except (ValueError, KeyError, TypeError, IndexError, AttributeError) as error:
+        except (ValueError, KeyError, TypeError, IndexError, AttributeError, ArithmeticError, RecursionError) as error:
             raise EmbeddingFailure("The embedding server answered with something that is no vectors.") from error
-        return rows
+        return (rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-9)).astype(np.float32)
 
     def _rest_a_while(self, why: str) -> None:
         with self._lock:
@@ -128,7 +157,7 @@ def openai(base: str, key: str, model: str, width: int | None, patience: float) 
     def read(answer: Any) -> list[list[float]]:
         return [row["embedding"] for row in sorted(answer["data"], key=lambda row: row["index"])]
 
-    return Server(f"openai/{base}/{model}/{width or ''}", request, read, patience)
+    return Server(f"openai/{base}/{model}/{width or ''}", request, read, key, patience)
 
 
 def gemini(base: str, key: str, model: str, width: int | None, patience: float) -> Server:
@@ -146,7 +175,7 @@ def gemini(base: str, key: str, model: str, width: int | None, patience: float) 
     def read(answer: Any) -> list[list[float]]:
         return [row["values"] for row in answer["embeddings"]]
 
-    return Server(f"gemini/{model}/{width or ''}", request, read, patience)
+    return Server(f"gemini/{model}/{width or ''}", request, read, key, patience)
 
 
 def _batches(texts: Sequence[str]) -> list[list[str]]:
@@ -161,11 +190,6 @@ def _batches(texts: Sequence[str]) -> list[list[str]]:
         batches[-1].append(text)
         tokens += size
     return batches if batches[0] else []
-
-
-def _normal(rows: list[list[float]]) -> NDArray[np.float32]:
-    made = np.array(rows, np.float32).reshape(len(rows), -1)
-    return made / np.maximum(np.linalg.norm(made, axis=1, keepdims=True), 1e-9)
 
 
 def _seconds(header: str | None) -> float | None:

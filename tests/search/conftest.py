@@ -43,14 +43,19 @@ def search() -> Callable[..., list[Passage]]:
 class Embeddings(ThreadingHTTPServer):
     """Speaks OpenAI's /v1/embeddings. `script` holds what the next answers are: a status, "garbage", "drip" (a byte
     now and then), or seconds to wait; when it is empty, a vector of eight numbers that depends on the letters of the
-    text."""
+    text. Texts that hold the word `refused`, or are longer than `longest`, it answers with 400."""
 
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), Handler)
         self.script: list[Any] = []
         self.asked: list[list[str]] = []
+        self.refused, self.longest, self.retry_after = "", 1_000_000, "0.01"
+        self.vector: Callable[[str], Any] = letters
         self.at_once = self.most_at_once = 0
         self.lock = threading.Lock()
+
+    def refuses(self, text: str) -> bool:
+        return len(text) > self.longest or (bool(self.refused) and self.refused in text)
 
     @property
     def url(self) -> str:
@@ -65,18 +70,22 @@ class Handler(BaseHTTPRequestHandler):
         with self.server.lock:
             self.server.asked.append(texts)
             step = self.server.script.pop(0) if self.server.script else None
+            if any(self.server.refuses(text) for text in texts):
+                step = 400
             self.server.at_once += 1
             self.server.most_at_once = max(self.server.most_at_once, self.server.at_once)
         if isinstance(step, float):
             time.sleep(step)
-        rows = [{"index": at, "embedding": letters(text)} for at, text in enumerate(texts)]
+        rows = [{"index": at, "embedding": self.server.vector(text)} for at, text in enumerate(texts)]
         body = b"<html>" if step == "garbage" else json.dumps({"data": rows[::-1]}).encode()
+        if step == 401:
+            body = f"No such key: {self.headers.get('authorization')}".encode()
         with self.server.lock:
             self.server.at_once -= 1
         try:
             self.send_response(step if isinstance(step, int) else 200)
             self.send_header("content-length", str(len(body)))
-            self.send_header("retry-after", "0.01")
+            self.send_header("retry-after", self.server.retry_after)
             self.end_headers()
             for at in range(100 if step == "drip" else 0):
                 self.wfile.write(body[at : at + 1])

@@ -212,3 +212,65 @@ def test_the_memory_page_says_that_the_model_has_changed_to_those_whose_memory_w
     assert "The embedding model has changed: 1 document waits" in client.get("/memory/").content.decode()
     client.force_login(stranger)
     assert "flash--warning" not in client.get("/memory/").content.decode()
+
+
+@pytest.mark.parametrize("vector", [[], [1e39] * 8, [10**400] * 8, [[0.1] * 8] * 2, ["a"] * 8, None])
+def test_vectors_that_are_none_leave_the_words(ada, write, search, embeddings, vector):
+    write(ada, "MEMORY.md", NOTES)
+    vectors.embed_pending()
+    embeddings.vector = lambda text: vector
+    assert "kayak" in search(ada, "kayak")[0].snippet
+    assert "no vectors" in vectors.notice()
+
+
+def test_a_text_that_a_server_refuses_keeps_nothing_else_waiting(ada, write, search, embeddings):
+    write(ada, "old.md", "- An old kayak.\n")
+    write(ada, "new.md", "- A new boat.\n- The bomb.\n- A car.\n")
+    embeddings.refused = "bomb"
+    assert vectors.embed_pending() == 2
+    assert vectors.notice() == ""
+    assert TextVector.objects.count() == 4
+    assert vectors.embed_pending() == 0, "and is not asked again"
+    assert "bomb" in search(ada, "bomb")[0].snippet
+    assert vectors.notice() == "", "nor does a question that it refuses put it to rest"
+
+
+def test_of_a_text_that_is_too_long_for_a_server_the_beginning_is_embedded(embeddings):
+    embeddings.longest = 100
+    rows = embedder().embed(["eeee" * 100, "a"])
+    assert rows[0] == pytest.approx(embedder().embed(["eeee" * 25])[0])
+
+
+def test_a_server_that_refuses_everything_is_left_alone(ada, write, embeddings):
+    embeddings.longest = 0
+    write(ada, "old.md", NOTES)
+    write(ada, "new.md", NOTES.replace("red", "green"))
+    assert vectors.embed_pending() == 0
+    assert "400" in vectors.notice()
+    asked = len(embeddings.asked)
+    assert asked < 10
+    assert vectors.embed_pending() == 0
+    assert len(embeddings.asked) == asked
+
+
+def test_a_server_that_says_to_wait_an_hour_is_not_waited_for(embeddings, monkeypatch):
+    monkeypatch.setattr(remote, "LONGEST_WAIT", 0.05)
+    embeddings.script, embeddings.retry_after = [429], "3600"
+    started = time.monotonic()
+    assert len(embedder().embed(["a"])) == 1
+    assert time.monotonic() - started < 5
+
+
+def test_a_key_that_a_server_repeats_is_not_told(embeddings, settings, caplog):
+    settings.OPENAI_API_KEY = "sk-very-secret"
+    embeddings.script = [401]
+    with pytest.raises(EmbeddingFailure, match="401: No such key: Bearer …") as failure:
+        embedder().embed_question("a")
+    assert "secret" not in str(failure.value) + caplog.text + repr(embedder())
+
+
+def test_of_a_long_question_the_beginning_is_asked(ada, write, search, embeddings):
+    write(ada, "MEMORY.md", NOTES)
+    vectors.embed_pending()
+    assert search(ada, "kayak " * 200_000, min_score=0)
+    assert len(embeddings.asked[-1][0]) <= 10_000
