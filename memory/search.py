@@ -295,7 +295,13 @@ class HybridSearchManager:
         """The haystack with the vectors of its sample: as before, or by a trip of its own when it is another."""
         assert asked.vector is not None
         keys, width = found.sample_keys, len(asked.vector)
-        if known is not None and np.array_equal(known.sample_keys, keys) and known.sampled.shape == (len(keys), width):
+        if (
+            known is not None
+            and np.array_equal(known.sample_keys, keys)
+            # None has got its vector since.
+            and np.array_equal(known.signed[known.sample], found.signed[found.sample])
+            and known.sampled.shape == (len(keys), width)
+        ):
             return known if found is known else replace(found, sampled=known.sampled)
         with connection.cursor() as cursor:
             cursor.execute(SAMPLE, [array(keys.tolist()), self.spaces, asked.model, width])

@@ -1,10 +1,12 @@
 """A large memory is scanned by the signs of its vectors, and what a process keeps of it is never stale."""
 
 import random
+from zlib import crc32
 
 import pytest
 
 from memory import haystacks, vectors
+from memory.embeddings import local, near_words
 from memory.models import DocumentIndex, MemoryDocument, TextVector
 from memory.search import HybridSearchManager
 from oneclaw.models import Space
@@ -106,6 +108,21 @@ def test_a_memory_that_grows_large_is_searched_by_meaning_on(large, ada, write, 
     haystacks.forget()
     again = [(one.path, one.start_line, one.vector_score) for one in large.search("Who sold the piano?", min_score=0)]
     assert again == grown
+
+
+def test_a_sample_whose_vectors_come_late_is_read_again(large, ada, settings, monkeypatch):
+    settings.EXACT_UNITS = 1000
+    monkeypatch.setattr(haystacks, "SAMPLE", 200)
+    documents = list(MemoryDocument.objects.values_list("pk", flat=True))
+    documents.sort(key=lambda pk: crc32(str(pk).encode()), reverse=True)
+    TextVector.objects.all().delete()
+    DocumentIndex.objects.update(bits=None, embedded_by=None)
+    for pk in documents:
+        large.search("Who sold the piano?")
+        vectors.embed_document(pk)
+    late = [large.search(query, 10, 0) for query in asked()]
+    haystacks.forget()
+    assert late == [large.search(query, 10, 0) for query in asked()]
 
 
 def test_vectors_come_back_after_a_question_that_had_none(large, settings, monkeypatch):
