@@ -49,24 +49,28 @@ class WordVectors:
 
 # How near a word must be (cosine), and how many are taken.
 NEAR, NEIGHBOURS = 0.4, 20
-# Words whose neighbours are kept.
-REMEMBERED = 8192
+# Words whose neighbours are kept, and their longest: longer ones have none.
+REMEMBERED, LONGEST_WORD = 8192, 40
 _near: dict[str, Mapping[str, float]] = {}
 
 
 def near_words(words: Sequence[str]) -> list[Mapping[str, float]]:
     """For each word the common words near it in meaning with the squares of their cosines: dog → dogs, animal, pet."""
-    known = {word: _near[word] for word in dict.fromkeys(words) if word in _near}
-    if unknown := [word for word in dict.fromkeys(words) if word not in known]:
+    # Each is looked up once, for another thread may clear them at any moment.
+    kept = {word: {} if len(word) > LONGEST_WORD else _near.get(word) for word in words}
+    known: dict[str, Mapping[str, float]] = {word: near for word, near in kept.items() if near is not None}
+    if unknown := [word for word in kept if word not in known]:
         # One look at the vocabulary for all of them: what costs is to read its vectors.
         common, vectors = _vocabulary()
+        found: dict[str, Mapping[str, float]] = {}
         for word, cosines in zip(unknown, WordVectors().embed(unknown) @ vectors.T, strict=True):
             near = np.flatnonzero(cosines >= NEAR)
             best = near[np.argsort(-cosines[near], kind="stable")[:NEIGHBOURS]]
-            known[word] = {common[at]: float(cosines[at]) ** 2 for at in best if common[at] != word}
+            found[word] = {common[at]: float(cosines[at]) ** 2 for at in best if common[at] != word}
         if len(_near) > REMEMBERED:
             _near.clear()
-        _near.update(known)
+        _near.update(found)
+        known |= found
     return [known[word] for word in words]
 
 

@@ -125,6 +125,19 @@ def test_a_sample_whose_vectors_come_late_is_read_again(large, ada, settings, mo
     assert late == [large.search(query, 10, 0) for query in asked()]
 
 
+def test_near_words_stay_known_while_another_thread_forgets_them(monkeypatch):
+    class Forgetful(dict):
+        def __contains__(self, word):
+            held = super().__contains__(word)
+            self.clear()
+            return held
+
+    found = near_words(["dog"])
+    monkeypatch.setattr(local, "_near", Forgetful(local._near))
+    assert near_words(["dog"]) == found
+    assert near_words(["d" * 10_000]) == [{}]
+
+
 def test_vectors_come_back_after_a_question_that_had_none(large, settings, monkeypatch):
     settings.EXACT_UNITS = 1000
     asks = vectors.of_question
