@@ -5,7 +5,7 @@ import time
 import pytest
 from django.db import IntegrityError, transaction
 
-from memory import indexing, vectors
+from memory import backlog, indexing, vectors
 from memory.chunking import units
 from memory.indexing import index_document
 from memory.models import DocumentIndex, MemoryChunk, MemoryDocument, TextVector
@@ -136,3 +136,30 @@ def test_a_file_of_a_hundred_thousand_lines_is_indexed_and_found(ada, write, sea
     write(ada, "MEMORY.md", "".join(f"- Entry {n} of the long list.\n" for n in range(100_000)))
     assert time.monotonic() - started < 60
     assert search(ada, "entry 77123")[0].start_line == 77_124
+
+
+def test_the_state_of_the_index_counts_what_waits_and_what_is_behind(ada, write, settings):
+    document = write(ada, "MEMORY.md", LINES)
+    settings.EMBEDDINGS = "none"
+    write(ada, "b.md", "- A boat.\n- A car.\n")
+    settings.EMBEDDINGS = "local"
+    MemoryDocument.objects.filter(pk=document.pk).update(version=document.version + 1)
+    told = vectors.state(MemoryDocument.objects.all())
+    assert [told[name] for name in ("units", "vectors", "pending", "drift")] == [6, 4, 2, 1]
+    assert told["model"] == "local/wordllama-l2-supercat-256"
+
+
+def test_forced_indexing_that_is_interrupted_leaves_everything_found(ada, write, search):
+    for n in range(4):
+        write(ada, f"{n}.md", LINES.replace("kayak", f"kayak{n}"))
+    before = list(TextVector.objects.order_by("id").values_list("id", flat=True))
+
+    def stop(done, total):
+        if done == 2:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        backlog.index_all(ada, force=True, progress=stop)
+    assert [search(ada, f"kayak{n}")[0].path for n in range(4)] == [f"{n}.md" for n in range(4)]
+    backlog.index_all(ada, force=True)
+    assert list(TextVector.objects.order_by("id").values_list("id", flat=True)) == before
