@@ -2,6 +2,7 @@
 
 import uuid
 
+from django.conf import settings
 from django.contrib.auth.decorators import login_required
 from django.core.exceptions import SuspiciousOperation
 from django.core.paginator import Paginator
@@ -41,6 +42,7 @@ def all_conversations(request: SignedInRequest) -> HttpResponse:
         "folder": folder,
         "folders": request.user.folders.all(),
         "toast": toasts.take(request),
+        "deleted_days": settings.DELETED_DAYS,
     }
     return render(request, "chat/conversations.html", context)
 

@@ -4,7 +4,7 @@ import uuid
 
 from celery import shared_task
 
-from chat import attachments, presence, temporary, titles, transcript
+from chat import attachments, presence, purging, temporary, titles, transcript
 from chat.importing import jobs
 from oneclaw.tasks import send
 
@@ -22,6 +22,11 @@ def sweep() -> None:
 @shared_task
 def sweep_attachments() -> None:
     attachments.sweep()
+
+
+@shared_task
+def purge() -> None:
+    purging.sweep()
 
 
 @shared_task

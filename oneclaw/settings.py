@@ -293,6 +293,9 @@ LEAVE_SECONDS = environment.number("ONECLAW_LEAVE_SECONDS", 60, 1, 86_400)
 # Hours after the last message at which a temporary conversation is erased, unless somebody ends it before.
 TEMPORARY_HOURS = environment.number("ONECLAW_TEMPORARY_HOURS", 24, 0.1, 720)
 
+# Days for which a deleted conversation can be restored; then it is removed for good, with its files.
+DELETED_DAYS = environment.whole("ONECLAW_DELETED_DAYS", 30, 1, 3650)
+
 # -- Attached files ------------------------------------------------------------------------------
 
 # Kinds of files that may be attached.
@@ -408,6 +411,7 @@ CELERY_BEAT_SCHEDULE = {
     "heartbeat": {"task": "oneclaw.tasks.heartbeat", "schedule": 15.0},
     "chat-sweep": {"task": "chat.tasks.sweep", "schedule": 15.0},
     "attachments-sweep": {"task": "chat.tasks.sweep_attachments", "schedule": 600.0},
+    "purge": {"task": "chat.tasks.purge", "schedule": 3600.0},
     "memory-sweep": {"task": "memory.tasks.sweep", "schedule": 60.0},
     "invariants": {"task": "oneclaw.tasks.check_invariants", "schedule": 3600.0},
 }

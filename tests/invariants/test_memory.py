@@ -1,11 +1,16 @@
 """Each promise about memory, broken behind the product's back, is seen, and only that one."""
 
+import datetime as dt
 import os
 import time
 
 import pytest
+from django.utils import timezone
 
+from chat import purging, sessions
+from chat.models import ChatSession
 from memory.mirror import folder_of
+from memory.models import Flush, MemoryDocument, TranscriptIndex
 
 
 def write_long_ago(file, text):
@@ -45,6 +50,18 @@ def test_two_running_flushes_of_a_session(world, broken, without_constraint):
         world.session.pk,
     )
     assert said(lines) == {"a session has one queued and one running flush at most"}
+
+
+def test_a_conversation_that_is_purged_leaves_its_notes_and_nothing_amiss(world, broken):
+    notes = list(MemoryDocument.objects.filter(space=world.space).values_list("path", "content"))
+    sessions.delete(world.session)
+    assert purging.sweep(timezone.now() + dt.timedelta(days=31)) == 1
+    assert not ChatSession.objects.filter(pk=world.session.pk).exists()
+    assert not Flush.objects.filter(pk=world.flush.pk).exists()
+    assert not TranscriptIndex.objects.filter(pk=world.transcript.pk).exists()
+    assert len(notes) > 1
+    assert list(MemoryDocument.objects.filter(space=world.space).values_list("path", "content")) == notes
+    assert broken("SELECT 1") == []
 
 
 def test_notes_without_a_flush(world, broken):
