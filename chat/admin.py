@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest
+from django.utils.translation import gettext_lazy as _
 
 from chat.models import Agent, ChatSession, Turn
 
@@ -13,6 +14,10 @@ from chat.models import Agent, ChatSession, Turn
 class AgentAdmin(admin.ModelAdmin):
     """The server's agents. What people made for themselves is theirs."""
 
+    about = _(
+        "Each row is an agent that everybody may choose: change its name, instructions, model and tools, or add "
+        "another one. What people made for themselves is not shown."
+    )
     list_display = ["name", "slug", "model", "is_default"]
     fields = ["name", "slug", "instructions", "model", "tools_off", "own_memory", "is_default"]
 
@@ -43,6 +48,10 @@ class ReadOnlyAdmin(admin.ModelAdmin):
 class ChatSessionAdmin(ReadOnlyAdmin):
     """That a conversation exists and when it was active; what was said in it stays its owner's."""
 
+    about = _(
+        "Each row is a conversation: who has it, with which agent, and when it was active. What was said in it "
+        "is its owner's and not shown."
+    )
     list_display = ["id", "owner", "agent", "mode", "last_seq", "active_at", "deleted_at"]
     list_filter = ["mode", "agent"]
     search_fields = ["id", "owner__email"]
@@ -58,6 +67,7 @@ class ChatSessionAdmin(ReadOnlyAdmin):
 class TurnAdmin(ReadOnlyAdmin):
     """How answers ended: for finding out why somebody got none."""
 
+    about = _("Each row is one attempt to answer a message: the status and the error say why somebody got no answer.")
     list_display = ["id", "session", "kind", "attempt", "status", "error_code", "started_at", "finished_at"]
     list_filter = ["status", "error_code", "kind"]
     fields = ["session_id", "kind", "attempt", "status", "lease_until", "error_code", "error_text", "started_at"]

@@ -9,6 +9,7 @@ from django.db.models import Q, QuerySet
 from django.http import HttpRequest
 from django.template.loader import render_to_string
 from django.utils.safestring import SafeString
+from django.utils.translation import gettext_lazy as _
 
 from memory import backlog, documents
 from memory.documents import Author, Delete, Replace, Source
@@ -92,6 +93,10 @@ class StateFilter(admin.SimpleListFilter):
 
 @admin.register(MemoryDocument)
 class MemoryDocumentAdmin(admin.ModelAdmin):
+    about = _(
+        "Each row is a file of somebody's memory: search it, open it to correct its text, or delete it. Every "
+        "change is kept and can be undone."
+    )
     form = DocumentForm
     list_display = ["path", "space", "owner", "version", "updated_at"]
     list_filter = [KindFilter, StateFilter, "space__kind", "updated_at", ("space", admin.RelatedOnlyFieldListFilter)]
@@ -186,6 +191,9 @@ class ReadOnlyAdmin(admin.ModelAdmin):
 
 @admin.register(MemoryRevision)
 class MemoryRevisionAdmin(ReadOnlyAdmin):
+    about = _(
+        "Each row is one change of a file of memory: who made it, how, and why. It can be looked at, not changed."
+    )
     list_display = ["document", "space", "number", "kind", "source", "author", "reason", "created_at"]
     list_filter = ["source", "kind", "created_at"]
     list_select_related = ["document", "space", "author"]
@@ -197,6 +205,10 @@ class MemoryRevisionAdmin(ReadOnlyAdmin):
 class FlushAdmin(ReadOnlyAdmin):
     """Which conversations are noted, which are waiting, and why one failed."""
 
+    about = _(
+        "Each row is a part of a conversation that is noted in a daily log: the status and the error say what "
+        "waits and why."
+    )
     list_display = ["id", "owner", "status", "reason", "day", "messages", "attempts", "waiting_since", "error"]
     list_filter = ["status", "reason", "summarised", "day"]
     list_select_related = ["owner"]
@@ -220,6 +232,10 @@ class FlushAdmin(ReadOnlyAdmin):
 class ErrandAdmin(ReadOnlyAdmin):
     """What else is written about conversations: what waits, and why it failed."""
 
+    about = _(
+        "Each row is something else that is written about a conversation, such as its summary: without an end it "
+        "still waits, and the error says why."
+    )
     list_display = ["id", "owner", "kind", "through_seq", "attempts", "created_at", "finished_at", "error"]
     list_filter = ["kind", ("finished_at", admin.EmptyFieldListFilter)]
     list_select_related = ["owner"]
@@ -231,6 +247,7 @@ class ErrandAdmin(ReadOnlyAdmin):
 class ForgettingAdmin(ReadOnlyAdmin):
     """The receipts: who had how much forgotten, and whether all of it is done."""
 
+    about = _("Each row is a receipt of lines that were forgotten: how much, for whom, and whether all of it is done.")
     list_display = ["id", "space", "author", "created_at", "finished_at"]
     list_filter = [("finished_at", admin.EmptyFieldListFilter)]
     list_select_related = ["space", "author"]
@@ -242,5 +259,8 @@ class ForgettingAdmin(ReadOnlyAdmin):
 class EmbeddingModelAdmin(ReadOnlyAdmin):
     """Which models have made vectors, and why one makes none at the moment."""
 
+    about = _(
+        "Each row is a model that turns memory into vectors for the search: its error says why it makes none now."
+    )
     list_display = ["name", "error"]
     ordering = ["name"]

@@ -9,6 +9,7 @@ from django.contrib.auth.admin import UserAdmin
 from django.contrib.auth.forms import UserChangeForm
 from django.http import HttpRequest
 from django.template.defaultfilters import linebreaksbr
+from django.utils.translation import gettext_lazy as _
 
 from oneclaw.models import ApiKey, InvariantRun, Space, SpaceMember, User
 
@@ -30,6 +31,10 @@ class PersonForm(UserChangeForm):
 class PersonAdmin(UserAdmin):
     """A person: their rights, and whether the account is open. New ones come by `manage.py adduser`."""
 
+    about = _(
+        "Each row is a person with an account: change their rights, or close the account. New people come by "
+        "`manage.py adduser`."
+    )
     form = PersonForm
     list_display = ["email", "first_name", "is_active", "is_staff", "last_login"]
     list_filter = ["is_active", "is_staff"]
@@ -74,6 +79,10 @@ def is_shared(space: Space | None) -> bool:
 
 @admin.register(Space)
 class SpaceAdmin(admin.ModelAdmin):
+    about = _(
+        "Each row says whose a memory is: a person's own, an agent's, or one that several share, whose members "
+        "are chosen here."
+    )
     list_display = ["name", "kind", "owner", "created_at"]
     list_filter = ["kind"]
     search_fields = ["name", "owner__email"]
@@ -108,6 +117,10 @@ class ApiKeyAdmin(admin.ModelAdmin):
 class InvariantRunAdmin(admin.ModelAdmin):
     """Whether all that the product promises about its rows held, each time that somebody looked; the last one first."""
 
+    about = _(
+        "Each row is one look at whether nothing is lost, doubled or in the wrong hands: open one to read what "
+        "it found."
+    )
     list_display = ["at", "count", "checked", "seconds"]
     fields = ["at", "seconds", "checked", "count", "found"]
     readonly_fields = ["at", "seconds", "checked", "count", "found"]

@@ -10,12 +10,14 @@ from django.contrib import messages
 from django.contrib.auth.signals import user_logged_in
 from django.contrib.auth.tokens import default_token_generator
 from django.core import signing
+from django.core.exceptions import ValidationError
 from django.db import connection, transaction
 from django.dispatch import receiver
 from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.encoding import force_bytes, force_str
 from django.utils.http import urlsafe_base64_decode, urlsafe_base64_encode
+from django.utils.translation import ngettext
 
 from oneclaw.models import User
 
@@ -31,6 +33,19 @@ class AccountAdapter(DefaultAccountAdapter):
 
     def get_password_change_redirect_url(self, request: HttpRequest) -> str:
         return reverse("settings")
+
+    def validation_error(self, code: str, *args: Any) -> ValidationError:
+        """Whoever is kept out learns for how long, and what else there is."""
+        if code != "too_many_login_attempts":
+            return super().validation_error(code, *args)
+        sentence = ngettext(
+            "Too many wrong attempts: wait {minutes} minute, then try again. If the password is forgotten, ask your "
+            "administrator for a new link.",
+            "Too many wrong attempts: wait {minutes} minutes, then try again. If the password is forgotten, ask your "
+            "administrator for a new link.",
+            settings.SIGN_IN_WAIT_MINUTES,
+        )
+        return ValidationError(sentence.format(minutes=settings.SIGN_IN_WAIT_MINUTES), code=code)
 
     def add_message(
         self, request: HttpRequest, level: int, message_template: str | None = None, *args: Any, **kwargs: Any

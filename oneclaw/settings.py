@@ -213,6 +213,9 @@ ACCOUNT_LOGIN_METHODS = {"email"}
 ACCOUNT_SIGNUP_FIELDS = ["email*", "password1*", "password2*"]
 ACCOUNT_EMAIL_VERIFICATION = "none"
 ACCOUNT_SESSION_REMEMBER = True
+# After five wrong passwords for one address it is kept out so long. One network may be wrong ten times a minute.
+SIGN_IN_WAIT_MINUTES = 5
+ACCOUNT_RATE_LIMITS = {"login_failed": f"10/m/ip,5/{SIGN_IN_WAIT_MINUTES}m/key"}
 # Whether strangers may make themselves an account.
 SIGNUP_OPEN = environment.flag("ONECLAW_SIGNUP_OPEN", False)
 # How many days a one-time link for a new person works.

@@ -1,6 +1,7 @@
 """What admins see and change of people and spaces."""
 
 from allauth.account.models import EmailAddress
+from django.contrib import admin
 
 from oneclaw.models import Space, SpaceMember, User
 
@@ -12,6 +13,15 @@ def test_the_admin_shows_people_and_spaces(client, admin_person, ada):
         response = client.get(f"/admin/oneclaw/{path}")
         assert response.status_code == 200
         assert "ada@example.org" in response.content.decode()
+
+
+def test_every_list_says_what_a_row_is(client, admin_person):
+    client.force_login(admin_person)
+    ours = [model for model in admin.site._registry if model._meta.app_label in ("oneclaw", "chat", "memory")]
+    assert len(ours) > 10
+    for model in ours:
+        page = client.get(f"/admin/{model._meta.app_label}/{model._meta.model_name}/").content.decode()
+        assert page.count('<p class="help">Each row ') == 1, model
 
 
 def test_an_address_that_was_changed_opens_nothing_any_more(client, admin_person, ada):

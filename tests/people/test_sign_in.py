@@ -47,8 +47,17 @@ def test_a_wrong_email_and_a_wrong_password_look_the_same(client, ada):
 def test_guessing_is_slowed_down(client, ada):
     for _ in range(6):
         sign_in(client, password="wrong")
-    sign_in(client)
+    told = sign_in(client).context["form"].errors.as_text()
     assert who(client) is None
+    assert "wait 5 minutes, then try again" in told
+    assert "ask your administrator for a new link" in told
+
+
+def test_a_network_that_tries_too_often_is_told_to_wait(client, ada):
+    for _ in range(31):
+        response = sign_in(client)
+    assert response.status_code == 429
+    assert "wait a minute, then try again" in response.content.decode()
 
 
 def test_somebody_who_was_shut_out_stays_out(client, ada):
