@@ -1,11 +1,13 @@
-"""Makes every picture under docs/screenshots: `python docs/screenshots.py [FOLDER]`.
+"""Makes the pictures under docs/screenshots: `python docs/screenshots.py [--into FOLDER] [NAME …]`, all or those named.
 
 It runs the product on a data folder of its own that is thrown away, with a scripted model and the system's Chromium.
 """
 
 # ruff: noqa: E402 - settings are read when Django is imported, so the data folder is chosen before
 
+import argparse
 import asyncio
+import io
 import os
 import sys
 import tempfile
@@ -22,8 +24,10 @@ django.setup()
 
 from django.conf import settings
 from django.core.management import call_command
+from PIL import Image, ImageDraw
 from playwright.async_api import Page
 
+from chat import agents, saved_prompts
 from oneclaw.crossing import in_database
 from oneclaw.models import User
 from oneclaw.scripted import ScriptedModel, answer, key_refused, text, tool_use
@@ -51,10 +55,18 @@ def boxes(rooms: dict[str, int]) -> int:
 > Measure the sofa first: the stairs allow `90 cm`.
 """
 FACT = "Ada moves house on Saturday, 28 November 2026, and prefers short answers."
+SEEN = """The sofa has **2.10 m**, and the wall between the doors 2.40 m: it fits, with 15 cm to spare on each side.
+
+The table leaves enough room to walk around it.
+"""
 TITLES = ["A birthday present for Grace", "Why the evening sky turns red", "Dinner for six, two of them vegan"]
 
+# The pictures that are taken; none named: all.
+wanted: set[str] = set()
 
-async def main(folder: Path) -> None:
+
+async def main(folder: Path, chosen: list[str]) -> None:
+    wanted.update(chosen)
     await in_database(call_command, "migrate", verbosity=0)
     ada = await in_database(User.objects.create_user, "ada@example.org", None, first_name="Ada Lovelace")
     settings.STATIC_ROOT.mkdir(exist_ok=True)
@@ -77,6 +89,15 @@ async def main(folder: Path) -> None:
             await page.goto("/")
             await ask(page, "What did we say about the sofa?")
             failure = page.url
+            model.script(answer(text(SEEN)))
+            await page.goto("/")
+            plan = {"name": "living-room.png", "mimeType": "image/png", "buffer": floor_plan()}
+            measures = {"name": "measures.csv", "mimeType": "text/csv", "buffer": b"what,cm\nsofa,210\nwall,240\n" * 9}
+            await page.get_by_label("Attach files", exact=True).set_input_files([plan, measures])
+            await page.locator(".chip[data-state=ready]").nth(1).wait_for()
+            await ask(page, "Does the sofa fit between the doors?")
+            attachments = page.url
+            await in_database(arrange, ada)
         for scheme in ("light", "dark"):
             async with open_page(live, color_scheme=scheme) as page:
                 await take(page, folder, "sign-in", scheme, "/accounts/login/")
@@ -93,11 +114,49 @@ async def main(folder: Path) -> None:
                 await take(page, folder, "forget", scheme, "/memory/forget?q=Ada")
                 await take(page, folder, "memory", scheme, "/memory/")
                 await take(page, folder, "settings", scheme, "/settings/")
+                await take(page, folder, "agents", scheme, "/agents")
+                await page.goto(attachments)
+                await page.get_by_label("Attach files", exact=True).set_input_files(plan)
+                await page.locator(".chip[data-state=ready] img").wait_for()
+                await take(page, folder, "attachments", scheme)
+                await page.get_by_role("button", name="Remove living-room.png").click()
+                await page.goto("/")
+                await page.mouse.move(0, 0)
+                await page.get_by_label("Message", exact=True).press("/")
+                await page.locator("#commands [role=option]").first.wait_for()
+                await take(page, folder, "prompts", scheme)
+                await page.goto(f"{conversation}/share")
+                await page.get_by_role("button", name="Make a link").click()
+                await take(page, folder, "share", scheme)
             async with open_page(live, ada, color_scheme=scheme, viewport=PHONE) as page:
                 await take(page, folder, "phone-welcome", scheme, "/")
                 await take(page, folder, "phone", scheme, conversation, top=True)
                 await page.get_by_role("button", name="Show the list of conversations").click()
                 await take(page, folder, "phone-drawer", scheme)
+
+
+def arrange(user: User) -> None:
+    """An agent and prompts of one's own."""
+    tutor = "Speak French with me, in short sentences. Correct each mistake once, and say why."
+    agents.make(user, agents.Draft("French tutor", tutor, "", ["memory_search"], own_memory=True))
+    agents.make(user, agents.Draft("Proofreader", "Mend spelling and grammar. Change nothing else.", "", []))
+    saved_prompts.save(user, "weekly-report", "Write the report of week {{number}} for {{team}}, in five lines.")
+    saved_prompts.save(user, "shorter", "Say the same in half as many words.")
+
+
+def floor_plan() -> bytes:
+    """A room with two doors and a sofa, as a PNG."""
+    image = Image.new("RGB", (480, 320), "#f7f3ea")
+    pen = ImageDraw.Draw(image)
+    pen.rectangle((30, 30, 450, 290), outline="#4a4038", width=8)
+    for left in (60, 350):
+        pen.rectangle((left, 24, left + 70, 40), fill="#f7f3ea")
+        pen.arc((left, -30, left + 140, 110), 90, 180, fill="#4a4038", width=3)
+    pen.rounded_rectangle((150, 45, 330, 120), 14, fill="#b5651d", outline="#4a4038", width=3)
+    pen.ellipse((160, 190, 320, 260), fill="#e3d9c6", outline="#4a4038", width=3)
+    kept = io.BytesIO()
+    image.save(kept, "PNG")
+    return kept.getvalue()
 
 
 async def ask(page: Page, words: str) -> None:
@@ -114,6 +173,8 @@ async def ask(page: Page, words: str) -> None:
 async def take(page: Page, folder: Path, name: str, scheme: str, address: str = "", *, top: bool = False) -> None:
     if address:
         await page.goto(address)
+    if wanted and name not in wanted:
+        return
     if top:
         await page.locator("[data-scroller]").evaluate("scroller => { scroller.scrollTop = 0 }")
     await page.wait_for_timeout(300)
@@ -121,6 +182,9 @@ async def take(page: Page, folder: Path, name: str, scheme: str, address: str = 
 
 
 if __name__ == "__main__":
-    pictures = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).parent / "screenshots"
-    pictures.mkdir(parents=True, exist_ok=True)
-    asyncio.run(main(pictures))
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--into", type=Path, default=Path(__file__).parent / "screenshots")
+    parser.add_argument("names", nargs="*")
+    told = parser.parse_args()
+    told.into.mkdir(parents=True, exist_ok=True)
+    asyncio.run(main(told.into, told.names))

@@ -100,6 +100,7 @@ class SpaceAdmin(admin.ModelAdmin):
 class ApiKeyAdmin(admin.ModelAdmin):
     """Who has keys of the API, and when they were used. Deleting one revokes it; nothing shows what it is."""
 
+    about = _("Each row is a key with which a program acts for its person: delete it, and it opens nothing any more.")
     list_display = ["__str__", "user", "created_at", "last_used_at", "expires_at"]
     list_select_related = ["user"]
     search_fields = ["user__email", "ending"]
