@@ -417,6 +417,7 @@ async function takeHomeless() {
   for (const other of unsent.others(session)) {
     const answer = await fetch(`/c/${other}/messages?after=${Number.MAX_SAFE_INTEGER}`).catch(() => null);
     if (answer?.status !== NOT_FOUND) continue;
+    unsent.sendEdits(other);
     const place = isNew ? session : newId();
     for (const { message } of unsent.of(other)) unsent.refuseHomeless(message.client_id, words.homeless, place);
     if (!isNew) composer.tell(words.homelessElsewhere, { kind: "homeless", link: "/" });

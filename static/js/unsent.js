@@ -89,10 +89,21 @@ export class Unsent {
     if (entry) this.#keep({ ...entry, message: { ...entry.message, session }, isNew: true, refused: sentence });
   }
 
-  // The conversations but this one that the server knows, or knew, with messages on their way.
+  // The conversations but this one that the server knows, or knew, with messages on their way or being changed.
   others(session) {
-    const known = this.#messages().filter(({ isNew, message }) => !isNew && message.session !== session);
-    return [...new Set(known.map(({ message }) => message.session))];
+    const known = this.#messages().filter(({ isNew }) => !isNew);
+    const edited = this.#under("edit:").map((name) => name.split(":")[0]);
+    const found = new Set([...known.map(({ message }) => message.session), ...edited]);
+    found.delete(session);
+    return [...found];
+  }
+
+  // The conversation is gone: what its messages were being changed into becomes messages on their way.
+  sendEdits(session) {
+    for (const [name, text] of Object.entries(this.edits(session))) {
+      this.keepEdit(session, name, "");
+      this.add({ client_id: newId(), session, text }, false);
+    }
   }
 
   remove(clientId) {

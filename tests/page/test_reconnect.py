@@ -318,13 +318,17 @@ async def test_what_a_closed_tab_wrote_into_a_conversation_that_is_deleted_comes
         await in_database(settle, accepted, "Yes.")
     async with open_page(live, ada, expect=["404"]) as page:
 
-        async def leave(conversation, text):
+        async def leave(conversation, text, edit=None):
             line, tab = Line(), await page.context.new_page()
             await line.lay(tab)
             line.is_down = True
             await tab.goto(conversation.get_absolute_url())
             await write(tab, text)
             await expect(tab.locator("article").last).to_contain_text(text)
+            if edit:
+                await tab.locator("article[data-role=user]").hover()
+                await tab.get_by_role("link", name="Edit").click()
+                await tab.get_by_label("Edit your message").fill(edit)
             await tab.close()
             await in_database(sessions.delete, conversation)
 
@@ -333,12 +337,12 @@ async def test_what_a_closed_tab_wrote_into_a_conversation_that_is_deleted_comes
         await page.goto(second.message.session.get_absolute_url())
         await page.get_by_role("link", name="it stands in a new one").click()
         await expect(page.locator("article")).to_contain_text(["Left in one"])
-        await leave(second.message.session, "Left in two")
+        await leave(second.message.session, "Left in two", edit="Two, anew")
         await page.reload()
-        await expect(page.locator("article")).to_contain_text(["Left in one", "Left in two"])
+        await expect(page.locator("article")).to_contain_text(["Left in one", "Left in two", "Two, anew"])
         await expect(page.locator("article").last).to_contain_text("its conversation was deleted")
         await page.get_by_role("button", name="Edit").last.click()
-        await expect(page.get_by_label("Message", exact=True)).to_have_value("Left in two")
+        await expect(page.get_by_label("Message", exact=True)).to_have_value("Two, anew")
     assert await stored() == ["One", "Two"]
 
 
