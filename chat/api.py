@@ -4,23 +4,33 @@ import datetime as dt
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Literal
 
 from django.conf import settings
 from django.db import transaction
 from django.db.models import Q
-from ninja import Query, Router, Schema
+from ninja import Query, Router
 from ninja.responses import Status
-from pydantic import Field
 
 from chat import beginning, choices, commands, organising, presence, sessions, transcript
-from chat.api_shapes import AgentOut, AnswerOut, MessageOut, ModelOut, SessionOut
+from chat.api_shapes import (
+    AgentOut,
+    AnswerOut,
+    MessageIn,
+    MessageOut,
+    MessagesOut,
+    ModelOut,
+    SentOut,
+    SessionChange,
+    SessionOut,
+    SessionsOut,
+    SessionWithMessages,
+)
 from chat.choices import Choice
 from chat.composed import Composed
 from chat.models import Agent, ChatSession, Message, MessageQuerySet, Turn, default_agent
 from chat.refusals import NOT_FOUND, REFUSED, refusal_of
 from chat.waiting import until_answered
-from oneclaw.api import LISTED, MOST_LISTED, Given, Key, KeyedRequest, Refused, answers
+from oneclaw.api import LISTED, MOST_LISTED, Key, KeyedRequest, Refused, answers
 from oneclaw.crossing import in_database
 from oneclaw.cursors import cursor_of, place_of
 from oneclaw.models import User
@@ -33,58 +43,6 @@ STATUS = {"not_found": 404, "conflict": 409, "busy": 409, "other_mode": 409, "ot
 # Of a client_id without a session: the session that it begins, the same one each time.
 BEGUN_BY = uuid.UUID("6f1c3c0e-6d0a-4d0c-9f57-0c1a3f4b7d21")
 LONGEST_WAIT = 60
-
-
-class SessionsOut(Schema):
-    items: list[SessionOut]
-    next: str | None = Field(default=None, description="The cursor of the next page; null on the last one.")
-
-
-class SessionWithMessages(SessionOut):
-    messages: list[MessageOut] = Field(description=f"The newest ones that are shown, at most {LISTED}.")
-    has_earlier: bool
-
-
-class MessagesOut(Schema):
-    items: list[MessageOut]
-    next: int | None = Field(
-        default=None, description="What to pass as `after` for the next page; null on the last one."
-    )
-
-
-class SessionChange(Given):
-    """What is missing, or null, stays as it is."""
-
-    title: str | None = Field(default=None, examples=["Tea"])
-    pinned: bool | None = None
-    archived: bool | None = None
-
-
-class MessageIn(Given):
-    """What you say."""
-
-    text: str = Field(description="Markdown; /new, /reset or /end alone ends the conversation.", examples=["Hello!"])
-    session: uuid.UUID | None = Field(default=None, description="In which conversation; a new one begins without it.")
-    client_id: uuid.UUID | None = Field(
-        default=None, description="Made by you. Sent again with the same one, it is stored once."
-    )
-    model: str | None = Field(default=None, max_length=100, description="One of /models, from this message on.")
-    agent: str | None = Field(
-        default=None, max_length=100, description="One of /agents; the first message of a conversation decides."
-    )
-    mode: Literal["agent", "chat", "temporary"] | None = Field(default=None, description="As `agent`.")
-
-
-class SentOut(Schema):
-    """Where your message stands, and how far its answer is."""
-
-    session: uuid.UUID
-    client_id: uuid.UUID
-    message: str | None = Field(default=None, description="Its id; null for a command.")
-    seq: int | None = Field(default=None, description="Its place; pass it as `after` to read the answer.")
-    duplicate: bool = Field(default=False, description="Whether it was stored before.")
-    ended: str | None = Field(default=None, description="Of a command: why the conversation has ended.")
-    answer: AnswerOut | None = Field(default=None, description="With `wait`: the answer, perhaps still running.")
 
 
 @router.get("/models", response=answers(list[ModelOut]))

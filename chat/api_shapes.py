@@ -1,14 +1,16 @@
-"""What the API says of conversations: agents, models, sessions, messages, answers."""
+"""What the API says of conversations, and what it takes: agents, models, sessions, messages, answers."""
 
 import datetime as dt
 import uuid
 from collections.abc import Sequence
+from typing import Literal
 
 from ninja import Schema
 from pydantic import Field
 
 from chat import choices, details
 from chat.models import Agent, ChatSession, Message, Turn
+from oneclaw.api import LISTED, Given
 
 
 class AgentOut(Schema):
@@ -154,6 +156,58 @@ class AnswerOut(Schema):
             error=failure_of(turn),
             messages=[MessageOut.of(message) for message in messages],
         )
+
+
+class SessionsOut(Schema):
+    items: list[SessionOut]
+    next: str | None = Field(default=None, description="The cursor of the next page; null on the last one.")
+
+
+class SessionWithMessages(SessionOut):
+    messages: list[MessageOut] = Field(description=f"The newest ones that are shown, at most {LISTED}.")
+    has_earlier: bool
+
+
+class MessagesOut(Schema):
+    items: list[MessageOut]
+    next: int | None = Field(
+        default=None, description="What to pass as `after` for the next page; null on the last one."
+    )
+
+
+class SessionChange(Given):
+    """What is missing, or null, stays as it is."""
+
+    title: str | None = Field(default=None, examples=["Tea"])
+    pinned: bool | None = None
+    archived: bool | None = None
+
+
+class MessageIn(Given):
+    """What you say."""
+
+    text: str = Field(description="Markdown; /new, /reset or /end alone ends the conversation.", examples=["Hello!"])
+    session: uuid.UUID | None = Field(default=None, description="In which conversation; a new one begins without it.")
+    client_id: uuid.UUID | None = Field(
+        default=None, description="Made by you. Sent again with the same one, it is stored once."
+    )
+    model: str | None = Field(default=None, max_length=100, description="One of /models, from this message on.")
+    agent: str | None = Field(
+        default=None, max_length=100, description="One of /agents; the first message of a conversation decides."
+    )
+    mode: Literal["agent", "chat", "temporary"] | None = Field(default=None, description="As `agent`.")
+
+
+class SentOut(Schema):
+    """Where your message stands, and how far its answer is."""
+
+    session: uuid.UUID
+    client_id: uuid.UUID
+    message: str | None = Field(default=None, description="Its id; null for a command.")
+    seq: int | None = Field(default=None, description="Its place; pass it as `after` to read the answer.")
+    duplicate: bool = Field(default=False, description="Whether it was stored before.")
+    ended: str | None = Field(default=None, description="Of a command: why the conversation has ended.")
+    answer: AnswerOut | None = Field(default=None, description="With `wait`: the answer, perhaps still running.")
 
 
 def failure_of(turn: Turn | None) -> FailureOut | None:

@@ -39,6 +39,12 @@ def sources_of(session: ChatSession) -> Sources:
     return Sources(Switch.SAVED in on, Switch.RECENT in on, said_by, session.pk)
 
 
+def sources_for(user: User) -> Sources:
+    """What the person's programs may search: what is switched on for them."""
+    on = switches.on_for(user)
+    return Sources(Switch.SAVED in on, Switch.RECENT in on, user if Switch.TRANSCRIPTS in on else None)
+
+
 def spaces_of(session: ChatSession) -> list[Space]:
     """The spaces whose memory the session reads, the person's own first. A temporary session reads none."""
     if session.mode == ChatSession.Mode.TEMPORARY:

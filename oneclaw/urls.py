@@ -17,4 +17,5 @@ urlpatterns = [
 api.add_router("", "chat.api.router")
 if apps.is_installed("memory"):
     urlpatterns.append(path("", include("memory.urls")))
+    api.add_router("", "memory.api.router")
 urlpatterns += [path("api/v1/", api.urls), re_path("^api/", nowhere)]
