@@ -14,6 +14,7 @@ from django.views.decorators.csrf import csrf_exempt
 from ninja import NinjaAPI, Router, Schema
 from ninja.errors import AuthenticationError, HttpError, ValidationError
 from ninja.operation import Operation
+from ninja.renderers import JSONRenderer
 from ninja.security import HttpBearer
 from pydantic import ConfigDict, Field
 
@@ -72,6 +73,12 @@ class Key(HttpBearer):
         return in_database(keys.whose, token) if self.is_async else keys.whose(token)
 
 
+class Readable(JSONRenderer):
+    """JSON in which letters of every language stand as they are."""
+
+    json_dumps_params: Mapping[str, Any] = {"ensure_ascii": False}
+
+
 class Api(NinjaAPI):
     """Every answer is about one person, so no cache keeps one."""
 
@@ -95,6 +102,7 @@ api = Api(
     version="1",
     description="Conversations and memory of the person whose key it is.",
     auth=Key(),
+    renderer=Readable(),
     docs_url=None,
     docs_decorator=cache_control(max_age=3600),
     urls_namespace="api",
