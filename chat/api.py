@@ -193,7 +193,7 @@ def own_session(user: User, session_id: uuid.UUID) -> ChatSession:
 
 def said(session: ChatSession) -> MessageQuerySet:
     """What is shown of a conversation, without the results of tools."""
-    return session.messages.shown().exclude(role=Message.Role.TOOL).select_related("turn")
+    return session.messages.shown().exclude(role=Message.Role.TOOL).select_related("turn").defer("html", "meta")
 
 
 def answer_of(turn: Turn) -> AnswerOut:

@@ -18,4 +18,4 @@ api.add_router("", "chat.api.router")
 if apps.is_installed("memory"):
     urlpatterns.append(path("", include("memory.urls")))
     api.add_router("", "memory.api.router")
-urlpatterns += [path("api/v1/", api.urls), re_path("^api/", nowhere)]
+urlpatterns += [path("api/v1/", nowhere), path("api/v1/", api.urls), re_path("^api/", nowhere)]

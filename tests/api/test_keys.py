@@ -77,7 +77,8 @@ def test_no_answer_is_kept_and_each_has_the_policy(adas):
 
 
 def test_what_is_wrong_is_named(adas):
-    assert refusal(adas.get("/nowhere")) == (404, "not_found")
+    for path in ("/nowhere", "/", "/me/"):
+        assert refusal(adas.get(path)) == (404, "not_found")
     assert refusal(adas.get("/sessions", limit=0)) == (422, "invalid")
     assert adas.get("/sessions", limit=0).json()["text"].startswith("limit: ")
     for nonsense in ("x", "WzFd", "W10", "bnVsbA", "é", "[" * 5000):

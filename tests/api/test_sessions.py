@@ -78,6 +78,18 @@ def test_messages_come_page_by_page_after_a_place(adas, ada):
     assert ([item["text"] for item in second["items"]], second["next"]) == (["Four"], None)
 
 
+def test_lists_take_as_many_queries_however_long_they_are(adas, ada, django_assert_num_queries):
+    session = said(ada)
+    for number in range(3):
+        said(ada, f"Other {number}")
+        settle(send(ada, "More", session.pk))
+    adas.get("/me")
+    with django_assert_num_queries(2):
+        adas.get("/sessions")
+    with django_assert_num_queries(3):
+        adas.get(f"/sessions/{session.pk}/messages")
+
+
 def test_reading_by_a_program_leaves_a_conversation_unread(adas, ada):
     session = said(ada)
     adas.get(f"/sessions/{session.pk}")
