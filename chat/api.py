@@ -187,7 +187,7 @@ def own_session(user: User, session_id: uuid.UUID) -> ChatSession:
     """The person's session. What is deleted, and what is somebody else's, looks as if it had never been."""
     found = ChatSession.objects.visible_to(user).select_related("agent").filter(pk=session_id).first()
     if found is None:
-        raise Refused(404, NOT_FOUND.code, NOT_FOUND.sentence)
+        raise Refused(404, *refusal_of(NOT_FOUND))
     return found
 
 

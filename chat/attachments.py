@@ -16,12 +16,13 @@ from django.db import connection, transaction
 from django.db.models import F, Sum
 from django.utils import timezone
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from chat import attachment_files
 from chat.examining import Examined, Refused, examined
 from chat.models import Attachment, AttachmentQuerySet, ChatSession, Message
 from oneclaw.models import User
-from oneclaw.text import BadText
+from oneclaw.text import BadText, Told
 
 # How long a file that was not sent is kept, and seconds until a file counts as one that no row will name.
 KEPT_UNSENT = dt.timedelta(days=1)
@@ -35,8 +36,10 @@ MOST_SWEPT = 1000
 INVISIBLE = {"Cc", "Cf", "Cs", "Co", "Zl", "Zp"}
 
 
-class Missing(LookupError):
-    """A file of this message is not there any more: attach it again."""
+class Missing(Told, LookupError):
+    """A file of the message is not there any more."""
+
+    words = gettext_lazy("A file of this message is not there any more: attach it again.")
 
 
 def keep(user: User, name: str, data: bytes, attachment_id: uuid.UUID | None = None) -> Attachment:

@@ -7,6 +7,7 @@ import uuid
 from collections.abc import Sequence
 
 from django.db import transaction
+from django.utils.translation import gettext_lazy as _
 
 from chat import choices, presence, siblings, transcript
 from chat.choices import NO_CHOICE, Choice
@@ -15,10 +16,13 @@ from chat.sessions import lock
 from chat.signals import branch_shown
 from oneclaw import hints
 from oneclaw.models import User
+from oneclaw.text import Told
 
 
-class NotShown(Exception):
-    """This message is not shown any more: look at the conversation as it is now."""
+class NotShown(Told):
+    """The message is not shown any more."""
+
+    words = _("This message is not shown any more: look at the conversation as it is now.")
 
 
 @transaction.atomic

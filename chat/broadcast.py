@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
+from django.utils.translation import gettext as _
 
 from chat.answers import GrowingAnswer
 from chat.fragments import RUNNING_CARD, card_html
@@ -68,7 +69,10 @@ class Broadcast:
         self.room.publish(message_frame(following))
 
     def retrying(self, failure: "ModelFailure", seconds: float) -> None:
-        html = f"{failure.sentence} Trying again by itself in {max(1, round(seconds))} s."
+        html = _("%(failure)s Trying again by itself in %(seconds)d s.") % {
+            "failure": failure.sentence,
+            "seconds": max(1, round(seconds)),
+        }
         self.room.publish({"type": "notice", "kind": "retrying", "html": html})
 
     def settled(self, message: Message, failure: "ModelFailure | None") -> None:

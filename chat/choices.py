@@ -4,33 +4,36 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.conf import settings
+from django.utils.translation import gettext_lazy as _
 
 from chat.models import Agent, ChatSession, default_agent
 from oneclaw.models import User
+from oneclaw.text import Told
 
 
-class NotOffered(Exception):
-    """What was chosen cannot be had. `code` is a protocol error code; the docstring is the person's sentence."""
+class NotOffered(Told):
+    """What was chosen cannot be had. `code` is a protocol error code."""
 
     code = "not_offered"
 
-    @property
-    def sentence(self) -> str:
-        return str(type(self).__doc__)
-
 
 class NoSuchAgent(NotOffered):
-    """This agent is not there any more. Choose another one."""
+    """The agent is not there any more."""
+
+    words = _("This agent is not there any more. Choose another one.")
 
 
 class NoSuchModel(NotOffered):
-    """This model is not offered any more. Choose another one."""
+    """The model is not offered any more."""
+
+    words = _("This model is not offered any more. Choose another one.")
 
 
 class OtherAgent(NotOffered):
-    """This conversation began with another agent. Begin a new one for this."""
+    """The conversation began with another agent."""
 
     code = "other_agent"
+    words = _("This conversation began with another agent. Begin a new one for this.")
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,6 @@ from collections.abc import AsyncGenerator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from django.conf import settings
 from django.utils import translation
 from django.utils.translation import gettext as _
 
@@ -91,7 +90,7 @@ def reply_to(turn: Turn) -> list[Event] | None:
         call = {"id": f"command_{turn.pk}", "name": command.tool, "input": {command.argument: argument}}
         block = {"type": "tool_use", **call}
         return [BlockStarted(0, block), BlockFinished(0, block), Finished("tool_use", {}, "")]
-    with translation.override(session.owner.language or settings.LANGUAGE_CODE):
+    with translation.override(session.owner.language or translation.get_language()):
         failed = any(block.get("is_error") for block in results.content)
         text = _("That was not done.") if failed else str(command.done)
     return [TextDelta(0, text), BlockFinished(0, {"type": "text", "text": text}), Finished("end_turn", {}, "")]

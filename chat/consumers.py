@@ -11,6 +11,8 @@ from typing import Any, ClassVar
 from channels.generic.websocket import AsyncWebsocketConsumer
 from django.conf import settings
 from django.db import Error
+from django.utils import translation
+from django.utils.translation import gettext as _
 
 from chat import (
     beginning,
@@ -29,7 +31,8 @@ from chat.outbox import Frame, Outbox, encode
 from chat.refusals import NOT_FOUND, REFUSED, Refusal, refusal_of
 from oneclaw import hints
 from oneclaw.crossing import in_database
-from oneclaw.text import checked, mended
+from oneclaw.preferences import language_of
+from oneclaw.text import checked, counted, mended
 
 logger = logging.getLogger(__name__)
 
@@ -66,6 +69,8 @@ class ChatConsumer(AsyncWebsocketConsumer):
         if not self.user.is_authenticated:
             await self.close(NOT_SIGNED_IN)
             return
+        # From here on in this context, which is this socket's alone, and that of the turns that it begins.
+        translation.activate(language_of(self.user, accepted_languages(self.scope)))
         self.last_heard = asyncio.get_running_loop().time()
         self.writer = asyncio.create_task(self._write())
         self._check_silence()
@@ -232,13 +237,19 @@ class ChatConsumer(AsyncWebsocketConsumer):
             self.closing = asyncio.create_task(self.close())
 
 
+def accepted_languages(scope: Any) -> str:
+    """The Accept-Language header of the handshake."""
+    return next((value.decode("latin-1") for name, value in scope["headers"] if name == b"accept-language"), "")
+
+
 def decoded(text: str | None, data: bytes | None) -> dict[str, Any]:
     """The frame, or a Refusal that says what is wrong with it."""
     if text is None:
         raise Refusal("bad_frame", "Frames are JSON text.")
     size = len(text.encode(errors="surrogatepass"))
     if size > LARGEST_FRAME:
-        raise Refusal("too_large", f"This frame has {size:,} bytes; at most {LARGEST_FRAME:,} can be sent at once.")
+        words = _("This frame has %(size)s bytes; at most %(most)s can be sent at once.")
+        raise Refusal("too_large", words % {"size": counted(size), "most": counted(LARGEST_FRAME)})
     try:
         frame = json.loads(text)
     except (ValueError, RecursionError):

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from django.db.models import QuerySet
-from django.utils import timezone
+from django.utils import timezone, translation
 
 from chat.importing.own import FORMAT, VERSION
 from chat.models import ChatSession, Message
@@ -135,7 +135,9 @@ def section(message: Message, session: ChatSession, cards: dict[str, Any]) -> st
 
 
 def tool_line(block: dict[str, Any], card: dict[str, Any]) -> str:
-    heading = registry.heading(block["name"], card.get("state", "done"))
+    # An exported file is in English, like the words around it.
+    with translation.override("en"):
+        heading = registry.heading(block["name"], card.get("state", "done"))
     first, *more = [one_line(str(each)) for each in (card.get("summary", ""), *card.get("lines", [])) if each] or [""]
     return "\n".join([f"> **{one_line(heading)}** {first}".rstrip(), *(f"> - {line}" for line in more)])
 

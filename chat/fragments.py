@@ -11,6 +11,7 @@ from django.db.models import QuerySet
 from django.template.loader import render_to_string
 from django.utils.html import escape, format_html
 from django.utils.safestring import SafeString, mark_safe
+from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 
 from chat import rendering, siblings
@@ -66,7 +67,8 @@ def ending_html(message: Message) -> SafeString:
     if status == Message.Status.RUNNING or (status == Message.Status.COMPLETE and message.stop_reason != "max_tokens"):
         return SafeString()
     if status == Message.Status.FAILED and message.turn is not None:
-        error = message.turn.error_text
+        # A row keeps it in English (ModelFailure.kept).
+        error = _(message.turn.error_text)
     context = {"id": message.pk, "status": status, "error": error, "text": message.text}
     return render_to_string("chat/_ending.html", context)
 
@@ -143,9 +145,14 @@ def body_html(message: Message, results: Mapping[str, dict[str, Any]]) -> SafeSt
     if message.role == Message.Role.USER:
         said = mark_safe(f'<div class="said">{escape(message.text)}</div>')  # noqa: S308 - escaped
         return attachments_html(message.content) + said
-    if message.html_version == rendering.VERSION:
+    if message.html_version == rendering.VERSION and is_in_our_words(message.html):
         return with_news(message, results)
     return rendered(message.content, results)
+
+
+def is_in_our_words(html: str) -> bool:
+    """Whether the words around cards and thoughts in a kept HTML, if there are any, are in the reader's language."""
+    return 'data-words="' not in html or f'data-words="{get_language()}"' in html
 
 
 def with_news(message: Message, results: Mapping[str, dict[str, Any]]) -> SafeString:
@@ -206,17 +213,19 @@ def thinking_html(text: str) -> str:
     """What a model thought, folded; "" for nothing."""
     if not text.strip():
         return ""
-    return render_to_string("chat/_thinking.html", {"text": text.strip()})
+    return render_to_string("chat/_thinking.html", {"text": text.strip(), "words": get_language()})
 
 
 def card_html(use: Mapping[str, Any], card: Mapping[str, Any]) -> str:
     """The card of a tool_use block."""
+    # In English when no tool has made it (transcript.close_tools).
+    summary = card["summary"]
     return tool_card_html(
         use["id"],
         use["name"],
         card["state"],
         use["input"],
-        card["summary"],
+        _(summary),
         card["lines"],
         card.get("undo", ""),
         card.get("since"),
@@ -251,5 +260,6 @@ def tool_card_html(
         "input": json.dumps(input, ensure_ascii=False, indent=2) if input else "",
         "result": result,
         "seconds": seconds,
+        "words": get_language(),
     }
     return render_to_string("chat/_tool_card.html", context)

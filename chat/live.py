@@ -9,8 +9,11 @@ import uuid
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
+from django.conf import settings
 from django.db import Error
 from django.db.models import Max
+from django.utils import translation
+from django.utils.translation import get_language, gettext_lazy
 
 from chat import siblings
 from chat.fragments import cards_of, message_html
@@ -38,6 +41,8 @@ class Room:
 
     def __init__(self, owner_id: int, session_id: uuid.UUID) -> None:
         self.owner_id, self.session_id = owner_id, session_id
+        # Hints are heard in nobody's language.
+        self.language = settings.LANGUAGE_CODE
         self.outboxes: set[Outbox] = set()
         self.running: Broadcast | None = None
         # The newest message with nothing running before it that every socket here has been sent.
@@ -108,7 +113,8 @@ class Room:
         elif payload["kind"] == "reset":
             self.publish(ready_frame(self.session_id, payload["seq"], reset=True))
         elif payload["kind"] == "deleted":
-            self.publish({"type": "error", "code": "not_found", "text": GONE, "retry_after": None})
+            with translation.override(self.language):
+                self.publish({"type": "error", "code": "not_found", "text": str(GONE), "retry_after": None})
             if self.running is not None:
                 self.running.stop(None)
         elif payload == hints.MISSED:
@@ -137,7 +143,8 @@ class Room:
             while self.outboxes:
                 self._changed_again = False
                 try:
-                    frames, settled = await self.read_rows(self.settled_seq)
+                    with translation.override(self.language):
+                        frames, settled = await self.read_rows(self.settled_seq)
                 except Error:
                     logger.warning("The database is away; reading again soon.", exc_info=True)
                     await asyncio.sleep(1)
@@ -158,15 +165,17 @@ class Room:
             self._catching_up = None
 
 
-GONE = "This conversation was deleted."
+GONE = gettext_lazy("This conversation was deleted.")
 
 rooms: dict[tuple[int, uuid.UUID], Room] = {}
 
 
 def room_of(owner_id: int, session_id: uuid.UUID) -> Room:
+    """The person's room. What it says by itself is in the language of whoever came last."""
     key = owner_id, session_id
     if key not in rooms:
         rooms[key] = Room(owner_id, session_id)
+    rooms[key].language = get_language() or settings.LANGUAGE_CODE
     return rooms[key]
 
 

@@ -1,6 +1,7 @@
 """What can be done with one message, for pages with and without a script: fetch, call one thing, render."""
 
 import uuid
+from typing import TYPE_CHECKING
 
 from django.conf import settings
 from django.contrib.auth.decorators import login_required
@@ -19,8 +20,11 @@ from oneclaw.http import SignedInRequest
 from oneclaw.models import User
 from oneclaw.text import BadText, checked
 
+if TYPE_CHECKING:
+    from django.utils.functional import _StrPromise
+
 # What is said to whoever presses something that cannot be done just now.
-BUSY = str(transcript.Busy.__doc__)
+BUSY = transcript.Busy.words
 # Another tab has changed or deleted the conversation just now.
 GONE = (branches.NotShown, sessions.SessionNotFound)
 
@@ -34,10 +38,10 @@ def own_message(user: User, message_id: int) -> Message:
     return message
 
 
-def back(request: SignedInRequest, message: Message, refusal: str = "") -> HttpResponse:
+def back(request: SignedInRequest, message: Message, refusal: "str | _StrPromise" = "") -> HttpResponse:
     """To the conversation, with a word about what was not done."""
     if refusal:
-        toasts.keep(request, Toast(refusal, bad=True))
+        toasts.keep(request, Toast(str(refusal), bad=True))
     return redirect(message.session)
 
 
@@ -88,7 +92,7 @@ async def edit(request: SignedInRequest, message_id: int) -> HttpResponseBase:
     except BadText as refusal:
         return await in_database(edit_page, request, message, text, refusal.sentence, 422)
     except (transcript.Busy, transcript.Conflict, branches.NotShown) as refusal:
-        return await in_database(edit_page, request, message, text, str(refusal.__doc__), 409)
+        return await in_database(edit_page, request, message, text, refusal.sentence, 409)
     except sessions.SessionNotFound:
         raise Http404 from None
     return redirect("conversation", session_id=message.session_id)
@@ -119,7 +123,7 @@ async def again(request: SignedInRequest, message_id: int, kind: str) -> HttpRes
     """Another attempt at an answer (`kind` is of Turn.Kind)."""
     user = await request.auser()
     message = await in_database(own_message, user, message_id)
-    refusal = ""
+    refusal: str | _StrPromise = ""
     try:
         await beginning.again(user, message.pk, kind)
     except transcript.Busy:

@@ -8,25 +8,30 @@ from django.db import IntegrityError, transaction
 from django.db.models import F
 from django.dispatch import receiver
 from django.utils import timezone
+from django.utils.translation import gettext_lazy
 
 from chat import sessions
 from chat.models import ChatSession, ChatSessionQuerySet, Folder
 from chat.signals import turn_finished
 from oneclaw import hints
 from oneclaw.models import User
-from oneclaw.text import checked
+from oneclaw.text import Told, checked
 
 # Conversations that one request may change, and folders that a person may have.
 MOST_AT_ONCE = 500
 MOST_FOLDERS = 100
 
 
-class TooManyFolders(ValueError):
-    """You have as many folders as there can be: delete one first."""
+class TooManyFolders(Told, ValueError):
+    """The person has as many folders as there can be."""
+
+    words = gettext_lazy("You have as many folders as there can be: delete one first.")
 
 
-class FolderExists(ValueError):
-    """There is a folder of this name already."""
+class FolderExists(Told, ValueError):
+    """The person has a folder of this name already."""
+
+    words = gettext_lazy("There is a folder of this name already.")
 
 
 @transaction.atomic
@@ -86,7 +91,7 @@ def delete_folder(folder: Folder) -> None:
 
 def folder_name(name: str | None) -> str:
     """Raises oneclaw.text.BadText."""
-    return " ".join(checked(name, longest=Folder.LONGEST_NAME, name="The folder's name").split())
+    return " ".join(checked(name, longest=Folder.LONGEST_NAME, name=gettext_lazy("The folder's name")).split())
 
 
 def _pin(mine: ChatSessionQuerySet, _: Folder | None) -> int:

@@ -84,7 +84,7 @@ def organise(request: SignedInRequest) -> HttpResponse:
     try:
         folder = folder_meant(request) if action == "move" else None
     except (BadText, organising.TooManyFolders) as refusal:
-        return answered(request, Toast(str(refusal) or str(refusal.__doc__), bad=True))
+        return answered(request, Toast(refusal.sentence, bad=True))
     changed = organising.organise(request.user, ids, action, folder)
     undo = UNDO.get(action, "") if changed else ""
     toast = Toast(said(action, changed), undo, [str(session_id) for session_id in ids] if undo else [])
@@ -134,7 +134,7 @@ def rename_folder(request: SignedInRequest, folder_id: int) -> HttpResponse:
     try:
         organising.rename_folder(folder, request.POST.get("name"))
     except (BadText, organising.FolderExists) as refusal:
-        toasts.keep(request, Toast(str(refusal) or str(refusal.__doc__), bad=True))
+        toasts.keep(request, Toast(refusal.sentence, bad=True))
     return redirect(f"/conversations?show=folder-{folder.pk}")
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from django.conf import settings
 from django.template.loader import get_template
+from django.utils import translation
 
 from chat import beside, choices
 from chat.attached import Attached
@@ -58,12 +59,13 @@ def agent_section(session: ChatSession) -> str:
 sections.register("agent", 100, agent_section)
 
 
+@translation.override("en")
 def build_request(turn: Turn, *, tools: bool = True) -> Request:
     """The request for the next answer of `turn`. Sync.
 
     The system prompt is built once a session and kept, so that its bytes, and the provider's cache, stay the same; anew
     when what it depends on has changed.
-    Without `tools` the model sees the tools but must answer in words.
+    Without `tools` the model sees the tools but must answer in words. What is said to it is English, whoever asks.
     """
     session = ChatSession.objects.select_related("agent", "owner").get(pk=turn.session_id)
     made_for = " ".join(conditions[name](session) for name in sorted(conditions))[:200]

@@ -1,31 +1,43 @@
 """What a person is told when what they asked for cannot be done: one table for frames by socket and by POST."""
 
+from typing import TYPE_CHECKING
+
+from django.utils.translation import gettext_lazy as _
+
 from chat import attachments, attempts, branches, choices, sessions, transcript
 from oneclaw.text import BadText
 
+if TYPE_CHECKING:
+    from django.utils.functional import _StrPromise
+
 
 class Refusal(Exception):
-    """A frame that cannot be done: a protocol error code and one sentence for the person."""
+    """A frame that cannot be done: a protocol error code and one sentence for the person.
 
-    def __init__(self, code: str, sentence: str):
+    What only a broken client can come by (`bad_frame`) is said in English, to whoever mends it.
+    """
+
+    def __init__(self, code: str, sentence: "str | _StrPromise"):
         super().__init__(sentence)
         self.code, self.sentence = code, sentence
 
 
-NOT_FOUND = Refusal("not_found", "There is no such conversation any more.")
+NOT_FOUND = Refusal("not_found", _("There is no such conversation any more."))
 
 TOLD: dict[type[Exception], Refusal] = {
     sessions.SessionNotFound: NOT_FOUND,
     branches.NotShown: Refusal(
-        "not_shown", "This message is not shown any more: look at the conversation as it is now."
+        "not_shown", _("This message is not shown any more: look at the conversation as it is now.")
     ),
     attempts.NothingToRepeat: Refusal(
-        "not_found", "Only the last answer of a conversation can be repeated, and this is not it any more."
+        "not_found", _("Only the last answer of a conversation can be repeated, and this is not it any more.")
     ),
-    transcript.OtherMode: Refusal("other_mode", "This conversation began in another mode. Begin a new one for this."),
-    transcript.Conflict: Refusal("conflict", "This message was already sent with another text or other files."),
-    attachments.Missing: Refusal("file_gone", "A file of this message is not there any more: attach it again."),
-    transcript.Busy: Refusal("busy", "An answer is still being written here. Wait for it, or stop it."),
+    transcript.OtherMode: Refusal(
+        "other_mode", _("This conversation began in another mode. Begin a new one for this.")
+    ),
+    transcript.Conflict: Refusal("conflict", _("This message was already sent with another text or other files.")),
+    attachments.Missing: Refusal("file_gone", _("A file of this message is not there any more: attach it again.")),
+    transcript.Busy: Refusal("busy", _("An answer is still being written here. Wait for it, or stop it.")),
 }
 # Whatever `refusal_of` has words for.
 REFUSED: tuple[type[Exception], ...] = (Refusal, BadText, choices.NotOffered, *TOLD)
@@ -34,6 +46,6 @@ REFUSED: tuple[type[Exception], ...] = (Refusal, BadText, choices.NotOffered, *T
 def refusal_of(error: Exception) -> tuple[str, str]:
     """The protocol error code and the person's sentence of one of REFUSED."""
     if isinstance(error, Refusal | BadText | choices.NotOffered):
-        return error.code, error.sentence
+        return error.code, str(error.sentence)
     told = next(told for kind, told in TOLD.items() if isinstance(error, kind))
-    return told.code, told.sentence
+    return told.code, str(told.sentence)

@@ -7,7 +7,7 @@ from chat import markdown
 from chat.seams import CodeSeam, WordSeam, seam
 
 # Counted up whenever the same text gets other HTML: stored HTML of another version is made anew.
-VERSION = 4
+VERSION = 5
 # Characters of an open block above which it is told late when it costs much.
 LONG = 4_000
 # Seconds of processor time that one look at a growing text may take; the finished one has more.

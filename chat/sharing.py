@@ -11,11 +11,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
 
 from chat import beside, rendering
 from chat.fragments import furnished
 from chat.models import ChatSession, Message, SharedLink, SharedLinkQuerySet
 from chat.tools import registry
+from oneclaw.text import Told
 
 # How long a link opens; None: until it is revoked.
 PERIODS: Mapping[str, dt.timedelta | None] = {
@@ -34,12 +36,18 @@ Part = dict[str, str]
 MEMORY, TOOL, FILE = "memory", "tool", "file"
 
 
-class NotShareable(Exception):
-    """This conversation cannot be shared: a temporary one leaves nothing behind, and in a new one nothing was said."""
+class NotShareable(Told):
+    """There is nothing to share, or nothing that may be."""
+
+    words = _(
+        "This conversation cannot be shared: a temporary one leaves nothing behind, and in a new one nothing was said."
+    )
 
 
-class TooMany(Exception):
-    """You share as much as can be shared at a time: revoke a link first."""
+class TooMany(Told):
+    """The person shares as much as can be shared at a time."""
+
+    words = _("You share as much as can be shared at a time: revoke a link first.")
 
 
 def share(session: ChatSession, period: str) -> tuple[SharedLink, str]:

@@ -46,7 +46,7 @@ def share(request: SignedInRequest, session_id: uuid.UUID) -> HttpResponse:
             _link, token = sharing.share(session, period)
             address = request.build_absolute_uri(reverse("shared", args=[token]))
         except (sharing.NotShareable, sharing.TooMany) as refused:
-            refusal = str(refused.__doc__)
+            refusal = refused.sentence
     links = session.shared_links.defer("snapshot")
     context = {
         "session": session,

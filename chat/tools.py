@@ -90,7 +90,7 @@ class Tool:
     # Whether this session may use it; None: every session may.
     offered: Callable[[ChatSession], bool] | None = None
     # What its card is headed with, by state: running, done, failed.
-    headings: Mapping[str, str] = field(default_factory=dict)
+    headings: "Mapping[str, str | _StrPromise]" = field(default_factory=dict)
     # What became since of what calls have made (`ToolResult.made`). Sync, may use the ORM. The second argument is a
     # form's CSRF token, or "" where the page sends it by itself.
     since: Callable[[Sequence[int], str], Mapping[int, Since]] | None = None
@@ -123,7 +123,7 @@ class ToolRegistry:
 
     def heading(self, name: str, state: str) -> str:
         """What the card of a call is headed with; a tool that is not there any more is called by its name."""
-        return self._tools[name].headings.get(state, plain(name)) if name in self._tools else plain(name)
+        return str(self._tools[name].headings.get(state, plain(name))) if name in self._tools else plain(name)
 
     def since(self, name: str, made: Sequence[int], csrf_token: str = "") -> Mapping[int, Since]:
         """What became since of what calls of this tool have made; nothing of a tool that does not follow it."""

@@ -15,6 +15,7 @@ from django.db import Error, transaction
 from django.db.models import Q
 from django.utils import timezone
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, gettext_noop
 
 from chat import attachments, choices, insertion, presence, rendering, sessions
 from chat.choices import NO_CHOICE, Choice
@@ -22,21 +23,27 @@ from chat.fragments import rendered
 from chat.models import ChatSession, Message, Turn
 from oneclaw import hints
 from oneclaw.models import User
-from oneclaw.text import mended_json
+from oneclaw.text import Told, mended_json
 
 logger = logging.getLogger(__name__)
 
 
-class Conflict(Exception):
-    """This client_id already stands for another message."""
+class Conflict(Told):
+    """The client_id already stands for another message."""
+
+    words = gettext_lazy("This message was already sent with another text or other files.")
 
 
-class Busy(Exception):
-    """An answer is running in this conversation: send again when it is done, or stop it."""
+class Busy(Told):
+    """An answer is running in the conversation."""
+
+    words = gettext_lazy("An answer is running in this conversation: send again when it is done, or stop it.")
 
 
-class OtherMode(Exception):
-    """This conversation began in another mode: begin a new one for this."""
+class OtherMode(Told):
+    """The conversation began in another mode."""
+
+    words = gettext_lazy("This conversation began in another mode: begin a new one for this.")
 
 
 class LeaseLost(Exception):
@@ -282,7 +289,7 @@ def close_tools(session: ChatSession, turn: Turn, answer: Message, sentence: str
     content, cards = [], {}
     for use in answer.tool_uses():
         content.append({"type": "tool_result", "tool_use_id": use["id"], "content": sentence, "is_error": True})
-        cards[use["id"]] = {"state": "failed", "summary": "Interrupted.", "lines": []}
+        cards[use["id"]] = {"state": "failed", "summary": gettext_noop("Interrupted."), "lines": []}
     running = session.messages.filter(turn=turn, role=Message.Role.TOOL, status=Message.Status.RUNNING).first()
     write_results(running or append(session, Message.Role.TOOL, turn=turn), content, cards)
     write(answer, **kept_html(answer.content, cards))

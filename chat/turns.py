@@ -186,7 +186,7 @@ class RunningTurn:
             self.answer.content,
             status,
             code=failure.code if failure else "",
-            sentence=failure.sentence if failure else "",
+            sentence=failure.kept if failure else "",
             **(columns_of(finished) if finished else {}),
         )
         self.broadcast.settled(message, failure)

@@ -13,6 +13,7 @@ from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
 from django.middleware.csrf import get_token
 from django.shortcuts import get_object_or_404, redirect, render
 from django.templatetags.static import static
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from chat import (
@@ -154,7 +155,7 @@ def rename(request: SignedInRequest, session_id: uuid.UUID) -> HttpResponse:
     refusal = ""
     if request.method == "POST":
         try:
-            sessions.rename(session, checked(request.POST.get("title"), longest=200, name="The title"))
+            sessions.rename(session, checked(request.POST.get("title"), longest=200, name=_("The title")))
         except BadText as error:
             refusal = error.sentence
         else:
@@ -228,7 +229,7 @@ async def send(request: SignedInRequest, session_id: uuid.UUID) -> HttpResponseB
     except choices.NotOffered as refusal:
         return await in_database(refused, request, session_id, 409, refusal.sentence, text)
     except (transcript.Busy, transcript.Conflict, transcript.OtherMode, attachments.Missing) as refusal:
-        return await in_database(refused, request, session_id, 409, str(refusal.__doc__), text)
+        return await in_database(refused, request, session_id, 409, refusal.sentence, text)
     return redirect("conversation", session_id=session_id)
 
 

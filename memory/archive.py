@@ -6,8 +6,10 @@ import stat
 import zipfile
 import zlib
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
 
 from memory import documents
 from memory.context import FILES
@@ -15,6 +17,10 @@ from memory.files import LARGEST
 from memory.models import MemoryDocument
 from memory.paths import BadPath, checked_path
 from oneclaw.models import Space, User
+from oneclaw.text import Told, counted
+
+if TYPE_CHECKING:
+    from django.utils.functional import _StrPromise
 
 # Bytes of a zip file, of all that is unpacked from it, and files in it.
 LARGEST_ARCHIVE = 20 * 1024 * 1024
@@ -22,12 +28,14 @@ LARGEST_UNPACKED = 50 * 1024 * 1024
 MOST_FILES = 5_000
 # How files in it may be packed. Others fail in ways of their own.
 METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
-# What a refusal of a whole archive says at its end.
-NOTHING_DONE = "Nothing was imported."
 
 
-class Unusable(Exception):
-    """An archive of which nothing is taken; the message is one sentence for the person."""
+class Unusable(Told):
+    """An archive of which nothing is taken."""
+
+    def __init__(self, words: "str | _StrPromise", **named: Any) -> None:
+        super().__init__(**named)
+        self.words = words  # type: ignore[misc]
 
 
 @dataclass
@@ -86,12 +94,11 @@ def opened(data: bytes) -> Opened:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             entries = [entry for entry in archive.infolist() if not entry.is_dir()]
             if len(entries) > MOST_FILES:
-                raise Unusable(
-                    f"This zip file holds {len(entries):,} files; at most {MOST_FILES:,} are taken. {NOTHING_DONE}"
-                )
+                words = _("This zip file holds %(number)s files; at most %(most)s are taken. Nothing was imported.")
+                raise Unusable(words, number=counted(len(entries)), most=counted(MOST_FILES))
             return _read(archive, entries)
     except (zipfile.BadZipFile, NotImplementedError, EOFError, ValueError, OverflowError) as error:
-        raise Unusable(f"This is not a zip file that can be read. {NOTHING_DONE}") from error
+        raise Unusable(_("This is not a zip file that can be read. Nothing was imported.")) from error
 
 
 def _read(archive: zipfile.ZipFile, entries: list[zipfile.ZipInfo]) -> Opened:
@@ -105,15 +112,17 @@ def _read(archive: zipfile.ZipFile, entries: list[zipfile.ZipInfo]) -> Opened:
             path = _path_of(entry, name)
             total += entry.file_size
             if total > LARGEST_UNPACKED:
-                raise Unusable(f"This zip file unpacks to more than {LARGEST_UNPACKED:,} bytes. {NOTHING_DONE}")
+                words = _("This zip file unpacks to more than %(most)s bytes. Nothing was imported.")
+                raise Unusable(words, most=counted(LARGEST_UNPACKED))
             data = _bytes_of(archive, entry)
             if path in found.texts:
-                raise BadPath(f"{path} stands there twice.")
+                raise BadPath(_("%(path)s stands there twice."), path=path)
             text = data.decode()
             documents.check(path, text)
             found.texts[path] = text
         except UnicodeDecodeError as error:
-            found.refused[_shown(name)] = f"It is not valid UTF-8: byte {error.start + 1} cannot be read."
+            words = _("It is not valid UTF-8: byte %(number)s cannot be read.")
+            found.refused[_shown(name)] = words % {"number": error.start + 1}
         except (BadPath, documents.BadText, documents.DocumentError) as error:
             found.refused[_shown(name)] = str(error)
     return found
@@ -128,15 +137,15 @@ def _is_none_of_ours(entry: zipfile.ZipInfo, name: str) -> bool:
 
 def _path_of(entry: zipfile.ZipInfo, name: str) -> str:
     if _kind(entry) == stat.S_IFLNK:
-        raise BadPath("It is a symbolic link: only plain files are taken.")
+        raise BadPath(_("It is a symbolic link: only plain files are taken."))
     if _kind(entry) not in (0, stat.S_IFREG):
-        raise BadPath("It is not a plain file.")
+        raise BadPath(_("It is not a plain file."))
     if entry.file_size > LARGEST:
-        raise BadPath(f"It has more than {LARGEST:,} bytes.")
+        raise BadPath(_("It has more than %(most)s bytes."), most=counted(LARGEST))
     if entry.flag_bits & 0x1:
-        raise BadPath("It is encrypted: only plain files are taken.")
+        raise BadPath(_("It is encrypted: only plain files are taken."))
     if entry.compress_type not in METHODS:
-        raise BadPath("It is packed in an unusual way: only what is stored or deflated is taken.")
+        raise BadPath(_("It is packed in an unusual way: only what is stored or deflated is taken."))
     return checked_path(name)
 
 
@@ -146,7 +155,7 @@ def _bytes_of(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> bytes:
         with archive.open(entry) as stream:
             return stream.read(LARGEST)
     except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError) as error:
-        raise BadPath("It is damaged, or packed in a way that cannot be read.") from error
+        raise BadPath(_("It is damaged, or packed in a way that cannot be read.")) from error
 
 
 def _folder_around(names: list[str]) -> str:

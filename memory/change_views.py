@@ -8,7 +8,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST
 
-from memory import documents, forgotten, projections, undo
+from memory import documents, forgotten, projections, reasons, undo
 from memory.documents import Author, Delete, Replace, Source
 from memory.gone import gone_files, put_back
 from memory.line_ends import as_before
@@ -34,7 +34,7 @@ def edit(request: SignedInRequest, document_id: int) -> HttpResponse:
     base = documents.content_at(document, base_version)
     mine = as_before(base, request.POST.get("content", ""))
     try:
-        author = Author(Source.PAGE, request.user, reason="Edited on the memory page")
+        author = Author(Source.PAGE, request.user, reason=reasons.EDITED)
         documents.apply(document.space, document.path, Replace(mine, base_version), author)
     except documents.StaleVersion:
         document.refresh_from_db()
@@ -61,7 +61,10 @@ def delete_line(request: SignedInRequest, document_id: int) -> HttpResponse:
         return HttpResponseBadRequest()
     try:
         undo.delete_line(
-            document, line, base_version, Author(Source.PAGE, request.user, reason="Deleted a line on the memory page")
+            document,
+            line,
+            base_version,
+            Author(Source.PAGE, request.user, reason=reasons.LINE_DELETED),
         )
     except (Overlap, IndexError):
         messages.error(request, _("That line was changed meanwhile, so it was not deleted."))
@@ -77,7 +80,7 @@ def restore(request: SignedInRequest, document_id: int) -> HttpResponse:
     number, base_version = number_in(request, "number"), number_in(request, "base_version")
     if number is None or base_version is None or not document.revisions.filter(number=number).exists():
         return HttpResponseBadRequest()
-    author = Author(Source.UNDO, request.user, reason=f"Restored change {number}")
+    author = Author(Source.UNDO, request.user, reason=reasons.RESTORED % {"number": number})
     try:
         undo.restore(document, number, base_version, author)
     except documents.DocumentError as error:
@@ -97,7 +100,7 @@ def undo_change(request: SignedInRequest, revision_id: int) -> HttpResponse:
         raise PermissionDenied
     if request.method == "GET":
         return render(request, "memory/undo.html", {"revision": revision, "document": revision.document})
-    author = Author(Source.UNDO, request.user, reason=f"Took change {revision.number} back")
+    author = Author(Source.UNDO, request.user, reason=reasons.TAKEN_BACK % {"number": revision.number})
     try:
         undo.undo(revision, author)
     except documents.DocumentError as error:
@@ -115,7 +118,7 @@ def file_gone(request: SignedInRequest, document_id: int) -> HttpResponse:
     if document not in gone_files(document.space):
         messages.info(request, _("Its file is there again; nothing was changed."))
     elif request.POST.get("answer") == "delete":
-        author = Author(Source.PAGE, request.user, reason="Its file was deleted in the folder")
+        author = Author(Source.PAGE, request.user, reason=reasons.FILE_DELETED)
         try:
             documents.apply(document.space, document.path, Delete(document.version), author)
         except documents.DocumentError as error:

@@ -7,18 +7,23 @@ decide(decision, Choice.NEW, user)              # any number of times
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 from django.db import transaction
 from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
 
 from chat.models import Message
-from memory import documents, undo
+from memory import documents, reasons, undo
 from memory.calls import call_of
 from memory.contradictions import Contradicted
 from memory.documents import Author, DocumentError, Replace, Source
 from memory.models import Decision, MemoryDocument, MemoryRevision, content_hash
 from memory.secrets import masked, secrets_in
 from oneclaw.models import User
+
+if TYPE_CHECKING:
+    from django.utils.functional import _StrPromise
 
 Choice = Decision.Choice
 CHOICES = {
@@ -27,15 +32,30 @@ CHOICES = {
 }
 # Why the document changed, for its history.
 REASONS = {
-    Choice.NEW: "Kept the new of two lines that contradicted each other",
-    Choice.OLD: "Kept the old of two lines that contradicted each other",
-    Choice.AS_SAID: "Saved as it was said, with its secret",
-    Choice.REMOVE: "Removed a line from which a secret was left out",
+    Choice.NEW: reasons.KEPT_NEW,
+    Choice.OLD: reasons.KEPT_OLD,
+    Choice.AS_SAID: reasons.SAVED_AS_SAID,
+    Choice.REMOVE: reasons.REMOVED,
+}
+
+
+# What is said to whoever decides otherwise afterwards.
+DECIDED = {
+    Choice.BOTH: _("This was decided before: keep both. Nothing was changed now."),
+    Choice.NEW: _("This was decided before: keep the new. Nothing was changed now."),
+    Choice.OLD: _("This was decided before: keep the old. Nothing was changed now."),
+    Choice.MASKED: _("This was decided before: keep it masked. Nothing was changed now."),
+    Choice.AS_SAID: _("This was decided before: save it as it was said. Nothing was changed now."),
+    Choice.REMOVE: _("This was decided before: remove the line. Nothing was changed now."),
 }
 
 
 class CannotDecide(DocumentError):
-    """What was to be changed stands there no more; the message is one sentence for the person."""
+    """What was to be changed stands there no more."""
+
+    def __init__(self, words: "str | _StrPromise", **named: Any) -> None:
+        super().__init__(**named)
+        self.words = words  # type: ignore[misc]
 
 
 @dataclass(frozen=True)
@@ -106,7 +126,7 @@ def decide(decision: Decision, choice: str, user: User) -> Decision:
     row = Decision.objects.select_for_update(of=("self",)).select_related("revision__space").get(pk=decision.pk)
     if not row.is_open:
         if row.choice != choice:
-            raise CannotDecide(f"This was decided before: {Choice(row.choice).label.lower()}. Nothing was changed now.")
+            raise CannotDecide(DECIDED[Choice(row.choice)])
         return row
     if choice in REASONS:
         author = Author(
@@ -170,19 +190,19 @@ def _do(decision: Decision, choice: Choice, author: Author) -> MemoryRevision | 
     if choice == Choice.NEW:
         at = place_of_older(decision, content)
         if at is None:
-            raise CannotDecide(
-                f"The older line of {document.path} was changed meanwhile, so it is not taken away. Nothing was "
+            words = _(
+                "The older line of %(path)s was changed meanwhile, so it is not taken away. Nothing was "
                 "changed now; you can edit the document."
             )
+            raise CannotDecide(words, path=document.path)
         content = _without(content.split("\n"), at, decision.lines)
     else:
         text, original = text_of(revision), said(revision)
         if original is None:
-            raise CannotDecide("What was said is not there any more. Write it into the document yourself.")
+            raise CannotDecide(_("What was said is not there any more. Write it into the document yourself."))
         if not stands(text, content):
-            raise CannotDecide(
-                f"The line in {document.path} was changed meanwhile. Nothing was changed now; you can edit it there."
-            )
+            words = _("The line in %(path)s was changed meanwhile. Nothing was changed now; you can edit it there.")
+            raise CannotDecide(words, path=document.path)
         open_text = text.replace(masked(original)[0], original)
         content = f"\n{content}\n".replace(f"\n{text}\n", f"\n{open_text}\n", 1)[1:-1]
     return documents.apply(revision.space, document.path, Replace(content, document.version), author)

@@ -11,6 +11,7 @@ from functools import partial
 
 from django.db import models, transaction
 from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
 
 from memory import forgotten, projections
 from memory.files import LARGEST
@@ -19,7 +20,7 @@ from memory.models import MemoryDocument, MemoryRevision, content_hash
 from memory.paths import BadPath, checked_path
 from memory.sameness import stands_in
 from oneclaw.models import Space, User
-from oneclaw.text import UNSTORABLE, BadText
+from oneclaw.text import UNSTORABLE, BadText, Told, counted
 
 __all__ = [
     "Append",
@@ -41,30 +42,36 @@ __all__ = [
 Source = MemoryRevision.Source
 
 
-class DocumentError(Exception):
-    """An operation that did nothing; the message is one sentence for the person."""
+class DocumentError(Told):
+    """An operation that did nothing."""
 
 
 class StaleVersion(DocumentError):
     """Somebody else has changed the document since `base_version` was read."""
 
+    words = _("%(path)s was changed meanwhile (you saw version %(seen)s, it has version %(version)s).")
+
     def __init__(self, path: str, base_version: int, version: int):
-        super().__init__(f"{path} was changed meanwhile (you saw version {base_version}, it has version {version}).")
+        super().__init__(path=path, seen=base_version, version=version)
         self.base_version, self.version = base_version, version
 
 
 class MissingDocument(DocumentError):
     """There is no such document to delete."""
 
+    words = _("There is no %(path)s.")
+
     def __init__(self, path: str):
-        super().__init__(f"There is no {path}.")
+        super().__init__(path=path)
 
 
 class TooLarge(DocumentError):
     """The document would become larger than LARGEST."""
 
+    words = _("%(path)s would have %(size)s bytes; at most %(most)s are possible.")
+
     def __init__(self, path: str, size: int):
-        super().__init__(f"{path} would have {size:,} bytes; at most {LARGEST:,} are possible.")
+        super().__init__(path=path, size=counted(size), most=counted(LARGEST))
 
 
 class Separator(Enum):
@@ -146,7 +153,8 @@ def apply(space: Space, path: str, operation: Operation, author: Author) -> Memo
 def check(path: str, content: str) -> None:
     """BadText or TooLarge when the document at `path` cannot have this content."""
     if UNSTORABLE.search(content):
-        raise BadText("bad_text", f"{path} cannot hold this text: it contains NUL or half a surrogate pair.")
+        words = _("%(path)s cannot hold this text: it contains NUL or half a surrogate pair.")
+        raise BadText("bad_text", words, path=path)
     size = len(content.encode())
     if size > LARGEST:
         raise TooLarge(path, size)

@@ -16,7 +16,7 @@ from django.db.models.functions import Coalesce
 from django.utils import dateformat, timezone, translation
 
 from chat.models import ChatSession
-from memory import documents, errands, forgotten, switches
+from memory import documents, errands, forgotten, reasons, switches
 from memory.claims import IMPORTED, TRIES, Claim, ClaimLost, held, in_words, is_noted, locked, postpone, take
 from memory.documents import Append, Author, Separator, Source
 from memory.given import text_given
@@ -164,7 +164,7 @@ def _append(flush: Flush, claim: Claim, notes: str) -> documents.MemoryRevision:
         Source.FLUSH,
         claim.session.owner,
         message_id=last.pk,
-        reason=f"Notes of “{title}”",
+        reason=reasons.NOTES % {"title": title},
         operation_key=f"flush:{claim.session.pk}:{claim.after_seq}",
     )
     operation = Append(section, Separator.PARAGRAPH, opening)

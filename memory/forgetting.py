@@ -21,9 +21,10 @@ from typing import Any
 from django.db import transaction
 from django.db.models import F, QuerySet
 from django.utils import timezone
+from django.utils.translation import gettext_lazy
 
 from chat.models import ChatSession, Turn
-from memory import projections, recent, traces, transcript_indexing, vectors
+from memory import projections, reasons, recent, traces, transcript_indexing, vectors
 from memory.chunking import LONGEST_UNIT, units
 from memory.erasure import erased
 from memory.file_traces import clean_files, files_with
@@ -45,6 +46,7 @@ from memory.models import (
     content_hash,
 )
 from oneclaw.models import Space, User
+from oneclaw.text import Told
 
 logger = logging.getLogger(__name__)
 
@@ -54,29 +56,32 @@ MOST_LINES = 500
 LONGEST = dt.timedelta(minutes=5)
 
 
-class ForgetError(Exception):
-    """Nothing was forgotten; the message is one sentence for the person."""
+class ForgetError(Told):
+    """Nothing was forgotten."""
 
 
 class NothingToForget(ForgetError):
     """No words were named."""
 
-    def __init__(self) -> None:
-        super().__init__("Choose at least one line with words in it.")
+    words = gettext_lazy("Choose at least one line with words in it.")
 
 
 class TooMany(ForgetError):
     """More lines than go at once."""
 
+    words = gettext_lazy("At most %(most)s lines can be forgotten at once.")
+
     def __init__(self) -> None:
-        super().__init__(f"At most {MOST_LINES} lines can be forgotten at once.")
+        super().__init__(most=MOST_LINES)
 
 
 class Changed(ForgetError):
     """Something else would go than what was shown; `plan` is what would go now."""
 
+    words = gettext_lazy("Meanwhile something has changed, and nothing was forgotten yet. This is what would go now.")
+
     def __init__(self, plan: "Plan"):
-        super().__init__("Meanwhile something has changed, and nothing was forgotten yet. This is what would go now.")
+        super().__init__()
         self.plan = plan
 
 
@@ -376,7 +381,7 @@ def _erase(going: Going, known: Known, user: User | None) -> None:
         kind=kind,
         source=MemoryRevision.Source.FORGET,
         author=user,
-        reason="Something was forgotten",
+        reason=reasons.FORGOTTEN,
         hunks=diff(content, left),
         content_hash=document.content_hash,
         created_at=now,

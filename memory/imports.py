@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from django.db import transaction
 from django.utils import timezone
 
-from memory import archive, documents
+from memory import archive, documents, reasons
 from memory.documents import Author, Replace, Source
 from memory.hunks import Hunk, diff
 from memory.models import Upload
@@ -105,7 +105,10 @@ def confirm(user: User, token: uuid.UUID, digest: str) -> Plan:
     planned = plan(kept)
     if planned.digest != digest:
         raise Changed
-    space, author = Space.objects.own_of(user), Author(Source.IMPORT, user, reason=f"Imported from {kept.name}")
+    space, author = (
+        Space.objects.own_of(user),
+        Author(Source.IMPORT, user, reason=reasons.IMPORTED % {"name": kept.name}),
+    )
     for change in planned.changes:
         try:
             documents.apply(space, change.path, Replace(change.content, change.base_version), author)

@@ -9,7 +9,7 @@ import unicodedata
 
 from django.db import transaction
 
-from memory import documents, files, forgotten, mirror
+from memory import documents, files, forgotten, mirror, reasons
 from memory.documents import Author, Replace, Source
 from memory.line_ends import as_before
 from memory.locks import hold
@@ -79,7 +79,7 @@ def take_in(document_id: int) -> None:
     base, stood = last_common(document)
     learnt = forgotten.of_space(document.space_id).without(text)
     theirs, key = as_before(base, learnt), operation_key(document, learnt)
-    author = Author(Source.FILE, editor(document.space), reason="Changed in the folder", operation_key=key)
+    author = Author(Source.FILE, editor(document.space), reason=reasons.FILE_CHANGED, operation_key=key)
     if document.is_deleted and not stood:
         # Its deletion had reached the folder: this is a new file.
         changed, is_whole = theirs, True
@@ -110,7 +110,7 @@ def take_in_new(space: Space, path: str) -> None:
     if space.documents.filter(path=path).exists():
         return
     text = files.read(mirror.folder_of(space), path)
-    author = Author(Source.FILE, editor(space), reason="A new file in the folder")
+    author = Author(Source.FILE, editor(space), reason=reasons.FILE_NEW)
     revision = documents.apply(space, path, Replace(text, 0), author)
     # Without what was forgotten it is another text, and the file is still to be written.
     if revision and revision.content_hash == content_hash(text):
@@ -157,7 +157,7 @@ def operation_key(document: MemoryDocument, text: str) -> str:
 def keep_aside(document: MemoryDocument, text: str, key: str) -> None:
     """The file's text in a document of its own, beside the one whose lines were kept."""
     at = document.space.owner.local()
-    reason = f"{document.path} was changed here and in the folder, in the same lines"
+    reason = reasons.BOTH_CHANGED % {"path": document.path}
     author = Author(Source.FILE, editor(document.space), reason=reason, operation_key=f"{key}:aside")
     number = 1
     while document.space.documents.filter(path=(path := conflict_path(document.path, at, number))).exists():

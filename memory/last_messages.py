@@ -8,7 +8,7 @@ from django.template.loader import get_template
 from django.utils.text import slugify
 
 from chat.models import ChatSession, Message
-from memory import documents, files, forgotten, secrets, switches
+from memory import documents, files, forgotten, reasons, secrets, switches
 from memory.claims import imported_through
 from memory.documents import Author, Replace, Source
 from memory.mirror import folder_of
@@ -72,7 +72,7 @@ def write(errand: Errand, composed: LastMessages | None) -> None:
     author = Author(
         Source.FLUSH,
         owner,
-        reason="The last messages before a new conversation",
+        reason=reasons.LAST_MESSAGES,
         operation_key=f"last:{errand.session_id}:{errand.through_seq}",
     )
     content = forgotten.of_space(errand.space_id).without(composed.content)

@@ -1,12 +1,24 @@
 """Which paths a document may have. The only answer to that question."""
 
 import unicodedata
+from typing import TYPE_CHECKING, Any
+
+from django.utils.translation import gettext_lazy as _
+
+from oneclaw.text import Told
+
+if TYPE_CHECKING:
+    from django.utils.functional import _StrPromise
 
 LONGEST = 255
 
 
-class BadPath(ValueError):
-    """A path that no document may have; the message is one sentence that says why."""
+class BadPath(Told, ValueError):
+    """A path that no document may have, and why."""
+
+    def __init__(self, words: "str | _StrPromise", **named: Any) -> None:
+        super().__init__(**named)
+        self.words = words  # type: ignore[misc]
 
 
 def checked_path(path: str) -> str:
@@ -14,18 +26,29 @@ def checked_path(path: str) -> str:
     path = unicodedata.normalize("NFC", path)
     shown = "".join(char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in path)[:80]
     if any(unicodedata.category(char) in ("Cc", "Cs", "Zl", "Zp") for char in path):
-        raise BadPath(f"“{shown}” cannot be a file of a memory: it contains control characters.")
+        raise BadPath(_("“%(path)s” cannot be a file of a memory: it contains control characters."), path=shown)
     if len(path.encode()) > LONGEST:
-        raise BadPath(f"“{shown}…” cannot be a file of a memory: its path is longer than {LONGEST} bytes.")
+        raise BadPath(
+            _("“%(path)s” cannot be a file of a memory: its path is longer than %(most)s bytes."),
+            path=f"{shown}…",
+            most=LONGEST,
+        )
     if path.startswith("/") or "\\" in path or path[1:2] == ":":
-        raise BadPath(f"“{shown}” cannot be a file of a memory: write its path relative to the folder, with /.")
+        raise BadPath(
+            _("“%(path)s” cannot be a file of a memory: write its path relative to the folder, with /."), path=shown
+        )
     for name in path.split("/"):
         if name in ("", ".", ".."):
-            raise BadPath(f"“{shown}” cannot be a file of a memory: no part of its path may be empty, . or ..")
+            raise BadPath(
+                _("“%(path)s” cannot be a file of a memory: no part of its path may be empty, . or .."), path=shown
+            )
         if name.startswith(".") or name != name.strip():
-            raise BadPath(f"“{shown}” cannot be a file of a memory: no name may be hidden or begin or end with space.")
+            raise BadPath(
+                _("“%(path)s” cannot be a file of a memory: no name may be hidden or begin or end with space."),
+                path=shown,
+            )
     if ".md/" in path:
-        raise BadPath(f"“{shown}” cannot be a file of a memory: a folder may not be named like a file.")
+        raise BadPath(_("“%(path)s” cannot be a file of a memory: a folder may not be named like a file."), path=shown)
     if not path.endswith(".md"):
-        raise BadPath(f"“{shown}” cannot be a file of a memory: its name must end with .md.")
+        raise BadPath(_("“%(path)s” cannot be a file of a memory: its name must end with .md."), path=shown)
     return path

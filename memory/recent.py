@@ -12,7 +12,7 @@ from django.conf import settings
 from django.template.loader import get_template
 
 from chat.models import ChatSession, Message
-from memory import documents, forgotten, secrets, switches
+from memory import documents, forgotten, reasons, secrets, switches
 from memory.claims import TRIES, imported_through
 from memory.documents import Author, Replace, Source
 from memory.models import Errand, MemoryDocument
@@ -85,7 +85,7 @@ def write(errand: Errand, summary: Summary | None) -> None:
     before, version = (document.content, document.version) if document else ("", 0)
     content = updated(before, str(errand.session_id), summary, settings.RECENT_CONVERSATIONS)
     content = forgotten.of_space(errand.space_id).without(content)
-    author = Author(Source.FLUSH, _owner(errand), reason=f"Summary of “{summary.title}”")
+    author = Author(Source.FLUSH, _owner(errand), reason=reasons.SUMMARY % {"title": summary.title})
     documents.apply(errand.space, PATH, Replace(content, version), author)
 
 

@@ -2,16 +2,18 @@
 
 import re
 
+from django.utils.translation import gettext_noop
+
 # What a kind of secret is called, and how one looks. A group named `secret` is what is masked; else all of it.
 PATTERNS: list[tuple[str, re.Pattern[str]]] = [
     (
-        "private key",
+        gettext_noop("private key"),
         re.compile(
             r"-----BEGIN [A-Z0-9 ]*PRIVATE KEY[A-Z ]*-----.*?(?:-----END [A-Z0-9 ]*PRIVATE KEY[A-Z ]*-----|\Z)", re.S
         ),
     ),
     (
-        "key",
+        gettext_noop("key"),
         re.compile(
             r"""\b(?:
                 sk-(?:ant-|proj-|live-|or-)?[\w-]{16,} | [srp]k_(?:live|test)_\w{16,}
@@ -22,11 +24,11 @@ PATTERNS: list[tuple[str, re.Pattern[str]]] = [
             re.X,
         ),
     ),
-    ("token", re.compile(r"\beyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]*")),
-    ("token", re.compile(r"\bbearer\s+(?P<secret>[\w.~+/=-]{16,})", re.I)),
-    ("password", re.compile(r"\b[a-z][a-z0-9+.-]*://[^\s:/@]+:(?P<secret>[^\s/@]+)@", re.I)),
+    (gettext_noop("token"), re.compile(r"\beyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]*")),
+    (gettext_noop("token"), re.compile(r"\bbearer\s+(?P<secret>[\w.~+/=-]{16,})", re.I)),
+    (gettext_noop("password"), re.compile(r"\b[a-z][a-z0-9+.-]*://[^\s:/@]+:(?P<secret>[^\s/@]+)@", re.I)),
     (
-        "password",
+        gettext_noop("password"),
         re.compile(
             r"""\b(?:password|passwort|kennwort|passphrase|mot\ de\ passe|contraseña|pwd
                 |api[ _-]?key|secret(?:[ _-]?key)?|access[ _-]?token|auth[ _-]?token)

@@ -8,11 +8,14 @@ from django.conf import settings
 from django.db import Error as DatabaseFailure
 from django.db import transaction
 from django.urls import reverse
+from django.utils import translation
+from django.utils.text import get_text_list
+from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
 
 from chat.models import ChatSession
 from chat.tools import Tool, ToolCall, ToolError, ToolResult, waited_in_vain
-from memory import contradictions, decisions, documents, forgotten, saved, switches, transcripts
+from memory import contradictions, decisions, documents, forgotten, reasons, saved, switches, transcripts
 from memory.calls import operation_key
 from memory.context import CURATED
 from memory.documents import Append, Author, Separator, Source
@@ -55,7 +58,7 @@ def save_memory(call: ToolCall) -> ToolResult:
         Source.TOOL,
         call.user,
         message_id=call.message_id,
-        reason="Saved in a conversation",
+        reason=reasons.SAVED,
         operation_key=operation_key(call.message_id, call.id),
     )
     try:
@@ -68,7 +71,8 @@ def save_memory(call: ToolCall) -> ToolResult:
     except LineForgotten as error:
         raise ToolError("forgotten", FORGOTTEN) from error
     except (documents.DocumentError, documents.BadText) as error:
-        raise ToolError("save_failed", f"Failed to save memory: {error}") from error
+        with translation.override("en"):
+            raise ToolError("save_failed", f"Failed to save memory: {error}") from error
     except (DatabaseFailure, OSError) as error:
         if waited_in_vain(error):
             raise  # which the model is told
@@ -81,11 +85,14 @@ def save_memory(call: ToolCall) -> ToolResult:
     if secret:
         kinds = " and ".join(secret)
         result["masked"] = f"A {kinds} was left out. Tell the person, and ask whether it was meant to be kept."
-        lines.append(f"Left out: a {kinds}. Is it meant to be kept? Then write it into {CURATED} yourself.")
+        left_out = gettext("Left out: a %(kinds)s. Is it meant to be kept? Then write it into %(file)s yourself.")
+        told = get_text_list([gettext(kind) for kind in secret], gettext("and"))
+        lines.append(left_out % {"kinds": told, "file": CURATED})
     if contradicted := compared(revision, content, call.user.day()):
         result["contradicts"] = [{"line": other.line, "text": other.text} for other in contradicted]
         result["ask"] = "Show the person both, and ask which is right. Both are kept until they decide."
-        lines += [f"Line {other.line} says otherwise: {first_line(other.text)}" for other in contradicted]
+        otherwise = gettext("Line %(line)s says otherwise: %(text)s")
+        lines += [otherwise % {"line": other.line, "text": first_line(other.text)} for other in contradicted]
     return ToolResult(result, CURATED, lines, undo=reverse("memory_undo", args=[revision.pk]), made=revision.pk)
 
 
@@ -112,7 +119,8 @@ def compared(revision: MemoryRevision, content: str, today: dt.date) -> list[con
 
 def already_known(path: str, content: str) -> ToolResult:
     """Nothing is saved, because it stands there in the same words."""
-    return ToolResult({"saved": False, "already_known": True, "path": path}, f"Already known: {path}", [content])
+    summary = gettext("Already known: %(path)s") % {"path": path}
+    return ToolResult({"saved": False, "already_known": True, "path": path}, summary, [content])
 
 
 def headed(user: User, content: str) -> Append:
@@ -190,7 +198,11 @@ def memory_get(call: ToolCall) -> ToolResult:
         text = text[:MOST_CHARACTERS]
         result |= {"cut": True, "lines": text.count("\n") + 1}
     last = start + result["lines"] - 1
-    summary = f"Read {path}, lines {start}–{last}" if shown else f"{path} has {len(lines)} lines"
+    if shown:
+        summary = gettext("Read %(path)s, lines %(first)s–%(last)s") % {"path": path, "first": start, "last": last}
+    else:
+        told = ngettext("%(path)s has %(count)d line", "%(path)s has %(count)d lines", len(lines))
+        summary = told % {"path": path, "count": len(lines)}
     return ToolResult(result | {"text": text}, summary)
 
 
@@ -207,7 +219,9 @@ def writes(session: ChatSession) -> bool:
 
 
 def counted(number: int) -> str:
-    return "Found nothing" if number == 0 else "Found 1 passage" if number == 1 else f"Found {number} passages"
+    if number == 0:
+        return gettext("Found nothing")
+    return ngettext("Found %(number)d passage", "Found %(number)d passages", number) % {"number": number}
 
 
 def first_line(text: str, longest: int = 120) -> str:
@@ -232,7 +246,11 @@ SAVE = Tool(
     offered=writes,
     about_memory=True,
     label=_("Save to memory"),
-    headings={"running": "Saving to memory …", "done": "Saved to memory", "failed": "Could not save to memory"},
+    headings={
+        "running": _("Saving to memory …"),
+        "done": _("Saved to memory"),
+        "failed": _("Could not save to memory"),
+    },
     largest_input=LARGEST_ARGUMENTS,
     since=saved.since,
 )
@@ -255,7 +273,7 @@ SEARCH = Tool(
     offered=searches,
     about_memory=True,
     label=_("Search memory"),
-    headings={"running": "Searching memory …", "done": "Searched memory", "failed": "Could not search memory"},
+    headings={"running": _("Searching memory …"), "done": _("Searched memory"), "failed": _("Could not search memory")},
 )
 
 GET = Tool(
@@ -275,5 +293,5 @@ GET = Tool(
     offered=searches,
     about_memory=True,
     label=_("Read memory files"),
-    headings={"running": "Reading memory …", "done": "Read memory", "failed": "Could not read memory"},
+    headings={"running": _("Reading memory …"), "done": _("Read memory"), "failed": _("Could not read memory")},
 )

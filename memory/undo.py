@@ -1,6 +1,7 @@
 """Taking back: one change, also after others; or everything since a revision."""
 
 from django.db import transaction
+from django.utils.translation import gettext_lazy as _
 
 from memory import documents, forgotten
 from memory.documents import Author, Delete, DocumentError, Replace
@@ -12,18 +13,19 @@ from memory.rebasing import Overlap, carried
 class CannotUndo(DocumentError):
     """Somebody has changed the same lines since."""
 
+    words = _(
+        "This change of %(path)s cannot be undone by itself: its lines were changed again since. "
+        "Nothing was changed now; you can edit the document, or restore an earlier state of it."
+    )
+
     def __init__(self, revision: MemoryRevision):
-        super().__init__(
-            f"This change of {revision.document.path} cannot be undone by itself: its lines were changed again since. "
-            "Nothing was changed now; you can edit the document, or restore an earlier state of it."
-        )
+        super().__init__(path=revision.document.path)
 
 
 class IsForgetting(DocumentError):
     """What was forgotten is nowhere any more."""
 
-    def __init__(self) -> None:
-        super().__init__("What was forgotten cannot be brought back: it is kept nowhere.")
+    words = _("What was forgotten cannot be brought back: it is kept nowhere.")
 
 
 @transaction.atomic

@@ -12,6 +12,8 @@ import numpy as np
 from django.db import connection
 from django.db.models import BinaryField, Exists, OuterRef, QuerySet
 from django.db.models.expressions import RawSQL
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 from numpy.typing import NDArray
 
 from memory.chunking import SPEAKER, speakers
@@ -131,7 +133,7 @@ def notice(documents: MemoryDocumentQuerySet | None = None) -> str:
     if model is None:
         return ""
     if error := _error(model):
-        return f"Search goes by words alone for the moment. {error}"
+        return _("Search goes by words alone for the moment. %(error)s") % {"error": error}
     indexes = DocumentIndex.objects.filter(units__gt=0)
     if documents is not None:
         indexes = indexes.filter(document__in=documents)
@@ -140,8 +142,11 @@ def notice(documents: MemoryDocumentQuerySet | None = None) -> str:
     if not waiting.filter(embedded_by__isnull=False).exists():
         return ""
     count = waiting.count()
-    wait = "1 document waits" if count == 1 else f"{count} documents wait"
-    return f"The embedding model has changed: {wait} for new vectors, until then words find them."
+    return ngettext(
+        "The embedding model has changed: %(count)d document waits for new vectors, until then words find them.",
+        "The embedding model has changed: %(count)d documents wait for new vectors, until then words find them.",
+        count,
+    ) % {"count": count}
 
 
 def state(documents: MemoryDocumentQuerySet) -> dict[str, Any]:

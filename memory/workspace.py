@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from memory import documents, files
+from memory import documents, files, reasons
 from memory.documents import Author, Replace, Source
 from memory.models import MemoryDocument, content_hash
 from memory.paths import checked_path
@@ -52,7 +52,9 @@ def import_folder(folder: Path, space: Space, user: User) -> Report:
             if present and hash == content_hash(content):
                 report.unchanged.append(path)
                 continue
-            documents.apply(space, path, Replace(content, version), Author(Source.IMPORT, user, reason="Imported"))
+            documents.apply(
+                space, path, Replace(content, version), Author(Source.IMPORT, user, reason=reasons.FOLDER_IMPORTED)
+            )
             report.written.append(path)
         except (files.Refused, documents.BadPath, documents.BadText, documents.DocumentError) as error:
             report.refused[_shown(found.path)] = str(error)

@@ -1,13 +1,21 @@
-"""What can go wrong with the model: one class per outcome, its docstring is what the person reads."""
+"""What can go wrong with the model: one class per outcome, with what the person reads."""
 
-import inspect
 import re
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from django.utils import translation
+from django.utils.translation import gettext_lazy as _
+from django.utils.translation import ngettext
+
+if TYPE_CHECKING:
+    from django.utils.functional import _StrPromise
 
 
 class ModelFailure(Exception):
-    """The model could not answer. Try again."""
+    """The model could not answer."""
 
+    # What happened and what to do next, for the person.
+    words: "ClassVar[str | _StrPromise]" = _("The model could not answer. Try again.")
     # The code of an `error` frame (docs/protocol.md) and of a failed turn.
     code: ClassVar[str] = "model_error"
     # Whether the same request may succeed by itself a little later, as long as nothing has been shown.
@@ -15,31 +23,40 @@ class ModelFailure(Exception):
 
     def __init__(self, detail: str = "", retry_after: float | None = None) -> None:
         """`detail` is what the server said, for the log; `retry_after` the seconds that it asked to wait."""
-        super().__init__(detail or self.sentence)
+        super().__init__(detail or type(self).__doc__)
         self.detail = detail
         self.retry_after = retry_after
 
     @property
     def sentence(self) -> str:
-        """What happened and what to do next, for the person."""
-        return " ".join(inspect.cleandoc(type(self).__doc__ or "").split())
+        """The words in the language of whoever asks."""
+        return str(self.words)
+
+    @property
+    def kept(self) -> str:
+        """What a row keeps of it: the words in English, as the catalogues know them."""
+        with translation.override("en"):
+            return str(self.words)
 
 
 class NoKey(ModelFailure):
-    """No API key is set. Set ANTHROPIC_API_KEY, start OneClaw again, and send your message once more."""
+    """No API key is set."""
 
+    words = _("No API key is set. Set ANTHROPIC_API_KEY, start OneClaw again, and send your message once more.")
     code = "no_key"
 
 
 class KeyRefused(ModelFailure):
-    """The model's server refused the API key. Check ANTHROPIC_API_KEY and start OneClaw again."""
+    """The model's server refused the API key."""
 
+    words = _("The model's server refused the API key. Check ANTHROPIC_API_KEY and start OneClaw again.")
     code = "key_refused"
 
 
 class RateLimited(ModelFailure):
-    """The model's server takes no more requests for the moment. Wait a little and try again."""
+    """The model's server takes no more requests for the moment."""
 
+    words = _("The model's server takes no more requests for the moment. Wait a little and try again.")
     code = "rate_limited"
     retryable = True
 
@@ -47,84 +64,112 @@ class RateLimited(ModelFailure):
     def sentence(self) -> str:
         if not self.retry_after:
             return super().sentence
-        return f"The model's server takes no more requests for the moment. Try again in {_in_words(self.retry_after)}."
+        if self.retry_after < 90:
+            seconds = max(1, round(self.retry_after))
+            return ngettext(
+                "The model's server takes no more requests for the moment. Try again in %(number)d second.",
+                "The model's server takes no more requests for the moment. Try again in %(number)d seconds.",
+                seconds,
+            ) % {"number": seconds}
+        minutes = round(self.retry_after / 60)
+        return ngettext(
+            "The model's server takes no more requests for the moment. Try again in %(number)d minute.",
+            "The model's server takes no more requests for the moment. Try again in %(number)d minutes.",
+            minutes,
+        ) % {"number": minutes}
 
 
 class Overloaded(ModelFailure):
-    """The model is overloaded. Wait a little and try again."""
+    """The model is overloaded."""
 
+    words = _("The model is overloaded. Wait a little and try again.")
     code = "overloaded"
     retryable = True
 
 
 class Unreachable(ModelFailure):
-    """The model's server cannot be reached. Check the network and ANTHROPIC_BASE_URL, then try again."""
+    """The model's server cannot be reached."""
 
+    words = _("The model's server cannot be reached. Check the network and ANTHROPIC_BASE_URL, then try again.")
     code = "unreachable"
     retryable = True
 
 
 class TimedOut(ModelFailure):
-    """The model's server fell silent. Try again."""
+    """The model's server fell silent."""
 
+    words = _("The model's server fell silent. Try again.")
     code = "timed_out"
 
 
 class TookTooLong(ModelFailure):
-    """This answer took longer than one may, so it was ended. What arrived is kept: continue it, or try again."""
+    """This answer took longer than one may, so it was ended."""
 
+    words = _("This answer took longer than one may, so it was ended. What arrived is kept: continue it, or try again.")
     code = "took_too_long"
 
 
 class AnswerTooLarge(ModelFailure):
-    """This answer grew larger than one may be, so it was ended. What arrived is kept: continue it, or try again."""
+    """This answer grew larger than one may be, so it was ended."""
 
+    words = _(
+        "This answer grew larger than one may be, so it was ended. What arrived is kept: continue it, or try again."
+    )
     code = "answer_too_large"
 
 
 class CutOff(ModelFailure):
-    """The connection to the model broke before the answer was whole. What arrived is kept."""
+    """The connection to the model broke before the answer was whole."""
 
+    words = _("The connection to the model broke before the answer was whole. What arrived is kept.")
     code = "cut_off"
 
 
 class ContextTooLong(ModelFailure):
-    """This conversation has become too long for the model. Start a new one: what is remembered comes along."""
+    """This conversation has become too long for the model."""
 
+    words = _("This conversation has become too long for the model. Start a new one: what is remembered comes along.")
     code = "context_too_long"
 
 
 class SpendLimit(ModelFailure):
-    """The account at the model's provider has reached its spending limit. Raise it there, then try again."""
+    """The account at the model's provider has reached its spending limit."""
 
+    words = _("The account at the model's provider has reached its spending limit. Raise it there, then try again.")
     code = "spend_limit"
 
 
 class UnknownModel(ModelFailure):
-    """The model's server does not know this model. Choose another one, or check ONECLAW_MODEL."""
+    """The model's server does not know this model."""
 
+    words = _("The model's server does not know this model. Choose another one, or check ONECLAW_MODEL.")
     code = "unknown_model"
 
 
 class BadRequest(ModelFailure):
-    """The model's server did not accept the request. Start a new conversation if it happens again."""
+    """The model's server did not accept the request."""
 
+    words = _("The model's server did not accept the request. Start a new conversation if it happens again.")
     code = "bad_request"
 
 
 class Refused(ModelFailure):
-    """The model declined to answer this. Put it in other words, or start a new conversation."""
+    """The model declined to answer this."""
 
+    words = _("The model declined to answer this. Put it in other words, or start a new conversation.")
     code = "refused"
 
 
 class ModelError(ModelFailure):
-    """The model's server answered with something that cannot be read. Try again."""
+    """The model's server answered with something that cannot be read."""
+
+    words = _("The model's server answered with something that cannot be read. Try again.")
 
 
 class ServerFault(ModelFailure):
-    """The model's server had a fault of its own. Try again."""
+    """The model's server had a fault of its own."""
 
+    words = _("The model's server had a fault of its own. Try again.")
     retryable = True
 
 
@@ -181,9 +226,3 @@ def _which(status: int, kind: str, cause: str, detail: str) -> type[ModelFailure
         if "credit balance" in wording or "usage limit" in wording or "spend limit" in wording:
             return SpendLimit
     return found
-
-
-def _in_words(seconds: float) -> str:
-    if seconds < 90:
-        return f"{max(1, round(seconds))} seconds"
-    return f"{round(seconds / 60)} minutes"

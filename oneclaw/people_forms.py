@@ -55,7 +55,12 @@ class SettingsForm(forms.ModelForm):
     class Meta:
         model = User
         fields = ("first_name", "timezone", "language", "appearance")
-        labels = {"first_name": _("Name"), "language": _("Language"), "appearance": _("Appearance")}
+        labels = {
+            "first_name": _("Name"),
+            "timezone": _("Timezone"),
+            "language": _("Language"),
+            "appearance": _("Appearance"),
+        }
         widgets = {"timezone": forms.TextInput(attrs={"list": "timezones", "autocomplete": "off"})}
         help_texts = {"timezone": _("Decides on which day a conversation is written down. Such as Europe/Zurich.")}
 

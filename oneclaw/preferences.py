@@ -3,6 +3,7 @@
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone, translation
+from django.utils.translation.trans_real import parse_accept_lang_header
 
 from oneclaw.middleware import Middleware
 from oneclaw.models import User
@@ -20,6 +21,21 @@ class OwnPreferences(Middleware):
         with timezone.override(None), translation.override(translation.get_language()):
             activate(await request.auser())
             return await self.get_response(request)
+
+
+def language_of(user: object, accepted: str = "") -> str:
+    """The language of a person: their own choice, else the first that their browser accepts and we have.
+
+    `accepted` is an Accept-Language header. For whoever comes by a socket, past the middleware.
+    """
+    if isinstance(user, User) and user.language in dict(settings.LANGUAGES):
+        return user.language
+    for code, _ in parse_accept_lang_header(accepted):
+        try:
+            return translation.get_supported_language_variant(code)
+        except LookupError:
+            continue
+    return settings.LANGUAGE_CODE
 
 
 def activate(user: object) -> None:

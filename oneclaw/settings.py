@@ -233,6 +233,8 @@ LANGUAGES = [
     ("zh-hans", "简体中文"),
 ]
 LOCALE_PATHS = [BASE_DIR / "locale"]
+# Dates as we write them, where that is not as Django does.
+FORMAT_MODULE_PATH = ["oneclaw.formats"]
 USE_I18N = True
 USE_TZ = True
 TIME_ZONE = "UTC"

@@ -1,34 +1,70 @@
 """The one gate for text, wherever it comes from: socket, form, tool, model, file."""
 
 import re
+from typing import TYPE_CHECKING, Any, ClassVar
 
+from django.utils.formats import number_format
+from django.utils.translation import gettext_lazy as _
+
+if TYPE_CHECKING:
+    from django.utils.functional import _StrPromise
+
+# What a text is called, in a sentence that begins with it, unless its caller has a word for it.
+MESSAGE = _("The message")
 # What PostgreSQL and UTF-8 cannot hold: NUL, and halves of surrogate pairs.
 UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 
 
-class BadText(ValueError):
-    """Text that cannot be stored. `code` is a protocol error code; the message is one sentence for the person."""
+class Told(Exception):
+    """Something that a person is told: `words` with what is named put into them.
 
-    def __init__(self, code: str, sentence: str):
-        super().__init__(sentence)
-        self.code, self.sentence = code, sentence
+    The sentence is made anew whenever it is asked for, in the language of whoever asks.
+    """
+
+    words: "ClassVar[str | _StrPromise]" = ""
+
+    def __init__(self, **named: Any) -> None:
+        super().__init__()
+        self.named = named
+
+    @property
+    def sentence(self) -> str:
+        return str(self.words) % self.named if self.named else str(self.words)
+
+    def __str__(self) -> str:
+        return self.sentence
 
 
-def checked(text: object, *, longest: int, name: str = "The message", may_be_blank: bool = False) -> str:
+class BadText(Told, ValueError):
+    """Text that cannot be stored. `code` is a protocol error code; the sentence is for the person."""
+
+    def __init__(self, code: str, words: "str | _StrPromise", **named: Any) -> None:
+        super().__init__(**named)
+        self.code, self.words = code, words  # type: ignore[misc]
+
+
+def checked(text: object, *, longest: int, name: "str | _StrPromise" = MESSAGE, may_be_blank: bool = False) -> str:
     """`text` as it is, or BadText: not a string, blank, longer than `longest` Unicode code points, or unstorable.
 
     Line ends become `\\n`, as every browser counts them.
     """
     if not isinstance(text, str):
-        raise BadText("bad_frame", f"{name} must be text.")
+        raise BadText("bad_frame", _("%(name)s must be text."), name=name)
     text = text.replace("\r\n", "\n").replace("\r", "\n")
     if not text.strip() and not may_be_blank:
-        raise BadText("empty", f"{name} is empty: write something first.")
+        raise BadText("empty", _("%(name)s is empty: write something first."), name=name)
     if len(text) > longest:
-        raise BadText("too_long", f"{name} has {len(text):,} characters; at most {longest:,} can be sent at once.")
+        words = _("%(name)s has %(length)s characters; at most %(longest)s can be sent at once.")
+        raise BadText("too_long", words, name=name, length=counted(len(text)), longest=counted(longest))
     if UNSTORABLE.search(text):
-        raise BadText("bad_text", f"{name} contains characters that cannot be stored (NUL or half a surrogate pair).")
+        words = _("%(name)s contains characters that cannot be stored (NUL or half a surrogate pair).")
+        raise BadText("bad_text", words, name=name)
     return text
+
+
+def counted(number: int) -> str:
+    """A number as the reader's language writes it: 16,000 or 16.000."""
+    return number_format(number, force_grouping=True)
 
 
 def mended(text: str) -> str:

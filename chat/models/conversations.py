@@ -9,6 +9,7 @@ from django.contrib.postgres.search import SearchVectorField
 from django.db import models
 from django.db.models import Max, Q
 from django.utils import timezone
+from django.utils.translation import gettext
 
 from chat.models.agents import Agent
 from oneclaw.models import Space, User
@@ -146,7 +147,7 @@ class ChatSession(models.Model):
     @property
     def name(self) -> str:
         """What its owner sees it called."""
-        return self.title or "New conversation"
+        return self.title or gettext("New conversation")
 
     @property
     def is_unread(self) -> bool:

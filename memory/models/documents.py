@@ -7,8 +7,10 @@ from typing import ClassVar
 from django.db import models
 from django.db.models import F, Q
 from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
 
 from chat.models import Message
+from memory import reasons
 from oneclaw.models import Space, User
 
 
@@ -83,15 +85,15 @@ class MemoryRevision(models.Model):
         DELETE = "delete"
 
     class Source(models.TextChoices):
-        TOOL = "tool", "the model, by a tool"
-        FLUSH = "flush", "a conversation's notes"
-        PAGE = "page", "the memory page"
-        ADMIN = "admin", "an admin"
-        FILE = "file", "a file in the folder"
-        API = "api", "the API"
-        UNDO = "undo", "undo"
-        IMPORT = "import", "an import"
-        FORGET = "forget", "forgetting"
+        TOOL = "tool", _("the model, by a tool")
+        FLUSH = "flush", _("a conversation's notes")
+        PAGE = "page", _("the memory page")
+        ADMIN = "admin", _("an admin")
+        FILE = "file", _("a file in the folder")
+        API = "api", _("the API")
+        UNDO = "undo", _("undo")
+        IMPORT = "import", _("an import")
+        FORGET = "forget", _("forgetting")
 
     # Composite foreign key (space, document) in the migration: a revision cannot point into another space.
     space = models.ForeignKey(Space, on_delete=models.CASCADE, related_name="+")
@@ -102,7 +104,7 @@ class MemoryRevision(models.Model):
     source = models.CharField(max_length=10, choices=Source)
     author = models.ForeignKey(User, on_delete=models.SET_NULL, null=True, blank=True, related_name="+")
     message = models.ForeignKey(Message, on_delete=models.SET_NULL, null=True, blank=True, related_name="+")
-    # Why, in a few words that a person understands.
+    # Why, in a few words that a person understands, in English; `why` has them in the reader's language.
     reason = models.CharField(max_length=200, blank=True)
     # What changed, as hunks over content.split("\n"), by descending line, applied in order:
     # [{"at": 0-based line, "removed": [lines], "added": [lines]}]
@@ -124,6 +126,11 @@ class MemoryRevision(models.Model):
 
     def __str__(self) -> str:
         return f"{self.document} version {self.number}"
+
+    @property
+    def why(self) -> str:
+        """The reason in the reader's language."""
+        return reasons.shown(self.reason)
 
 
 class Upload(models.Model):

@@ -136,7 +136,8 @@ export class Composer {
     const length = this.value.length > this.#longest * SHOW_COUNT_FROM ? this.#length() : 0;
     const over = length > this.#longest;
     this.#count.hidden = length <= this.#longest * SHOW_COUNT_FROM;
-    const shown = { "{length}": length.toLocaleString(), "{longest}": this.#longest.toLocaleString() };
+    const numbers = new Intl.NumberFormat(document.documentElement.lang);
+    const shown = { "{length}": numbers.format(length), "{longest}": numbers.format(this.#longest) };
     this.#count.textContent = words.count.replace(/\{\w+\}/g, (name) => shown[name]);
     this.#count.toggleAttribute("data-over", over);
     this.#text.setAttribute("aria-invalid", String(over));

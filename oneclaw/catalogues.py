@@ -1,0 +1,200 @@
+"""The catalogues of translations: what the code says, what each language says for it, and what is still missing.
+
+    update()      # every locale/<language>/LC_MESSAGES/django.po knows all texts; the .mo beside it is made of it
+    faults()      # what is missing or wrong, one line each
+
+Texts are found in templates and Python, wherever gettext is asked for them. Needs Babel, which tests and checks bring;
+the program itself only reads the .mo files.
+"""
+
+import io
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from babel.messages.catalog import Catalog, Message
+from babel.messages.extract import extract
+from babel.messages.mofile import write_mo
+from babel.messages.pofile import read_po, write_po
+from django.conf import settings
+from django.utils.translation import to_locale
+from django.utils.translation.template import templatize
+
+# How each language counts. What is not here cannot be offered.
+PLURALS = {
+    "de": "nplurals=2; plural=(n != 1);",
+    "fr": "nplurals=2; plural=(n > 1);",
+    "es": "nplurals=2; plural=(n != 1);",
+    "ja": "nplurals=1; plural=0;",
+    "zh_Hans": "nplurals=1; plural=0;",
+}
+KEYWORDS = {
+    name: arguments
+    for kind, arguments in {
+        "gettext": None,
+        "ngettext": (1, 2),
+        "pgettext": ((1, "c"), 2),
+        "npgettext": ((1, "c"), 2, 3),
+    }.items()
+    for name in (kind, f"{kind}_lazy")
+} | {"_": None, "gettext_noop": None}
+PYTHON = ("oneclaw", "chat", "memory")
+# What is put into a text, and the marks around words that must be the same in every language.
+PLACES = re.compile(r"%\(\w+\)[a-z]|%[a-z%]|\{\w*\}")
+MARKUP = re.compile(r"</?\w+[^>]*>")
+
+Texts = dict[tuple[str | None, str], Message]
+
+
+def languages() -> list[str]:
+    """The languages that need a catalogue, as their folders are called: all that are offered but the code's own."""
+    return [to_locale(code) for code, _ in settings.LANGUAGES if code != settings.LANGUAGE_CODE]
+
+
+def path_of(language: str) -> Path:
+    return Path(settings.LOCALE_PATHS[0]) / language / "LC_MESSAGES" / "django.po"
+
+
+def update() -> None:
+    """Give each catalogue every text of the code, keep what is translated, let go of what nobody says any more, and
+    compile it."""
+    texts = said()
+    for language in languages():
+        catalog = Stable(language)
+        known = read(language)
+        for text in texts:
+            before = known.get((text.context, first(text)))
+            flags = {"fuzzy"} & before.flags if before else set()
+            translated = shaped(before, text, catalog.num_plurals)
+            comments = before.user_comments if before else []
+            catalog.add(text.id, translated, text.locations, flags, user_comments=comments, context=text.context)
+        path_of(language).parent.mkdir(parents=True, exist_ok=True)
+        path_of(language).write_bytes(catalog.as_po())
+        path_of(language).with_suffix(".mo").write_bytes(catalog.as_mo())
+
+
+def faults() -> Iterator[str]:
+    """What keeps the catalogues from being complete: one line each, beginning with the language."""
+    texts = {(text.context, first(text)): text for text in said()}
+    for language in languages():
+        known = read(language)
+        for key, text in texts.items():
+            fault = "is missing: run manage.py catalogue" if key not in known else fault_of(known[key], text, language)
+            if fault:
+                yield f"{language}: “{key[1]}” {fault}"
+        for key in known.keys() - texts.keys():
+            yield f"{language}: “{key[1]}” is obsolete: run manage.py catalogue"
+        if not is_compiled(language):
+            yield f"{language}: django.mo is not made of django.po: run manage.py catalogue"
+
+
+def fault_of(translated: Message, text: Message, language: str) -> str:
+    """What is wrong with one translation; "" for nothing. Pure."""
+    if translated.fuzzy:
+        return "is fuzzy"
+    wanted, found = list(forms(text.id)), list(forms(translated.string))
+    if len(wanted) != len(forms(translated.id)):
+        return "has other plurals in the code: run manage.py catalogue"
+    if not found or not all(form.strip() for form in found):
+        return "is not translated"
+    if len(wanted) == 2 and len(found) != Stable(language).num_plurals:
+        return f"needs {Stable(language).num_plurals} plural forms"
+    allowed = {place for form in wanted for place in PLACES.findall(form)}
+    if set(PLACES.findall(found[-1])) != set(PLACES.findall(wanted[-1])):
+        return f"needs {' '.join(sorted(set(PLACES.findall(wanted[-1])))) or 'nothing'} put into it"
+    if any(set(PLACES.findall(form)) - allowed for form in found):
+        return "has a place that nothing is put into"
+    for form in found:
+        if sorted(MARKUP.findall(form)) != sorted(MARKUP.findall(wanted[-1])):
+            return "has other markup"
+        if '"' in MARKUP.sub("", form):
+            return "has a straight quotation mark, which would end an attribute: write “ ” « » „ “ 「 」"
+    return ""
+
+
+def said() -> list[Message]:
+    """Every text of templates and Python, in the order of the files and their lines."""
+    catalog = Stable(settings.LANGUAGE_CODE)
+    for path, source in sources():
+        for _, texts, _, context in extract("python", io.BytesIO(source.encode()), KEYWORDS):
+            catalog.add(texts, locations=[(path, 0)], context=context)
+    return [message for message in catalog if message.id]
+
+
+def sources() -> Iterator[tuple[str, str]]:
+    """(path, Python in which texts can be found), of a template what Django makes of it."""
+    root = Path(settings.BASE_DIR)
+    for path in sorted((root / "templates").rglob("*")):
+        if path.suffix in (".html", ".json") and path.relative_to(root).parts[1] != "admin":
+            found = templatize(path.read_text(), origin=str(path))
+            # It is no whole program: the depth of its lines means nothing.
+            yield str(path.relative_to(root)), "\n".join(line.strip() for line in found.splitlines()) + "\n"
+    for name in PYTHON:
+        for path in sorted((root / name).rglob("*.py")):
+            yield str(path.relative_to(root)), path.read_text()
+
+
+def read(language: str) -> Texts:
+    """What a catalogue holds, obsolete texts among it."""
+    path = path_of(language)
+    if not path.is_file():
+        return {}
+    catalog = read_po(io.BytesIO(path.read_bytes()), locale=language)
+    return {(text.context, first(text)): text for text in [*catalog, *catalog.obsolete.values()] if text.id}
+
+
+def is_compiled(language: str) -> bool:
+    """Whether the .mo is what the .po compiles to, byte for byte."""
+    catalog = Stable(language)
+    for text in read(language).values():
+        catalog.add(text.id, text.string, flags=text.flags, context=text.context)
+    compiled = path_of(language).with_suffix(".mo")
+    return compiled.is_file() and compiled.read_bytes() == catalog.as_mo()
+
+
+def shaped(before: Message | None, text: Message, count: int) -> str | tuple[str, ...]:
+    """What was translated, in as many forms as this text needs. Pure."""
+    kept = forms(before.string) if before and before.pluralizable == text.pluralizable else ()
+    return (*kept, *("",) * count)[:count] if text.pluralizable else "".join(kept)
+
+
+def forms(text: str | list[str] | tuple[str, ...] | None) -> tuple[str, ...]:
+    """The singular and the plurals, or the only form. Pure."""
+    return (text,) if isinstance(text, str) else tuple(text or ())
+
+
+def first(text: Message) -> str:
+    return forms(text.id)[0]
+
+
+class Stable(Catalog):
+    """A catalogue whose files say nothing of when and by what they were made: the same texts make the same bytes."""
+
+    def __init__(self, language: str) -> None:
+        super().__init__(locale=language, fuzzy=False)
+        self.language = language
+
+    @property
+    def mime_headers(self) -> list[tuple[str, str]]:
+        return [
+            ("Language", self.language),
+            ("MIME-Version", "1.0"),
+            ("Content-Type", "text/plain; charset=UTF-8"),
+            ("Content-Transfer-Encoding", "8bit"),
+            ("Plural-Forms", PLURALS.get(self.language, "nplurals=2; plural=(n != 1);")),
+        ]
+
+    @property
+    def num_plurals(self) -> int:
+        return int(re.findall(r"nplurals=(\d)", PLURALS.get(self.language, "nplurals=2;"))[0])
+
+    def as_po(self) -> bytes:
+        head = "".join(f'"{name}: {value}\\n"\n' for name, value in self.mime_headers)
+        buffer = io.BytesIO()
+        write_po(buffer, self, width=120, omit_header=True, include_lineno=False)
+        return f'msgid ""\nmsgstr ""\n{head}\n'.encode() + buffer.getvalue().rstrip(b"\n") + b"\n"
+
+    def as_mo(self) -> bytes:
+        buffer = io.BytesIO()
+        write_mo(buffer, self)
+        return buffer.getvalue()
