@@ -82,8 +82,9 @@ def faults() -> Iterator[str]:
             fault = "is missing: run manage.py catalogue" if key not in known else fault_of(known[key], text, language)
             if fault:
                 yield f"{language}: “{key[1]}” {fault}"
-        for key in known.keys() - texts.keys():
-            yield f"{language}: “{key[1]}” is obsolete: run manage.py catalogue"
+        for key in known:
+            if key not in texts:
+                yield f"{language}: “{key[1]}” is obsolete: run manage.py catalogue"
         if not is_compiled(language):
             yield f"{language}: django.mo is not made of django.po: run manage.py catalogue"
 

@@ -8,6 +8,7 @@ from typing import ParamSpec, TypeVar
 
 from django.conf import settings
 from django.db import close_old_connections, connection
+from django.utils import timezone, translation
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -22,7 +23,8 @@ _kept_free = ThreadPoolExecutor(1, thread_name_prefix="leases")
 async def in_database(function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
     """Run sync `function` in a thread, so that sockets do not queue behind one another's queries.
 
-    The pooled connection goes back before the thread takes other work. Never hold a transaction across two calls.
+    It runs in the language and the timezone of whoever asks. The pooled connection goes back before the thread takes
+    other work. Never hold a transaction across two calls.
     """
     return await _run(_threads, function, *args, **kwargs)
 
@@ -54,5 +56,12 @@ async def _run(threads: Executor, function: Callable[P, R], *args: P.args, **kwa
 
 
 async def _in_thread(threads: Executor, call: Callable[[], R]) -> R:
+    # What Django keeps for the person who asks stays behind in this thread, unlike other context variables.
+    language, zone = translation.get_language(), timezone.get_current_timezone()
+
+    def call_for_the_person() -> R:
+        with translation.override(language), timezone.override(zone):
+            return call()
+
     context = contextvars.copy_context()
-    return await asyncio.get_running_loop().run_in_executor(threads, context.run, call)
+    return await asyncio.get_running_loop().run_in_executor(threads, context.run, call_for_the_person)

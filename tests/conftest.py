@@ -11,6 +11,7 @@ os.environ.setdefault("ONECLAW_HOME", os.path.join(tempfile.gettempdir(), f"onec
 
 import pytest
 from asgiref.sync import async_to_sync
+from django.utils import translation
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -80,6 +81,8 @@ def own_stage(settings, tmp_path) -> None:
     settings.STATIC_ROOT = tmp_path / "collected"
     settings.STATIC_ROOT.mkdir()
     settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+    # A request of the test before may have left its language here.
+    translation.activate("en")
 
 
 @pytest.fixture

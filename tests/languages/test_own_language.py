@@ -1,0 +1,186 @@
+"""What a person is told is in their own language: by pages, by the socket, and of what was stored before."""
+
+import uuid
+
+import pytest
+from django.test import Client as Browser
+from django.utils import translation
+from django.utils.html import escape
+
+from chat import transcript
+from chat.fragments import page_messages
+from chat.models import Message, Turn
+from memory import reasons
+from memory.paths import BadPath
+from oneclaw import llm
+from oneclaw import scripted as model
+from oneclaw.crossing import in_database
+from oneclaw.models import User
+from oneclaw.text import BadText, checked
+from tests.chat.test_socket import Client
+from tests.conversations import send, settle
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+SETTINGS = {
+    "en": "Settings",
+    "de": "Einstellungen",
+    "fr": "Paramètres",
+    "es": "Ajustes",
+    "ja": "設定",
+    "zh-hans": "设置",
+}
+BUSY = "Hier wird noch eine Antwort geschrieben. Warte sie ab oder halte sie an."
+GONE = "Dieses Gespräch gibt es nicht mehr."
+REFUSED = "Der Server des Modells hat den API-Schlüssel abgelehnt. Prüfe ANTHROPIC_API_KEY und starte OneClaw neu."
+
+
+def speak(person: User, language: str) -> User:
+    User.objects.filter(pk=person.pk).update(language=language)
+    person.refresh_from_db()
+    return person
+
+
+def test_the_language_of_the_settings_is_that_of_the_page(client, ada):
+    client.force_login(ada)
+    kept = {"first_name": "Ada", "timezone": "Europe/Zurich", "appearance": ""}
+    for language, word in SETTINGS.items():
+        assert client.post("/settings/", kept | {"language": language}).status_code == 302
+        html = client.get("/settings/").content.decode()
+        assert f"<h1>{word}</h1>" in html
+        assert f'<html lang="{language}" dir="ltr"' in html
+        assert ada.email in html
+
+
+def test_who_is_not_signed_in_is_spoken_to_as_the_browser_says(db):
+    html = Browser().get("/accounts/login/", headers={"Accept-Language": "zh-CN,zh;q=0.9"}).content.decode()
+    assert '<html lang="zh-hans" dir="ltr"' in html
+    # A language that is read from right to left would turn the page, if it were offered.
+    with translation.override("ar"):
+        assert translation.get_language_bidi()
+
+
+async def test_a_refusal_by_the_socket_is_in_the_persons_language(ada, scripted):
+    await in_database(speak, ada, "de")
+    scripted.script(model.answer(model.text(["One."] + [" more"] * 200, pace=0.1)))
+    async with Client(ada) as client:
+        session = await client.open()
+        await client.send(session, "Hello")
+        await client.hear("block")
+        await client.say("send", client_id=str(uuid.uuid4()), session=str(session), text="Again")
+        assert (await client.hear("error"))["text"] == BUSY
+        await client.say("stop", message=None)
+        done = await client.hear("done", final=True)
+        article = [frame for frame in client.seen if frame["type"] == "message" and frame["id"] == done["message"]][-1]
+        assert 'aria-label="Antwort"' in article["html"]
+        await client.say("open", session=str(uuid.uuid4()), last_seq=2)
+        assert (await client.hear("error"))["text"] == GONE
+    assert translation.get_language() == "en"
+
+
+async def test_without_a_choice_of_their_own_the_browsers_language_counts(ada):
+    client = Client(ada)
+    client.socket.scope["headers"] = [(b"accept-language", b"pt;q=0.9, de-CH;q=0.8, en;q=0.1")]
+    async with client:
+        await client.say("open", session=str(uuid.uuid4()), last_seq=2)
+        assert (await client.hear("error"))["text"] == GONE
+
+
+async def test_two_people_beside_each_other_are_each_told_in_their_own(ada, stranger):
+    await in_database(speak, ada, "de")
+    async with Client(ada) as german, Client(stranger) as english:
+        for client, told in ((german, GONE), (english, "There is no such conversation any more."), (german, GONE)):
+            await client.say("open", session=str(uuid.uuid4()), last_seq=2)
+            assert (await client.hear("error"))["text"] == told
+
+
+async def test_a_failure_is_kept_once_and_shown_to_each_in_their_language(ada, scripted):
+    await in_database(speak, ada, "de")
+    scripted.script(model.key_refused())
+    async with Client(ada) as client:
+        session = await client.open()
+        await client.ask(session, "Hello")
+        assert (await client.hear("error"))["text"] == REFUSED
+    turn = await in_database(Turn.objects.get)
+    assert turn.error_text == "The model's server refused the API key. Check ANTHROPIC_API_KEY and start OneClaw again."
+    browser = Browser()
+    await in_database(browser.force_login, ada)
+    assert REFUSED in (await in_database(browser.get, f"/c/{session}")).content.decode()
+    await in_database(speak, ada, "en")
+    html = (await in_database(browser.get, f"/c/{session}")).content.decode()
+    assert escape(turn.error_text) in html
+    assert REFUSED not in html
+
+
+async def test_what_somebody_else_wrote_arrives_in_the_language_of_who_looks_on(ada, scripted):
+    await in_database(speak, ada, "de")
+    async with Client(ada) as client:
+        session = await client.open()
+        await client.ask(session, "Hello")
+        client.seen.clear()
+        # As by another process, which speaks no language of anybody's.
+        with translation.override("fr"):
+            await in_database(settle, await in_database(send, ada, "From elsewhere", session), "Well.")
+        article = await client.hear("message", seq=4)
+        assert 'aria-label="Antwort"' in article["html"]
+
+
+def test_cards_that_were_kept_in_one_language_are_shown_in_another(ada, client):
+    use = {"type": "tool_use", "id": "t1", "name": "save_memory", "input": {"content": "Tea."}}
+    card = {"state": "done", "summary": "MEMORY.md", "lines": [], "result": "", "seconds": 0.1}
+    accepted = send(ada)
+    results = transcript.finish_round(accepted.turn, accepted.answer, [use])
+    following = transcript.finish_tools(accepted.turn, accepted.answer, results, [], {"t1": card})
+    transcript.settle(accepted.turn, following, [{"type": "text", "text": "Kept."}], "complete")
+    answer = Message.objects.get(pk=accepted.answer.pk)
+    assert "Saved to memory" in answer.html
+    messages = Message.objects.filter(session=answer.session).order_by("seq")
+    with translation.override("de"):
+        german = "".join(page_messages(messages))
+    assert "Im Gedächtnis gespeichert" in german
+    assert "Was gefragt wurde" in german
+    assert "Saved to memory" not in german
+    assert "Saved to memory" in "".join(page_messages(messages))
+
+
+def test_what_ended_with_the_server_is_told_in_the_readers_language(ada):
+    use = {"type": "tool_use", "id": "t1", "name": "save_memory", "input": {"content": "Tea."}}
+    accepted = send(ada)
+    transcript.finish_round(accepted.turn, accepted.answer, [use])
+    transcript.give_up(accepted.turn)
+    with translation.override("de"):
+        assert "Unterbrochen." in "".join(page_messages(Message.objects.order_by("seq")))
+
+
+def test_a_sentence_is_made_when_it_is_asked_for():
+    with pytest.raises(BadText) as refused:
+        checked("a" * 16_001, longest=16_000)
+    assert str(refused.value) == "The message has 16,001 characters; at most 16,000 can be sent at once."
+    with translation.override("de"):
+        assert refused.value.sentence.startswith("Die Nachricht hat ")
+        with pytest.raises(BadText, match=r"hat 16\.001 Zeichen; höchstens 16\.000 können"):
+            checked("a" * 16_001, longest=16_000)
+        assert llm.RateLimited(retry_after=30).sentence.endswith("Versuche es in 30 Sekunden noch einmal.")
+        assert llm.RateLimited(retry_after=1).sentence.endswith("Versuche es in 1 Sekunde noch einmal.")
+        assert llm.RateLimited().kept.endswith("Wait a little and try again.")
+    # Without names, a percent sign is one.
+    assert str(BadPath("100%")) == "100%"
+
+
+def test_the_history_says_why_in_the_readers_language():
+    kept = reasons.RESTORED % {"number": 3}
+    assert (kept, reasons.shown(kept)) == ("Restored change 3", "Restored change 3")
+    with translation.override("de"):
+        assert reasons.shown(kept) == "Änderung 3 wiederhergestellt"
+        assert reasons.shown(reasons.SAVED) == "In einem Gespräch gespeichert"
+        assert reasons.shown("What an admin wrote") == "What an admin wrote"
+        assert reasons.shown("") == ""
+
+
+def test_what_the_model_is_told_is_english_whoever_asks(ada):
+    from chat.prompt import build_request
+
+    accepted = send(ada)
+    with translation.override("de"):
+        told = build_request(accepted.turn).system[0]["text"]
+    assert f"{ada.local():%A}" in told
