@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from django.conf import settings
 from django.db import transaction
 from django.db.models import Q
+from django.utils.translation import gettext as _
 from ninja import Query, Router
 from ninja.responses import Status
 
@@ -110,7 +111,7 @@ def change_session(request: KeyedRequest, session_id: uuid.UUID, change: Session
         if found.is_temporary and (change.pinned is not None or change.archived is not None):
             raise Refused(409, "temporary", "A temporary conversation is in no list: it can be deleted, or left alone.")
         if change.title is not None:
-            sessions.rename(found, checked(change.title, longest=200, name="The title"))
+            sessions.rename(found, checked(change.title, longest=200, name=_("The title")))
         if change.pinned is not None:
             organising.organise(user, [session_id], "pin" if change.pinned else "unpin")
         if change.archived is not None:

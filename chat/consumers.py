@@ -31,7 +31,7 @@ from chat.outbox import Frame, Outbox, encode
 from chat.refusals import NOT_FOUND, REFUSED, Refusal, refusal_of
 from oneclaw import hints
 from oneclaw.crossing import in_database
-from oneclaw.preferences import language_of
+from oneclaw.preferences import accepted_by, language_of
 from oneclaw.text import checked, counted, mended
 
 logger = logging.getLogger(__name__)
@@ -70,7 +70,7 @@ class ChatConsumer(AsyncWebsocketConsumer):
             await self.close(NOT_SIGNED_IN)
             return
         # From here on in this context, which is this socket's alone, and that of the turns that it begins.
-        translation.activate(language_of(self.user, accepted_languages(self.scope)))
+        translation.activate(language_of(self.user, accepted_by(self.scope)))
         self.last_heard = asyncio.get_running_loop().time()
         self.writer = asyncio.create_task(self._write())
         self._check_silence()
@@ -235,11 +235,6 @@ class ChatConsumer(AsyncWebsocketConsumer):
             self.silence = loop.call_later(left, self._check_silence)
         else:
             self.closing = asyncio.create_task(self.close())
-
-
-def accepted_languages(scope: Any) -> str:
-    """The Accept-Language header of the handshake."""
-    return next((value.decode("latin-1") for name, value in scope["headers"] if name == b"accept-language"), "")
 
 
 def decoded(text: str | None, data: bytes | None) -> dict[str, Any]:

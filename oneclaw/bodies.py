@@ -4,12 +4,17 @@ import json
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
 
+from django.utils import translation
+from django.utils.translation import gettext_lazy
+
+from oneclaw.preferences import accepted_by, language_of
+
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 Application = Callable[[Any, Any, Any], Awaitable[None]]
 
-REFUSAL = json.dumps({"code": "too_large", "text": "This is more than can be sent at once."}).encode()
+REFUSAL = gettext_lazy("This is more than can be sent at once.")
 
 
 class TooLarge(Exception):
@@ -25,7 +30,7 @@ class BoundedBodies:
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
         announced = next((value for name, value in scope["headers"] if name == b"content-length"), b"0")
         if announced.isdigit() and int(announced) > self._largest:
-            await refuse(send)
+            await refuse(scope, send)
             return
         room = self._largest
         answered = False
@@ -47,16 +52,19 @@ class BoundedBodies:
             await self._application(scope, bounded, noted)
         except TooLarge:
             if not answered:
-                await refuse(send)
+                await refuse(scope, send)
 
 
-async def refuse(send: Send) -> None:
+async def refuse(scope: Message, send: Send) -> None:
+    """Before anybody knows who asks, the browser says in which language."""
+    with translation.override(language_of(None, accepted_by(scope))):
+        body = json.dumps({"code": "too_large", "text": str(REFUSAL)}).encode()
     headers = [
         (b"content-type", b"application/json"),
-        (b"content-length", str(len(REFUSAL)).encode()),
+        (b"content-length", str(len(body)).encode()),
         (b"connection", b"close"),
         (b"content-security-policy", b"default-src 'none'"),
         (b"x-content-type-options", b"nosniff"),
     ]
     await send({"type": "http.response.start", "status": 413, "headers": headers})
-    await send({"type": "http.response.body", "body": REFUSAL})
+    await send({"type": "http.response.body", "body": body})

@@ -1,5 +1,7 @@
 """Every page is in the person's own language and timezone."""
 
+from typing import Any
+
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone, translation
@@ -36,6 +38,11 @@ def language_of(user: object, accepted: str = "") -> str:
         except LookupError:
             continue
     return settings.LANGUAGE_CODE
+
+
+def accepted_by(scope: Any) -> str:
+    """The Accept-Language header of an ASGI scope."""
+    return next((value.decode("latin-1") for name, value in scope["headers"] if name == b"accept-language"), "")
 
 
 def activate(user: object) -> None:

@@ -6,6 +6,8 @@ from typing import Any
 from django.conf import settings
 from django.utils.translation import gettext_lazy as _
 
+from oneclaw.text import counted
+
 # Bytes of JSON of one conversation, how deep its parts may lie in each other, and its messages.
 LARGEST = 50 * 1024 * 1024
 DEEPEST = 100
@@ -72,9 +74,9 @@ def of_conversation(code: str) -> str:
 
 def limits() -> dict[str, str]:
     return {
-        "file": f"{settings.IMPORT_MEGABYTES:,}",
-        "unpacked": f"{settings.IMPORT_UNPACKED_MEGABYTES:,}",
-        "largest": f"{LARGEST // 1024 // 1024:,}",
-        "messages": f"{MOST_MESSAGES:,}",
-        "conversations": f"{MOST_CONVERSATIONS:,}",
+        "file": counted(settings.IMPORT_MEGABYTES),
+        "unpacked": counted(settings.IMPORT_UNPACKED_MEGABYTES),
+        "largest": counted(LARGEST // 1024 // 1024),
+        "messages": counted(MOST_MESSAGES),
+        "conversations": counted(MOST_CONVERSATIONS),
     }

@@ -1,5 +1,6 @@
 """What a person is told is in their own language: by pages, by the socket, and of what was stored before."""
 
+import json
 import uuid
 
 import pytest
@@ -14,6 +15,7 @@ from memory import reasons
 from memory.paths import BadPath
 from oneclaw import llm
 from oneclaw import scripted as model
+from oneclaw.bodies import BoundedBodies
 from oneclaw.crossing import in_database
 from oneclaw.models import User
 from oneclaw.text import BadText, checked
@@ -184,3 +186,14 @@ def test_what_the_model_is_told_is_english_whoever_asks(ada):
     with translation.override("de"):
         told = build_request(accepted.turn).system[0]["text"]
     assert f"{ada.local():%A}" in told
+
+
+async def test_what_is_refused_before_anybody_knows_who_asks_is_in_the_browsers_language():
+    sent = []
+
+    async def send(message):
+        sent.append(message)
+
+    scope = {"type": "http", "headers": [(b"content-length", b"11"), (b"accept-language", b"de-AT,de;q=0.9")]}
+    await BoundedBodies(None, 10)(scope, None, send)
+    assert json.loads(sent[1]["body"])["text"] == "Das ist mehr, als auf einmal geschickt werden kann."
