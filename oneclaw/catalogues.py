@@ -108,7 +108,7 @@ def fault_of(translated: Message, text: Message, language: str) -> str:
     for form in found:
         if sorted(MARKUP.findall(form)) != sorted(MARKUP.findall(wanted[-1])):
             return "has other markup"
-        if '"' in MARKUP.sub("", form):
+        if '"' in MARKUP.sub("", form) and '"' not in MARKUP.sub("", wanted[-1]):
             return "has a straight quotation mark, which would end an attribute: write “ ” « » „ “ 「 」"
     return ""
 
