@@ -4,8 +4,6 @@ import contextlib
 import os
 import shutil
 import signal
-import subprocess
-import sys
 import threading
 import time
 from pathlib import Path
@@ -14,21 +12,10 @@ import psycopg
 import pytest
 
 from oneclaw import embedded, guardian
+from tests import actors
 from tests.stage import guardian_of, lives, open_folder, server_of, until
 
 root_only = pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
-
-USER = """
-import sys, time
-from pathlib import Path
-import psycopg
-from oneclaw import embedded
-server = embedded.ensure(Path(sys.argv[1]))
-with psycopg.connect(**server.params()) as connection:
-    connection.execute("SELECT 1")
-print("joined", flush=True)
-time.sleep(600)
-"""
 
 
 @pytest.fixture(scope="module")
@@ -47,21 +34,22 @@ def home(folder):
 
 @pytest.fixture
 def users():
-    """Start processes that use the server of a data folder: `users(home)` returns one that has joined."""
+    """Start processes that use the server of a data folder: `users(home)` returns one that has joined; `users(home,
+    wait=False)`, which has yet to join, says so through its pipe."""
     started = []
 
     def start(home, wait=True):
-        user = subprocess.Popen([sys.executable, "-c", USER, home], stdout=subprocess.PIPE, text=True)
-        started.append(user)
+        user, said = actors.started(actors.uses_the_server, home)
+        started.append((user, said))
         if wait:
-            assert user.stdout.readline() == "joined\n"
-        return user
+            assert said.recv() == "joined"
+        return user if wait else (user, said)
 
     yield start
-    for user in started:
+    for user, said in started:
         user.kill()
-        user.wait()
-        user.stdout.close()
+        user.join()
+        said.close()
 
 
 def connect(home):
@@ -70,8 +58,8 @@ def connect(home):
 
 def test_of_six_that_start_at_once_all_share_one_server(home, users):
     starting = [users(home, wait=False) for _ in range(6)]
-    for user in starting:
-        assert user.stdout.readline() == "joined\n"
+    for _, said in starting:
+        assert said.recv() == "joined"
     children = Path(f"/proc/{guardian_of(home)}/task/{guardian_of(home)}/children").read_text().split()
     assert children == [str(server_of(home))]
 
@@ -95,7 +83,7 @@ def test_leaving_sees_it_stop_unless_others_use_it(home, users):
     assert lives(server)
     own.join()
     other.kill()
-    other.wait()
+    other.join()
     own.leave()
     assert not lives(server)
 
@@ -154,15 +142,15 @@ def test_a_pid_file_with_the_number_of_another_process_does_not_keep_it_from_sta
 
 
 def test_a_child_of_a_user_is_a_user_too(home):
-    forking = "import os\nchild = os.fork()\nif child: print(child)\nelse: time.sleep(600)"
-    script = [sys.executable, "-c", USER.replace("time.sleep(600)", forking), home]
-    with subprocess.Popen(script, stdout=subprocess.PIPE, text=True) as parent:
-        child = [parent.stdout.readline(), parent.stdout.readline()][1]
-        parent.wait()
-        server = server_of(home)
-        time.sleep(0.3)
-        assert lives(server)
-        os.kill(int(child), signal.SIGKILL)
+    parent, said = actors.started(actors.uses_the_server, home, True)
+    assert said.recv() == "joined"
+    child = said.recv()
+    parent.join()
+    server = server_of(home)
+    time.sleep(0.3)
+    assert lives(server)
+    os.kill(child, signal.SIGKILL)
+    said.close()
     until(lambda: not lives(server))
 
 
@@ -171,7 +159,7 @@ def test_a_start_that_was_killed_halfway_is_begun_anew(folder, users):
     home.mkdir()
     (home / "init-torn" / "base").mkdir(parents=True)
     (home / "init-torn" / "PG_VERSION").write_text("18")
-    killed = users(home, wait=False)
+    killed, _ = users(home, wait=False)
     until(lambda: len(list(home.glob("init-*/PG_VERSION"))) and not (home / "init-torn").exists())
     os.kill(int((home / guardian.GUARDIAN).read_text()), signal.SIGKILL)
     killed.kill()

@@ -1,45 +1,13 @@
 """The supervisor starts children again, ends them with itself, and waits for nobody for ever."""
 
+import os
 import signal
-import subprocess
-import sys
 import time
 
 import pytest
 
-from tests.stage import ROOT, lives, until
-
-SCRIPT = """
-import os, signal, sys, time
-from functools import partial
-from pathlib import Path
-import django
-django.setup()
-from oneclaw.supervisor import Child, supervise
-
-def note(name):
-    with open(sys.argv[1] + "/" + name, "a") as file:
-        print(os.getpid(), time.monotonic(), file=file)
-
-def ends():
-    note("ends")
-
-def deaf():
-    signal.signal(signal.SIGTERM, signal.SIG_IGN)
-    note("deaf")
-    time.sleep(600)
-
-def stays():
-    note("stays")
-    time.sleep(600)
-
-def look():
-    if os.path.exists(sys.argv[1] + "/break"):
-        raise RuntimeError("broken")
-
-children = [Child(name, globals()[name], patience=1) for name in sys.argv[2:]]
-supervise(children, {}, look)
-"""
+from tests import actors
+from tests.stage import lives, until
 
 
 @pytest.fixture
@@ -48,16 +16,32 @@ def supervisor(tmp_path):
     started = []
 
     def start(*children):
-        command = [sys.executable, "-c", SCRIPT, tmp_path, *children]
-        process = subprocess.Popen(command, cwd=ROOT, stderr=subprocess.PIPE, text=True)
-        started.append(process)
+        process, said = actors.started(actors.supervises, tmp_path, children)
+        started.append((process, said))
         return process
 
     yield start
-    for process in started:
+    for process, said in started:
         process.kill()
-        process.wait()
-        process.stderr.close()
+        process.join()
+        said.close()
+
+
+@pytest.fixture
+def ended():
+    """The exit code of a process, once it has ended."""
+
+    def ended(process, seconds):
+        process.join(seconds)
+        return process.exitcode
+
+    return ended
+
+
+@pytest.fixture
+def said(tmp_path):
+    """What the supervisor has logged."""
+    return lambda: (tmp_path / "said").read_text()
 
 
 @pytest.fixture
@@ -70,24 +54,24 @@ def notes(tmp_path):
     return read
 
 
-def test_a_child_that_ends_by_itself_starts_again_later_each_time(supervisor, notes):
+def test_a_child_that_ends_by_itself_starts_again_later_each_time(supervisor, notes, ended, said):
     process = supervisor("ends")
     until(lambda: len(notes("ends")) >= 3, 30)
     (_, first), (_, second), (_, third), *_ = notes("ends")
     assert second - first >= 0.5
     assert third - second >= 1.0
     process.terminate()
-    assert process.wait(10) == 0
-    assert "The ends ended with 0; it starts again in 0.5 s." in process.stderr.read()
+    assert ended(process, 10) == 0
+    assert "The ends ended with 0; it starts again in 0.5 s." in said()
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_told_to_end_it_ends_its_children_and_the_deaf_by_force(supervisor, notes, number):
+def test_told_to_end_it_ends_its_children_and_the_deaf_by_force(supervisor, notes, ended, number):
     process = supervisor("stays", "deaf")
     until(lambda: notes("stays") and notes("deaf"), 30)
     begun = time.monotonic()
-    process.send_signal(number)
-    assert process.wait(20) == 0
+    os.kill(process.pid, number)
+    assert ended(process, 20) == 0
     assert time.monotonic() - begun >= 1
     assert not lives(notes("stays")[0][0])
     assert not lives(notes("deaf")[0][0])
@@ -100,10 +84,10 @@ def test_killed_it_takes_its_children_along(supervisor, notes):
     until(lambda: not lives(notes("stays")[0][0]) and not lives(notes("deaf")[0][0]))
 
 
-def test_a_mistake_of_its_own_leaves_no_child_behind(supervisor, notes, tmp_path):
+def test_a_mistake_of_its_own_leaves_no_child_behind(supervisor, notes, ended, said, tmp_path):
     process = supervisor("stays")
     until(lambda: notes("stays"), 30)
     (tmp_path / "break").touch()
-    assert process.wait(20) == 1
-    assert "RuntimeError: broken" in process.stderr.read()
+    assert ended(process, 20) == 1
+    assert "RuntimeError: broken" in said()
     assert not lives(notes("stays")[0][0])
