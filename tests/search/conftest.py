@@ -15,7 +15,7 @@ from memory.search import HybridSearchManager, Passage
 from oneclaw.models import Space, User
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def write() -> Callable[..., MemoryDocument]:
     """write(person, path, content): a document with its index."""
 

@@ -4,12 +4,13 @@ import random
 from zlib import crc32
 
 import pytest
+from django.db import transaction
 
 from memory import haystacks, vectors
 from memory.embeddings import local, near_words
 from memory.models import DocumentIndex, MemoryDocument, TextVector
 from memory.search import HybridSearchManager
-from oneclaw.models import Space
+from oneclaw.models import Space, User
 
 THINGS = ("kayak", "garden", "piano", "bakery", "lantern", "ticket", "doctor", "winter", "camera", "engine", "parrot")
 DOINGS = ("repaired", "sold", "painted", "borrowed", "lost", "found", "measured", "cleaned", "visited", "promised")
@@ -24,18 +25,35 @@ def nothing_kept(monkeypatch):
     haystacks.forget()
 
 
-@pytest.fixture
-def large(ada, write):
-    """A memory of 2,000 lines in ten documents."""
+@pytest.fixture(scope="module")
+def first_memory(django_db_setup, django_db_blocker, write):
+    """Ada, with 2,000 lines in ten documents, made once: each test works in a savepoint of this transaction.
+
+    No test here may commit.
+    """
     chosen = random.Random(1)
-    for n in range(10):
-        lines = [
-            f"- {chosen.choice(('Ada', 'Bob', 'Maria'))} {chosen.choice(DOINGS)} the {chosen.choice(THINGS)} in"
-            f" {chosen.choice(PLACES)} with the {chosen.choice(THINGS)} number {chosen.randrange(500)}."
-            for _ in range(200)
-        ]
-        write(ada, f"notes/{n}.md", "\n".join(lines) + "\n")
-    vectors.embed_pending()
+    with django_db_blocker.unblock(), transaction.atomic():
+        ada = User.objects.create_user("ada@example.org")
+        for n in range(10):
+            lines = [
+                f"- {chosen.choice(('Ada', 'Bob', 'Maria'))} {chosen.choice(DOINGS)} the {chosen.choice(THINGS)} in"
+                f" {chosen.choice(PLACES)} with the {chosen.choice(THINGS)} number {chosen.randrange(500)}."
+                for _ in range(200)
+            ]
+            write(ada, f"notes/{n}.md", "\n".join(lines) + "\n")
+        vectors.embed_pending()
+        yield ada
+        transaction.set_rollback(True)
+
+
+@pytest.fixture
+def ada(first_memory, db):
+    return first_memory
+
+
+@pytest.fixture
+def large(ada):
+    """What searches her memory."""
     return HybridSearchManager(Space.objects.visible_to(ada))
 
 
