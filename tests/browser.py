@@ -10,6 +10,7 @@ A page that logs an error, throws, or asks another host for anything fails its t
 import atexit
 import contextlib
 import functools
+import mimetypes
 import os
 import shutil
 import signal
@@ -25,7 +26,8 @@ from urllib.parse import urlsplit
 
 import pytest
 import uvicorn
-from django.contrib.staticfiles.handlers import ASGIStaticFilesHandler
+from axe_playwright_python.base import AXE_SCRIPT, AxeResults
+from django.contrib.staticfiles import finders
 from django.test import Client
 from playwright.async_api import Browser, Page, async_playwright, expect
 
@@ -92,7 +94,23 @@ async def serve(scope: Any, receive: Any, send: Any) -> None:
     """Static files as they lie in the checkout; everything else is the application's."""
     from oneclaw.asgi import application
 
-    await (ASGIStaticFilesHandler(application) if scope["type"] == "http" else application)(scope, receive, send)
+    found = static_file(scope["path"]) if scope["type"] == "http" else None
+    if found is None:
+        await application(scope, receive, send)
+        return
+    headers = [(b"content-type", found[0]), (b"cache-control", b"max-age=3600, immutable")]
+    await send({"type": "http.response.start", "status": 200, "headers": headers})
+    await send({"type": "http.response.body", "body": found[1]})
+
+
+@functools.cache
+def static_file(path: str) -> tuple[bytes, bytes] | None:
+    """The type and the bytes of a static file; read once, because every new tab asks for fifty of them."""
+    name = path.removeprefix("/static/")
+    file = None if name == path else finders.find(name)
+    if file is None or not Path(file).is_file():
+        return None
+    return (mimetypes.guess_type(file)[0] or "application/octet-stream").encode(), Path(file).read_bytes()
 
 
 def chromium() -> str:
@@ -192,7 +210,7 @@ def watch(page: Page, live: LiveServer, problems: list[str]) -> None:
 
 async def violations(page: Page) -> str:
     """What axe finds wrong with the page as it is now; "" when nothing is."""
-    from axe_playwright_python.async_playwright import Axe
-
-    results = await Axe().run(page)
-    return results.generate_report() if results.violations_count else ""
+    if not await page.evaluate("'axe' in window"):
+        await page.evaluate(AXE_SCRIPT)
+    found = await page.evaluate("axe.run({ resultTypes: ['violations'] }).then(({ violations }) => ({ violations }))")
+    return AxeResults(found).generate_report() if found["violations"] else ""
