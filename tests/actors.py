@@ -8,7 +8,6 @@ To start Python and load Django takes a second each time; a fork takes none. (No
 has threads.)
 """
 
-import contextlib
 import multiprocessing
 import os
 import signal
