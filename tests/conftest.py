@@ -48,14 +48,17 @@ def browser_loop() -> asyncio.Runner:
 
 
 @pytest.fixture(scope="session")
-def django_db_modify_db_settings(django_db_modify_db_settings_parallel_suffix):
+def django_db_modify_db_settings(django_db_modify_db_settings_parallel_suffix, django_db_blocker):
     """Tables of a few rows are emptied by DELETE a hundred times as fast as by TRUNCATE; and a thread that has not yet
-    let go of its connection does not keep the test's database from being dropped.
+    let go of its connection does not keep the test's database from being dropped. No commit waits for the disk, and
+    the tables are a copy of those that were migrated once.
 
     What migrating writes about the models stays, so nobody need write it again after each test.
     """
     from django.core.management.commands import flush
     from django.db import connection
+
+    from tests import template
 
     def sql_flush(operations, style, tables, *, reset_sequences=False, allow_cascade=False):
         emptied = sorted(set(tables) - {"django_content_type", "auth_permission"})
@@ -70,6 +73,10 @@ def django_db_modify_db_settings(django_db_modify_db_settings_parallel_suffix):
     flush.emit_post_migrate_signal = lambda *arguments: None
     type(connection.ops).sql_flush = sql_flush
     type(connection.creation)._destroy_test_db = _destroy_test_db
+    options = connection.settings_dict["OPTIONS"]
+    options["options"] = f"{options.get('options', '')} -c synchronous_commit=off"
+    with django_db_blocker.unblock():
+        connection.settings_dict["TEST"]["TEMPLATE"] = template.migrated()
 
 
 @pytest.fixture(autouse=True)
