@@ -1,7 +1,9 @@
 """The cast and the stage: real PostgreSQL, async tests on the test's own transaction."""
 
 import asyncio
+import contextlib
 import functools
+import importlib
 import inspect
 import os
 import tempfile
@@ -28,6 +30,23 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
     else:
         async_to_sync(pyfuncitem.obj)(**arguments)
     return True
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection(session: pytest.Session) -> None:
+    """Each of several processes begins to load the files at another one: in a fresh checkout it compiles its share of
+    them, and finds the rest compiled by the others."""
+    processes = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
+    if processes == 1:
+        return
+    root, own = session.config.rootpath, int(os.environ["PYTEST_XDIST_WORKER"].removeprefix("gw"))
+    asked = [root / argument.partition("::")[0] for argument in session.config.args]
+    files = sorted(file for path in asked for file in (path.rglob("test_*.py") if path.is_dir() else [path]))
+    first = len(files) * own // processes
+    for file in [*files[first:], *files[:first]]:
+        # What cannot be loaded pytest says itself, when it comes to it.
+        with contextlib.suppress(ImportError, SyntaxError):
+            importlib.import_module(".".join(file.relative_to(root).with_suffix("").parts))
 
 
 @pytest.hookimpl(trylast=True)
