@@ -21,6 +21,7 @@ import shutil
 import time
 import uuid
 from collections.abc import Iterable
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urljoin, urlsplit
 
@@ -143,10 +144,14 @@ def conversation(user: "User", length: int) -> "ChatSession":
         id=id, key=key, owner=user, agent=default_agent(), title=f"{length} messages", last_seq=length, read_seq=length
     )
     roles = (Message.Role.USER, Message.Role.ASSISTANT)
-    Message.objects.bulk_create(
+    listed = Message.objects.bulk_create(
         Message(session=session, seq=n + 1, role=roles[n % 2], stop_reason="end_turn", **kept[n % 2])
         for n in range(length)
     )
+    # Each answers the one before it.
+    for before, after in pairwise(listed):
+        after.parent = before
+    Message.objects.bulk_update(listed, ["parent"], batch_size=500)
     return session
 
 

@@ -6,9 +6,9 @@ from typing import Any
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "oneclaw.settings")
 
-from django.core.asgi import get_asgi_application
+import django
 
-pages = get_asgi_application()  # loads the apps: whatever follows may import models
+django.setup(set_prefix=False)  # loads the apps: whatever follows may import models
 
 from channels.auth import AuthMiddlewareStack
 from channels.routing import ProtocolTypeRouter, URLRouter
@@ -19,6 +19,7 @@ from chat.routing import websocket_urlpatterns
 from oneclaw import llm
 from oneclaw.bodies import BoundedBodies
 from oneclaw.origins import SameOrigin
+from oneclaw.pages import Pages
 
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
@@ -45,7 +46,7 @@ LARGEST_BODY = LARGEST_FORM + MEGABYTE
 
 application = ProtocolTypeRouter(
     {
-        "http": BoundedBodies(pages, LARGEST_BODY),
+        "http": BoundedBodies(Pages(), LARGEST_BODY),
         "websocket": SameOrigin(AuthMiddlewareStack(URLRouter(websocket_urlpatterns))),
         "lifespan": lifespan,
     }

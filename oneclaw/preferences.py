@@ -1,5 +1,6 @@
 """Every page is in the person's own language and timezone."""
 
+from collections.abc import Callable
 from typing import Any
 
 from django.conf import settings
@@ -7,22 +8,18 @@ from django.http import HttpRequest, HttpResponse
 from django.utils import timezone, translation
 from django.utils.translation.trans_real import parse_accept_lang_header
 
-from oneclaw.middleware import Middleware
 from oneclaw.models import User
 
 
-class OwnPreferences(Middleware):
-    """What a person chose goes before what their browser says."""
+def own_preferences(get_response: Callable[[HttpRequest], HttpResponse]) -> Callable[[HttpRequest], HttpResponse]:
+    """A middleware: what a person chose goes before what their browser says."""
 
-    def answer(self, request: HttpRequest) -> HttpResponse:
+    def answer(request: HttpRequest) -> HttpResponse:
         with timezone.override(None), translation.override(translation.get_language()):
             activate(request.user)
-            return self.get_response(request)
+            return get_response(request)
 
-    async def answer_soon(self, request: HttpRequest) -> HttpResponse:
-        with timezone.override(None), translation.override(translation.get_language()):
-            activate(await request.auser())
-            return await self.get_response(request)
+    return answer
 
 
 def language_of(user: object, accepted: str = "") -> str:

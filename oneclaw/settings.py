@@ -146,10 +146,10 @@ INSTALLED_APPS = [
     "allauth.usersessions",
 ]
 
+# All of a request runs in one thread (oneclaw/pages.py): a middleware need not be async.
 MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
     "csp.middleware.CSPMiddleware",
-    "servestatic.middleware.ServeStaticMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.locale.LocaleMiddleware",
     "django.middleware.common.CommonMiddleware",
@@ -157,8 +157,8 @@ MIDDLEWARE = [
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
-    "oneclaw.preferences.OwnPreferences",
-    "oneclaw.privacy.KeptByNoCache",
+    "oneclaw.preferences.own_preferences",
+    "oneclaw.privacy.kept_by_no_cache",
     "allauth.account.middleware.AccountMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
 ]
