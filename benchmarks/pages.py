@@ -72,17 +72,17 @@ def sessions(stack: contextlib.ExitStack, times: int) -> None:
     many(lister)
     pages[f"a page with {LISTED:,} sessions"] = (web, "/", lister)
     pages[f"the list of {LISTED:,} sessions"] = (web, "/sessions?current=", lister)
-    pages[f"older ones of {LISTED:,} sessions"] = (web, "/sessions?current=&older", lister)
+    pages["the next 100 of it"] = (web, f"/sessions/older?after={edge(lister)}", lister)
+    pages["1,000 of it at once"] = (web, "/sessions?current=&listed=1000", lister)
     cookies = {user.pk: cookie_of(user) for user in (talker, lister)}
     lines = {name: Line(url, path, cookies[user.pk]) for name, (url, path, user) in pages.items()}
     for line in lines.values():
         for _ in range(3):
             line.ask()
         line.took.clear()
-    for turn in range(times):
-        for name, line in lines.items():
-            if turn % 5 == 0 or not name.startswith("older"):
-                line.ask()
+    for _ in range(times):
+        for line in lines.values():
+            line.ask()
     print(f"{'':34}{'median':>8} {'p95':>8} ms {'× floor':>8} {'queries':>8} {'kB':>6}")
     floor_median = percentile(lines["an empty view"].took, 0.5)
     for name, line in lines.items():
@@ -179,6 +179,13 @@ def many(user: "User") -> None:
         )
         for n in range(LISTED)
     )
+
+
+def edge(user: "User") -> str:
+    """Where the first part of this person's list ends."""
+    from chat import sidebar
+
+    return sidebar.listing(user).after
 
 
 # -- Search --------------------------------------------------------------------------------------

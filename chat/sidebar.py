@@ -1,7 +1,8 @@
 """The list of a person's conversations: pinned ones, folders, and the rest by the days on which they were active."""
 
 import datetime as dt
-from collections.abc import Iterable
+import uuid
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
@@ -9,11 +10,12 @@ from django.db.models import Q
 from django.utils.formats import date_format
 from django.utils.translation import gettext as _
 
-from chat.models import ChatSession, Folder
+from chat.models import ChatSession, ChatSessionQuerySet, Folder
 from oneclaw.models import User
 
-# Conversations that the list shows at first, and when somebody asks for older ones.
-LISTED, LISTED_WITH_OLDER = 100, 5000
+# Conversations that the list shows at first, as many as it gets with each scroll to its end; and all that it is made of
+# at once.
+LISTED, MOST_LISTED = 100, 1000
 # Pinned and filed ones that it shows; all of them are on the page of all conversations.
 MOST_APART = 500
 COLUMNS = ("title", "active_at", "pinned_at", "folder", "last_seq", "read_seq")
@@ -22,35 +24,82 @@ Group = tuple[str, list[ChatSession]]
 
 
 @dataclass(frozen=True)
-class Listing:
+class Older:
+    """Conversations of the list that are neither pinned nor filed, newest first, and where the next ones begin."""
+
+    groups: list[Group]
+    # What is asked for the next ones with; "" when these are the last.
+    after: str
+    # When the one right before them was, which needs no heading again; "" at the beginning.
+    before: str
+
+
+@dataclass(frozen=True)
+class Listing(Older):
     """The list as it is shown, each part newest first, on the person's own calendar."""
 
     pinned: list[ChatSession]
     folders: list[tuple[Folder, list[ChatSession]]]
-    # (when, conversations)
-    groups: list[Group]
-    has_older: bool
-    # Whether the older ones were asked for.
-    older: bool
 
     @property
     def is_empty(self) -> bool:
         return not (self.pinned or self.folders or self.groups)
 
 
-def listing(user: User, *, older: bool = False) -> Listing:
-    """Two queries, however many conversations there are."""
-    most = LISTED_WITH_OLDER if older else LISTED
-    own = ChatSession.objects.visible_to(user).listed().only(*COLUMNS)
+@dataclass(frozen=True)
+class Edge:
+    """Behind which conversation a part of the list ends, which may have moved up since: the time says where it was."""
+
+    active_at: dt.datetime
+    session_id: uuid.UUID
+
+    @classmethod
+    def of(cls, session: ChatSession) -> "Edge":
+        return cls(session.active_at, session.pk)
+
+    @classmethod
+    def read(cls, text: str) -> "Edge":
+        """The inverse of str(); ValueError for anything else."""
+        moment, _, session_id = text.partition("_")
+        edge = cls(dt.datetime.fromisoformat(moment), uuid.UUID(session_id))
+        if edge.active_at.tzinfo is None:
+            raise ValueError("a moment without a timezone")
+        return edge
+
+    def __str__(self) -> str:
+        return f"{self.active_at.astimezone(dt.UTC):%Y-%m-%dT%H:%M:%S.%fZ}_{self.session_id}"
+
+
+def listing(user: User, *, most: int = LISTED) -> Listing:
+    """The beginning of the list, with `most` older ones. Two queries, however many conversations there are."""
+    own = shown(user)
     apart = own.filter(Q(pinned_at__isnull=False) | Q(folder__isnull=False))[:MOST_APART]
-    found = list(apart.union(own.filter(pinned_at=None, folder=None)[: most + 1], all=True).order_by("-active_at"))
+    both = apart.union(own.filter(pinned_at=None, folder=None)[: most + 1], all=True)
+    found = list(both.order_by("-active_at", "-id"))
     pinned = [session for session in found if session.pinned_at]
     filed = [session for session in found if session.folder_id and not session.pinned_at]
     rest = [session for session in found if not session.folder_id and not session.pinned_at]
     folders = [
         (folder, [session for session in filed if session.folder_id == folder.pk]) for folder in user.folders.all()
     ]
-    return Listing(pinned, folders, by_day(rest[:most], user), len(rest) > most, older)
+    return Listing(by_day(rest[:most], user), after(rest, most), "", pinned, folders)
+
+
+def older(user: User, edge: Edge) -> Older:
+    """The next LISTED ones. One query."""
+    until = shown(user).filter(pinned_at=None, folder=None, active_at__lte=edge.active_at)
+    found = list(until.exclude(active_at=edge.active_at, id__gte=edge.session_id)[: LISTED + 1])
+    before = name_of(user.day(edge.active_at), user.day())
+    return Older(by_day(found[:LISTED], user), after(found, LISTED), before)
+
+
+def shown(user: User) -> ChatSessionQuerySet:
+    return ChatSession.objects.visible_to(user).listed().only(*COLUMNS)
+
+
+def after(found: Sequence[ChatSession], most: int) -> str:
+    """Where the next ones begin behind the first `most` of those that were found; "" when there are no more."""
+    return str(Edge.of(found[most - 1])) if len(found) > most else ""
 
 
 def by_day(sessions: Iterable[ChatSession], user: User) -> list[Group]:

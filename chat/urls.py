@@ -22,6 +22,7 @@ urlpatterns = [
     path("", views.new_chat, name="chat"),
     path("search", searching_views.search, name="search"),
     path("sessions", views.session_list, name="sessions"),
+    path("sessions/older", views.older_sessions, name="older_sessions"),
     path("c/<uuid:session_id>", views.conversation, name="conversation"),
     path("c/<uuid:session_id>/messages", views.messages_after, name="messages_after"),
     path("c/<uuid:session_id>/frame", posted.post_frame, name="post_frame"),

@@ -9,7 +9,7 @@ from django.conf import settings
 from django.contrib.auth.decorators import login_required
 from django.core.exceptions import SuspiciousOperation
 from django.core.files.uploadedfile import UploadedFile
-from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, QueryDict
 from django.middleware.csrf import get_token
 from django.shortcuts import get_object_or_404, redirect, render
 from django.templatetags.static import static
@@ -136,7 +136,23 @@ def listed(request: SignedInRequest, current: str, toast: Toast | None = None) -
 
 
 def listing_for(request: SignedInRequest) -> sidebar.Listing:
-    return sidebar.listing(request.user, older="older" in request.GET)
+    """As long as the page has it already (`listed`); with `older` as long as it can be without a script."""
+    asked = request.POST if request.method == "POST" else request.GET
+    most = sidebar.MOST_LISTED if "older" in request.GET else number_in(asked, "listed")
+    return sidebar.listing(request.user, most=min(max(most, sidebar.LISTED), sidebar.MOST_LISTED))
+
+
+@login_required
+@require_GET
+def older_sessions(request: SignedInRequest) -> HttpResponse:
+    """What follows in the sidebar's list behind the place `after`."""
+    try:
+        edge = sidebar.Edge.read(request.GET.get("after", ""))
+    except ValueError:
+        raise Http404 from None
+    shown = session_shown(request, request.GET.get("current", ""))
+    context = {"listing": sidebar.older(request.user, edge), "session_id": shown and shown.pk}
+    return render(request, "chat/_older.html", context)
 
 
 def session_shown(request: SignedInRequest, current: str) -> ChatSession | None:
@@ -192,7 +208,12 @@ def messages_after(request: SignedInRequest, session_id: uuid.UUID) -> HttpRespo
 
 def place(request: SignedInRequest, name: str) -> int:
     """A place in a conversation out of the address; 0 when it is not there."""
-    value = request.GET.get(name, "0")
+    return number_in(request.GET, name)
+
+
+def number_in(given: QueryDict, name: str) -> int:
+    """A number out of an address or a form; 0 when it is not there, Http404 when it is none."""
+    value = given.get(name, "0")
     if not value.isascii() or not value.isdigit() or len(value) > 18:
         raise Http404
     return int(value)

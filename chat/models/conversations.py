@@ -30,7 +30,7 @@ class ChatSessionQuerySet(models.QuerySet["ChatSession"]):
         """Conversations in which something was said, newest activity first; temporary ones are in no list."""
         by_person = Q(parent=None) | Q(copied_seq__gt=0)
         written = self.filter(by_person, last_seq__gt=0).exclude(mode=ChatSession.Mode.TEMPORARY)
-        return written.order_by("-active_at")
+        return written.order_by("-active_at", "-id")
 
 
 class Folder(models.Model):

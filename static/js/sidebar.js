@@ -9,20 +9,24 @@ let isStale = false;
 export function watchSidebar(session) {
   // The page may have taken up another id than the one that the server made for it.
   list.addEventListener("htmx:configRequest", (event) => (event.detail.parameters.current = session));
+  // It comes back as long as it is, whatever asks for it.
+  document.body.addEventListener("htmx:configRequest", (event) => {
+    if (event.detail.target === list) event.detail.parameters.listed = list.querySelectorAll("[data-listed] > li").length;
+  });
 
   // Whoever is in the list by keyboard stays where they are when it is fetched anew.
-  let focused = null;
+  let focus = () => {};
   const open = new Set();
-  list.addEventListener("htmx:beforeSwap", () => {
+  list.addEventListener("htmx:beforeSwap", (event) => {
     open.clear();
     for (const folder of list.querySelectorAll("details[open]")) open.add(folder.dataset.folder);
-    focused = list.contains(document.activeElement) ? document.activeElement.getAttribute("href") : null;
+    focus = focusAgain(event.detail.target);
   });
   list.addEventListener("htmx:afterSwap", () => {
     for (const folder of list.querySelectorAll("details")) folder.open ||= open.has(folder.dataset.folder);
     openCurrentFolder();
-    if (focused) list.querySelector(`a[href="${CSS.escape(focused)}"]`)?.focus();
-    focused = null;
+    focus();
+    focus = () => {};
   });
 
   document.body.addEventListener("htmx:afterSettle", () => {
@@ -49,6 +53,22 @@ export function watchSidebar(session) {
     const sidebar = document.getElementById("sidebar");
     if (sidebar.matches(":popover-open")) sidebar.hidePopover();
   });
+}
+
+// What puts the focus back once `target` has been replaced: on the same link, or where a way to older ones was, on the
+// first of them.
+function focusAgain(target) {
+  const focused = document.activeElement;
+  if (!list.contains(focused)) return () => {};
+  if (target === list || !target.contains(focused)) {
+    const href = CSS.escape(focused.getAttribute("href") ?? "");
+    return () => list.querySelector(`a[href="${href}"]`)?.focus({ preventScroll: true });
+  }
+  let before = target.previousElementSibling;
+  return () => {
+    while ((before = before?.nextElementSibling) && !before.querySelector("a"));
+    before?.querySelector("a").focus();
+  };
 }
 
 function openCurrentFolder() {

@@ -8,7 +8,7 @@ import pytest
 from django.utils import timezone
 
 from chat import sidebar
-from chat.models import ChatSession, Message
+from chat.models import ChatSession, Message, default_agent
 from tests.conversations import FINISHED, TOOL_USE, send, settle
 
 
@@ -184,6 +184,78 @@ def test_older_ones_are_one_click_away(signed_in, ada, monkeypatch):
     html = page(signed_in, "/?older")
     assert html.count('class="session"') == 3
     assert "?older" not in html.replace("&amp;older", "")
+
+
+def rest(ada, count):
+    """So many conversations, the newest first, some of them of the same moment."""
+    agent, now = default_agent(), timezone.now()
+    return [
+        ChatSession.objects.create(
+            key=f"k{n}", owner=ada, agent=agent, title=f"T{n}", last_seq=1, active_at=now - dt.timedelta(days=n // 3)
+        )
+        for n in range(count)
+    ]
+
+
+def names_in(html):
+    return re.findall(r'class="session__link"[^>]*>([^<]+)<', html)
+
+
+def test_older_ones_come_part_by_part_each_once(signed_in, ada, stranger, monkeypatch):
+    monkeypatch.setattr(sidebar, "LISTED", 4)
+    rest(ada, 9)
+    html = page(signed_in, "/")
+    seen, whens = names_in(html), re.findall(r'sessions__when">([^<]+)<', html)
+    while found := re.search(r'hx-get="(/sessions/older[^"]+)"', html):
+        html = page(signed_in, found[1])
+        seen += names_in(html)
+        whens += re.findall(r'sessions__when">([^<]+)<', html)
+    assert sorted(seen) == [f"T{n}" for n in range(9)]
+    assert len(seen) == 9
+    # A part that goes on with the day of the one before has no heading again.
+    assert whens == ["Today", "Yesterday", "Last seven days"]
+
+
+def test_what_moved_up_meanwhile_makes_nobody_miss_or_see_one_twice(signed_in, ada, monkeypatch):
+    monkeypatch.setattr(sidebar, "LISTED", 3)
+    listed = rest(ada, 6)
+    html = page(signed_in, "/")
+    next_ones = re.search(r'hx-get="(/sessions/older[^"]+)"', html)[1]
+    seen = names_in(html)
+    last = next(session for session in listed if session.title == seen[-1])
+    ChatSession.objects.filter(pk=last.pk).update(active_at=timezone.now())
+    assert sorted(seen + names_in(page(signed_in, next_ones))) == [f"T{n}" for n in range(6)]
+
+
+def test_the_list_comes_back_as_long_as_it_was(signed_in, ada, monkeypatch):
+    monkeypatch.setattr(sidebar, "LISTED", 2)
+    monkeypatch.setattr(sidebar, "MOST_LISTED", 5)
+    rest(ada, 7)
+    for listed, shown in (("", 2), ("?listed=4", 4), ("?listed=0", 2), ("?listed=999999", 5)):
+        assert len(names_in(page(signed_in, f"/sessions{listed}"))) == shown
+    pinned = ChatSession.objects.get(title="T6")
+    answer = signed_in.post(
+        "/conversations/organise", {"do": "pin", "id": pinned.pk, "listed": 4}, headers={"HX-Request": "true"}
+    )
+    assert len(names_in(answer.content.decode())) == 1 + 4
+    # Without a script there is an end too.
+    assert len(names_in(page(signed_in, "/?older"))) == 1 + 5
+
+
+@pytest.mark.parametrize(
+    "after", ["", "x", "2026-01-01T00:00:00Z", "2026-01-01T00:00:00_6f1c0d4e-0000-4000-8000-000000000000", "٣_x"]
+)
+def test_no_place_in_the_list_is_no_page(signed_in, after):
+    assert signed_in.get("/sessions/older", {"after": after}).status_code == 404
+
+
+def test_a_stranger_has_an_older_list_of_their_own(client, ada, stranger, monkeypatch):
+    monkeypatch.setattr(sidebar, "LISTED", 1)
+    rest(ada, 3)
+    client.force_login(ada)
+    found = re.search(r'hx-get="(/sessions/older[^"]+)"', page(client, "/"))[1]
+    client.force_login(stranger)
+    assert names_in(page(client, found)) == []
 
 
 def test_a_title_is_text(signed_in, session):

@@ -1,8 +1,13 @@
 """The list of conversations in a browser: switching, renaming in place, deleting after a question, the drawer."""
 
+import datetime as dt
+
 import pytest
+from django.utils import timezone
 from playwright.async_api import expect
 
+from chat import sidebar
+from chat.models import ChatSession, default_agent
 from oneclaw import scripted as model
 from tests.browser import PHONE, open_page
 from tests.conversations import send, settle
@@ -231,6 +236,35 @@ async def test_news_of_the_list_leave_the_focus_where_it_is(live, ada, scripted,
         await ask(other, "Coffee")
         await expect(entries(page).get_by_role("link", name="Coffee", exact=True)).to_be_visible()
         await expect(page.get_by_role("link", name="More for “Tea”")).to_be_focused()
+
+
+@pytest.fixture
+def seventy(live, ada):
+    agent, then = default_agent(), timezone.now() - dt.timedelta(days=100)
+    ChatSession.objects.bulk_create(
+        ChatSession(key=f"k{n}", owner=ada, agent=agent, title=f"T{n}", last_seq=1, active_at=then) for n in range(70)
+    )
+
+
+async def test_older_ones_come_while_one_scrolls_and_stay(live, ada, three, seventy, monkeypatch):
+    monkeypatch.setattr(sidebar, "LISTED", 30)
+    async with open_page(live, ada) as page:
+        await page.goto("/")
+        await expect(entries(page)).to_have_count(30)
+        # By the keyboard: whoever reaches the way to older ones goes on with the first of them.
+        await page.get_by_role("link", name="Show older ones").focus()
+        await expect(entries(page)).to_have_count(60)
+        first = entries(page).nth(30).get_by_role("link").first
+        await expect(first).to_be_focused()
+        await page.locator("#sessions").evaluate("list => list.scrollTo(0, list.scrollHeight)")
+        await expect(entries(page)).to_have_count(73)
+        await expect(page.get_by_role("link", name="Show older ones")).to_have_count(0)
+        before = await page.locator("#sessions").evaluate("list => list.scrollTop")
+        other = await page.context.new_page()
+        await other.goto("/")
+        await (await menu_of(other, "Tea")).get_by_role("button", name="Delete").click()
+        await expect(entries(page)).to_have_count(72)
+        assert abs(await page.locator("#sessions").evaluate("list => list.scrollTop") - before) < 100
 
 
 async def test_a_small_window_begins_with_the_welcome(live, ada):
