@@ -2,6 +2,7 @@
 
 import json
 import re
+import uuid
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from html import unescape
@@ -19,14 +20,16 @@ from chat.actions import actions_html
 from chat.attachment_fragments import attachments_html
 from chat.models import Message
 from chat.tools import Since, registry
+from oneclaw.standing import Standing
 
 # What the HTML of a message is made of.
 SHOWN_COLUMNS = (
     *("session", "parent", "role", "seq", "status", "content", "meta", "text", "html", "html_version", "stop_reason"),
     *("turn__status", "turn__error_text"),
 )
-# Messages that a page shows at once.
+# Messages that a page shows at once; behind every place.
 PAGE = 50
+END = 2**60
 ARTICLE = (
     '<article id="message-{id}" class="message message--{role}" data-seq="{seq}" data-role="{role}"'
     ' data-status="{status}" aria-label="{name}" tabindex="-1">'
@@ -73,13 +76,14 @@ def ending_html(message: Message) -> SafeString:
     return render_to_string("chat/_ending.html", context)
 
 
-def newest_messages(messages: QuerySet[Message], csrf_token: str = "") -> list[SafeString]:
-    """The last PAGE of the messages, in order, each as HTML; before them a way to earlier ones, if there are any.
+def newest_messages(session_id: uuid.UUID, csrf_token: str = "", before: int = END) -> list[SafeString]:
+    """The last PAGE shown messages of a session with a place before `before`, in order, each as HTML; before them a way
+    to earlier ones, if there are any.
 
     The page begins with what a person said, so that no answer stands without its question, no tool without its result.
     The forms of cards carry the token, here and below.
     """
-    found = loaded(messages.order_by("-seq")[: PAGE + 1])[::-1]
+    found = NEWEST.ask(session_id, before)[::-1]
     if len(found) <= PAGE:
         return articles(found, csrf_token)
     begins = (index for index, message in enumerate(found) if index and message.role == Message.Role.USER)
@@ -105,7 +109,20 @@ def page_messages(messages: QuerySet[Message], csrf_token: str = "") -> list[Saf
 
 
 def loaded(messages: QuerySet[Message]) -> list[Message]:
-    return list(siblings.with_families(messages).select_related("turn").only(*SHOWN_COLUMNS))
+    return list(as_shown(messages))
+
+
+def newest(session_id: uuid.UUID, before: int) -> QuerySet[Message]:
+    """A page of shown messages and one more, the newest first."""
+    shown = Message.objects.shown().filter(session=session_id, seq__lt=before)
+    return as_shown(shown.order_by("-seq")[: PAGE + 1])
+
+
+def as_shown(messages: QuerySet[Message]) -> QuerySet[Message]:
+    return siblings.with_families(messages).select_related("turn").only(*SHOWN_COLUMNS)
+
+
+NEWEST = Standing(newest, uuid.UUID, int)
 
 
 def articles(listed: Sequence[Message], csrf_token: str = "") -> list[SafeString]:

@@ -9,9 +9,10 @@ from django.conf import settings
 from django.contrib.auth.decorators import login_required
 from django.core.exceptions import SuspiciousOperation
 from django.core.files.uploadedfile import UploadedFile
+from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, QueryDict
 from django.middleware.csrf import get_token
-from django.shortcuts import get_object_or_404, redirect, render
+from django.shortcuts import redirect, render
 from django.templatetags.static import static
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
@@ -33,13 +34,14 @@ from chat.attachment_views import kept_file
 from chat.choices import NO_CHOICE, Choice
 from chat.composed import Composed
 from chat.examining import Refused
-from chat.fragments import messages_from, newest_messages, page_messages
-from chat.models import Agent, ChatSession, Message, default_agent
+from chat.fragments import END, messages_from, newest_messages, page_messages
+from chat.models import Agent, ChatSession, default_agent
 from chat.toasts import Toast
 from oneclaw import llm
 from oneclaw.crossing import in_database, in_patience
 from oneclaw.http import SignedInRequest
 from oneclaw.models import User
+from oneclaw.standing import Standing
 from oneclaw.text import BadText, checked
 
 
@@ -72,13 +74,11 @@ def page(
 ) -> HttpResponse:
     """The whole page. `refusal` says why the message `text` was not taken, to somebody without a socket; `mode` and
     `choice` are what was chosen for it."""
-    messages = session.messages.shown() if session else Message.objects.none()
-    if "before" in request.GET:
-        messages = messages.filter(seq__lt=place(request, "before"))
+    before = place(request, "before") if "before" in request.GET else END
     context = {
         "session_id": session_id,
         "session": session,
-        "messages_html": newest_messages(messages, get_token(request)),
+        "messages_html": newest_messages(session.pk, get_token(request), before) if session else [],
         "listing": listing_for(request),
         "toast": toasts.take(request),
         "client_id": uuid.uuid4(),
@@ -118,8 +118,17 @@ def choices_for(user: User, session: ChatSession | None, choice: Choice) -> dict
 
 
 def own_session(request: SignedInRequest, session_id: uuid.UUID) -> ChatSession:
-    mine = ChatSession.objects.visible_to(request.user).select_related("agent")
-    return get_object_or_404(mine, pk=session_id)
+    found = OWN_SESSION.ask(request.user.pk, session_id)
+    if not found:
+        raise Http404
+    return found[0]
+
+
+def visible_session(owner: int, session_id: uuid.UUID) -> QuerySet[ChatSession]:
+    return ChatSession.objects.visible_to(User(pk=owner)).filter(pk=session_id).select_related("agent")
+
+
+OWN_SESSION = Standing(visible_session, int, uuid.UUID)
 
 
 @login_required
@@ -194,16 +203,17 @@ def messages_after(request: SignedInRequest, session_id: uuid.UUID) -> HttpRespo
     presence.look_in(request.user)
     if "open" in request.GET:
         sessions.open_session(request.user, session_id)
-    messages, token = session.messages.shown(), get_token(request)
+    messages, token, before = session.messages.shown(), get_token(request), END
     if "before" in request.GET:
-        messages = messages.filter(seq__lt=place(request, "before"))
+        before = place(request, "before")
         if "to" in request.GET:
+            messages = messages.filter(seq__lt=before)
             return HttpResponse("".join(messages_from(messages, place(request, "to"), token)))
     elif after := place(request, "after"):
         if live.was_tried_again(session.owner_id, session.pk, after):
             return HttpResponse(status=HTTPStatus.RESET_CONTENT)
         return HttpResponse("".join(page_messages(messages.filter(seq__gt=after), token)))
-    return HttpResponse("".join(newest_messages(messages, token)))
+    return HttpResponse("".join(newest_messages(session.pk, token, before)))
 
 
 def place(request: SignedInRequest, name: str) -> int:
