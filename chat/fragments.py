@@ -1,5 +1,6 @@
 """Pieces of the conversation as HTML: the same for the page and for the frames of the socket."""
 
+import functools
 import json
 import re
 import uuid
@@ -56,12 +57,18 @@ def message_html(message: Message, results: Mapping[str, dict[str, Any]] | None 
         role=message.role,
         seq=message.seq,
         status=message.status,
-        name=_("You") if by_person else _("Answer"),
+        name=names(get_language())[not by_person],
         prose="" if by_person else " prose",
         body=body_html(message, results or {}),
         ending="" if by_person else ending_html(message),
         actions=actions_html(message),
     )
+
+
+@functools.lru_cache
+def names(language: str | None) -> tuple[str, str]:
+    """What a message of a person, and an answer, are called in this language."""
+    return _("You"), _("Answer")
 
 
 def ending_html(message: Message) -> SafeString:

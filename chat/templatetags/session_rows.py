@@ -3,10 +3,10 @@
 import functools
 import uuid
 from collections.abc import Iterable
+from html import escape
 
 from django import template
 from django.template.loader import render_to_string
-from django.utils.html import escape
 from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import get_language
 from django.utils.translation import gettext as _
@@ -28,19 +28,20 @@ UNREAD = '<span class="session__unread"><span class="visually-hidden">{unread}</
 def session_rows(sessions: Iterable[ChatSession], shown: uuid.UUID | None) -> SafeString:
     """Each as a list item with its menu; `shown` is the one that the page shows."""
     row, unread = words_of(get_language())
-    # Every part is an id, escaped, or markup of ours.
-    return mark_safe(  # noqa: S308
-        "".join(
+    rows = []
+    for session in sessions:
+        is_shown = session.pk == shown
+        rows.append(
             row.format(
-                id=session.pk,
+                id=str(session.pk),
                 name=escape(session.name),
-                current=" session--current" if session.pk == shown else "",
-                here=' aria-current="page"' if session.pk == shown else "",
-                unread=unread if session.is_unread and session.pk != shown else "",
+                current=" session--current" if is_shown else "",
+                here=' aria-current="page"' if is_shown else "",
+                unread=unread if session.is_unread and not is_shown else "",
             )
-            for session in sessions
         )
-    )
+    # Every part is an id, escaped, or markup of ours.
+    return mark_safe("".join(rows))  # noqa: S308
 
 
 @functools.lru_cache
