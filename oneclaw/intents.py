@@ -1,4 +1,4 @@
-"""What a sentence asks of the demo model: a few rules for English and German, pure."""
+"""What a sentence asks of the demo model: some rules for English and German, a few for the page's other languages."""
 
 import re
 
@@ -11,6 +11,17 @@ REMEMBER = re.compile(
     \s*(?P<mark>[:,]\s*|\s)(?:(?P<that>that|dass)\s+)?(?P<what>\S[^\n]*)""",
     re.IGNORECASE | re.VERBOSE,
 )
+# The same in French, Spanish, Chinese and Japanese, where it comes last.
+REMEMBER_ELSEWHERE = [
+    re.compile(pattern, re.IGNORECASE)
+    for pattern in (
+        r"^(?:s['’]il (?:vous|te) pla[iî]t,?\s*)?(?:retene[zs]|retiens|souvenez-vous|souviens-toi|notez?)"
+        r"\s*(?:que\s+|qu['’]|[:,]\s*)(?P<what>\S[^\n]*)",
+        r"^(?:por favor,?\s*)?(?:recuerd[ae]|apunt[ae]|anot[ae])\s*(?:que\s+|[:,]\s*)(?P<what>\S[^\n]*)",
+        r"^请?(?:记住|记得|记下)[，,:：\s]*(?P<what>[^\n？?]+)$",
+        r"^(?P<what>[^\n]+?)(?:こと)?(?:を|と|って)(?:覚えて|記憶して|メモして)(?:おいて)?(?:ください|ね)?[。.!！]*$",
+    )
+]
 PAST = re.compile(
     r"""\b(?:do|did|can|could)\s+you\s+(?:still\s+)?(?:remember|recall|know|find)\b
     |\bwhat\s+(?:do|did)\s+you\s+(?:still\s+)?(?:remember|know|note|save)\b
@@ -19,7 +30,11 @@ PAST = re.compile(
     |\b(?:did|have|was|am|do)\s+(?:i|we|my)\b
     |\b(?:weißt|weisst|erinnerst|kennst)\s+du\b
     |\b(?:was|wann|wo|wer|wen|wem|wessen|welche\w*|warum|wieso|wie)\b.*\b(?:ich|mein\w*|mir|mich|wir|unser\w*|uns|gestern)\b
-    |\bhabe?\s+ich\b""",
+    |\bhabe?\s+ich\b
+    |\bque\s+(?:savez-vous|sais-tu)\s+(?:de|sur)\b|\b(?:vous\s+souvenez-vous|te\s+souviens-tu)\b
+    |\bqué\s+(?:recuerdas|sabes)\b|\bte\s+acuerdas\b
+    |记得.*[？?]|知道.*我.*[？?]
+    |覚えていますか|覚えてる""",
     re.IGNORECASE | re.VERBOSE,
 )
 GREETING = re.compile(
@@ -30,7 +45,11 @@ GREETING = re.compile(
 SMALL_TALK = re.compile(
     r"^\W*(?:thanks?|thank you|thx|danke|ok(?:ay)?|bye|good night|tschüss|yes|no|ja|nein)\b.{0,20}$", re.I
 )
-HELP = re.compile(r"\bhelp\b|\bwhat\s+can\s+you\s+do\b|\bhilfe\b|\bwas\s+kannst\s+du\b", re.IGNORECASE)
+HELP = re.compile(
+    r"\bhelp\b|\bwhat\s+can\s+you\s+do\b|\bhilfe\b|\bwas\s+kannst\s+du\b|\baide\b|\bque\s+(?:pouvez-vous|peux-tu)\s+faire\b"
+    r"|\bayuda\b|\bqué\s+puedes\s+hacer\b|你(?:能|会)做什么|何ができ",
+    re.IGNORECASE,
+)
 # A point inside a name or an address ends nothing.
 SENTENCE = re.compile(r"[^\n]+?(?:[.!?]+(?=\s|$)|$)", re.MULTILINE)
 WORD = re.compile(r"[^\W_]{3,}")
@@ -46,7 +65,9 @@ COMMON = frozenset(COMMON_WORDS.split())
 
 def to_remember(text: str) -> str:
     """What the person asks to keep, as a sentence of its own; "" if nothing."""
-    found = REMEMBER.search(text)
+    found = REMEMBER.search(text) or next(
+        filter(None, (each.search(text.strip()) for each in REMEMBER_ELSEWHERE)), None
+    )
     if not found or found["what"].startswith(("when", "how", "what", "wann", "wie", "was ")):
         return ""
     # A question after it is no part of it.
@@ -54,7 +75,7 @@ def to_remember(text: str) -> str:
     what = " ".join(kept).strip()
     if len(what) < 3:
         return ""
-    if (found["that"] or "").lower() == "dass":
+    if (found.groupdict().get("that") or "").lower() == "dass":
         return f"Ich bat zu merken, dass {what}"
     return what[0].upper() + what[1:]
 

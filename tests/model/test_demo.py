@@ -3,6 +3,9 @@
 import json
 
 import pytest
+from django.conf import settings
+from django.utils import translation
+from django.utils.translation import gettext
 
 from oneclaw import demo, llm
 
@@ -111,6 +114,21 @@ async def test_questions_about_the_past_search_memory(asked):
 @pytest.mark.parametrize("asked", ["Hello", "What is the capital of France?", "Write a poem.", "Thanks, bye!"])
 async def test_other_sentences_call_no_tool(asked):
     _, calls = await ask(asked)
+    assert calls == []
+
+
+@pytest.mark.parametrize("language", [code for code, _ in settings.LANGUAGES])
+async def test_what_the_first_page_suggests_is_understood_in_every_language(language):
+    with translation.override(language):
+        remember, past, help = map(
+            gettext,
+            ("Remember that I prefer short answers.", "What do you remember about me?", "What can you do?"),
+        )
+    assert [name for name, _ in (await ask(remember))[1]] == ["save_memory"]
+    assert (await ask(past))[1] == [("memory_search", {"query": past})]
+    said, calls = await ask(help)
+    assert demo.WHAT_I_DO in said
+    assert "You wrote" not in said
     assert calls == []
 
 
