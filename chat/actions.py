@@ -10,6 +10,7 @@ from django.utils.html import escape
 from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import get_language
 from django.utils.translation import gettext as _
+from django.utils.translation import pgettext
 
 from chat.models import Message
 
@@ -68,7 +69,7 @@ def row_of(role: str, is_whole: bool, language: str | None) -> str:
     if role == Message.Role.USER:
         parts.append(made(LINKED, "edit", _("Edit")))
         # Only the last one of a fork stands without an answer.
-        parts.append(made(POSTED, "retry", _("Answer"), ' data-do="retry"'))
+        parts.append(made(POSTED, "retry", pgettext("button", "Answer"), ' data-do="retry"'))
     else:
         if is_whole:
             parts.append(made(POSTED, "retry", _("Answer again"), ' data-do="retry"'))
