@@ -107,8 +107,9 @@ def fill(sizes: list[int], small: int, words: list[str], chosen: random.Random) 
 
     from memory.embeddings import embedder
     from memory.indexing import index_documents
-    from memory.models import EmbeddingModel, MemoryDocument
-    from memory.vectors import embed_document, model_id
+    from memory.known_models import see
+    from memory.models import MemoryDocument
+    from memory.vectors import embed_document
     from oneclaw.models import Space, User
 
     owner = User.objects.create_user("bench@example.org")
@@ -135,9 +136,7 @@ def fill(sizes: list[int], small: int, words: list[str], chosen: random.Random) 
         f" {units / here:,.0f} a second of processor time here"
     )
     settings.EMBEDDINGS = "local"
-    model = embedder()
-    known = model_id(model)
-    EmbeddingModel.objects.get_or_create(id=known, defaults={"name": model.name})
+    known = see(embedder(), 256)
     for document in MemoryDocument.objects.filter(space__in=spaces[small:]).values_list("pk", flat=True):
         embed_document(document)
     with connection.cursor() as cursor:

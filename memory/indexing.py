@@ -10,9 +10,9 @@ from memory.dates import TIME_WORDS, day_in
 from memory.languages import NAMES, language_of
 from memory.locks import hold
 from memory.models import DocumentIndex, MemoryChunk, MemoryDocument
-from memory.packing import ASKS, HEADING, LAYOUT, TELLS_TIME, pack
+from memory.packing import ASKS, HEADING, LAYOUT, TELLS_TIME, pack, text_key
 from memory.terms import speaker_number, stems_of, terms_of
-from memory.vectors import embed_document, embedded_text, text_key
+from memory.vectors import embed_document, embedded_text
 
 # What may stand behind a question mark.
 CLOSING = " \t\n\"'”’»)*_"

@@ -3,6 +3,7 @@
 Scoring reads every unit of a space, so that each unit must cost nanoseconds: arrays of numbers, no object for each.
 """
 
+import hashlib
 import struct
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -176,6 +177,11 @@ def summed(
         return held, total[held]
     held, at = np.unique(places, return_inverse=True)
     return held.astype(np.intp), np.bincount(at, values, minlength=len(held)).astype(float)
+
+
+def text_key(text: str) -> int:
+    """The number by which a text's vector is kept."""
+    return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "big", signed=True)
 
 
 def pack(units: Sequence[tuple[int, ...]], terms: Sequence[int], language: int = 0) -> bytes:

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from psycopg import Cursor
 from psycopg.pq import Format
 
-from memory import vectors
+from memory import known_models, vectors
 from memory.confidence import score
 from memory.dates import day_in
 from memory.embeddings import Embedder, embedder, near_words
@@ -348,7 +348,11 @@ class Asked:
     @classmethod
     def by(cls, model: Embedder | None, query: str) -> "Asked":
         vector = vectors.of_question(model, without_names(query)) if model is not None else None
-        return cls(vectors.model_id(model) if model is not None else 0, vector)
+        if model is None:
+            return cls(0, None)
+        # Without an answer, by the model that this process knows.
+        width = model.width or 0 if vector is None else len(vector)
+        return cls(known_models.model_id(model, width), vector)
 
     @cached_property
     def text(self) -> str:

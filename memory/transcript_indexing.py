@@ -19,11 +19,11 @@ from memory.languages import NAMES as LANGUAGES
 from memory.languages import language_of
 from memory.locks import hold
 from memory.models import Forgetting, TranscriptChunk, TranscriptIndex
-from memory.packing import LAYOUT, pack
+from memory.packing import LAYOUT, pack, text_key
 from memory.switches import Switch
 from memory.terms import terms_of
 from memory.transcripts import is_kept, said_in
-from memory.vectors import embed_transcript, embedded_text, text_key
+from memory.vectors import embed_transcript, embedded_text
 from oneclaw.models import Space
 
 # Messages, or bytes of text, that have come since it was indexed; and seconds without a further turn.

@@ -1,6 +1,5 @@
 """The vectors of the index: made once for each text, kept by model, caught up in the background."""
 
-import hashlib
 import json
 import logging
 import re
@@ -19,9 +18,9 @@ from numpy.typing import NDArray
 from memory.chunking import SPEAKER, speakers
 from memory.embeddings import Embedder, embedder
 from memory.embeddings.failures import EmbeddingFailure
+from memory.known_models import current, error_of, glance, name, note, see
 from memory.models import (
     DocumentIndex,
-    EmbeddingModel,
     MemoryChunk,
     MemoryDocumentQuerySet,
     TextVector,
@@ -84,18 +83,15 @@ def _pattern(names: frozenset[str]) -> re.Pattern[str]:
     return re.compile(rf"\b(?:{'|'.join(map(re.escape, sorted(names)))})\b(?:['’]s)?")
 
 
-def text_key(text: str) -> int:
-    """The number by which a text's vector is kept."""
-    return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "big", signed=True)
-
-
 def of_question(model: Embedder, question: str) -> NDArray[np.float32] | None:
     """The vector of a question; None when the model's server does not answer, and the notice says so."""
     try:
-        return model.embed_question(embedded_text(question))
+        vector = model.embed_question(embedded_text(question))
     except EmbeddingFailure as failure:
-        _note(model, str(failure))
+        note(model, str(failure))
         return None
+    glance(model, len(vector))
+    return vector
 
 
 def embed_pending() -> int:
@@ -109,10 +105,10 @@ def embed_pending() -> int:
         return 0
     waiting: list[tuple[Callable[[int], None], int]]
     waiting = [(embed_document, pk) for pk in pending(model).order_by("-pk").values_list("pk", flat=True)]
-    said = TranscriptIndex.objects.filter(units__gt=0).exclude(embedded_by=model_id(model)).order_by("-pk")
+    said = TranscriptIndex.objects.filter(units__gt=0).exclude(embedded_by=current(model)).order_by("-pk")
     waiting += [(embed_transcript, pk) for pk in said.values_list("pk", flat=True)]
-    if not waiting and _error(model) and of_question(model, "?") is not None:
-        _note(model, "")
+    if not waiting and error_of(model) and of_question(model, "?") is not None:
+        note(model, "")
     for done, (embed, pk) in enumerate(waiting):
         try:
             embed(pk)
@@ -124,7 +120,7 @@ def embed_pending() -> int:
 
 def pending(model: Embedder) -> "QuerySet[DocumentIndex]":
     """The documents of which some units have no vector by this model yet."""
-    return DocumentIndex.objects.exclude(embedded_by=model_id(model))
+    return DocumentIndex.objects.filter(units__gt=0).exclude(embedded_by=current(model))
 
 
 def notice(documents: MemoryDocumentQuerySet | None = None) -> str:
@@ -132,12 +128,11 @@ def notice(documents: MemoryDocumentQuerySet | None = None) -> str:
     model = embedder()
     if model is None:
         return ""
-    if error := _error(model):
+    if error := error_of(model):
         return _("Search goes by words alone for the moment. %(error)s") % {"error": error}
-    indexes = DocumentIndex.objects.filter(units__gt=0)
+    waiting = pending(model)
     if documents is not None:
-        indexes = indexes.filter(document__in=documents)
-    waiting = indexes.exclude(embedded_by=model_id(model))
+        waiting = waiting.filter(document__in=documents)
     # What has no vectors at all is only new.
     if not waiting.filter(embedded_by__isnull=False).exists():
         return ""
@@ -158,7 +153,7 @@ def state(documents: MemoryDocumentQuerySet) -> dict[str, Any]:
     model = embedder()
     indexes = DocumentIndex.objects.filter(document__in=documents)
     chunks = MemoryChunk.objects.filter(document__in=documents)
-    known = model_id(model) if model else None
+    known = current(model) if model else None
     there = TextVector.objects.filter(space=OuterRef("space"), model=known, text_key=OuterRef("text_key"))
     units = chunks.count()
     embedded = chunks.filter(Exists(there)).count() if model else 0
@@ -166,7 +161,7 @@ def state(documents: MemoryDocumentQuerySet) -> dict[str, Any]:
         "units": units,
         "vectors": embedded,
         "pending": units - embedded if model else 0,
-        "model": model.name if model else "none",
+        "model": name(model) if model else "none",
         "drift": documents.to_index().count() + indexes.exclude(layout=LAYOUT).count(),
         "notice": notice(documents),
     }
@@ -177,7 +172,7 @@ def embed_document(document_id: int, only_at_once: bool = False) -> None:
 
     EmbeddingFailure when the model's server does not give them: the document stays pending.
     """
-    index = DocumentIndex.objects.filter(document_id=document_id).defer("data").first()
+    index = DocumentIndex.objects.filter(document_id=document_id, units__gt=0).defer("data").first()
     if index is not None:
         same = DocumentIndex.objects.filter(document_id=document_id, version=index.version)
         _embed(index.space_id, MemoryChunk.objects.filter(document_id=document_id), same, only_at_once)
@@ -185,7 +180,7 @@ def embed_document(document_id: int, only_at_once: bool = False) -> None:
 
 def embed_transcript(index_id: int, only_at_once: bool = False) -> None:
     """The same for the units of a transcript."""
-    index = TranscriptIndex.objects.filter(pk=index_id).defer("data").first()
+    index = TranscriptIndex.objects.filter(pk=index_id, units__gt=0).defer("data").first()
     if index is not None:
         same = TranscriptIndex.objects.filter(pk=index_id, through_seq=index.through_seq)
         _embed(index.space_id, TranscriptChunk.objects.filter(index_id=index_id), same, only_at_once)
@@ -196,21 +191,25 @@ def _embed(space_id: int, chunks: "QuerySet[Any]", same: "QuerySet[Any]", only_a
     model = embedder()
     if model is None or (only_at_once and not model.at_once):
         return
-    known = model_id(model)
+    known = current(model)
     missing = _missing(chunks, space_id, known)
     if only_at_once and len(missing) > model.at_once:
         return
-    _known(model)
     names = speakers(chunks.values_list("text", flat=True)) if missing else frozenset()
     for start in range(0, len(missing), BATCH):
         batch = missing[start : start + BATCH]
         try:
             made = model.embed([embedded_text(text, names) for _, text in batch])
         except EmbeddingFailure as failure:
-            _note(model, str(failure))
+            note(model, str(failure))
             raise
-        _store(space_id, known, batch, made)
-        _note(model, "")
+        counts = see(model, made.shape[1])
+        _store(space_id, counts, batch, made)
+        note(model, "")
+        if counts != known:
+            # Another model stands there under the same name, and what the first one made is of no use.
+            _embed(space_id, chunks, same, only_at_once)
+            return
     units, parameters = chunks.order_by().values("ordinal", "text_key").query.sql_with_params()
     bits = RawSQL(BITS.format(chunks=units), (*parameters, space_id, known), BinaryField())  # noqa: S611
     same.update(embedded_by=known, bits=bits)
@@ -221,30 +220,6 @@ def prune(space_id: int) -> int:
     with connection.cursor() as cursor:
         cursor.execute(PRUNE, [space_id, space_id, space_id])
         return cursor.rowcount
-
-
-def _known(model: Embedder) -> None:
-    """See to the model's row, which its vectors point at."""
-    known = model_id(model)
-    if not EmbeddingModel.objects.filter(pk=known).exists():
-        EmbeddingModel.objects.bulk_create([EmbeddingModel(id=known, name=model.name)], ignore_conflicts=True)
-
-
-def _note(model: Embedder, error: str) -> None:
-    """Keep with the model whether it answers, where every process sees it."""
-    if error:
-        _known(model)
-    rows = EmbeddingModel.objects.filter(pk=model_id(model))
-    rows.exclude(error=error).update(error=error)
-
-
-def _error(model: Embedder) -> str:
-    return EmbeddingModel.objects.filter(pk=model_id(model)).values_list("error", flat=True).first() or ""
-
-
-def model_id(model: Embedder) -> int:
-    """The number that stands for this model beside every vector that it made."""
-    return text_key(model.name)
 
 
 def _missing(chunks: "QuerySet[Any]", space_id: int, known: int) -> list[tuple[int, str]]:

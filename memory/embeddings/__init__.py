@@ -21,6 +21,9 @@ class Embedder(Protocol):
     """A model that turns texts into vectors. `name` is kept with every vector that it made."""
 
     name: str
+    # How many numbers its last vectors had, 0 before the first; None where the name tells one model from all others. A
+    # server may have another model under the same name tomorrow.
+    width: int | None
     # How many texts it takes within a save's own time; the rest waits for the sweep.
     at_once: int
     # What one deviation of its cosines is worth beside the reference's, all-MiniLM-L6-v2.

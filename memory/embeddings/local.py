@@ -27,6 +27,7 @@ class WordVectors:
     """The local model that is always there."""
 
     name = "local/wordllama-l2-supercat-256"
+    width: int | None = None
     # Texts that are embedded within a save's own time.
     at_once = 200
     trust = 0.75

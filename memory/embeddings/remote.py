@@ -51,6 +51,7 @@ class Server:
     trust: float = 1.0
     unrelated: float | None = None
     related: float | None = None
+    width: int | None = field(default=0, init=False)
     _rest: float = field(default=0.0, init=False)
     _until: float = field(default=0.0, init=False)
     _why: str = field(default="", init=False)
@@ -86,6 +87,7 @@ class Server:
                 time.sleep(min(failure.retry_after or BACKOFF * 2 ** (tries - 1 - left), LONGEST_WAIT))
             else:
                 self._rest = self._until = 0.0
+                self.width = rows.shape[1]
                 return rows
         raise AssertionError("the last try returns or raises")
 
@@ -157,7 +159,7 @@ def openai(base: str, key: str, model: str, width: int | None, patience: float) 
     def read(answer: Any) -> list[list[float]]:
         return [row["embedding"] for row in sorted(answer["data"], key=lambda row: row["index"])]
 
-    return Server(f"openai/{base}/{model}/{width or ''}", request, read, key, patience)
+    return Server(f"openai/{base}/{model}/", request, read, key, patience)
 
 
 def gemini(base: str, key: str, model: str, width: int | None, patience: float) -> Server:
@@ -175,7 +177,7 @@ def gemini(base: str, key: str, model: str, width: int | None, patience: float) 
     def read(answer: Any) -> list[list[float]]:
         return [row["values"] for row in answer["embeddings"]]
 
-    return Server(f"gemini/{model}/{width or ''}", request, read, key, patience)
+    return Server(f"gemini/{model}/", request, read, key, patience)
 
 
 def _batches(texts: Sequence[str]) -> list[list[str]]:

@@ -58,6 +58,7 @@ def unreadable(folder: Path, error: Exception) -> ImproperlyConfigured:
 class Transformer:
     """A local model from a folder."""
 
+    width: int | None = None
     at_once = 8  # some 15 ms each
     trust = 1.0
 

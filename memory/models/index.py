@@ -10,13 +10,15 @@ from oneclaw.models import Space, User
 
 
 class EmbeddingModel(models.Model):
-    """A model that makes vectors, as its provider names it."""
+    """A model that makes vectors, as its provider names it, and what a server has under one name (known_models.py)."""
 
     # Made of the name, so that nobody has to look it up.
     id = models.BigIntegerField(primary_key=True)
     name = models.CharField(max_length=400, unique=True)
     # Why it makes none at the moment, in a sentence for people; empty when all is well.
     error = models.TextField(blank=True)
+    # Of a server: how many numbers its vectors have now; 0: nobody knows yet.
+    width = models.PositiveIntegerField(default=0)
 
     def __str__(self) -> str:
         return self.name

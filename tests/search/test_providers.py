@@ -8,10 +8,11 @@ import pytest
 from django.core.exceptions import ImproperlyConfigured
 
 from memory import embeddings as providers
-from memory import vectors
+from memory import haystacks, known_models, vectors
 from memory.embeddings import embedder, remote
 from memory.embeddings.failures import EmbeddingFailure
-from memory.models import DocumentIndex, EmbeddingModel, TextVector
+from memory.models import DocumentIndex, EmbeddingModel, MemoryDocument, TextVector
+from tests.search.conftest import letters
 
 ADMIN = "/admin/memory/memorydocument/"
 NOTES = "- The kayak is red.\n- The boat is blue.\n- The car is grey.\n"
@@ -104,6 +105,63 @@ def test_another_model_pauses_the_vectors_says_so_and_embeds_anew(ada, write, se
     vectors.embed_pending()
     assert TextVector.objects.count() == 2 * before, "the first model's vectors were kept"
     assert {row.name for row in EmbeddingModel.objects.all()} >= {embedder().name}
+
+
+def wide(text):
+    return [1.0 + text.count(letter) for letter in "aeiourstbcdk"]
+
+
+def test_another_width_under_the_same_name_is_another_model(ada, write, search, embeddings, monkeypatch):
+    write(ada, "MEMORY.md", NOTES)
+    write(ada, "more.md", NOTES.replace("car", "cart"))
+    write(ada, "empty.md", "")
+    assert vectors.embed_pending() == 2
+    embeddings.vector = wide
+    assert "kayak" in search(ada, "kayak")[0].snippet
+    assert search(ada, "kayak")[0].vector_score == 0
+    assert "model has changed: 2 documents wait" in vectors.notice()
+    assert vectors.state(MemoryDocument.objects.all())["pending"] == 6
+    assert vectors.embed_pending() == 2
+    assert vectors.notice() == ""
+    assert search(ada, "kayak")[0].vector_score > 0
+    told = vectors.state(MemoryDocument.objects.all())
+    assert (told["vectors"], told["pending"], told["model"][-3:]) == (6, 0, "/12")
+    # The first one comes back, and a line that is new tells so before anybody asks.
+    embeddings.vector, embeddings.asked = letters, []
+    write(ada, "more.md", NOTES.replace("car", "cart") + "- A bus.\n")
+    assert vectors.embed_pending() >= 1
+    vectors.embed_pending()
+    assert embeddings.asked == [["A bus."]], "what it has embedded before is still there"
+    assert search(ada, "kayak")[0].vector_score > 0
+
+
+def test_a_width_that_another_process_has_seen_counts_here_too(ada, write, search, embeddings):
+    write(ada, "MEMORY.md", NOTES)
+    vectors.embed_pending()
+    embeddings.vector = wide
+    search(ada, "kayak")
+    for process in (embedder(), None):
+        if process is None:
+            providers.openai_server.cache_clear()
+            known_models._seen.clear()
+        assert "1 document waits" in vectors.notice()
+    assert vectors.embed_pending() == 1
+    assert vectors.notice() == ""
+
+
+def test_a_large_memory_is_searched_by_signs_again_after_another_width(
+    ada, write, search, embeddings, settings, monkeypatch
+):
+    settings.EXACT_UNITS = 2
+    monkeypatch.setattr(haystacks, "WORTH_KEEPING", 1)
+    write(ada, "MEMORY.md", NOTES)
+    vectors.embed_pending()
+    assert search(ada, "kayak")[0].vector_score > 0
+    embeddings.vector = wide
+    assert "kayak" in search(ada, "kayak")[0].snippet
+    write(ada, "more.md", NOTES.replace("car", "cart"))
+    vectors.embed_pending()
+    assert search(ada, "kayak")[0].vector_score > 0
 
 
 def test_without_vectors_nothing_is_embedded(ada, write, settings):
