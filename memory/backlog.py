@@ -3,12 +3,13 @@
 import logging
 import time
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.utils import timezone
 
 from chat.models import ChatSession
 from memory import flush
+from memory.embeddings.failures import EmbeddingFailure
 from memory.indexing import index_document
 from memory.models import Errand, Flush, MemoryDocument, MemoryDocumentQuerySet
 from memory.vectors import embed_document
@@ -60,21 +61,36 @@ def in_words(status: dict[str, Any]) -> list[str]:
     ]
 
 
+class Indexed(NamedTuple):
+    """How many documents the index holds now, how many of them wait for their vectors, and the paths that failed."""
+
+    documents: int
+    waiting: int
+    failed: list[str]
+
+    def in_words(self) -> list[str]:
+        wait = "1 document waits for its" if self.waiting == 1 else f"{self.waiting} documents wait for their"
+        return [f"{self.documents} documents are indexed.", *([f"{wait} vectors."] if self.waiting else [])]
+
+
 def index_all(
     user: User | None, *, force: bool = False, progress: Callable[[int, int], None] = lambda done, total: None
-) -> tuple[int, list[str]]:
-    """Bring the index and its vectors up to date; how many documents it holds now, and the paths that failed."""
+) -> Indexed:
+    """Bring the index and its vectors up to date."""
     ids = list(documents_of(user).order_by("pk").values_list("pk", "path"))
-    failed = []
+    waiting, failed = 0, []
     for number, (document_id, path) in enumerate(ids, 1):
         try:
             index_document(document_id, force=force)
             embed_document(document_id)
+        except EmbeddingFailure:
+            # Words find it, and the sweep asks the server again.
+            waiting += 1
         except Exception:
             logger.exception("%s could not be indexed.", path)
             failed.append(path)
         progress(number, len(ids))
-    return len(ids) - len(failed), failed
+    return Indexed(len(ids) - len(failed), waiting, failed)
 
 
 def finish_flushes(session: ChatSession) -> None:

@@ -111,7 +111,7 @@ def test_status_says_what_is_there_and_what_is_behind(memory, ada, space, strang
 
 def test_index_brings_the_index_up_to_date(memory, space, append, ada):
     append(space, "tea")
-    assert json.loads(memory("index", "--user", ada.email, "--json")) == {"indexed": 1, "failed": []}
+    assert json.loads(memory("index", "--user", ada.email, "--json")) == {"indexed": 1, "waiting": 0, "failed": []}
     assert not MemoryDocument.objects.to_index().exists()
     assert json.loads(memory("index", "--force", "--json"))["indexed"] == 1
 

@@ -2,10 +2,12 @@
 
 import importlib.util
 import time
+from io import StringIO
 
 import numpy as np
 import pytest
 from django.core.exceptions import ImproperlyConfigured
+from django.core.management import call_command
 
 from memory import embeddings as providers
 from memory import haystacks, known_models, vectors
@@ -76,6 +78,19 @@ def test_a_server_that_is_not_there_leaves_the_words(ada, write, search, setting
     assert vectors.embed_pending() == 0
     assert "kayak" in search(ada, "kayak")[0].snippet
     assert "cannot be reached" in vectors.notice()
+
+
+def test_indexing_while_the_server_is_away_says_how_many_wait_for_their_vectors(ada, write, embeddings, caplog):
+    write(ada, "MEMORY.md", NOTES)
+    write(ada, "more.md", NOTES.replace("car", "cart"))
+    embeddings.script = [401]
+    said = StringIO()
+    call_command("memory", "index", "--force", "--user", ada.email, stdout=said)
+    assert said.getvalue().split("\n") == ["2 documents are indexed.", "2 documents wait for their vectors.", ""]
+    assert "could not be indexed" not in caplog.text
+    embedder()._until = 0.0
+    call_command("memory", "index", "--user", ada.email, stdout=StringIO())
+    assert TextVector.objects.count() == 4
 
 
 def test_after_its_rest_a_server_is_asked_again_and_the_notice_goes(ada, write, embeddings, monkeypatch):

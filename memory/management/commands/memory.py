@@ -97,10 +97,11 @@ class Command(BaseCommand):
         self.tell(backlog.status(user, deep), json, backlog.in_words)
 
     def index(self, *, user: User | None, force: bool, json: bool, **_: Any) -> None:
-        done, failed = backlog.index_all(user, force=force, progress=self.progress)
-        self.tell({"indexed": done, "failed": failed}, json, lambda _: [f"{done} documents are indexed."])
-        if failed:
-            raise CommandError(f"{len(failed)} documents could not be indexed: {', '.join(failed[:5])}.")
+        made = backlog.index_all(user, force=force, progress=self.progress)
+        told = {"indexed": made.documents, "waiting": made.waiting, "failed": made.failed}
+        self.tell(told, json, lambda _: made.in_words())
+        if made.failed:
+            raise CommandError(f"{len(made.failed)} documents could not be indexed: {', '.join(made.failed[:5])}.")
 
     def search(
         self,
@@ -139,7 +140,7 @@ class Command(BaseCommand):
     def take_in(self, *, user: User, folder: Path, wait: bool, json: bool, **_: Any) -> None:
         space = Space.objects.own_of(user)
         report = with_folder(workspace.import_folder, folder, space, user)
-        behind = backlog.index_all(user, progress=self.progress)[1] if wait else []
+        behind = backlog.index_all(user, progress=self.progress).failed if wait else []
         self.tell(vars(report) | {"not_indexed": behind}, json, lambda _: told_of(report))
         if report.refused or behind:
             raise CommandError(f"{len(report.refused)} files were not taken, {len(behind)} are not indexed.")
