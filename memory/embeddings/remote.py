@@ -32,6 +32,8 @@ FIRST_REST, LONGEST_REST = 15.0, 300.0
 LONGEST_TEXT = 24_000
 # Characters down to which a text is shortened that a server does not take: some models read few.
 SHORTEST_TEXT = 64
+# What a server is asked for that breaks over other texts.
+PROBE = "a"
 # Bytes of an answer: 256 vectors of 4,096 numbers, written out.
 LONGEST_ANSWER = 32_000_000
 
@@ -78,7 +80,12 @@ class Server:
             try:
                 rows = self._answer(client, texts, question)
             except EmbeddingFailure as failure:
-                parts = self._parts(client, texts, question, tries) if failure.refused else None
+                parts = None
+                if failure.refused:
+                    parts = self._parts(client, texts, question, tries)
+                elif failure.broke and not left and not question and self._takes_others(client, texts):
+                    # Each part is tried once: whatever else goes wrong now ends it.
+                    parts = self._parts(client, texts, question, 1)
                 if parts is not None:
                     return parts
                 if not left or not failure.passing:
@@ -102,9 +109,16 @@ class Server:
         if len(texts[0]) > SHORTEST_TEXT:
             return self._call(client, [texts[0][: len(texts[0]) // 2]], question=question, tries=tries)
         try:
-            return np.zeros_like(self._answer(client, ["a"], question))
+            return np.zeros_like(self._answer(client, [PROBE], question))
         except EmbeddingFailure:
             return None
+
+    def _takes_others(self, client: httpx2.Client, texts: list[str]) -> bool:
+        """Whether the server, which breaks over these texts, gives the vector of another."""
+        try:
+            return texts != [PROBE] and len(self._answer(client, [PROBE], question=False)) == 1
+        except EmbeddingFailure:
+            return False
 
     def _answer(self, client: httpx2.Client, texts: list[str], question: bool) -> NDArray[np.float32]:
         """One row of length 1 for each text."""
@@ -130,6 +144,7 @@ class Server:
                 passing=response.status_code in (408, 409, 425, 429) or response.status_code >= 500,
                 retry_after=_seconds(response.headers.get("retry-after")),
                 refused=response.status_code in (400, 413, 422),
+                broke=response.status_code == 500,
             )
         try:
             rows = np.array(self.read(json.loads(content)), float)

@@ -43,13 +43,14 @@ def search() -> Callable[..., list[Passage]]:
 class Embeddings(ThreadingHTTPServer):
     """Speaks OpenAI's /v1/embeddings. `script` holds what the next answers are: a status, "garbage", "drip" (a byte
     now and then), or seconds to wait; when it is empty, a vector of eight numbers that depends on the letters of the
-    text. Texts that hold the word `refused`, or are longer than `longest`, it answers with 400."""
+    text. Texts that hold the word `refused`, or are longer than `longest`, it answers with `refusal`."""
 
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), Handler)
         self.script: list[Any] = []
         self.asked: list[list[str]] = []
         self.refused, self.longest, self.retry_after = "", 1_000_000, "0.01"
+        self.refusal = 400
         self.vector: Callable[[str], Any] = letters
         self.at_once = self.most_at_once = 0
         self.lock = threading.Lock()
@@ -71,7 +72,7 @@ class Handler(BaseHTTPRequestHandler):
             self.server.asked.append(texts)
             step = self.server.script.pop(0) if self.server.script else None
             if any(self.server.refuses(text) for text in texts):
-                step = 400
+                step = self.server.refusal
             self.server.at_once += 1
             self.server.most_at_once = max(self.server.most_at_once, self.server.at_once)
         if isinstance(step, float):

@@ -314,6 +314,32 @@ def test_of_a_text_that_is_too_long_for_a_server_the_beginning_is_embedded(embed
     assert rows[0] == pytest.approx(embedder().embed(["eeee" * 25])[0])
 
 
+def test_a_text_that_breaks_a_server_keeps_nothing_else_waiting(ada, write, embeddings):
+    write(ada, "old.md", "- An old kayak.\n")
+    write(ada, "new.md", "".join(f"- Boat {n}.\n" for n in range(100)) + f"- The bomb{' is long' * 30}.\n")
+    embeddings.refused, embeddings.refusal = "bomb", 500
+    assert vectors.embed_pending() == 2
+    assert vectors.notice() == ""
+    assert TextVector.objects.count() == 102
+    assert len(embeddings.asked) < 50
+    asked = len(embeddings.asked)
+    assert vectors.embed_pending() == 0
+    assert len(embeddings.asked) == asked, "and is not asked again"
+
+
+@pytest.mark.parametrize("status", [500, 503])
+def test_a_server_that_breaks_over_everything_is_left_alone(ada, write, embeddings, status):
+    embeddings.longest, embeddings.refusal = 0, status
+    write(ada, "old.md", NOTES)
+    write(ada, "new.md", NOTES.replace("red", "green"))
+    assert vectors.embed_pending() == 0
+    assert str(status) in vectors.notice()
+    asked = len(embeddings.asked)
+    assert asked == (4 if status == 500 else 3)
+    assert vectors.embed_pending() == 0
+    assert len(embeddings.asked) == asked
+
+
 def test_a_server_that_refuses_everything_is_left_alone(ada, write, embeddings):
     embeddings.longest = 0
     write(ada, "old.md", NOTES)
