@@ -336,6 +336,9 @@ LOCAL_MODEL = environment.text("ONECLAW_LOCAL_MODEL")
 OPENAI_API_KEY = environment.text("OPENAI_API_KEY")
 OPENAI_BASE_URL = environment.address("OPENAI_BASE_URL", ["http", "https"])
 GEMINI_API_KEY = environment.text("GEMINI_API_KEY")
+for name, key in (("OPENAI_API_KEY", OPENAI_API_KEY), ("GEMINI_API_KEY", GEMINI_API_KEY)):
+    if not (key.isascii() and key.isprintable()):
+        raise ImproperlyConfigured(f"{name} holds a character that no key has: copy the key once more.")
 if EMBEDDINGS == "openai" and not OPENAI_API_KEY and urlsplit(OPENAI_BASE_URL).hostname in (None, "api.openai.com"):
     raise ImproperlyConfigured(
         "ONECLAW_EMBEDDINGS is openai: set OPENAI_API_KEY, or OPENAI_BASE_URL to a server that needs no key."

@@ -5,6 +5,7 @@ A server that fails is left alone for a while, longer each time: search goes on 
 
 import json
 import logging
+import re
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -34,6 +35,8 @@ LONGEST_TEXT = 24_000
 SHORTEST_TEXT = 64
 # What a server is asked for that breaks over other texts.
 PROBE = "a"
+# Name and password in an address: they are in no model's name, which the database and the log hold.
+CREDENTIALS = re.compile(r"(?<=//)[^/]*@")
 # Bytes of an answer: 256 vectors of 4,096 numbers, written out.
 LONGEST_ANSWER = 32_000_000
 
@@ -174,7 +177,7 @@ def openai(base: str, key: str, model: str, width: int | None, patience: float) 
     def read(answer: Any) -> list[list[float]]:
         return [row["embedding"] for row in sorted(answer["data"], key=lambda row: row["index"])]
 
-    return Server(f"openai/{base}/{model}/", request, read, key, patience)
+    return Server(f"openai/{CREDENTIALS.sub('', base)}/{model}/", request, read, key, patience)
 
 
 def gemini(base: str, key: str, model: str, width: int | None, patience: float) -> Server:

@@ -368,6 +368,27 @@ def test_a_key_that_a_server_repeats_is_not_told(embeddings, settings, caplog):
     assert "secret" not in str(failure.value) + caplog.text + repr(embedder())
 
 
+def test_a_password_in_an_address_is_in_no_name(ada, write, embeddings, settings, caplog):
+    settings.OPENAI_BASE_URL = embeddings.url.replace("//", "//ada:hush@")
+    write(ada, "MEMORY.md", NOTES)
+    assert vectors.embed_pending() == 1
+    embeddings.script = [401]
+    with pytest.raises(EmbeddingFailure):
+        embedder().embed(["a"])
+    assert "is left alone" in caplog.text
+    told = [str(vectors.state(MemoryDocument.objects.all())), *EmbeddingModel.objects.values_list("name", flat=True)]
+    assert "hush" not in " ".join([*told, caplog.text, repr(embedder())])
+
+
+@pytest.mark.parametrize("name", ["OPENAI_API_KEY", "GEMINI_API_KEY"])
+def test_a_key_with_a_character_that_no_key_has_stops_the_start(monkeypatch, tmp_path, name):
+    monkeypatch.setenv(name, "sk-…abc")
+    monkeypatch.setenv("ONECLAW_HOME", str(tmp_path))
+    spec = importlib.util.find_spec("oneclaw.settings")
+    with pytest.raises(ImproperlyConfigured, match=f"{name} holds a character"):
+        spec.loader.exec_module(importlib.util.module_from_spec(spec))
+
+
 def test_of_a_long_question_the_beginning_is_asked(ada, write, search, embeddings):
     write(ada, "MEMORY.md", NOTES)
     vectors.embed_pending()
