@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-from django.db import connection
+from django.db import connection, transaction
 from django.db.models import BinaryField, Exists, OuterRef, QuerySet
 from django.db.models.expressions import RawSQL
 from django.utils.translation import gettext as _
@@ -19,6 +19,7 @@ from memory.chunking import SPEAKER, speakers
 from memory.embeddings import Embedder, embedder
 from memory.embeddings.failures import EmbeddingFailure
 from memory.known_models import current, error_of, glance, name, note, see
+from memory.locks import hold
 from memory.models import (
     DocumentIndex,
     MemoryChunk,
@@ -212,14 +213,25 @@ def _embed(space_id: int, chunks: "QuerySet[Any]", same: "QuerySet[Any]", only_a
             return
     units, parameters = chunks.order_by().values("ordinal", "text_key").query.sql_with_params()
     bits = RawSQL(BITS.format(chunks=units), (*parameters, space_id, known), BinaryField())  # noqa: S611
-    same.update(embedded_by=known, bits=bits)
+    with transaction.atomic():
+        # In the order in which a forgetting locks: the index, then the vectors.
+        there = list(same.select_for_update(no_key=True).values_list("pk", flat=True))
+        hold(_lock(space_id), shared=True)
+        # A vector that stood there a moment ago may be pruned by now: then it waits again.
+        if there and not _missing(chunks, space_id, known):
+            same.update(embedded_by=known, bits=bits)
 
 
 def prune(space_id: int) -> int:
     """Forget the vectors of texts that stand in the space no more; how many. For the sweep, and for forgetting."""
-    with connection.cursor() as cursor:
+    with transaction.atomic(), connection.cursor() as cursor:
+        hold(_lock(space_id))
         cursor.execute(PRUNE, [space_id, space_id, space_id])
         return cursor.rowcount
+
+
+def _lock(space_id: int) -> str:
+    return f"vectors {space_id}"
 
 
 def _missing(chunks: "QuerySet[Any]", space_id: int, known: int) -> list[tuple[int, str]]:

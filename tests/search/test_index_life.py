@@ -58,6 +58,25 @@ def test_vectors_of_forgotten_lines_can_be_pruned(ada, write):
     assert TextVector.objects.count() == 1
 
 
+def test_a_text_whose_vector_is_pruned_while_it_comes_back_waits_for_another(ada, write, monkeypatch):
+    document = write(ada, "MEMORY.md", LINES)
+    DocumentIndex.objects.update(embedded_by=None)
+    looks = vectors._missing
+
+    def pruned(*args):
+        monkeypatch.setattr(vectors, "_missing", looks)
+        found = looks(*args)
+        TextVector.objects.first().delete()
+        return found
+
+    monkeypatch.setattr(vectors, "_missing", pruned)
+    vectors.embed_document(document.pk)
+    assert DocumentIndex.objects.get().embedded_by is None
+    assert vectors.embed_pending() == 1
+    assert DocumentIndex.objects.get().embedded_by is not None
+    assert TextVector.objects.count() == 4
+
+
 def test_an_indexer_that_read_an_older_version_does_not_overwrite_a_newer_one(ada, write, monkeypatch):
     document = write(ada, "MEMORY.md", LINES)
     read = indexing.Made.of
