@@ -39,11 +39,7 @@ def index_documents(document_ids: Iterable[int], force: bool = False) -> None:
     waiting = set(document_ids)
     while waiting:
         documents = MemoryDocument.objects.filter(pk__in=waiting)
-        made = {
-            document.pk: Made.of(document)
-            for document in documents
-            if force or document.indexed_version != document.version
-        }
+        made = {document.pk: Made.of(document) for document in (documents if force else documents.to_index())}
         with transaction.atomic():
             held = MemoryDocument.objects.select_for_update(no_key=True).filter(pk__in=made).order_by("pk")
             same = [document for document in held if document.version == made[document.pk].version]

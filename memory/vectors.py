@@ -28,7 +28,6 @@ from memory.models import (
     TranscriptChunk,
     TranscriptIndex,
 )
-from memory.packing import LAYOUT
 
 # Texts in one go.
 BATCH = 512
@@ -152,7 +151,6 @@ def state(documents: MemoryDocumentQuerySet) -> dict[str, Any]:
     vector by the current model.
     """
     model = embedder()
-    indexes = DocumentIndex.objects.filter(document__in=documents)
     chunks = MemoryChunk.objects.filter(document__in=documents)
     known = current(model) if model else None
     there = TextVector.objects.filter(space=OuterRef("space"), model=known, text_key=OuterRef("text_key"))
@@ -163,7 +161,7 @@ def state(documents: MemoryDocumentQuerySet) -> dict[str, Any]:
         "vectors": embedded,
         "pending": units - embedded if model else 0,
         "model": name(model) if model else "none",
-        "drift": documents.to_index().count() + indexes.exclude(layout=LAYOUT).count(),
+        "drift": documents.to_index().count(),
         "notice": notice(documents),
     }
 

@@ -11,6 +11,7 @@ from django.utils.translation import gettext_lazy as _
 
 from chat.models import Message
 from memory import reasons
+from memory.packing import LAYOUT
 from oneclaw.models import Space, User
 
 
@@ -30,7 +31,11 @@ class MemoryDocumentQuerySet(models.QuerySet["MemoryDocument"]):
         return self.filter(mirrored_version__lt=F("version"))
 
     def to_index(self) -> "MemoryDocumentQuerySet":
-        return self.filter(indexed_version__lt=F("version"))
+        """Those whose index is not of their version, or of another layout than search reads."""
+        behind = MemoryDocument.objects.filter(indexed_version__lt=F("version")).values("pk")
+        other = MemoryDocument.objects.filter(Q(index__layout__lt=LAYOUT) | Q(index__layout__gt=LAYOUT)).values("pk")
+        # Each half by an index of its own, where OR would read every document.
+        return self.filter(pk__in=behind.union(other))
 
 
 class MemoryDocument(models.Model):

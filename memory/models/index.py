@@ -67,6 +67,9 @@ class DocumentIndex(models.Model):
     # The model that has embedded every unit; None while some wait.
     embedded_by = models.ForeignKey(EmbeddingModel, models.SET_NULL, null=True, blank=True, related_name="+")
 
+    class Meta:
+        indexes = [models.Index(fields=["layout"], name="index_layout")]
+
     def __str__(self) -> str:
         return f"index of {self.document_id} at version {self.version}"
 

@@ -5,10 +5,11 @@ import time
 import pytest
 from django.db import IntegrityError, transaction
 
-from memory import backlog, indexing, vectors
+from memory import backlog, indexing, projections, vectors
 from memory.chunking import units
 from memory.indexing import index_document
 from memory.models import DocumentIndex, MemoryChunk, MemoryDocument, TextVector
+from memory.packing import LAYOUT
 from oneclaw.models import Space
 
 LINES = "# Notes\n\n- The kayak is red.\n- The boat is blue.\n- The car is grey.\n"
@@ -166,6 +167,21 @@ def test_the_state_of_the_index_counts_what_waits_and_what_is_behind(ada, write,
     told = vectors.state(MemoryDocument.objects.all())
     assert [told[name] for name in ("units", "vectors", "pending", "drift")] == [6, 4, 2, 1]
     assert told["model"] == "local/wordllama-l2-supercat-256"
+
+
+def test_an_index_of_another_layout_is_made_again(ada, write, search):
+    document = write(ada, "MEMORY.md", LINES)
+    write(ada, "other.md", "- A boat.\n")
+    DocumentIndex.objects.filter(document=document).update(layout=LAYOUT - 1)
+    MemoryDocument.objects.filter(pk=document.pk).update(version=document.version + 1)
+    assert search(ada, "kayak") == []
+    assert vectors.state(MemoryDocument.objects.all())["drift"] == 1, "counted once, whatever else is behind"
+    MemoryDocument.objects.filter(pk=document.pk).update(version=document.version)
+    assert projections.behind()[0] == [document.pk]
+    assert list(Space.objects.own_of(ada).documents.to_index()) == [document]
+    index_document(document.pk)
+    assert "kayak" in search(ada, "kayak")[0].snippet
+    assert projections.behind()[0] == []
 
 
 def test_forced_indexing_that_is_interrupted_leaves_everything_found(ada, write, search):
