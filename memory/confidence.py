@@ -70,9 +70,10 @@ def coverage(windows: Sequence[tuple[np.ndarray, np.ndarray]], count: int) -> fl
 def strangeness(haystack: Haystack, question: Question) -> float:
     """The share of the names in the question that stand nowhere in these units."""
     names = [concept for concept in question.concepts if concept.is_name]
-    return sum(not _stands(haystack, name) for name in names) / len(names) if names else 0.0
+    return sum(not stands(haystack, name) for name in names) / len(names) if names else 0.0
 
 
-def _stands(haystack: Haystack, concept: Concept) -> bool:
+def stands(haystack: Haystack, concept: Concept) -> bool:
+    """Whether the word itself stands in any of these units."""
     terms = sorted(term for term, weight in concept.terms.items() if weight == 1)
     return any(map(len, haystack.holding(np.array(terms, np.uint32))))

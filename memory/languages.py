@@ -47,6 +47,8 @@ _LANGUAGES = {
 NAMES = tuple(FUNCTION_WORDS)
 # Left out of every index. English only: what is a function word in one language is a name in another.
 STOP_WORDS = frozenset(FUNCTION_WORDS["english"].split())
+# Those of them that are mostly names when they are written like this.
+NAMES_TOO = ("Will", "Can", "IT", "WHO")
 # Characters of a text that are looked at.
 SAMPLE = 4000
 

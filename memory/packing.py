@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 # Raised when anything below changes; an index of another layout is made again.
-LAYOUT = 3
+LAYOUT = 4
 UNIT = np.dtype(
     [
         ("key", "<i8"),  # by which its vector is found

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from memory.dates import TIME_WORDS, Period, asks_when, periods_meant
 from memory.languages import NAMES, STOP_WORDS, language_of
-from memory.terms import TOKEN, WORD, composed, parts_of, plain, speaker_number, stems_of
+from memory.terms import TOKEN, WORD, composed, names_too, parts_of, plain, speaker_number, stems_of
 
 # A capitalised word that does not begin a sentence: mostly a name. (In German it is any noun.)
 NAME = re.compile(r"(?<=[\w,;:'’\"“(-] )[\"“(]?[A-ZÀ-ÖØ-ÞА-Я][\w'’-]*")
@@ -29,6 +29,8 @@ class Concept:
     is_name: bool = False
     # Whether it only says which days are meant.
     is_time: bool = False
+    # Whether it is either a name or a word that means nothing: what is searched must tell.
+    is_doubtful: bool = False
 
 
 @dataclass(frozen=True)
@@ -51,7 +53,8 @@ class Question:
         of the texts searched."""
         text = composed(text)
         parts = dict.fromkeys(part for token in TOKEN.findall(text) for part in parts_of(token))
-        wanted = [part for part in parts if plain(part) not in STOP_WORDS] or list(parts)
+        doubtful = set(names_too(text))
+        wanted = [part for part in parts if plain(part) not in STOP_WORDS or _bare(part) in doubtful] or list(parts)
         language = language_of(text)
         stems = tuple(sorted({language, *languages}))
         names = (
@@ -67,10 +70,15 @@ class Question:
                 speaker_number(part),
                 part in names and plain(part) not in TIME_WORDS,
                 bool(periods) and plain(part) in TIME_WORDS,
+                _bare(part) in doubtful,
             )
             for part, others in zip(wanted, near, strict=True)
         )
         return cls(tuple(concepts), periods, asks_when(text))
+
+
+def _bare(part: str) -> str:
+    return part.replace("’", "'").removesuffix("'s")
 
 
 def without_names(text: str) -> str:

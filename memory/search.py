@@ -19,7 +19,7 @@ from psycopg import Cursor
 from psycopg.pq import Format
 
 from memory import known_models, vectors
-from memory.confidence import score
+from memory.confidence import score, stands
 from memory.dates import day_in
 from memory.embeddings import Embedder, embedder, near_words
 from memory.estimates import Estimate
@@ -209,6 +209,8 @@ class HybridSearchManager:
         question = Question.read(
             query, today, near_words if model else None, tuple(NAMES[number] for number in haystack.languages)
         )
+        known = [one for one in question.concepts if not one.is_doubtful or stands(haystack, one)]
+        question = replace(question, concepts=tuple(known) or question.concepts)
         weighed = legs(model)
         age = ages(haystack, found.lasting, today.toordinal(), settings.HALF_LIFE)
         words = by_words(haystack, question, weighed, age)

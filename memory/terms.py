@@ -12,7 +12,7 @@ from zlib import crc32
 
 import Stemmer
 
-from memory.languages import NAMES, STOP_WORDS
+from memory.languages import NAMES, NAMES_TOO, STOP_WORDS
 
 # Words and identifiers: letters and digits, held together by the marks that code, ids and addresses use inside.
 # Beside them a picture: emoji and other symbols.
@@ -27,13 +27,31 @@ UNSEGMENTED = re.compile(
     "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af"
     "\uf900-\ufaff\U00020000-\U0003ffff]+"
 )
+NAME_TOO = re.compile(rf"\b(?:{'|'.join(NAMES_TOO)})\b")
+# What stands before a word in the middle of a sentence.
+WITHIN = re.compile(r"[^\W_][,;’')]* $")
 # Tokens that are remembered have at most so many characters: there is room for thousands.
 LONGEST_KEPT = 64
 
 
 def terms_of(text: str, language: str = "english") -> list[int]:
-    """The terms of a text, in its order, repeated as often as they stand there. Stop words have none."""
-    return list(chain.from_iterable(map(_terms, TOKEN.findall(composed(text)), repeat(language))))
+    """The terms of a text, in its order, repeated as often as they stand there. Stop words have none, those that are
+    written like names have theirs at the end."""
+    text = composed(text)
+    terms = chain.from_iterable(map(_terms, TOKEN.findall(text), repeat(language)))
+    return [*terms, *(number("=" + name.lower()) for name in names_too(text))]
+
+
+def names_too(text: str) -> list[str]:
+    """The stop words of a text that are written like names: "my brother Will", but not "Will you come?"."""
+    if not any(name in text for name in NAMES_TOO) or text.isupper():
+        return []
+    asks = "?" in text
+    return [
+        found[0]
+        for found in NAME_TOO.finditer(text)
+        if not asks or WITHIN.search(text, max(0, found.start() - 8), found.start())
+    ]
 
 
 def composed(text: str) -> str:

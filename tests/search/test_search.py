@@ -257,6 +257,33 @@ def test_whatever_stands_in_one_line_only_finds_it(ada, write, search, settings,
     assert search(ada, query)[0].end_line == 3
 
 
+@pytest.mark.parametrize("choice", ["local", "none"])
+def test_a_name_that_is_also_a_word_without_meaning_is_found(ada, write, search, settings, choice):
+    settings.EMBEDDINGS = choice
+    lines = (
+        "The kayak is red.",
+        "My brother Will lives in Oslo.",
+        "It will rain.",
+        "Ben works in IT.",
+        "Can it float?",
+    )
+    for number, line in enumerate(lines):
+        write(ada, f"{number}.md", f"- {line}\n")
+    assert search(ada, "Who is Will?")[0].path == "1.md"
+    assert search(ada, "Where does Will's dog sleep?", min_score=0)[0].path == "1.md"
+    assert search(ada, "Who knows about IT?", min_score=0)[0].path == "3.md"
+    assert search(ada, "Will the kayak be red?")[0].path == "0.md"
+    assert search(ada, "What will it do?") == []
+
+
+def test_a_word_without_meaning_is_nobody_in_a_memory_that_knows_no_such_name(ada, write, search):
+    write(ada, "MEMORY.md", "- The kayak is red.\n- will lives in a tent.\n- It will rain.\n")
+    plain, named = (search(ada, f"Does the kayak {name}float?", min_score=0) for name in ("", "Will "))
+    assert [(one.snippet, one.text_score) for one in plain] == [(one.snippet, one.text_score) for one in named]
+    assert plain[0].score == pytest.approx(named[0].score, abs=0.05)
+    assert "tent" in search(ada, "Who is in a tent, Will?")[0].snippet
+
+
 def test_a_deleted_document_is_not_found_although_its_index_is_late(ada, notes, search):
     MemoryDocument.objects.filter(pk=notes.pk).update(deleted_at=timezone.now(), content="", version=notes.version + 1)
     assert search(ada, "kayak", min_score=0) == []
