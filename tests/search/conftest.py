@@ -41,9 +41,10 @@ def search() -> Callable[..., list[Passage]]:
 
 
 class Embeddings(ThreadingHTTPServer):
-    """Speaks OpenAI's /v1/embeddings. `script` holds what the next answers are: a status, "garbage", "drip" (a byte
-    now and then), or seconds to wait; when it is empty, a vector of eight numbers that depends on the letters of the
-    text. Texts that hold the word `refused`, or are longer than `longest`, it answers with `refusal`."""
+    """Speaks OpenAI's /v1/embeddings and Gemini's batchEmbedContents. `script` holds what the next answers are: a
+    status, "garbage", "drip" (a byte now and then), or seconds to wait; when it is empty, a vector of eight numbers
+    that depends on the letters of the text. Texts that hold the word `refused`, or are longer than `longest`, it
+    answers with `refusal`."""
 
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), Handler)
@@ -67,7 +68,9 @@ class Handler(BaseHTTPRequestHandler):
     server: Embeddings
 
     def do_POST(self) -> None:
-        texts = json.loads(self.rfile.read(int(self.headers["content-length"])))["input"]
+        asked = json.loads(self.rfile.read(int(self.headers["content-length"])))
+        is_gemini = self.path.endswith(":batchEmbedContents")
+        texts = [one["content"]["parts"][0]["text"] for one in asked["requests"]] if is_gemini else asked["input"]
         with self.server.lock:
             self.server.asked.append(texts)
             step = self.server.script.pop(0) if self.server.script else None
@@ -78,7 +81,8 @@ class Handler(BaseHTTPRequestHandler):
         if isinstance(step, float):
             time.sleep(step)
         rows = [{"index": at, "embedding": self.server.vector(text)} for at, text in enumerate(texts)]
-        body = b"<html>" if step == "garbage" else json.dumps({"data": rows[::-1]}).encode()
+        answer = {"embeddings": [{"values": row["embedding"]} for row in rows]} if is_gemini else {"data": rows[::-1]}
+        body = b"<html>" if step == "garbage" else json.dumps(answer).encode()
         if step == 401:
             body = f"No such key: {self.headers.get('authorization')}".encode()
         with self.server.lock:

@@ -1,9 +1,11 @@
 """The index follows its document: only what changed is written, nothing is embedded twice, nothing older wins."""
 
+import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from django.db import IntegrityError, transaction
+from django.db import IntegrityError, connection, transaction
 
 from memory import backlog, indexing, projections, vectors
 from memory.chunking import units
@@ -105,10 +107,40 @@ def test_a_failure_changes_nothing(ada, write, monkeypatch, search):
         raise RuntimeError("the disk is full")
 
     monkeypatch.setattr(DocumentIndex.objects, "bulk_create", broken)
-    with pytest.raises(RuntimeError), transaction.atomic():
+    # No transaction here: what goes back goes back by the product's own.
+    with pytest.raises(RuntimeError):
         write(ada, "MEMORY.md", "- Something else.\n")
     assert ids(document) == before
     assert search(ada, "kayak")
+    assert list(MemoryDocument.objects.to_index()) == [document], "and it is still to be done"
+
+
+def test_while_another_connection_indexes_a_search_answers_from_what_stood_before(transactional_db, ada, write, search):
+    document = write(ada, "MEMORY.md", LINES)
+    written, seen = threading.Event(), threading.Event()
+
+    def index():
+        try:
+            with transaction.atomic():
+                write(ada, "MEMORY.md", "- A zeppelin.\n")
+                written.set()
+                assert seen.wait(60)
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(1) as pool:
+        indexing = pool.submit(index)
+        try:
+            assert written.wait(60)
+            with connection.cursor() as cursor:
+                cursor.execute("SET lock_timeout = '5s'")
+            assert "kayak" in str(search(ada, "kayak"))
+            assert search(ada, "zeppelin") == []
+        finally:
+            seen.set()
+            indexing.result()
+    assert search(ada, "zeppelin")[0].document_id == document.pk
+    connection.close()
 
 
 def test_a_deleted_document_is_no_longer_found(ada, write, search):

@@ -215,6 +215,26 @@ def test_gemini_is_asked_in_its_own_form():
     ]
 
 
+def test_geminis_answer_is_read(ada, write, search, embeddings, settings, monkeypatch):
+    monkeypatch.setattr(providers, "GEMINI", embeddings.url)
+    settings.EMBEDDINGS, settings.GEMINI_API_KEY = "gemini", f"key of {embeddings.url}"
+    write(ada, "MEMORY.md", NOTES)
+    assert vectors.embed_pending() == 1
+    assert embedder().embed(["red kayak", "boat"])[1] == pytest.approx(
+        np.array(letters("boat")) / np.linalg.norm(letters("boat")), abs=1e-5
+    )
+    assert search(ada, "kayak")[0].vector_score > 0
+    assert embedder().name.startswith("gemini/gemini-embedding-001/")
+
+
+def test_a_blank_question_asks_no_provider(ada, write, search, embeddings):
+    write(ada, "MEMORY.md", NOTES)
+    vectors.embed_pending()
+    embeddings.asked = []
+    assert search(ada, " \n\t ") == []
+    assert embeddings.asked == []
+
+
 @pytest.mark.parametrize(
     ("choice", "base", "starts"),
     [

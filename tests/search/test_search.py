@@ -98,6 +98,9 @@ def test_the_person_named_is_preferred(ada, write, search):
     write(ada, "memory/2026-01-01.md", TALK)
     assert "green" in search(ada, "What colour does Ada like?", slack=0)[0].snippet
     assert "yellow" in search(ada, "What colour does Bob like?", slack=0)[0].snippet
+    # However the name is written.
+    assert "green" in search(ada, "what colour does ada like?", slack=0)[0].snippet
+    assert "yellow" in search(ada, "Welches colour mag der Bob?", slack=0, min_score=0)[0].snippet
 
 
 def test_the_days_meant_are_preferred(ada, write, search):
@@ -106,6 +109,40 @@ def test_the_days_meant_are_preferred(ada, write, search):
     today = dt.date(2026, 11, 21)
     for query, day in (("forest yesterday", "20"), ("forest last week", "09"), ("forest on 18 November", "18")):
         assert search(ada, query, today=today, slack=0)[0].path == f"memory/2026-11-{day}.md"
+
+
+def test_a_passage_knows_its_day(ada, write, search):
+    write(ada, "memory/2026-11-09.md", "- The boiler was serviced.\n")
+    write(ada, "trips.md", "## 2025-05-03 Lisbon\n\n- We ate sardines.\n\n## Later\n\n- A kayak.\n")
+    found = [search(ada, query)[0].day for query in ("boiler", "sardines", "kayak")]
+    assert found == [dt.date(2026, 11, 9), dt.date(2025, 5, 3), None]
+
+
+def test_how_the_legs_weigh_is_a_setting(ada, write, search, settings):
+    write(ada, "dog.md", "- We have a dog named Rex who eats dry kibble.\n")
+    write(ada, "prices.md", "- Food prices rose.\n")
+
+    def lead():
+        best, other = search(ada, "pet food", min_score=0)
+        assert best.path == "prices.md"
+        return best.score - other.score
+
+    # Words and vectors both speak for the prices: the more they weigh, the more they lead.
+    usual = lead()
+    settings.TEXT_WEIGHT = 0.6
+    assert lead() > usual + 0.01
+    settings.TEXT_WEIGHT, settings.VECTOR_WEIGHT = 0.3, 1
+    assert lead() > usual + 0.01
+
+
+def test_how_fast_a_note_fades_is_a_setting(ada, write, search, settings):
+    settings.MMR = 1
+    for path in ("memory/2026-01-05.md", "memory/2026-06-05.md"):
+        write(ada, path, "- The boiler was serviced.\n- It rained.\n")
+    for half_life, first in ((30, "memory/2026-06-05.md"), (0.1, "memory/2026-01-05.md")):
+        settings.HALF_LIFE = half_life
+        found = search(ada, "boiler", slack=0, min_score=0, today=dt.date(2026, 11, 21))
+        assert found[0].path == first
 
 
 def test_the_first_results_are_the_same_however_many_are_asked_for(ada, write, search):
