@@ -300,7 +300,12 @@ def sent(stack: contextlib.ExitStack) -> None:
     html, _ = fetched(page, cookie)
     scripts = modules(web, [urljoin(page, path) for path in re.findall(r'<script[^>]* src="([^"]+)"', html)], cookie)
     styles = [urljoin(page, path) for path in re.findall(r'<link rel="stylesheet" href="([^"]+)"', html)]
-    for name, urls in (("the page itself", [page]), ("script", scripts), ("style", styles)):
+    kinds = [("the page itself", [page])]
+    for kind, urls in (("script", scripts), ("style", styles)):
+        # What sets formulas comes with the first of them.
+        kinds.append((kind, [url for url in urls if "/katex/" not in url]))
+        kinds.append((f"{kind} of KaTeX", [url for url in urls if "/katex/" in url]))
+    for name, urls in kinds:
         sizes = {coding: sum(fetched(url, cookie, coding)[1] for url in urls) for coding in ("identity", "gzip", "br")}
         each = ", ".join(f"{size / 1000:.1f} kB {coding}" for coding, size in sizes.items())
         print(f"{name:16} {len(urls):3} files  {each}")

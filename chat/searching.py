@@ -20,7 +20,7 @@ MESSAGES, TITLES, FILES = 30, 8, 8
 # Characters of a snippet before and after the first word that was found.
 BEFORE, AFTER = 60, 160
 # Newest messages with the words of which those are chosen that are shown.
-LOOKED_AT = 2000
+LOOKED_AT = 500
 WORD = re.compile(r"\w+")
 # Each word as the index knows it, and whatever begins like it. \w leaves nothing in a word that means something here.
 HOLDING = """
@@ -88,7 +88,8 @@ def holding(user: User, words: list[str]) -> QuerySet[Message]:
     if spaced:
         # By the index of words first, which is quicker than reading all that the person ever said.
         matching = RawSQL(HOLDING, [str(user.pk), " ".join(spaced)], output_field=BooleanField())  # noqa: S611 - ours
-        newest = MessageWords.objects.filter(matching).order_by("-message_id")[:LOOKED_AT]
+        # A sum, so that PostgreSQL does not think of walking through everybody's messages from the newest on.
+        newest = MessageWords.objects.filter(matching).order_by((F("message_id") + 0).desc())[:LOOKED_AT]
         shown = shown.filter(pk__in=newest.values("message_id"))
     for word in words:
         if word not in spaced:
