@@ -33,6 +33,8 @@ SAME, POINTS = 0.5, 12.0
 MEASURED = 650
 # Units on each side that a filled passage may take in, and the points of ranking by which a line is worth e times more.
 SPAN, STEEP = 12, 1.5
+# A deviation of scores by words counts as at least this share of their mean, nearly.
+CONTRAST = 0.5
 # Units that may begin a passage, however few are asked for: so many that the first results are the same for any number.
 POOL = 1500
 
@@ -149,9 +151,9 @@ def by_words(haystack: Haystack, question: Question, legs: Legs, age: Numbers | 
     unit = bm25(found, lengths[0])
     document = bm25(documents, lengths[2])
     total = legs.text * (
-        weights.text_unit * standardised(unit)
-        + weights.text_window * standardised(bm25(windows, lengths[1]))
-        + weights.text_document * standardised(document[haystack.document])
+        weights.text_unit * by_contrast(unit)
+        + weights.text_window * by_contrast(bm25(windows, lengths[1]))
+        + weights.text_document * by_contrast(document[haystack.document])
     )
     timeless = [window for concept, window in zip(concepts, windows, strict=True) if not concept.is_time]
     # A question that is nothing but a day is answered by that day.
@@ -371,3 +373,10 @@ def standardised(scores: Numbers, over: tuple[float, float] | None = None) -> Nu
     """Scores minus their mean, over their deviation (or those that are given); zeros when all are the same."""
     mean, deviation = over or ((scores.mean(), scores.std()) if len(scores) else (0.0, 0.0))
     return (scores - mean) / deviation if deviation > 1e-9 else np.zeros_like(scores)
+
+
+def by_contrast(scores: Numbers) -> Numbers:
+    """The same of scores from 0 on. What differs little beside its mean tells little, and is not blown up: in a memory
+    of a few lines the word stands in every window, and their lengths would decide."""
+    mean, deviation = (float(scores.mean()), float(scores.std())) if len(scores) else (0.0, 0.0)
+    return standardised(scores, (mean, math.hypot(deviation, CONTRAST * mean)))

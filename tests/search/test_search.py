@@ -43,6 +43,14 @@ def test_the_line_that_answers_comes_first_with_its_exact_lines_and_heading(ada,
     assert best.snippet == "- The kayak is red and lies in the garage."
 
 
+@pytest.mark.parametrize("embeddings", ["none", "local"])
+@pytest.mark.parametrize(("query", "line"), [("kayak", 3), ("What colour is the boat?", 4), ("car", 5)])
+def test_in_a_memory_of_a_few_lines_too(ada, write, search, settings, embeddings, query, line):
+    settings.EMBEDDINGS = embeddings
+    write(ada, "MEMORY.md", "# Notes\n\n- The kayak is red.\n- The boat is blue.\n- The car is grey.\n")
+    assert search(ada, query, slack=0, min_score=0)[0].start_line == line
+
+
 @pytest.mark.parametrize("query", ["RX-4471", "rx-4471", "4471", "parse_config", "parse_config()", "loader.py"])
 def test_ids_and_code_identifiers_are_found(ada, notes, search, query):
     assert "RX-4471" in search(ada, query)[0].snippet
