@@ -1,6 +1,5 @@
 """Conversations over the HTTP API: listed, read, written in, organised, by the same code as page and socket."""
 
-import datetime as dt
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -33,7 +32,7 @@ from chat.refusals import NOT_FOUND, REFUSED, refusal_of
 from chat.waiting import until_answered
 from oneclaw.api import LISTED, MOST_LISTED, Key, KeyedRequest, Refused, answers
 from oneclaw.crossing import in_database
-from oneclaw.cursors import cursor_of, place_of
+from oneclaw.cursors import cursor_of, moment, place_of
 from oneclaw.models import User
 from oneclaw.text import checked
 
@@ -71,7 +70,7 @@ def session_list(
     own = ChatSession.objects.visible_to(request.auth)
     found = own.written().exclude(archived_at=None) if archived else own.listed()
     if cursor:
-        at, pk = place_of(cursor, dt.datetime.fromisoformat, uuid.UUID)
+        at, pk = place_of(cursor, moment, uuid.UUID)
         found = found.filter(Q(active_at__lt=at) | Q(active_at=at, pk__lt=pk))
     rows = found.order_by("-active_at", "-pk").select_related("agent").defer("system_prompt")
     shown = list(rows[: limit + 1])
@@ -152,6 +151,8 @@ async def send(
     session_id = message.session or uuid.uuid5(BEGUN_BY, f"{user.pk}:{client_id}")
     with refusals():
         await in_database(presence.look_in, user)
+        if message.session is not None:
+            await in_database(own_session, user, message.session)
         composed = Composed.read(message.text)
         if reason := composed.ends_because:
             await in_database(commands.obey, user, session_id, reason)
@@ -160,7 +161,7 @@ async def send(
         accepted = await beginning.send(user, session_id, client_id, composed.text, message.mode, choice)
     stored, answer = accepted.message, None
     if wait:
-        turn = await until_answered(stored, wait)
+        turn = await until_answered(user, stored, wait)
         answer = await in_database(answer_of, turn) if turn else None
     is_over = answer is not None and answer.status != Turn.Status.RUNNING
     sent = SentOut(

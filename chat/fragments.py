@@ -21,6 +21,7 @@ from chat.actions import actions_html
 from chat.attachment_fragments import attachments_html
 from chat.models import Message
 from chat.tools import Since, registry
+from oneclaw import failures
 from oneclaw.standing import Standing
 
 # What the HTML of a message is made of.
@@ -77,8 +78,7 @@ def ending_html(message: Message) -> SafeString:
     if status == Message.Status.RUNNING or (status == Message.Status.COMPLETE and message.stop_reason != "max_tokens"):
         return SafeString()
     if status == Message.Status.FAILED and message.turn is not None:
-        # A row keeps it in English (ModelFailure.kept).
-        error = _(message.turn.error_text)
+        error = failures.shown(message.turn.error_text)
     context = {"id": message.pk, "status": status, "error": error, "text": message.text}
     return render_to_string("chat/_ending.html", context)
 

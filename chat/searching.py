@@ -19,8 +19,9 @@ LONGEST, MOST_WORDS = 200, 12
 MESSAGES, TITLES, FILES = 30, 8, 8
 # Characters of a snippet before and after the first word that was found.
 BEFORE, AFTER = 60, 160
-# Newest messages with the words of which those are chosen that are shown.
-LOOKED_AT = 500
+# Newest messages with the words of which those are chosen that are shown; and when these are too few of them, because
+# most stand in conversations that were deleted, or are copies.
+LOOKED_AT, MOST_LOOKED_AT = 500, 20_000
 WORD = re.compile(r"\w+")
 # Each word as the index knows it, and whatever begins like it. \w leaves nothing in a word that means something here.
 HOLDING = """
@@ -73,23 +74,30 @@ def messages(user: User, question: str) -> list[Found]:
     words = words_of(question)
     if not words:
         return []
-    found = holding(user, words).select_related("session").only("role", "seq", "text", "created_at", "session__title")
-    # A copy has the words and the time of its original.
-    is_copy = Q(seq__lte=F("session__copied_seq"))
-    ordered = found.alias(is_copy=ExpressionWrapper(is_copy, BooleanField()))
-    ordered = ordered.order_by("-created_at", "role", "text", "is_copy", "pk")
-    newest = ordered.distinct("created_at", "role", "text")[:MESSAGES]
+    newest = list(newest_of(holding(user, words, LOOKED_AT)))
+    if len(newest) < MESSAGES:
+        newest = list(newest_of(holding(user, words, MOST_LOOKED_AT)))
     return [Found(message, snippet(message.text, words)) for message in newest]
 
 
-def holding(user: User, words: list[str]) -> QuerySet[Message]:
+def newest_of(found: QuerySet[Message]) -> QuerySet[Message]:
+    """As many as are shown, without the copies of others."""
+    # A copy has the words and the time of its original.
+    is_copy = Q(seq__lte=F("session__copied_seq"))
+    ordered = found.alias(is_copy=ExpressionWrapper(is_copy, BooleanField()))
+    ordered = ordered.select_related("session").only("role", "seq", "text", "created_at", "session__title")
+    ordered = ordered.order_by("-created_at", "role", "text", "is_copy", "pk")
+    return ordered.distinct("created_at", "role", "text")[:MESSAGES]
+
+
+def holding(user: User, words: list[str], looked_at: int) -> QuerySet[Message]:
     shown = Message.objects.visible_to(user).filter(active=True, role__in=[Message.Role.USER, Message.Role.ASSISTANT])
     spaced = [word for word in words if not UNSPACED.search(word)]
     if spaced:
         # By the index of words first, which is quicker than reading all that the person ever said.
         matching = RawSQL(HOLDING, [str(user.pk), " ".join(spaced)], output_field=BooleanField())  # noqa: S611 - ours
         # A sum, so that PostgreSQL does not think of walking through everybody's messages from the newest on.
-        newest = MessageWords.objects.filter(matching).order_by((F("message_id") + 0).desc())[:LOOKED_AT]
+        newest = MessageWords.objects.filter(matching).order_by((F("message_id") + 0).desc())[:looked_at]
         shown = shown.filter(pk__in=newest.values("message_id"))
     for word in words:
         if word not in spaced:

@@ -64,8 +64,9 @@ class Edge:
         """The inverse of str(); ValueError for anything else."""
         moment, _, session_id = text.partition("_")
         edge = cls(dt.datetime.fromisoformat(moment), uuid.UUID(session_id))
-        if edge.active_at.tzinfo is None:
-            raise ValueError("a moment without a timezone")
+        # At the ends of the calendar there is no day of the person's own.
+        if edge.active_at.tzinfo is None or not dt.MINYEAR < edge.active_at.year < dt.MAXYEAR:
+            raise ValueError("no moment of a conversation")
         return edge
 
     def __str__(self) -> str:

@@ -2,25 +2,33 @@
 
 import asyncio
 import contextlib
+from collections import Counter
 from typing import Any
 
 from chat.models import Message, Turn
 from oneclaw import hints
 from oneclaw.crossing import in_database
+from oneclaw.models import User
 
 # Seconds after which the rows are read also without a hint, for a hint may be lost.
 LOOKED_EVERY = 1.0
+# Requests of one person that wait in this process at the same time: each keeps its thread (oneclaw/pages.py).
+AT_ONCE = 20
+_waiting: Counter[int] = Counter()
 
 
-async def until_answered(message: Message, seconds: float) -> Turn | None:
-    """The newest attempt to answer this person's message, ended or as it is after `seconds`; None when nothing has
-    answered it yet. Holds neither a thread nor a connection meanwhile."""
-    changed, turn = asyncio.Event(), None
+async def until_answered(user: User, message: Message, seconds: float) -> Turn | None:
+    """The newest attempt to answer this message, ended or as it is after `seconds`; None when nothing has answered it
+    yet. Holds no connection meanwhile. A person may wait for AT_ONCE of them; for one more it looks once."""
+    changed, turn, owner = asyncio.Event(), None, user.pk
+    if _waiting[owner] >= AT_ONCE:
+        return await in_database(newest_attempt, message)
 
     def hinted(_: dict[str, Any]) -> None:
         changed.set()
 
     unsubscribe = hints.subscribe(f"session:{message.session_id}", hinted)
+    _waiting[owner] += 1
     try:
         async with asyncio.timeout(seconds):
             while True:
@@ -34,6 +42,9 @@ async def until_answered(message: Message, seconds: float) -> Turn | None:
         return turn
     finally:
         unsubscribe()
+        _waiting[owner] -= 1
+        if not _waiting[owner]:
+            del _waiting[owner]
 
 
 def newest_attempt(message: Message) -> Turn | None:

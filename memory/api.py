@@ -4,9 +4,10 @@ import hashlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from django.db import transaction
 from ninja import Query, Router
 
-from memory import documents
+from memory import documents, reasons
 from memory.api_shapes import (
     Addition,
     DocumentOut,
@@ -19,6 +20,7 @@ from memory.api_shapes import (
     SpaceOut,
 )
 from memory.documents import Append, Author, Operation, Replace, Source
+from memory.locks import hold
 from memory.models import MemoryDocument, MemoryRevision
 from memory.paths import checked_path
 from memory.scope import may_write, sources_for
@@ -97,11 +99,19 @@ def replace_document(
 ) -> DocumentWithText:
     """Write the whole text of a document, or a new one. 409, with the `version` that it has now, when somebody else has
     changed it since. What you have had forgotten is left out: read the text that comes back."""
-    change = Replace(replacement.text, replacement.base_version)
-    return changed(request.auth, space, path, change, Author(Source.API, request.auth, reason="Written by a program"))
+    user, change = request.auth, Replace(replacement.text, replacement.base_version)
+    try:
+        return changed(user, space, path, change, Author(Source.API, user, reason=reasons.API_WRITTEN))
+    except Refused as refusal:
+        # Said once more because its answer was lost: it stands there already.
+        there = own_document(space_meant(user, space), path) if refusal.code == "conflict" else None
+        if there is None or there.content != replacement.text:
+            raise
+        return DocumentWithText.whole(there)
 
 
 @router.post("/memory/documents/{path:path}", response=answers(DocumentWithText, 403, 404, 409, 413, 422))
+@transaction.atomic
 def append_to_document(
     request: KeyedRequest, path: str, addition: Addition, space: int | None = OF_SPACE
 ) -> DocumentWithText:
@@ -110,12 +120,12 @@ def append_to_document(
     if addition.client_id is not None:
         of_client = KEYED.format(user=user.pk, client_id=addition.client_id)
         key = of_client + hashlib.sha256(f"{path}\0{addition.text}".encode()).hexdigest()[:32]
-        known = MemoryRevision.objects.filter(
-            space=space_meant(user, space), operation_key__startswith=of_client
-        ).exclude(operation_key=key)
-        if known.exists():
+        # Whoever sends it at the same moment waits, and finds what the first has done.
+        hold(of_client)
+        done = MemoryRevision.objects.filter(operation_key__startswith=of_client)
+        if done.exclude(space=space_meant(user, space), operation_key=key).exists():
             raise Refused(409, "conflict", "This client_id was already used for another text or another document.")
-    author = Author(Source.API, user, reason="Added by a program", operation_key=key)
+    author = Author(Source.API, user, reason=reasons.API_ADDED, operation_key=key)
     return changed(user, space, path, Append(addition.text), author)
 
 

@@ -185,7 +185,9 @@ def embed_transcript(index_id: int, only_at_once: bool = False) -> None:
         _embed(index.space_id, TranscriptChunk.objects.filter(index_id=index_id), same, only_at_once)
 
 
-def _embed(space_id: int, chunks: "QuerySet[Any]", same: "QuerySet[Any]", only_at_once: bool) -> None:
+def _embed(
+    space_id: int, chunks: "QuerySet[Any]", same: "QuerySet[Any]", only_at_once: bool, is_again: bool = False
+) -> None:
     """Embed `chunks`, all of one text, and note it in its index if that is still the `same`."""
     model = embedder()
     if model is None or (only_at_once and not model.at_once):
@@ -207,7 +209,9 @@ def _embed(space_id: int, chunks: "QuerySet[Any]", same: "QuerySet[Any]", only_a
         note(model, "")
         if counts != known:
             # Another model stands there under the same name, and what the first one made is of no use.
-            _embed(space_id, chunks, same, only_at_once)
+            if is_again:
+                raise EmbeddingFailure("The embedding server answers with vectors of several widths.")
+            _embed(space_id, chunks, same, only_at_once, is_again=True)
             return
     units, parameters = chunks.order_by().values("ordinal", "text_key").query.sql_with_params()
     bits = RawSQL(BITS.format(chunks=units), (*parameters, space_id, known), BinaryField())  # noqa: S611

@@ -22,6 +22,7 @@ from oneclaw import keys
 from oneclaw.crossing import in_database
 from oneclaw.cursors import BadCursor
 from oneclaw.models import User
+from oneclaw.preferences import activate
 
 # Rows of a page of a list, unless somebody asks for more or fewer.
 LISTED, MOST_LISTED = 50, 200
@@ -70,7 +71,16 @@ class Key(HttpBearer):
         self.is_async = soon
 
     def authenticate(self, request: HttpRequest, token: str) -> Any:
-        return in_database(keys.whose, token) if self.is_async else keys.whose(token)
+        return self._soon(token) if self.is_async else at_home(keys.whose(token))
+
+    async def _soon(self, token: str) -> User | None:
+        return at_home(await in_database(keys.whose, token))
+
+
+def at_home(user: User | None) -> User | None:
+    """The same, with their language and timezone from here on: what a program says in their name is theirs."""
+    activate(user)
+    return user
 
 
 class Readable(JSONRenderer):

@@ -2,6 +2,7 @@
 
 import base64
 import binascii
+import datetime as dt
 import json
 from collections.abc import Callable
 from typing import Any
@@ -16,6 +17,14 @@ def cursor_of(*parts: str | int) -> str:
     return base64.urlsafe_b64encode(json.dumps(parts).encode()).decode().rstrip("=")
 
 
+def moment(text: str) -> dt.datetime:
+    """A kind of part: a point in time with its timezone."""
+    at = dt.datetime.fromisoformat(text)
+    if at.tzinfo is None:
+        raise ValueError("a moment without a timezone")
+    return at.astimezone(dt.UTC)
+
+
 def place_of(cursor: str, *kinds: Callable[[Any], Any]) -> list[Any]:
     """The parts again, each made into its kind; BadCursor for anything else."""
     try:
@@ -23,5 +32,5 @@ def place_of(cursor: str, *kinds: Callable[[Any], Any]) -> list[Any]:
         if not isinstance(parts, list):
             raise BadCursor
         return [kind(part) for kind, part in zip(kinds, parts, strict=True)]
-    except (binascii.Error, ValueError, TypeError, AttributeError, RecursionError):
+    except (binascii.Error, ValueError, OverflowError, TypeError, AttributeError, RecursionError):
         raise BadCursor from None

@@ -4,8 +4,8 @@ import re
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from django.utils import translation
+from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
-from django.utils.translation import ngettext
 
 if TYPE_CHECKING:
     from django.utils.functional import _StrPromise
@@ -34,9 +34,9 @@ class ModelFailure(Exception):
 
     @property
     def kept(self) -> str:
-        """What a row keeps of it: the words in English, as the catalogues know them."""
+        """What a row keeps of it: the sentence in English, which `shown` knows again."""
         with translation.override("en"):
-            return str(self.words)
+            return self.sentence
 
 
 class NoKey(ModelFailure):
@@ -186,6 +186,7 @@ BY_TYPE: dict[str, type[ModelFailure]] = {
     "api_error": ServerFault,
     "invalid_request_error": BadRequest,
 }
+WAITING = re.compile(r"The model's server takes no more requests .* Try again in (\d+) (second|minute)s?\.")
 CONTEXT = re.compile(r"context (?:window|limit|length)")
 REDIRECTS = (301, 302, 303, 307, 308)
 BY_STATUS: dict[int, type[ModelFailure]] = {
@@ -199,6 +200,14 @@ BY_STATUS: dict[int, type[ModelFailure]] = {
     503: Overloaded,
     529: Overloaded,
 }
+
+
+def shown(kept: str) -> str:
+    """The sentence that a row keeps, in the language of whoever reads it."""
+    if waiting := WAITING.fullmatch(kept):
+        seconds = int(waiting[1]) * (60 if waiting[2] == "minute" else 1)
+        return RateLimited(retry_after=seconds).sentence
+    return gettext(kept)
 
 
 def of_answer(status: int, body: Any, retry_after: float | None = None) -> ModelFailure:

@@ -37,7 +37,10 @@ class Standing(Generic[M]):
     def _composed(self) -> "tuple[models.QuerySet[M], ComposedQuery]":
         queryset = self._compose(*self._stand_ins)
         compiler = queryset.query.get_compiler(queryset.db)
-        return queryset, ComposedQuery(compiler, *compiler.as_sql())
+        composed = ComposedQuery(compiler, *compiler.as_sql())
+        # That of the thread that came first; get_compiler() puts in the reader's own.
+        compiler.connection = None
+        return queryset, composed
 
 
 class ComposedQuery:

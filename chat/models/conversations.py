@@ -1,6 +1,7 @@
 """A conversation: what was said, which turn is answering, and where its people are."""
 
 import datetime as dt
+import re
 import uuid
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -105,6 +106,9 @@ class ChatSession(models.Model):
     # claude:…, oneclaw:…).
     origin = models.CharField(max_length=200, null=True, blank=True)
 
+    # What the key of a session has that another one made for a task of its own; an agent may be called sub.
+    SPAWNED: ClassVar[str] = r":user:.*:sub:"
+
     objects: ClassVar[models.Manager["ChatSession"]] = ChatSessionQuerySet.as_manager()
 
     class Meta:
@@ -138,7 +142,7 @@ class ChatSession(models.Model):
     @property
     def is_spawned(self) -> bool:
         """Whether another session made this one for a task of its own: its key says so."""
-        return ":sub:" in self.key
+        return re.search(self.SPAWNED, self.key) is not None
 
     @property
     def is_temporary(self) -> bool:

@@ -68,6 +68,8 @@ def test_a_document_is_written_from_the_version_that_was_read(adas, ada, space):
     told = adas.put(MEMORY, text="- tea\n", base_version=0).json()
     assert (told["text"], told["version"]) == ("- tea\n", 1)
     write(space, "- coffee\n")
+    # Said again because its answer was lost.
+    assert adas.put(MEMORY, text="- coffee\n", base_version=1).json()["version"] == 2
     refused = adas.put(MEMORY, text="- cocoa\n", base_version=1)
     assert refusal(refused) == (409, "conflict")
     assert refused.json()["version"] == 2
@@ -79,7 +81,7 @@ def test_a_document_is_written_from_the_version_that_was_read(adas, ada, space):
     assert adas.put(MEMORY, text="- cocoa\n", base_version=3).json()["version"] == 3
 
 
-def test_text_is_added_once(adas, space):
+def test_text_is_added_once(adas, space, team):
     write(space, "- tea")
     client_id = str(uuid.uuid4())
     for _ in range(2):
@@ -88,6 +90,7 @@ def test_text_is_added_once(adas, space):
     assert refusal(adas.post(MEMORY, text="- cocoa", client_id=client_id)) == (409, "conflict")
     elsewhere = adas.post("/memory/documents/AGENTS.md", text="- coffee", client_id=client_id)
     assert refusal(elsewhere) == (409, "conflict")
+    assert refusal(adas.post(f"{MEMORY}?space={team.pk}", text="- coffee", client_id=client_id)) == (409, "conflict")
     assert adas.post(MEMORY, text="- coffee").json()["version"] == 3
 
 

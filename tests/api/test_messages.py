@@ -139,11 +139,25 @@ async def test_agent_model_and_mode_are_chosen_as_on_the_page(say, scripted, set
         ({"agent": "oneclaw", "session": told["session"]}, (409, "other_agent")),
         ({"mode": "secret"}, (422, "invalid")),
         ({"session": "1"}, (422, "invalid")),
+        ({"session": uuid.uuid4()}, (404, "not_found")),
     ):
         assert refusal(await say("More", **fields)) == expected
     assert refusal(await say(" ")) == (422, "empty")
     assert refusal(await say("x" * (settings.MESSAGE_LENGTH + 1))) == (422, "too_long")
     assert refusal(await say("Hello", wait=61)) == (422, "invalid")
+
+
+async def test_what_is_said_is_in_the_persons_own_language(say, settings, ada):
+    await in_database(User.objects.filter(pk=ada.pk).update, language="de")
+    assert (await say("x" * (settings.MESSAGE_LENGTH + 1))).json()["text"].startswith("Die Nachricht hat")
+
+
+async def test_who_waits_for_too_much_is_told_at_once(say, scripted, monkeypatch):
+    monkeypatch.setattr(waiting, "AT_ONCE", 0)
+    scripted.script(model.answer(model.text(["One"] + [" more"] * 20, pace=0.05)))
+    told = await say("Count")
+    assert (told.status_code, told.json()["answer"]["status"]) == (202, "running")
+    await stop(told.json()["session"])
 
 
 async def test_a_command_ends_the_conversation_as_on_the_page(say, scripted):

@@ -6,6 +6,7 @@ import pytest
 
 from chat import sessions, transcript
 from chat.models import Agent, ChatSession, Message, Turn
+from oneclaw.cursors import cursor_of
 from tests.conversations import FINISHED, TOOL_USE, send, settle
 from tests.programs import refusal
 
@@ -32,6 +33,13 @@ def test_conversations_are_listed_page_by_page(adas, ada, stranger):
     second = adas.get("/sessions", limit=2, cursor=first.json()["next"])
     assert sorted(titles(first) + titles(second)) == ["One", "Three", "Two"]
     assert second.json()["next"] is None
+
+
+@pytest.mark.parametrize("parts", [("2026-11-21T20:00:00", str(uuid.uuid4())), (float("inf"),), (), ("x", "y")])
+def test_a_cursor_of_somebodys_own_is_refused(adas, parts):
+    assert refusal(adas.get("/sessions", cursor=cursor_of(*parts))) == (422, "invalid")
+    revisions = adas.get("/memory/documents/MEMORY.md/revisions", cursor=cursor_of(*parts))
+    assert refusal(revisions)[0] in (404, 422)
 
 
 def test_archived_temporary_and_deleted_ones_are_not_in_the_list(adas, ada):

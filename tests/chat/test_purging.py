@@ -4,6 +4,7 @@ import datetime as dt
 import uuid
 
 import pytest
+from django.db import OperationalError
 from django.utils import timezone
 
 from chat import agents, attachment_files, attachments, forking, organising, sessions, sharing, tasks, transcript
@@ -66,6 +67,36 @@ def test_what_can_still_be_restored_stays_and_so_does_a_fork(client, ada, files,
     assert Attachment.objects.get(name="shared.txt").session_id == fork.pk
     for session in (young, fork):
         assert session.messages.count() == 2
+
+
+def test_a_fork_stays_whatever_its_agent_is_called(ada, settings):
+    agent = Agent.objects.create(slug="sub", name="Sub")
+    old = talk(ada)
+    fork = forking.fork(ada, old.messages.get(seq=2).pk)
+    for each in (old, fork):
+        ChatSession.objects.filter(pk=each.pk).update(agent=agent, key=f"agent:sub:user:{ada.pk}:{each.pk}")
+    deleted(old, 31)
+    tasks.purge()
+    assert ChatSession.objects.get() == fork
+    assert not ChatSession.objects.get().is_spawned
+
+
+def test_one_that_cannot_go_keeps_no_other_here(ada, monkeypatch, caplog):
+    stuck, old = talk(ada), talk(ada)
+    deleted(stuck, 32)
+    deleted(old, 31)
+    forget = attachments.forget
+
+    def failing(session):
+        if session == stuck:
+            raise OperationalError("deadlock detected")
+        forget(session)
+
+    monkeypatch.setattr(attachments, "forget", failing)
+    tasks.purge()
+    assert ChatSession.objects.get() == stuck
+    assert "could not be purged" in caplog.text
+    assert stuck.messages.count() == 2
 
 
 def test_a_deleted_agent_goes_with_its_last_conversation(ada):

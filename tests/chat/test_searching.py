@@ -89,6 +89,14 @@ def test_of_a_message_and_its_copies_one_is_found(ada, tea):
     assert [each.message.session for each in searching.messages(ada, "honey")] == [fork]
 
 
+def test_deleted_copies_hide_no_original(ada, tea, monkeypatch):
+    monkeypatch.setattr(searching, "LOOKED_AT", 2)
+    for _ in range(3):
+        fork = forking.fork(ada, tea.messages.get(seq=2).pk)
+        organising.organise(ada, [fork.pk], "delete")
+    assert len(found(ada, "camomile")) == 1
+
+
 def test_files_are_found_by_their_names(client, ada, stranger):
     old, new, _unsent = (attachments.keep(ada, name, b"Tea") for name in ("Tea <1>.txt", "grüntee.md", "tea.csv"))
     theirs = attachments.keep(stranger, "tea.md", b"Theirs")

@@ -13,7 +13,7 @@ from chat.fragments import page_messages
 from chat.models import Message, Turn
 from memory import reasons
 from memory.paths import BadPath
-from oneclaw import llm
+from oneclaw import failures, llm
 from oneclaw import scripted as model
 from oneclaw.bodies import BoundedBodies
 from oneclaw.crossing import in_database
@@ -165,6 +165,10 @@ def test_a_sentence_is_made_when_it_is_asked_for():
         assert llm.RateLimited(retry_after=30).sentence.endswith("Versuche es in 30 Sekunden noch einmal.")
         assert llm.RateLimited(retry_after=1).sentence.endswith("Versuche es in 1 Sekunde noch einmal.")
         assert llm.RateLimited().kept.endswith("Wait a little and try again.")
+        assert llm.RateLimited(retry_after=3600).kept.endswith("Try again in 60 minutes.")
+        for seconds in (None, 1, 30, 3600):
+            failure = llm.RateLimited(retry_after=seconds)
+            assert failures.shown(failure.kept) == failure.sentence
     # Without names, a percent sign is one.
     assert str(BadPath("100%")) == "100%"
 

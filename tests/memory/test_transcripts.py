@@ -99,7 +99,7 @@ def test_the_conversation_itself_temporary_ones_and_ones_that_only_read_are_not_
         assert transcript_indexing.after_turn(hidden) is None
         with pytest.raises(ToolError):
             call(tools.GET, session, path=f"/c/{hidden.pk}")
-    assert not TranscriptIndex.objects.filter(session=talk("The ferry", key=":sub:1")).exists()
+    assert not TranscriptIndex.objects.filter(session=talk("The ferry", key="agent:main:user:1:sub:1")).exists()
 
 
 def test_one_that_was_indexed_and_is_temporary_all_the_same_is_neither_found_nor_kept(session, talk):

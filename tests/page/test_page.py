@@ -175,6 +175,11 @@ def test_late_evening_there_is_not_tomorrow_here(ada):
     assert sidebar.name_of(dt.date(2026, 11, 20), today) == "Yesterday"
 
 
+@pytest.mark.parametrize("at", ["0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59-14:00", "2026-11-21T00:00:00", "x"])
+def test_behind_no_moment_there_is_no_part_of_the_list(signed_in, at):
+    assert signed_in.get("/sessions/older", {"after": f"{at}_{uuid.uuid4()}"}).status_code == 404
+
+
 def test_older_ones_are_one_click_away(signed_in, ada, monkeypatch):
     monkeypatch.setattr(sidebar, "LISTED", 2)
     for title in ("oldest", "older", "newest"):
