@@ -162,6 +162,7 @@ MIDDLEWARE = [
     "oneclaw.privacy.kept_by_no_cache",
     "allauth.account.middleware.AccountMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
+    "oneclaw.signed_out.page_goes_to_sign_in",
 ]
 
 ROOT_URLCONF = "oneclaw.urls"

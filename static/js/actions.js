@@ -82,7 +82,8 @@ function answerOf(article) {
 
 async function openDetails(dialog, address, on) {
   const answer = await fetch(address, { headers: { "HX-Request": "true" } }).catch(() => null);
-  if (!answer?.ok || answer.redirected) {
+  // Where the sign-in has ended, the answer leads elsewhere and holds nothing.
+  if (!answer?.ok || answer.redirected || answer.headers.has("HX-Redirect")) {
     on.tell(words.notFetched);
     return;
   }

@@ -1,5 +1,7 @@
 // The list of conversations: kept fresh, organised by a menu, renamed in place, a drawer on a phone.
 
+import { words } from "./words.js";
+
 const list = document.getElementById("sessions");
 const menu = document.getElementById("session-menu");
 // Milliseconds for which a way back is offered.
@@ -45,6 +47,7 @@ export function watchSidebar(session) {
     if (menu.contains(event.target)) menu.hidePopover();
   });
   document.body.addEventListener("htmx:oobAfterSwap", fadeToast);
+  for (const failure of ["htmx:responseError", "htmx:sendError"]) document.body.addEventListener(failure, tellFailure);
   fadeToast();
   openCurrentFolder();
 
@@ -84,6 +87,19 @@ function showMenu(event) {
   menu.style.left = `${Math.max(8, Math.min(opener.left, innerWidth - width - 8))}px`;
   menu.style.top = `${Math.max(8, Math.min(opener.bottom + 4, innerHeight - height - 8))}px`;
   menu.querySelector("button, a")?.focus();
+}
+
+// What was pressed has come to nothing: the server refused it or failed, or could not be reached.
+function tellFailure({ target }) {
+  // Nobody pressed anything where the list is fetched anew, and search says it itself.
+  if (target === list || target.closest("dialog")) return;
+  const sentence = document.createElement("p");
+  sentence.textContent = words.notDone;
+  const toast = document.getElementById("toast");
+  toast.classList.add("toast--bad");
+  toast.replaceChildren(sentence);
+  toast.hidden = false;
+  fadeToast();
 }
 
 let fading = null;

@@ -107,7 +107,8 @@ async def test_a_title_being_written_is_not_taken_away_by_news(live, ada, script
 
 @pytest.mark.parametrize("viewport", [None, PHONE])
 async def test_organising_one_by_its_menu(live, ada, scripted, ask, viewport):
-    async with open_page(live, ada, **({"viewport": viewport} if viewport else {})) as page:
+    lost = ["500", "ERR_FAILED", "htmx:sendError"]
+    async with open_page(live, ada, expect=lost, **({"viewport": viewport} if viewport else {})) as page:
 
         async def menu(title):
             if viewport and not await page.locator("#sidebar").is_visible():
@@ -116,6 +117,14 @@ async def test_organising_one_by_its_menu(live, ada, scripted, ask, viewport):
 
         await page.goto("/")
         await ask(page, "Tea")
+        # Neither a server that fails nor a network that is lost goes unsaid.
+        told = page.locator("#toast")
+        for how in ({"status": 500}, None):
+            await page.route("**/organise", lambda route, how=how: route.fulfill(**how) if how else route.abort())
+            await (await menu("Tea")).get_by_role("button", name="Pin").click()
+            await expect(told).to_have_text("That did not work. Try again.")
+            await told.evaluate("toast => { toast.hidden = true; toast.textContent = ''; }")
+            await page.unroute("**/organise")
         await (await menu("Tea")).get_by_role("button", name="Pin").click()
         await expect(
             page.get_by_role("list", name="Pinned").get_by_role("link", name="Tea", exact=True)

@@ -1,5 +1,7 @@
 """The front door: sign-in, sign-out, password, sign-up."""
 
+import uuid
+
 import pytest
 from django.core.cache import cache
 
@@ -76,6 +78,25 @@ def test_sign_in_leads_to_no_other_site(client, ada, target):
 def test_sign_in_leads_back_to_the_page_that_was_asked_for(client, ada):
     assert client.get("/settings/")["Location"] == "/accounts/login/?next=/settings/"
     assert sign_in(client, next="/settings/")["Location"] == "/settings/"
+
+
+PART = f"/c/{uuid.uuid4()}"
+
+
+@pytest.mark.parametrize(
+    "path", ["/sessions", "/search?q=tea", f"{PART}/menu", f"{PART}/rename", f"/import/{uuid.uuid4()}"]
+)
+def test_a_page_whose_sign_in_has_ended_goes_to_sign_in_and_not_a_part_of_it(client, db, path):
+    asked = {"HX-Request": "true", "HX-Current-URL": f"http://testserver{PART}?a=b"}
+    part = client.get(path, headers=asked)
+    assert (part.status_code, part.content) == (200, b"")
+    assert part["HX-Redirect"] == f"/accounts/login/?next={PART}%3Fa%3Db"
+    elsewhere = client.get(path, headers=asked | {"HX-Current-URL": "https://evil.example/"})
+    assert elsewhere["HX-Redirect"] == "/accounts/login/?next=/"
+    whole = client.get(path)
+    assert (whole.status_code, "HX-Redirect" in whole) == (302, False)
+    assert client.post("/conversations/organise", headers=asked)["HX-Redirect"].endswith(f"next={PART}%3Fa%3Db")
+    assert client.get("/api/v1/sessions", headers=asked).status_code == 401
 
 
 def test_signing_out_takes_a_click_and_ends_the_session(client, ada):
