@@ -62,9 +62,9 @@ def test_times_are_on_the_persons_own_clock(client, ada, admin_person):
     settle(send(ada), "Well.")
     ada.chat_sessions.update(active_at="2026-01-31T23:30:00Z")
     client.force_login(ada)
-    assert "02/01/2026" in html(client, "/conversations")
+    assert "1 Feb 2026" in html(client, "/conversations")
     User.objects.filter(pk=ada.pk).update(timezone="America/New_York")
-    assert "01/31/2026" in html(client, "/conversations")
+    assert "31 Jan 2026" in html(client, "/conversations")
 
 
 def test_a_sign_in_elsewhere_is_listed_and_can_be_ended(ada):
