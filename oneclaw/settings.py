@@ -148,8 +148,9 @@ INSTALLED_APPS = [
 
 # All of a request runs in one thread (oneclaw/pages.py): a middleware need not be async.
 MIDDLEWARE = [
-    "django.middleware.security.SecurityMiddleware",
+    # First: whatever the others answer by themselves has the policy too.
     "csp.middleware.CSPMiddleware",
+    "django.middleware.security.SecurityMiddleware",
     "oneclaw.compression.CompressedPages",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.locale.LocaleMiddleware",
