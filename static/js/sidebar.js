@@ -58,14 +58,19 @@ export function watchSidebar(session) {
   });
 }
 
-// What puts the focus back once `target` has been replaced: on the same link, or where a way to older ones was, on the
-// first of them.
+// What puts the focus back once `target` has been replaced: on the same link, or on the way back when what it led to is
+// gone, or on what came back by that; where a way to older ones was, on the first of them.
 function focusAgain(target) {
   const focused = document.activeElement;
+  const undone = focused.closest("#toast")?.querySelector("[name=id]")?.value;
+  if (undone) return () => list.querySelector(`#session-${undone} a`)?.focus();
   if (!list.contains(focused)) return () => {};
   if (target === list || !target.contains(focused)) {
     const href = CSS.escape(focused.getAttribute("href") ?? "");
-    return () => list.querySelector(`a[href="${href}"]`)?.focus({ preventScroll: true });
+    return () => {
+      const same = list.querySelector(`a[href="${href}"]`) ?? document.querySelector("#toast button");
+      same?.focus({ preventScroll: true });
+    };
   }
   let before = target.previousElementSibling;
   return () => {
@@ -106,7 +111,12 @@ let fading = null;
 
 function fadeToast() {
   clearTimeout(fading);
-  fading = setTimeout(() => (document.getElementById("toast").hidden = true), TOAST);
+  fading = setTimeout(() => {
+    const toast = document.getElementById("toast");
+    // Nobody is run away from.
+    if (toast.matches(":hover, :focus-within")) fadeToast();
+    else toast.hidden = true;
+  }, TOAST);
 }
 
 // Fetches the list anew, but does not take a title away that is just being written.
