@@ -1,15 +1,19 @@
-// A link that is shown once: a button copies it, where the browser lets pages do that.
+// Something that is shown once: a button copies it.
+
+import { Announcer } from "./announcer.js";
+import { copy } from "./clipboard.js";
 
 const field = document.querySelector("[data-copy-from]");
 const button = document.querySelector("[data-copy]");
+const told = document.querySelector("[data-copy-told]");
 if (field) {
+  const announcer = new Announcer(told);
   field.focus();
   field.select();
-}
-if (field && button && navigator.clipboard) {
   button.hidden = false;
   button.addEventListener("click", async () => {
-    await navigator.clipboard.writeText(field.value);
-    button.textContent = "✓";
+    const isCopied = await copy(field.value);
+    told.replaceChildren();
+    announcer.say(isCopied ? button.dataset.copied : button.dataset.notCopied);
   });
 }
