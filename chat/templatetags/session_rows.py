@@ -19,7 +19,7 @@ ROW = (
     '<li class="session{{current}}" id="session-{{id}}">'
     '<a class="session__link" href="/c/{{id}}"{{here}}>{{name}}</a>{{unread}}'
     '<a class="button button--bare session__more" href="/c/{{id}}/menu" hx-get="/c/{{id}}/menu"'
-    ' hx-target="#session-menu" aria-haspopup="true" title="{more}" aria-label="{more_for}">{icon}</a></li>\n'
+    ' hx-target="#session-menu" title="{more}" aria-label="{more_for}">{icon}</a></li>\n'
 )
 UNREAD = '<span class="session__unread"><span class="visually-hidden">{unread}</span></span>'
 

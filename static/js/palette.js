@@ -1,8 +1,12 @@
 // Search and commands by the keyboard: Ctrl K (⌘ K), and the list of shortcuts by “?”.
 
+import { words } from "./words.js";
+
 const palette = document.getElementById("palette");
 const input = document.getElementById("palette-q");
 const commands = palette.querySelector("[data-commands]");
+const found = document.getElementById("palette-found");
+const told = palette.querySelector("[data-told]");
 const shortcuts = document.getElementById("shortcuts");
 
 export function watchPalette() {
@@ -15,6 +19,8 @@ export function watchPalette() {
   }
   input.addEventListener("input", chooseCommands);
   palette.addEventListener("keydown", walk);
+  found.addEventListener("htmx:afterSwap", tellCount);
+  for (const failure of ["htmx:responseError", "htmx:sendError"]) input.addEventListener(failure, tellFailure);
   for (const dialog of [palette, shortcuts]) {
     dialog.addEventListener("click", (event) => event.target === dialog && dialog.close());
   }
@@ -69,6 +75,22 @@ function walk(event) {
 
 function links() {
   return [...palette.querySelectorAll("a")].filter((link) => link.checkVisibility());
+}
+
+// How many there are, instead of all of them at each letter.
+function tellCount() {
+  const none = found.querySelector(".found__none");
+  const count = found.querySelectorAll("[data-found] a").length;
+  if (none) told.textContent = none.textContent;
+  else told.textContent = input.value.trim() && words.found.replace("{count}", count);
+}
+
+function tellFailure() {
+  const sentence = document.createElement("p");
+  sentence.className = "quiet found__none";
+  sentence.textContent = words.notDone;
+  found.replaceChildren(sentence);
+  tellCount();
 }
 
 function chooseCommands() {

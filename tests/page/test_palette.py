@@ -17,7 +17,7 @@ def tea(live, ada):
 
 
 async def test_by_the_keyboard_to_a_message(live, ada, tea):
-    async with open_page(live, ada) as page:
+    async with open_page(live, ada, expect=["500"]) as page:
         await page.goto("/")
         await page.keyboard.press("Control+k")
         palette = page.get_by_role("dialog", name="Search and commands")
@@ -26,6 +26,15 @@ async def test_by_the_keyboard_to_a_message(live, ada, tea):
         await page.keyboard.type("camo")
         await expect(palette.get_by_role("link", name="New conversation")).to_be_hidden()
         await expect(palette.locator("mark")).to_have_text("Camo")
+        # A screen reader hears how many, not all of them at each letter.
+        await expect(palette.get_by_role("status")).to_have_text("1 found")
+        await expect(palette.locator("[aria-live]")).to_have_count(0)
+        await page.route("**/search?*", lambda route: route.fulfill(status=500))
+        await page.keyboard.type("m")
+        await expect(palette.get_by_role("status")).to_have_text("That did not work. Try again.")
+        await page.unroute("**/search?*")
+        await page.keyboard.press("Backspace")
+        await expect(palette.get_by_role("status")).to_have_text("1 found")
         await page.keyboard.press("ArrowDown")
         await page.keyboard.press("Enter")
         await expect(page.get_by_role("heading", level=1)).to_have_text("Which tea is good?")
