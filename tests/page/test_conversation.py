@@ -1,5 +1,7 @@
 """A conversation in a real browser: what streams in, what stays after a reload, what a failure looks like."""
 
+import asyncio
+
 import pytest
 from playwright.async_api import expect
 
@@ -40,6 +42,25 @@ async def test_the_text_shows_before_the_answer_is_whole(live, ada, scripted, wr
         await expect(page.get_by_role("button", name="Stop")).to_be_visible()
         await expect(page.locator("article[data-role=assistant]")).to_have_text("Begins and ends.")
         await expect(page.get_by_role("button", name="Send")).to_be_visible()
+
+
+MOVING_WHILE_NOTHING_HAS_COME = """() => {
+    const waits = document.querySelector("article[data-status=running] .message__body:empty");
+    return waits && { moving: document.getAnimations().filter((each) => each instanceof CSSAnimation).length };
+}"""
+
+
+async def test_what_moves_stands_still_for_whom_that_is_too_much(live, ada, scripted, ask):
+    slowly = model.answer(model.text("Well.", pace=0.3))
+    scripted.script(slowly, slowly)
+    async with open_page(live, ada) as page:
+        await page.goto("/")
+        for motion in ("reduce", "no-preference"):
+            await page.emulate_media(reduced_motion=motion)
+            seen = asyncio.create_task(page.wait_for_function(MOVING_WHILE_NOTHING_HAS_COME))
+            await ask(page, "Hello")
+            moving = (await (await seen).json_value())["moving"]
+            assert (moving > 0) == (motion == "no-preference")
 
 
 @pytest.mark.parametrize("by", ["button", "Escape"])
