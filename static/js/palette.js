@@ -6,7 +6,7 @@ const palette = document.getElementById("palette");
 const input = document.getElementById("palette-q");
 const commands = palette.querySelector("[data-commands]");
 const found = document.getElementById("palette-found");
-const told = palette.querySelector("[data-told]");
+const told = palette.querySelector("[data-palette-told]");
 const shortcuts = document.getElementById("shortcuts");
 
 export function watchPalette() {

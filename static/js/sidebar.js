@@ -46,7 +46,11 @@ export function watchSidebar(session) {
   document.body.addEventListener("htmx:beforeRequest", (event) => {
     if (menu.contains(event.target)) menu.hidePopover();
   });
-  document.body.addEventListener("htmx:oobAfterSwap", fadeToast);
+  document.body.addEventListener("htmx:oobAfterSwap", () => {
+    fadeToast();
+    // News of the list may have taken away, before this answer came, what had the focus.
+    if (document.activeElement === document.body) document.querySelector("#toast button")?.focus();
+  });
   for (const failure of ["htmx:responseError", "htmx:sendError"]) document.body.addEventListener(failure, tellFailure);
   fadeToast();
   openCurrentFolder();
@@ -113,8 +117,8 @@ function fadeToast() {
   clearTimeout(fading);
   fading = setTimeout(() => {
     const toast = document.getElementById("toast");
-    // Nobody is run away from.
-    if (toast.matches(":hover, :focus-within")) fadeToast();
+    // Nobody is run away from; where the mouse pressed last, the focus means nothing.
+    if (toast.matches(":hover, :has(:focus-visible)")) fadeToast();
     else toast.hidden = true;
   }, TOAST);
 }
