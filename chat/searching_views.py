@@ -6,6 +6,7 @@ from django.shortcuts import render
 from django.views.decorators.http import require_GET
 
 from chat import searching
+from chat.elsewhere import elsewhere
 from oneclaw.http import SignedInRequest
 
 
@@ -18,5 +19,6 @@ def search(request: SignedInRequest) -> HttpResponse:
         "sessions": searching.titles(request.user, question),
         "files": searching.files(request.user, question),
         "found": searching.messages(request.user, question),
+        "elsewhere": elsewhere(request.user, searching.words_of(question)),
     }
     return render(request, "chat/_found.html" if request.htmx else "chat/search.html", context)
