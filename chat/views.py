@@ -48,8 +48,11 @@ from oneclaw.text import BadText, checked
 @login_required
 @require_GET
 def new_chat(request: SignedInRequest) -> HttpResponse:
-    """A page for a conversation that begins with its first message; the page knows its id from the start."""
-    return page(request, uuid.uuid4(), None, choice=Choice(agent=request.GET.get("agent")))
+    """A page for a conversation that begins with its first message; the page knows its id from the start. The address
+    may name the agent and the mode to begin with."""
+    mode = request.GET.get("mode", "")
+    begun = mode if mode in ChatSession.Mode.values else ChatSession.Mode.AGENT
+    return page(request, uuid.uuid4(), None, mode=begun, choice=Choice(agent=request.GET.get("agent")))
 
 
 @login_required

@@ -2,6 +2,7 @@
 
 import datetime as dt
 import json
+import re
 import uuid
 
 import pytest
@@ -33,6 +34,17 @@ def words_left(session):
 @pytest.mark.parametrize("mode", ["agent", "chat", "temporary"])
 def test_the_first_message_decides_the_mode(ada, mode):
     assert begin(ada, mode).mode == mode
+
+
+@pytest.mark.parametrize(
+    ("asked", "mode"),
+    [("?mode=temporary", "temporary"), ("?mode=chat", "chat"), ("?mode=%22root", "agent"), ("?mode=", "agent")],
+)
+def test_the_address_may_name_the_mode_to_begin_with(client, ada, asked, mode):
+    client.force_login(ada)
+    page = client.get(f"/{asked}").content.decode()
+    assert f'data-mode="{mode}"' in page
+    assert re.findall(r'<option value="(\w+)" selected', page.partition('<select id="mode"')[2]) == [mode]
 
 
 def test_without_a_word_of_it_a_conversation_reads_and_writes(ada):
