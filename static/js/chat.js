@@ -12,7 +12,6 @@ import { Earlier } from "./earlier.js";
 import { Editing } from "./editing.js";
 import { Follower } from "./follower.js";
 import { Mode } from "./mode.js";
-import { watchPalette } from "./palette.js";
 import { Polling } from "./polling.js";
 import { refreshSessions, watchSidebar } from "./sidebar.js";
 import { Reading } from "./reading.js";
@@ -429,7 +428,6 @@ async function takeHomeless() {
 addEventListener("pageshow", ({ persisted }) => persisted && !isNew && takeStored());
 
 watchSidebar(session);
-watchPalette();
 watchCommands(find("composer"), { composer, announcer, session });
 // A form that came back with its refusal holds its words already.
 const draft = { text: unsent.draft(draftKey()), files: unsent.draftFiles(draftKey()) };

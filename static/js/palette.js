@@ -1,66 +1,106 @@
-// Search and commands by the keyboard: Ctrl K (⌘ K), and the list of shortcuts by “?”.
-
-import { words } from "./words.js";
+// Search and commands by the keyboard on every page: Ctrl K (⌘ K), and the list of shortcuts by “?” and Ctrl /.
 
 const palette = document.getElementById("palette");
+const form = palette.querySelector("form");
 const input = document.getElementById("palette-q");
 const commands = palette.querySelector("[data-commands]");
 const found = document.getElementById("palette-found");
 const told = palette.querySelector("[data-palette-told]");
 const shortcuts = document.getElementById("shortcuts");
+// Milliseconds after the last letter.
+const PAUSE = 150;
 
-export function watchPalette() {
-  document.addEventListener("keydown", pressed);
-  for (const opener of document.querySelectorAll("[data-open-palette]")) {
-    opener.addEventListener("click", (event) => {
-      event.preventDefault();
-      open();
-    });
-  }
-  input.addEventListener("input", chooseCommands);
-  palette.addEventListener("keydown", walk);
-  found.addEventListener("htmx:afterSwap", tellCount);
-  for (const failure of ["htmx:responseError", "htmx:sendError"]) input.addEventListener(failure, tellFailure);
-  for (const dialog of [palette, shortcuts]) {
-    dialog.addEventListener("click", (event) => event.target === dialog && dialog.close());
-  }
-  palette.addEventListener("click", (event) => {
-    const link = event.target.closest("a");
-    if (link && "shortcuts" in link.dataset) {
-      event.preventDefault();
-      palette.close();
-      shortcuts.showModal();
-    } else if (link) palette.close();
-  });
-  palette.querySelector("form").addEventListener("submit", (event) => {
-    const first = links()[0];
-    if (!first) return;
-    event.preventDefault();
-    first.click();
-  });
+document.addEventListener("keydown", pressed);
+document.addEventListener("click", (event) => {
+  const opener = event.target.closest("[data-open-palette], [data-shortcuts]");
+  if (!opener) return;
+  event.preventDefault();
+  if ("shortcuts" in opener.dataset) showShortcuts();
+  else open();
+});
+input.addEventListener("input", () => {
+  chooseCommands();
+  search(PAUSE);
+});
+palette.addEventListener("keydown", walk);
+for (const dialog of [palette, shortcuts]) {
+  dialog.addEventListener("click", (event) => event.target === dialog && dialog.close());
 }
+palette.addEventListener("click", (event) => event.target.closest("a") && palette.close());
+form.addEventListener("submit", (event) => {
+  const first = links()[0];
+  if (!first) return;
+  event.preventDefault();
+  first.click();
+});
+if (/Mac|iP(hone|ad)/.test(navigator.platform)) sayCommand();
 
 function open() {
   if (document.querySelector("dialog[open]")) return;
   palette.showModal();
   input.select();
   chooseCommands();
-  input.dispatchEvent(new Event("opened"));
+  search(0);
+}
+
+function showShortcuts() {
+  palette.close();
+  if (!document.querySelector("dialog[open]")) shortcuts.showModal();
 }
 
 function pressed(event) {
   const command = event.ctrlKey || event.metaKey;
-  if (command && !event.shiftKey && event.key.toLowerCase() === "k") {
-    event.preventDefault();
+  const key = event.key.toLowerCase();
+  if (command && !event.shiftKey && key === "k") {
     if (palette.open) palette.close();
     else open();
-  } else if (command && event.shiftKey && event.key.toLowerCase() === "o") {
-    event.preventDefault();
-    location.assign("/");
-  } else if (event.key === "?" && !command && !event.target.closest("input, textarea, select, dialog")) {
-    event.preventDefault();
-    shortcuts.showModal();
-  }
+  } else if (command && event.shiftKey && key === "o") location.assign("/");
+  // Where "/" is a shifted key, too.
+  else if (command && key === "/") showShortcuts();
+  else if (key === "?" && !command && !event.target.closest("input, textarea, select, dialog, [contenteditable]")) showShortcuts();
+  else return;
+  event.preventDefault();
+}
+
+let asked = 0;
+let waiting = null;
+
+// What the server finds; an answer that another question overtook is not shown.
+function search(pause) {
+  const mine = ++asked;
+  clearTimeout(waiting);
+  waiting = setTimeout(async () => {
+    const address = `${form.action}?${new URLSearchParams(new FormData(form))}`;
+    const headers = { "HX-Request": "true", "HX-Current-URL": location.href };
+    const html = await fetch(address, { headers }).then(shownOf).catch(() => null);
+    if (mine !== asked) return;
+    const isWalked = found.contains(document.activeElement);
+    if (html === null) found.replaceChildren(failure());
+    else found.innerHTML = html;
+    tellCount();
+    if (isWalked) input.focus();
+  }, pause);
+}
+
+async function shownOf(answer) {
+  // Where the sign-in has ended.
+  if (answer.headers.has("HX-Redirect")) location.assign(answer.headers.get("HX-Redirect"));
+  return answer.ok && !answer.redirected ? answer.text() : null;
+}
+
+function failure() {
+  const sentence = document.createElement("p");
+  sentence.className = "quiet found__none";
+  sentence.textContent = told.dataset.notDone;
+  return sentence;
+}
+
+// How many there are, instead of all of them at each letter.
+function tellCount() {
+  const none = found.querySelector(".found__none");
+  const count = found.querySelectorAll("[data-found] a").length;
+  if (none) told.textContent = none.textContent;
+  else told.textContent = input.value.trim() && told.dataset.found.replace("{count}", count);
 }
 
 // Arrows lead from the field through what was found and back.
@@ -77,28 +117,18 @@ function links() {
   return [...palette.querySelectorAll("a")].filter((link) => link.checkVisibility());
 }
 
-// How many there are, instead of all of them at each letter.
-function tellCount() {
-  const none = found.querySelector(".found__none");
-  const count = found.querySelectorAll("[data-found] a").length;
-  if (none) told.textContent = none.textContent;
-  else told.textContent = input.value.trim() && words.found.replace("{count}", count);
-}
-
-function tellFailure() {
-  const sentence = document.createElement("p");
-  sentence.className = "quiet found__none";
-  sentence.textContent = words.notDone;
-  found.replaceChildren(sentence);
-  tellCount();
-}
-
 function chooseCommands() {
-  const asked = input.value.trim().toLowerCase();
+  const words = input.value.trim().toLowerCase();
   let shown = 0;
   for (const item of commands.querySelectorAll("li")) {
-    item.hidden = !item.textContent.toLowerCase().includes(asked);
+    item.hidden = !item.textContent.toLowerCase().includes(words);
     shown += !item.hidden;
   }
   commands.hidden = shown === 0;
+}
+
+// A Mac has another key for it.
+function sayCommand() {
+  for (const key of document.querySelectorAll("dialog kbd")) key.textContent = key.textContent.replace("Ctrl", "⌘");
+  for (const each of document.querySelectorAll("[data-key]")) each.dataset.key = each.dataset.key.replace("Ctrl", "⌘");
 }

@@ -4,7 +4,7 @@ import uuid
 
 import pytest
 
-from chat import attachments, branches, forking, organising, searching, transcript
+from chat import attachments, branches, forking, organising, searching, sharing, transcript
 from chat.models import Message, MessageWords
 from oneclaw.models import User
 from tests.conversations import send, settle
@@ -140,3 +140,13 @@ def test_the_page_and_its_fragment(client, ada, tea):
     assert "No conversation holds all of these words." in fragment
     client.logout()
     assert client.get("/search").status_code == 302
+
+
+def test_commands_are_on_every_page_of_a_person_and_on_no_other(client, ada, tea):
+    shared = f"/s/{sharing.share(tea, 'day')[1]}"
+    addresses = ["/", "/memory/", "/settings/", "/conversations", "/agents/", "/prompts/", "/nowhere"]
+    client.force_login(ada)
+    having = [each for each in [*addresses, shared] if b'id="palette"' in client.get(each).content]
+    assert having == addresses
+    client.logout()
+    assert b'id="palette"' not in client.get("/accounts/login/").content

@@ -197,11 +197,12 @@ async def test_the_keyboard_reaches_everything(live, ada, scripted, ask):
         await ask(page, "Tea")
         await page.locator(".skip-link").focus()
         reached = []
-        for _ in range(26):
+        for _ in range(27):
             reached.append(await page.evaluate(NAME_OF_FOCUSED))
             await page.keyboard.press("Tab")
         wanted = ["Skip to content", "OneClaw", "New conversation", "Search", "Tea", "More for “Tea”"]
-        wanted += ["All conversations", "Memory", "Agents", "Prompts", "Settings", "Sign out", "End", "Messages"]
+        wanted += ["All conversations", "Memory", "Agents", "Prompts", "Settings", "Shortcuts", "Sign out"]
+        wanted += ["End", "Messages"]
         fork = "Fork: go on from here in a new conversation"
         wanted += ["Copy", "Edit", fork, "Details"]
         wanted += ["Copy", "Answer again", "As it was written", fork, "Details", "Attach files", "Message", "Send"]

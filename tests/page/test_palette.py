@@ -3,7 +3,11 @@
 import pytest
 from playwright.async_api import expect
 
-from tests.browser import PHONE, open_page
+from memory import documents
+from memory.indexing import index_document
+from oneclaw.crossing import in_database
+from oneclaw.models import Space
+from tests.browser import PHONE, open_page, violations
 from tests.conversations import send, settle
 
 pytestmark = pytest.mark.browser
@@ -14,6 +18,12 @@ def tea(live, ada):
     accepted = send(ada, "Which tea is good?")
     settle(accepted, "Camomile.")
     return accepted.message.session
+
+
+def remember(user, text):
+    author = documents.Author(documents.Source.PAGE, user)
+    made = documents.apply(Space.objects.own_of(user), "MEMORY.md", documents.Append(text), author)
+    index_document(made.document_id)
 
 
 async def test_by_the_keyboard_to_a_message(live, ada, tea):
@@ -48,6 +58,37 @@ async def test_by_the_keyboard_to_a_message(live, ada, tea):
         # In a field it is a letter.
         await page.get_by_label("Message", exact=True).press("?")
         await expect(page.get_by_label("Message", exact=True)).to_have_value("?")
+        await page.get_by_label("Message", exact=True).press("Control+/")
+        await expect(page.get_by_role("dialog", name="Keyboard shortcuts")).to_be_visible()
+        await page.keyboard.press("Escape")
+        await page.get_by_role("button", name="Shortcuts").click()
+        await expect(page.get_by_role("dialog", name="Keyboard shortcuts")).to_be_visible()
+        assert await violations(page) == ""
+
+
+async def test_on_every_page_to_a_line_of_memory_and_a_temporary_conversation(live, ada):
+    lines = "".join(f"- Line {number}\n\n" for number in range(99))
+    await in_database(remember, ada, f"{lines}- Camomile in the evening\n")
+    async with open_page(live, ada) as page:
+        await page.add_init_script("Object.defineProperty(navigator, 'platform', { value: 'MacIntel' })")
+        palette = page.get_by_role("dialog", name="Search and commands")
+        await page.goto("/settings/")
+        await page.keyboard.press("?")
+        await expect(page.get_by_role("dialog", name="Keyboard shortcuts")).to_contain_text("⌘ K")
+        await page.keyboard.press("Escape")
+        await page.keyboard.press("Meta+k")
+        await page.keyboard.type("camo")
+        await expect(palette.get_by_role("heading", name="Memory")).to_be_visible()
+        assert await violations(page) == ""
+        await palette.get_by_role("link", name="MEMORY.md").click()
+        await expect(page.locator("li:target")).to_have_text("- Camomile in the evening Delete")
+        await expect(page.locator("li:target")).to_be_in_viewport()
+        await page.keyboard.press("Control+k")
+        await page.keyboard.type("tempo")
+        await page.keyboard.press("Enter")
+        await expect(page.get_by_label("Memory", exact=True)).to_have_value("temporary")
+        await expect(page.locator("[data-mode-mark]")).to_have_text("Temporary: nothing of it is kept")
+        await expect(page.locator("[data-open-palette]")).to_have_attribute("data-key", "⌘ K")
 
 
 async def test_by_touch_on_a_phone(live, ada, tea):

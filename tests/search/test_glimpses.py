@@ -18,7 +18,7 @@ def shown(client, ada):
 
     def shown(question):
         page = client.get("/search", {"q": question}, headers={"HX-Request": "true"}).content.decode()
-        section = page.partition('id="found-memory"')[2]
+        section = page.partition('id="palette-found-memory"')[2]
         return re.findall(r'href="([^"]+)"><span[^>]+>([^<]+)</span><span[^>]+>(.*?)</span></a>', section)
 
     return shown
