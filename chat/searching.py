@@ -66,7 +66,7 @@ def words_of(question: str) -> list[str]:
     return list(dict.fromkeys(WORD.findall(question[:LONGEST].lower())))[:MOST_WORDS]
 
 
-def messages(user: User, question: str) -> list[Found]:
+def messages(user: User, question: str, most: int = MESSAGES) -> list[Found]:
     """The newest of the person's shown messages that hold every word of the question, each as a word's beginning.
 
     Of a message and its copies in forks one is found: the original, or the oldest copy when that is not shown any more.
@@ -74,20 +74,20 @@ def messages(user: User, question: str) -> list[Found]:
     words = words_of(question)
     if not words:
         return []
-    newest = list(newest_of(holding(user, words, LOOKED_AT)))
-    if len(newest) < MESSAGES:
-        newest = list(newest_of(holding(user, words, MOST_LOOKED_AT)))
+    newest = list(newest_of(holding(user, words, LOOKED_AT), most))
+    if len(newest) < most:
+        newest = list(newest_of(holding(user, words, MOST_LOOKED_AT), most))
     return [Found(message, snippet(message.text, words)) for message in newest]
 
 
-def newest_of(found: QuerySet[Message]) -> QuerySet[Message]:
-    """As many as are shown, without the copies of others."""
+def newest_of(found: QuerySet[Message], most: int) -> QuerySet[Message]:
+    """At most so many, without the copies of others."""
     # A copy has the words and the time of its original.
     is_copy = Q(seq__lte=F("session__copied_seq"))
     ordered = found.alias(is_copy=ExpressionWrapper(is_copy, BooleanField()))
     ordered = ordered.select_related("session").only("role", "seq", "text", "created_at", "session__title")
     ordered = ordered.order_by("-created_at", "role", "text", "is_copy", "pk")
-    return ordered.distinct("created_at", "role", "text")[:MESSAGES]
+    return ordered.distinct("created_at", "role", "text")[:most]
 
 
 def holding(user: User, words: list[str], looked_at: int) -> QuerySet[Message]:

@@ -14,11 +14,14 @@ from oneclaw.http import SignedInRequest
 @require_GET
 def search(request: SignedInRequest) -> HttpResponse:
     question = request.GET.get("q", "")[: searching.LONGEST].replace("\x00", "")
+    # One more than is shown tells whether that is all.
+    found = searching.messages(request.user, question, searching.MESSAGES + 1)
     context = {
         "question": question,
         "sessions": searching.titles(request.user, question),
         "files": searching.files(request.user, question),
-        "found": searching.messages(request.user, question),
+        "found": found[: searching.MESSAGES],
+        "most": searching.MESSAGES if len(found) > searching.MESSAGES else None,
         "elsewhere": elsewhere(request.user, searching.words_of(question)),
     }
     return render(request, "chat/_found.html" if request.htmx else "chat/search.html", context)

@@ -97,6 +97,16 @@ def test_deleted_copies_hide_no_original(ada, tea, monkeypatch):
     assert len(found(ada, "camomile")) == 1
 
 
+def test_a_search_that_stops_says_so(client, ada, tea, monkeypatch):
+    settle(send(ada, "Camomile once more?", session_id=tea.pk), "Well.")
+    client.force_login(ada)
+    for most, is_said in ((2, False), (1, True)):
+        monkeypatch.setattr(searching, "MESSAGES", most)
+        page = client.get("/search", {"q": "camomile"}).content.decode()
+        assert page.count("#message-") == most
+        assert ("The newest 1 are shown. Add a word to narrow it." in page) == is_said
+
+
 def test_files_are_found_by_their_names(client, ada, stranger):
     old, new, _unsent = (attachments.keep(ada, name, b"Tea") for name in ("Tea <1>.txt", "grüntee.md", "tea.csv"))
     theirs = attachments.keep(stranger, "tea.md", b"Theirs")
