@@ -1,5 +1,6 @@
 // The list of conversations: kept fresh, organised by a menu, renamed in place, a drawer on a phone.
 
+import { keep, kept } from "./kept.js";
 import { words } from "./words.js";
 
 const list = document.getElementById("sessions");
@@ -30,6 +31,7 @@ export function watchSidebar(session) {
     focus();
     focus = () => {};
   });
+  keepFolders();
 
   document.body.addEventListener("htmx:afterSettle", () => {
     list.querySelector("[data-renaming] input[name=title]")?.select();
@@ -81,6 +83,19 @@ function focusAgain(target) {
     while ((before = before?.nextElementSibling) && !before.querySelector("a"));
     before?.querySelector("a").focus();
   };
+}
+
+// The folders that the person opened are open when they come back.
+function keepFolders() {
+  const opened = new Set(kept("folders"));
+  for (const folder of list.querySelectorAll("details")) folder.open = opened.has(folder.dataset.folder);
+  list.addEventListener("click", (event) => {
+    const folder = event.target.closest("summary")?.parentElement;
+    if (!folder) return;
+    if (folder.open) opened.delete(folder.dataset.folder);
+    else opened.add(folder.dataset.folder);
+    keep("folders", [...opened]);
+  });
 }
 
 function openCurrentFolder() {

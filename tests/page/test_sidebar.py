@@ -145,6 +145,13 @@ async def test_organising_one_by_its_menu(live, ada, scripted, ask, viewport):
         await page.get_by_role("button", name="Undo").click()
         await expect(page.get_by_text("Restored.")).to_be_visible()
         await expect(folder.locator("a", has_text="Tea").first).to_be_attached()
+        # As it was left, it comes back.
+        for is_open in (True, False):
+            # The script has run.
+            await expect(page.get_by_role("button", name="Send")).to_have_attribute("aria-disabled", "true")
+            await folder.locator("summary").evaluate("summary => summary.click()")
+            await page.reload()
+            await expect(folder).to_have_js_property("open", is_open)
 
 
 async def test_deleting_and_taking_it_back_by_the_keyboard(live, ada, three):
