@@ -59,13 +59,15 @@ def shown(user: User, show: str, folder: Folder | None) -> ChatSessionQuerySet:
 @login_required
 @require_GET
 def menu(request: SignedInRequest, session_id: uuid.UUID) -> HttpResponse:
-    """What can be done with one conversation: in the list's menu, or a page of its own."""
+    """What can be done with one conversation: in the list's menu, in that of its head (`head`), or on a page."""
     session = views.own_session(request, session_id)
     context = {
         "session": session,
         "is_shared": session.shared_links.live().exists(),
         "folders": request.user.folders.all(),
         "session_id": request.GET.get("current", ""),
+        # Its row may be out of sight: it is renamed on a page.
+        "of_head": "head" in request.GET,
     }
     return render(request, "chat/_menu.html" if request.htmx else "chat/menu.html", context)
 

@@ -381,6 +381,8 @@ function becomeKnown() {
   history.replaceState(null, "", `/c/${session}`);
   end.action = `/c/${session}/end`;
   end.hidden = false;
+  find("head-menu").href = `/c/${session}/menu`;
+  find("head-menu").hidden = false;
   refreshSessions();
 }
 

@@ -4,7 +4,8 @@ import { keep, kept } from "./kept.js";
 import { words } from "./words.js";
 
 const list = document.getElementById("sessions");
-const menu = document.getElementById("session-menu");
+// Of a row, inside the drawer; and of the conversation that is open, which is there while the drawer is not.
+const menus = document.querySelectorAll(".menu-popover");
 // Milliseconds for which a way back is offered.
 const TOAST = 10_000;
 let isStale = false;
@@ -12,9 +13,14 @@ let isStale = false;
 export function watchSidebar(session) {
   // The page may have taken up another id than the one that the server made for it.
   list.addEventListener("htmx:configRequest", (event) => (event.detail.parameters.current = session));
-  // It comes back as long as it is, whatever asks for it.
+  // It comes back as long as it is, and with the title of what the page shows, whatever asks for it.
   document.body.addEventListener("htmx:configRequest", (event) => {
-    if (event.detail.target === list) event.detail.parameters.listed = list.querySelectorAll("[data-listed] > li").length;
+    if ("headMenu" in event.detail.elt.dataset) {
+      event.detail.path = `/c/${session}/menu`;
+      Object.assign(event.detail.parameters, { current: session, head: 1 });
+    }
+    if (event.detail.target !== list) return;
+    Object.assign(event.detail.parameters, { current: session, listed: list.querySelectorAll("[data-listed] > li").length });
   });
 
   // Whoever is in the list by keyboard stays where they are when it is fetched anew.
@@ -44,10 +50,8 @@ export function watchSidebar(session) {
     reload();
   });
 
-  menu.addEventListener("htmx:afterSwap", showMenu);
-  document.body.addEventListener("htmx:beforeRequest", (event) => {
-    if (menu.contains(event.target)) menu.hidePopover();
-  });
+  for (const menu of menus) menu.addEventListener("htmx:afterSwap", showMenu);
+  document.body.addEventListener("htmx:beforeRequest", (event) => event.target.closest(".menu-popover")?.hidePopover());
   document.body.addEventListener("htmx:oobAfterSwap", () => {
     fadeToast();
     // News of the list may have taken away, before this answer came, what had the focus.
@@ -105,6 +109,7 @@ function openCurrentFolder() {
 
 // Beside what it is about, inside the window.
 function showMenu(event) {
+  const menu = event.currentTarget;
   const opener = event.detail.requestConfig.elt.getBoundingClientRect();
   menu.showPopover();
   const { width, height } = menu.getBoundingClientRect();

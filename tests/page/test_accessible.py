@@ -197,12 +197,12 @@ async def test_the_keyboard_reaches_everything(live, ada, scripted, ask):
         await ask(page, "Tea")
         await page.locator(".skip-link").focus()
         reached = []
-        for _ in range(27):
+        for _ in range(28):
             reached.append(await page.evaluate(NAME_OF_FOCUSED))
             await page.keyboard.press("Tab")
         wanted = ["Skip to content", "OneClaw", "New conversation", "Search", "Tea", "More for “Tea”"]
         wanted += ["All conversations", "Memory", "Agents", "Prompts", "Settings", "Shortcuts", "Sign out"]
-        wanted += ["End", "Messages"]
+        wanted += ["End", "More for this conversation", "Messages"]
         fork = "Fork: go on from here in a new conversation"
         wanted += ["Copy", "Edit", fork, "Details"]
         wanted += ["Copy", "Answer again", "As it was written", fork, "Details", "Attach files", "Message", "Send"]

@@ -9,7 +9,7 @@ from playwright.async_api import expect
 from chat import sidebar
 from chat.models import ChatSession, default_agent
 from oneclaw import scripted as model
-from tests.browser import PHONE, open_page
+from tests.browser import PHONE, open_page, violations
 from tests.conversations import send, settle
 
 pytestmark = pytest.mark.browser
@@ -174,6 +174,40 @@ async def test_deleting_and_taking_it_back_by_the_keyboard(live, ada, three):
         await page.mouse.move(0, 0)
         await page.clock.run_for(11_000)
         await expect(page.get_by_text("Restored.")).to_be_hidden()
+
+
+async def test_the_menu_of_the_open_conversation_stands_in_its_head(live, ada, scripted, ask):
+    async with open_page(live, ada, viewport=PHONE) as page:
+        await page.goto("/")
+        opener, menu = page.get_by_role("link", name="More for this conversation"), page.locator("#head-menu")
+        await expect(opener).to_be_hidden()
+        await ask(page, "Tea")
+        await opener.click()
+        await expect(menu.get_by_role("link", name="Share by link")).to_be_in_viewport()
+        assert await violations(page) == ""
+        await menu.get_by_role("link", name="Rename").click()
+        await page.get_by_label("Title").fill("High tea")
+        await page.keyboard.press("Enter")
+        title, archived = page.get_by_role("heading", level=1), page.get_by_text("This conversation is archived.")
+        await expect(title).to_have_text("High tea")
+        await expect(archived).to_have_count(0)
+        await opener.click()
+        await menu.get_by_role("button", name="Archive").click()
+        await expect(archived).to_be_visible()
+        assert await violations(page) == ""
+        assert await page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+        await page.get_by_role("button", name="Undo").click()
+        await expect(archived).to_have_count(0)
+        await expect(title).to_have_text("High tea")
+        await opener.click()
+        await menu.get_by_role("button", name="Archive").click()
+        await expect(archived).to_be_visible()
+        await page.reload()
+        await page.get_by_role("button", name="Take out of the archive").click()
+        await expect(archived).to_have_count(0)
+        await opener.click()
+        await menu.get_by_role("button", name="Delete").click()
+        await expect(title).to_have_text("New conversation")
 
 
 async def test_what_was_answered_elsewhere_is_marked_until_it_is_seen(live, ada, scripted, ask):
