@@ -10,6 +10,7 @@ import { Composer } from "./composer.js";
 import { Conversation, filesOf } from "./conversation.js";
 import { Earlier } from "./earlier.js";
 import { Editing } from "./editing.js";
+import { watchFolding } from "./folding.js";
 import { Follower } from "./follower.js";
 import { Mode } from "./mode.js";
 import { Polling } from "./polling.js";
@@ -23,6 +24,8 @@ const main = document.getElementById("main");
 const find = (name) => main.querySelector(`[data-${name}]`);
 
 const unsent = new Unsent(main.dataset.person);
+// Before anything has to be waited for.
+watchFolding();
 // Of a new conversation nobody but this browser knows until its first message has arrived: a reload takes it up again.
 let isNew = "new" in main.dataset;
 const session = (isNew && (await unsent.takeUp())) || main.dataset.session;

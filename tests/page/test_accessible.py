@@ -197,10 +197,11 @@ async def test_the_keyboard_reaches_everything(live, ada, scripted, ask):
         await ask(page, "Tea")
         await page.locator(".skip-link").focus()
         reached = []
-        for _ in range(28):
+        for _ in range(29):
             reached.append(await page.evaluate(NAME_OF_FOCUSED))
             await page.keyboard.press("Tab")
-        wanted = ["Skip to content", "OneClaw", "New conversation", "Search", "Tea", "More for “Tea”"]
+        wanted = ["Skip to content", "OneClaw", "Hide the sidebar", "New conversation", "Search", "Tea"]
+        wanted += ["More for “Tea”"]
         wanted += ["All conversations", "Memory", "Agents", "Prompts", "Settings", "Shortcuts", "Sign out"]
         wanted += ["End", "More for this conversation", "Messages"]
         fork = "Fork: go on from here in a new conversation"

@@ -9,7 +9,7 @@ from playwright.async_api import expect
 from chat import sidebar
 from chat.models import ChatSession, default_agent
 from oneclaw import scripted as model
-from tests.browser import PHONE, open_page, violations
+from tests.browser import DESKTOP, PHONE, open_page, violations
 from tests.conversations import send, settle
 
 pytestmark = pytest.mark.browser
@@ -296,6 +296,38 @@ async def test_a_conversation_that_is_ended_makes_room_for_another(live, ada, sc
         await expect(page.locator("article")).to_have_count(0)
         await entries(page).get_by_role("link", name="Tea", exact=True).click()
         await expect(page.locator("article")).to_have_count(2)
+
+
+async def test_on_a_desk_the_list_can_be_folded_away(live, ada, three):
+    async with open_page(live, ada) as page:
+        await page.goto("/")
+        hide, show = (page.get_by_role("button", name=f"{what} the sidebar") for what in ("Hide", "Show"))
+        await expect(show).to_be_hidden()
+        await hide.click()
+        await expect(page.locator("#sidebar")).to_be_hidden()
+        await expect(show).to_be_focused()
+        assert await page.locator("main").evaluate("main => main.getBoundingClientRect().left") == 0
+        assert await violations(page) == ""
+        await page.reload()
+        await expect(page.locator("#sidebar")).to_be_hidden()
+        # On a phone it is a drawer as ever.
+        await page.set_viewport_size(PHONE)
+        await page.get_by_role("button", name="Show the list of conversations").click()
+        await expect(entries(page).first).to_be_in_viewport()
+        await page.keyboard.press("Escape")
+        await expect(show).to_be_hidden()
+        await page.set_viewport_size(DESKTOP)
+        await show.press("Enter")
+        await expect(hide).to_be_focused()
+        await entries(page).get_by_role("link").first.focus()
+        await page.keyboard.press("Control+Shift+s")
+        await expect(show).to_be_focused()
+        message = page.get_by_label("Message", exact=True)
+        await message.press("Control+Shift+s")
+        await expect(hide).to_be_visible()
+        await expect(message).to_be_focused()
+        await page.reload()
+        await expect(hide).to_be_visible()
 
 
 async def test_news_of_the_list_leave_the_focus_where_it_is(live, ada, scripted, ask):
