@@ -137,7 +137,7 @@ function fadeToast() {
   clearTimeout(fading);
   fading = setTimeout(() => {
     const toast = document.getElementById("toast");
-    // Nobody is run away from; where the mouse pressed last, the focus means nothing.
+    // It stays as long as somebody is on it; where the mouse pressed last, the focus means nothing.
     if (toast.matches(":hover, :has(:focus-visible)")) fadeToast();
     else toast.hidden = true;
   }, TOAST);
