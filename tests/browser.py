@@ -208,6 +208,11 @@ def watch(page: Page, live: LiveServer, problems: list[str]) -> None:
     page.on("websocket", lambda opened: asked(opened.url))
 
 
+async def fits(page: Page) -> bool:
+    """Whether nothing is wider than the window."""
+    return await page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
 async def violations(page: Page) -> str:
     """What axe finds wrong with the page as it is now; "" when nothing is."""
     if not await page.evaluate("'axe' in window"):

@@ -53,12 +53,12 @@ export function watchSidebar(session) {
   for (const menu of menus) menu.addEventListener("htmx:afterSwap", showMenu);
   document.body.addEventListener("htmx:beforeRequest", (event) => event.target.closest(".menu-popover")?.hidePopover());
   document.body.addEventListener("htmx:oobAfterSwap", () => {
-    fadeToast();
+    showToast();
     // News of the list may have taken away, before this answer came, what had the focus.
     if (document.activeElement === document.body) document.querySelector("#toast button")?.focus();
   });
   for (const failure of ["htmx:responseError", "htmx:sendError"]) document.body.addEventListener(failure, tellFailure);
-  fadeToast();
+  showToast();
   openCurrentFolder();
 
   // Wide again: the drawer is a part of the page.
@@ -128,18 +128,23 @@ function tellFailure({ target }) {
   toast.classList.add("toast--bad");
   toast.replaceChildren(sentence);
   toast.hidden = false;
-  fadeToast();
+  showToast();
 }
 
 let fading = null;
 
-function fadeToast() {
+// In front of everything: on a phone what it is about has just happened in the drawer.
+function showToast() {
   clearTimeout(fading);
+  const toast = document.getElementById("toast");
+  if (toast.hidden) return;
+  toast.popover = "manual";
+  if (!toast.matches(":popover-open")) toast.showPopover();
   fading = setTimeout(() => {
-    const toast = document.getElementById("toast");
     // It stays as long as somebody is on it; where the mouse pressed last, the focus means nothing.
-    if (toast.matches(":hover, :has(:focus-visible)")) fadeToast();
-    else toast.hidden = true;
+    if (toast.matches(":hover, :has(:focus-visible)")) return showToast();
+    toast.hidden = true;
+    toast.hidePopover();
   }, TOAST);
 }
 

@@ -17,6 +17,18 @@ def write():
 
 
 @pytest.fixture
+def listed():
+    """await listed(page): the list of conversations, which on a phone is a drawer that is opened first."""
+
+    async def listed(page):
+        if not await page.locator("#sidebar").is_visible():
+            await page.get_by_role("button", name="Show the list of conversations").click()
+        return page.get_by_role("navigation", name="Conversations")
+
+    return listed
+
+
+@pytest.fixture
 def ask(write):
     """await ask(page, "Hello"): write it and wait until its answer is finished; returns the answer's element."""
 

@@ -34,7 +34,7 @@ def picked(name, data, mime="text/plain"):
 async def test_files_by_button_paste_and_drop(live, ada, scripted, settings):
     settings.FILES_OF_A_MESSAGE, settings.FILE_SIZE = 4, 102_400
     scripted.script(model.answer(model.text("I see.")))
-    async with open_page(live, ada, expect=["422"]) as page:
+    async with open_page(live, ada, expect=["422", "ERR_FAILED", "Failed to load"]) as page:
         await page.goto("/")
         button = page.get_by_label("Attach files", exact=True)
         await button.set_input_files([picked("cat.png", files.image(), "image/png"), picked("tea.md", b"# Tea")])
@@ -64,6 +64,15 @@ async def test_files_by_button_paste_and_drop(live, ada, scripted, settings):
         await expect(told).to_contain_text("“virus.txt” is of a kind that cannot be attached.")
         await expect(chips(page)).to_have_count(3)
 
+        # What did not get through is tried again.
+        await page.route("**/files", lambda route: route.abort())
+        await button.set_input_files(picked("late.txt", b"Late"))
+        await expect(told).to_contain_text("did not get through")
+        await page.unroute("**/files")
+        await page.get_by_role("button", name="Try again").click()
+        await expect(page.locator(".chip[data-state=ready]")).to_have_count(4)
+        await page.get_by_role("button", name="Remove late.txt").click()
+
         # They stay over a reload, with the draft.
         await page.get_by_label("Message", exact=True).fill("Look at this")
         await page.wait_for_timeout(400)
@@ -86,7 +95,8 @@ async def test_files_by_button_paste_and_drop(live, ada, scripted, settings):
 
 
 async def test_a_photo_alone_on_a_phone_waits_for_its_connection(live, ada, scripted):
-    async with open_page(live, ada, viewport=PHONE | {"width": 320}, expect=["ERR_FAILED", "Failed to load"]) as page:
+    refused = ["ERR_FAILED", "Failed to load", "422"]
+    async with open_page(live, ada, viewport=PHONE | {"width": 320}, expect=refused) as page:
         await page.goto("/")
         await page.route("**/files", lambda route: route.abort())
         photo = picked("A photo with a rather long name of its own.png", files.image((3000, 2000)), "image/png")
@@ -108,8 +118,19 @@ async def test_a_photo_alone_on_a_phone_waits_for_its_connection(live, ada, scri
         await expect(page.locator(".chip")).to_have_count(0)
         await page.get_by_label("Attach files", exact=True).set_input_files(photo)
         await expect(page.locator(".chip[data-state=ready]")).to_have_count(1)
+        # Others with it, by the button and from the clipboard; what is refused is told.
+        await page.get_by_label("Attach files", exact=True).set_input_files(picked("tea.md", b"# Tea"))
+        await page.evaluate(GIVE, ["paste", "image.png", "image/png", list(files.image((50, 20)))])
+        await expect(page.locator(".chip[data-state=ready]")).to_have_count(3)
+        await page.get_by_label("Attach files", exact=True).set_input_files(picked("virus.txt", b"MZ\x90\x00"))
+        await expect(page.locator("[data-told]")).to_contain_text("“virus.txt” is of a kind that cannot be attached.")
+        await expect(chips(page)).to_have_count(3)
+        assert await page.evaluate("document.documentElement.scrollWidth") <= 320
         await send.click()
-        image = page.locator("article[data-role=user] img")
+        said = page.locator("article[data-role=user]")
+        await expect(said.get_by_role("link", name="tea.md")).to_be_visible()
+        await expect(said.locator("img")).to_have_count(2)
+        image = said.locator("img").first
         await expect(image).to_be_visible()
         await page.wait_for_function(f"() => ({LOADED})([...document.querySelectorAll('.attached img')])")
         assert await page.evaluate("document.documentElement.scrollWidth") <= 320

@@ -106,6 +106,19 @@ async def test_the_same_on_a_phone(live, ada, scripted, ask, stage):
         await expect(answer).to_contain_text("I like tea")
         await expect(page.locator("article[data-role=assistant]").last).to_have_text("I keep that.")
         assert scripted.requests == []
+        # A prompt with variables, and another model from the next message on.
+        await text.press_sequentially("/tra")
+        await page.get_by_role("option", name="/translate").tap()
+        dialog = page.get_by_role("dialog", name="/translate")
+        await dialog.get_by_label("language").fill("French")
+        await dialog.get_by_label("text").fill("Good morning")
+        await dialog.get_by_role("button", name="Insert").tap()
+        await expect(text).to_have_value("Translate into French: Good morning")
+        await page.get_by_label("Model").select_option("Great")
+        await ask(page, "Translate into French: Good morning")
+        await answered_by(("rhymer", "great-model"))
+        assert scripted.requests[-1].body["model"] == "great-model"
+        assert await page.evaluate("document.documentElement.scrollWidth <= innerWidth")
         await page.goto("/agents/")
         await page.get_by_role("link", name="Rhymer", exact=True).tap()
         await expect(page.get_by_label("Instructions")).to_have_value("Rhyme.")

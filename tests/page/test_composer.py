@@ -6,7 +6,7 @@ import pytest
 from playwright.async_api import expect
 
 from oneclaw import scripted as model
-from tests.browser import open_page
+from tests.browser import PHONE, fits, open_page
 
 pytestmark = pytest.mark.browser
 
@@ -93,7 +93,7 @@ async def test_what_is_sent_while_an_answer_runs_is_queued_and_can_be_taken_back
         await expect(said).to_have_text(["Count", re.compile("One more"), "Second", hello, "Third", hello])
 
 
-async def test_each_conversation_keeps_its_draft(live, ada, scripted, ask):
+async def test_each_conversation_keeps_its_draft(live, ada, scripted, ask, listed):
     async with open_page(live, ada) as page:
         await page.goto("/")
         await ask(page, "One")
@@ -108,6 +108,16 @@ async def test_each_conversation_keeps_its_draft(live, ada, scripted, ask):
         await expect(text_of(page)).to_have_value("A draft for one")
         await page.goto("/")
         await expect(text_of(page)).to_have_value("A draft for the next")
+        await page.set_viewport_size(PHONE)
+        await (await listed(page)).get_by_role("link", name="One", exact=True).click()
+        await expect(text_of(page)).to_have_value("A draft for one")
+        await text_of(page).fill("By thumb")
+        await listed(page)
+        await page.get_by_role("link", name="New conversation").click()
+        await expect(text_of(page)).to_have_value("A draft for the next")
+        await page.go_back(wait_until="commit")
+        await expect(text_of(page)).to_have_value("By thumb")
+        assert await fits(page)
 
 
 async def test_nobody_finds_the_draft_of_another_person(live, ada, stranger):

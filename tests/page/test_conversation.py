@@ -8,12 +8,13 @@ from playwright.async_api import expect
 from chat.models import Message
 from oneclaw import scripted as model
 from oneclaw.crossing import in_database
-from tests.browser import open_page
+from tests.browser import DESKTOP, PHONE, fits, open_page
 
 pytestmark = pytest.mark.browser
 
 MARKDOWN = (
-    "A **plan**:\n\n1. one\n2. two\n\n| Room | Boxes |\n|---|---|\n| Study | 21 |\n\n```python\nboxes = 21\n```\n"
+    "A **plan**:\n\n1. one\n2. two\n\n| Room | Boxes |\n|---|---|\n| Study | 21 |\n\n```python\nboxes = 21\n```\n\n"
+    "- [x] The van\n- [ ] The lift\n"
 )
 
 
@@ -31,6 +32,18 @@ async def test_an_answer_is_the_same_while_it_came_and_after_a_reload(live, ada,
         assert again == html
         assert await page.locator("article[data-role=user]").inner_text() == "A plan,\nplease <b>"
         assert await page.title() == "A plan, – OneClaw"
+        for viewport in DESKTOP, PHONE:
+            await page.set_viewport_size(viewport)
+            await expect(answer.locator(".task-list-item")).to_have_text(["☑ The van", "☐ The lift"])
+            await expect(answer.locator(".task").last).to_be_visible()
+            await expect(answer.get_by_role("cell", name="Study")).to_be_in_viewport(ratio=1)
+            number = answer.locator(".code-box pre span", has_text="21")
+            await expect(number).to_be_in_viewport(ratio=1)
+            plain = await answer.locator(".code-box pre").evaluate("pre => getComputedStyle(pre).color")
+            assert await number.evaluate("span => getComputedStyle(span).color") != plain
+            language = "box => getComputedStyle(box.querySelector('[data-language]'), '::before').content"
+            assert await answer.locator(".code-box").evaluate(language) == '"python"'
+            assert await fits(page)
 
 
 async def test_the_text_shows_before_the_answer_is_whole(live, ada, scripted, write):
@@ -158,13 +171,19 @@ async def test_two_tabs_show_the_same(live, ada, scripted, ask, write):
     async with open_page(live, ada) as page:
         await page.goto("/")
         await ask(page, "One")
+        # One of them as narrow as a phone's.
         other = await page.context.new_page()
+        await other.set_viewport_size(PHONE)
         await other.goto(page.url)
         await write(page, "Two")
         await expect(other.locator("article[data-role=user]")).to_have_text(["One", "Two"])
         await expect(other.get_by_role("button", name="Stop")).to_be_visible()
         await expect(other.locator("article[data-role=assistant]")).to_have_text(["First.", "Second."])
         await expect(other.locator("article")).to_have_count(4)
+        await ask(other, "Three")
+        await expect(page.locator("article[data-role=user]")).to_have_text(["One", "Two", "Three"])
+        await expect(page.locator("article")).to_have_count(6)
+        assert await fits(other)
 
 
 async def test_it_scrolls_along_until_the_person_scrolls_up(live, ada, scripted, write):

@@ -3,7 +3,7 @@
 import pytest
 from playwright.async_api import expect
 
-from tests.browser import open_page
+from tests.browser import DESKTOP, PHONE, fits, open_page
 from tests.conversations import send, settle
 
 pytestmark = pytest.mark.browser
@@ -21,18 +21,21 @@ def long(live, ada):
 
 async def test_earlier_messages_come_as_one_scrolls_up(live, ada, long, scripted, ask):
     async with open_page(live, ada) as page:
-        await page.goto(f"/c/{long.session_id}")
         articles = page.locator("article")
-        await expect(articles).to_have_count(50)
-        await expect(articles.last).to_be_in_viewport()
-        first = page.get_by_text("Question 35.")
-        await first.scroll_into_view_if_needed()
-        await page.mouse.move(700, 300)
-        await page.mouse.wheel(0, -3000)
-        await expect(articles).to_have_count(100)
-        await page.get_by_role("link", name="Earlier messages").click()
-        await expect(articles).to_have_count(120)
-        await expect(page.get_by_role("link", name="Earlier messages")).to_have_count(0)
+        for viewport in DESKTOP, PHONE:
+            await page.set_viewport_size(viewport)
+            await page.goto(f"/c/{long.session_id}")
+            await expect(articles).to_have_count(50)
+            await expect(articles.last).to_be_in_viewport()
+            first = page.get_by_text("Question 35.")
+            await first.scroll_into_view_if_needed()
+            await page.mouse.move(viewport["width"] - 100, 300)
+            await page.mouse.wheel(0, -3000)
+            await expect(articles).to_have_count(100)
+            await page.get_by_role("link", name="Earlier messages").click()
+            await expect(articles).to_have_count(120)
+            await expect(page.get_by_role("link", name="Earlier messages")).to_have_count(0)
+            assert await fits(page)
         await ask(page, "And now?")
         await expect(articles).to_have_count(122)
         await expect(articles.nth(120)).to_have_text("And now?")
@@ -40,6 +43,9 @@ async def test_earlier_messages_come_as_one_scrolls_up(live, ada, long, scripted
 
 async def test_an_address_may_name_a_message_that_is_far_above(live, ada, long):
     async with open_page(live, ada) as page:
-        await page.goto(f"/c/{long.session_id}#message-{long.pk}@{long.seq}")
-        await expect(page.locator(f"#message-{long.pk}")).to_be_in_viewport()
-        await expect(page.locator("article")).to_have_count(120)
+        for viewport in DESKTOP, PHONE:
+            await page.set_viewport_size(viewport)
+            await page.goto("about:blank")
+            await page.goto(f"/c/{long.session_id}#message-{long.pk}@{long.seq}")
+            await expect(page.locator(f"#message-{long.pk}")).to_be_in_viewport()
+            await expect(page.locator("article")).to_have_count(120)

@@ -8,7 +8,7 @@ from memory.documents import Append, Author, Source
 from oneclaw import scripted as model
 from oneclaw.crossing import in_database
 from oneclaw.models import Space
-from tests.browser import PHONE, open_page, violations
+from tests.browser import DESKTOP, PHONE, fits, open_page, violations
 
 pytestmark = pytest.mark.browser
 
@@ -63,7 +63,12 @@ async def test_formulas_are_set_and_fit_a_phone(live, ada, scripted, ask):
         await formulas.first.evaluate("formula => (window.first = formula.firstElementChild)")
         await ask(page, "Go on")
         assert await page.evaluate("window.first.isConnected")
+        # On a desk, too.
+        await page.set_viewport_size(DESKTOP)
         await page.reload()
         await expect(answer.locator(".math--set .katex-html")).to_have_count(5)
+        await answer.first.get_by_role("link", name="1", exact=True).press("Enter")
+        await expect(answer.first.locator(".note")).to_be_focused()
+        assert await fits(page)
         await page.goto(await in_database(remembered, ada))
         await expect(page.locator(".memory__document .math--set .katex")).to_have_count(1)

@@ -6,14 +6,15 @@ from playwright.async_api import expect
 from chat.models import ChatSession
 from memory import switches
 from oneclaw.crossing import in_database
-from tests.browser import PHONE, open_page, violations
+from tests.browser import DESKTOP, PHONE, open_page, violations
 
 pytestmark = pytest.mark.browser
 
 
-async def test_a_temporary_conversation_and_the_switches(live, ada, scripted, ask, settings):
+@pytest.mark.parametrize("viewport", [DESKTOP, PHONE])
+async def test_a_temporary_conversation_and_the_switches(live, ada, scripted, ask, settings, viewport):
     settings.SWITCHES = settings.SWITCHES | {"transcripts": "disabled"}
-    async with open_page(live, ada, viewport=PHONE) as page:
+    async with open_page(live, ada, viewport=viewport) as page:
         await page.goto("/")
         mark, choice = page.locator("[data-mode-mark]"), page.get_by_label("Memory", exact=True)
         await expect(mark).to_be_hidden()

@@ -9,7 +9,7 @@ from playwright.async_api import expect
 from chat import sidebar
 from chat.models import ChatSession, default_agent
 from oneclaw import scripted as model
-from tests.browser import DESKTOP, PHONE, open_page, violations
+from tests.browser import DESKTOP, PHONE, fits, open_page, violations
 from tests.conversations import send, settle
 
 pytestmark = pytest.mark.browser
@@ -70,7 +70,7 @@ async def menu_of(page, title):
     return menu
 
 
-async def test_renaming_in_place(live, ada, scripted, ask):
+async def test_renaming_in_place(live, ada, scripted, ask, listed):
     async with open_page(live, ada) as page:
         await page.goto("/")
         await ask(page, "Tea")
@@ -88,6 +88,15 @@ async def test_renaming_in_place(live, ada, scripted, ask):
         await expect(page.get_by_role("heading", level=1)).to_have_text("High tea")
         await expect(page).to_have_title("High tea – OneClaw")
         await expect(page.get_by_label("Message", exact=True)).to_have_value("A draft")
+        # In the drawer of a phone.
+        await page.set_viewport_size(PHONE)
+        await listed(page)
+        await (await menu_of(page, "High tea")).get_by_role("link", name="Rename").click()
+        await title.fill("Low tea")
+        await title.press("Enter")
+        await expect(entries(page).get_by_role("link", name="Low tea", exact=True)).to_be_visible()
+        await expect(page.get_by_role("heading", level=1)).to_have_text("Low tea")
+        assert await fits(page)
 
 
 async def test_a_title_being_written_is_not_taken_away_by_news(live, ada, scripted, ask):
@@ -210,7 +219,7 @@ async def test_the_menu_of_the_open_conversation_stands_in_its_head(live, ada, s
         await expect(title).to_have_text("New conversation")
 
 
-async def test_what_was_answered_elsewhere_is_marked_until_it_is_seen(live, ada, scripted, ask):
+async def test_what_was_answered_elsewhere_is_marked_until_it_is_seen(live, ada, scripted, ask, listed):
     async with open_page(live, ada) as page:
         await page.goto("/")
         await ask(page, "Tea")
@@ -224,8 +233,17 @@ async def test_what_was_answered_elsewhere_is_marked_until_it_is_seen(live, ada,
         await other.evaluate("Object.defineProperty(document, 'hidden', { value: true })")
         await ask(other, "With milk")
         await expect(coffee.get_by_text("unread")).to_have_count(1)
+        # The list says so at a desk as in the drawer of a phone.
+        await expect(coffee.get_by_text("unread")).to_be_visible()
+        await page.set_viewport_size(PHONE)
+        await listed(page)
+        await expect(coffee.get_by_text("unread")).to_be_visible()
         await coffee.get_by_role("link", name="Coffee", exact=True).click()
         await expect(page.get_by_role("heading", level=1)).to_have_text("Coffee")
+        await expect(page.get_by_text("unread")).to_have_count(0)
+        assert await fits(page)
+        await page.set_viewport_size(DESKTOP)
+        await expect(coffee).to_be_visible()
         await expect(page.get_by_text("unread")).to_have_count(0)
 
 
@@ -246,6 +264,19 @@ async def test_many_at_once_on_the_page_of_all(live, ada, three):
         await expect(page.get_by_role("link", name="Tea", exact=True)).to_have_count(0)
         await page.get_by_role("link", name="Archived").click()
         await expect(page.get_by_role("link", name="Tea", exact=True)).to_be_visible()
+        await page.set_viewport_size(PHONE)
+        await page.get_by_label("All on this page").check()
+        await page.get_by_role("button", name="Take out of the archive").click()
+        await expect(page.get_by_text("2 conversations are back in the list.")).to_be_visible()
+        await page.get_by_role("link", name="In the list").click()
+        await page.get_by_label("Choose “Water”").check()
+        await page.get_by_label("Choose “Tea”").check()
+        await page.get_by_role("button", name="Delete").click()
+        await expect(page.get_by_text("2 conversations deleted.")).to_be_visible()
+        assert await fits(page)
+        await page.get_by_role("button", name="Undo").click()
+        await expect(page.get_by_role("link", name="Tea", exact=True)).to_be_visible()
+        await expect(page.get_by_role("link", name="Water", exact=True)).to_be_visible()
 
 
 async def test_on_a_phone_the_list_is_a_drawer(live, ada, scripted, ask):
@@ -286,16 +317,20 @@ async def test_nothing_is_wider_than_the_window(live, ada, scripted, ask, viewpo
 
 
 @pytest.mark.parametrize("by", ["the button", "/new"])
-async def test_a_conversation_that_is_ended_makes_room_for_another(live, ada, scripted, ask, write, by):
+async def test_a_conversation_that_is_ended_makes_room_for_another(live, ada, scripted, ask, write, listed, by):
     async with open_page(live, ada) as page:
-        await page.goto("/")
-        await expect(page.get_by_role("button", name="End", exact=True)).to_be_hidden()
-        await ask(page, "Tea")
-        await (page.get_by_role("button", name="End", exact=True).click() if by == "the button" else write(page, by))
-        await expect(page.get_by_role("heading", level=1)).to_have_text("New conversation")
-        await expect(page.locator("article")).to_have_count(0)
-        await entries(page).get_by_role("link", name="Tea", exact=True).click()
-        await expect(page.locator("article")).to_have_count(2)
+        end = page.get_by_role("button", name="End", exact=True)
+        for viewport, said in (DESKTOP, "Tea"), (PHONE, "Coffee"):
+            await page.set_viewport_size(viewport)
+            await page.goto("/")
+            await expect(end).to_be_hidden()
+            await ask(page, said)
+            await (end.click() if by == "the button" else write(page, by))
+            await expect(page.get_by_role("heading", level=1)).to_have_text("New conversation")
+            await expect(page.locator("article")).to_have_count(0)
+            await (await listed(page)).get_by_role("link", name=said, exact=True).click()
+            await expect(page.locator("article")).to_have_count(2)
+        assert await fits(page)
 
 
 async def test_on_a_desk_the_list_can_be_folded_away(live, ada, three):
@@ -350,7 +385,7 @@ def seventy(live, ada):
     )
 
 
-async def test_older_ones_come_while_one_scrolls_and_stay(live, ada, three, seventy, monkeypatch):
+async def test_older_ones_come_while_one_scrolls_and_stay(live, ada, three, seventy, listed, monkeypatch):
     monkeypatch.setattr(sidebar, "LISTED", 30)
     async with open_page(live, ada) as page:
         await page.goto("/")
@@ -369,6 +404,15 @@ async def test_older_ones_come_while_one_scrolls_and_stay(live, ada, three, seve
         await (await menu_of(other, "Tea")).get_by_role("button", name="Delete").click()
         await expect(entries(page)).to_have_count(72)
         assert abs(await page.locator("#sessions").evaluate("list => list.scrollTop") - before) < 100
+        # In the drawer of a phone.
+        await page.set_viewport_size(PHONE)
+        await page.reload()
+        await listed(page)
+        for count in 60, 72:
+            await page.locator("#sessions").evaluate("list => list.scrollTo(0, list.scrollHeight)")
+            await expect(entries(page)).to_have_count(count)
+        await expect(entries(page).last).to_be_visible()
+        assert await fits(page)
 
 
 async def test_a_small_window_begins_with_the_welcome(live, ada):

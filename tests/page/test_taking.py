@@ -10,7 +10,7 @@ from chat.importing import jobs
 from chat.models import ImportJob, Message
 from oneclaw import scripted as model
 from oneclaw.crossing import in_database
-from tests.browser import PHONE, open_page, violations
+from tests.browser import DESKTOP, PHONE, fits, open_page, violations
 from tests.imports import as_json, as_zip, numbered
 
 pytestmark = pytest.mark.browser
@@ -36,9 +36,8 @@ async def test_an_import_shows_how_far_it_is_and_what_came(live, ada, monkeypatc
     async with open_page(live, ada) as page:
         await page.goto("/conversations")
         await page.get_by_role("link", name="Import from a file").click()
-        await page.get_by_label("File, at most").set_input_files(
-            {"name": "export.zip", "mimeType": "application/zip", "buffer": export}
-        )
+        chosen = {"name": "export.zip", "mimeType": "application/zip", "buffer": export}
+        await page.get_by_label("File, at most").set_input_files(chosen)
         await page.get_by_role("button", name="Import").click()
         bar = page.get_by_role("progressbar", name="export.zip")
         await expect(bar).to_be_visible()
@@ -54,6 +53,16 @@ async def test_an_import_shows_how_far_it_is_and_what_came(live, ada, monkeypatc
         await page.get_by_text("1 conversation was left aside").click()
         await expect(page.get_by_text("“Odd”: its format is not known.")).to_be_visible()
         await is_accessible(page)
+        # Once more, on a phone: what is here is not doubled.
+        await page.set_viewport_size(PHONE)
+        await page.get_by_label("File, at most").set_input_files(chosen)
+        await page.get_by_role("button", name="Import").click()
+        await expect(bar).to_be_visible()
+        assert await fits(page)
+        await in_database(jobs.run, (await in_database(ImportJob.objects.latest, "created_at")).pk)
+        await expect(page.get_by_text("3 were here already.")).to_be_visible()
+        assert await fits(page)
+        await page.set_viewport_size(DESKTOP)
         await page.goto("/")
         entry = page.get_by_role("navigation", name="Conversations").get_by_role("link", name="Number 2", exact=True)
         await entry.click()
