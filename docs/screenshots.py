@@ -28,6 +28,7 @@ from PIL import Image, ImageDraw
 from playwright.async_api import Page
 
 from chat import agents, saved_prompts
+from chat.models import SharedLink
 from oneclaw.crossing import in_database
 from oneclaw.models import User
 from oneclaw.scripted import ScriptedModel, answer, key_refused, text, tool_use
@@ -107,8 +108,7 @@ async def main(folder: Path, chosen: list[str]) -> None:
                 await take(page, folder, "conversation", scheme, conversation, top=True)
                 await take(page, folder, "failure", scheme, failure)
                 await page.keyboard.press("Control+k")
-                await page.get_by_label("Search conversations, or choose a command").fill("sofa")
-                await page.locator("#palette mark").first.wait_for()
+                await search_for(page, "sofa")
                 await take(page, folder, "search", scheme)
                 await take(page, folder, "conversations", scheme, "/conversations")
                 await take(page, folder, "forget", scheme, "/memory/forget?q=Ada")
@@ -120,11 +120,9 @@ async def main(folder: Path, chosen: list[str]) -> None:
                 await page.locator(".chip[data-state=ready] img").wait_for()
                 await take(page, folder, "attachments", scheme)
                 await page.get_by_role("button", name="Remove living-room.png").click()
-                await page.goto("/")
-                await page.mouse.move(0, 0)
-                await page.get_by_label("Message", exact=True).press("/")
-                await page.locator("#commands [role=option]").first.wait_for()
+                await slash(page)
                 await take(page, folder, "prompts", scheme)
+                await in_database(SharedLink.objects.all().delete)
                 await page.goto(f"{conversation}/share")
                 await page.get_by_role("button", name="Make a link").click()
                 await take(page, folder, "share", scheme)
@@ -133,6 +131,21 @@ async def main(folder: Path, chosen: list[str]) -> None:
                 await take(page, folder, "phone", scheme, conversation, top=True)
                 await page.get_by_role("button", name="Show the list of conversations").click()
                 await take(page, folder, "phone-drawer", scheme)
+                await page.get_by_role("link", name="Search").click()
+                await search_for(page, "sofa")
+                await take(page, folder, "phone-search", scheme)
+                await take(page, folder, "phone-conversations", scheme, "/conversations")
+                await take(page, folder, "phone-memory", scheme, "/memory/")
+                await take(page, folder, "phone-settings", scheme, "/settings/")
+                await page.goto(attachments)
+                await page.locator("article img").wait_for()
+                await take(page, folder, "phone-attachments", scheme)
+                await slash(page)
+                await take(page, folder, "phone-prompts", scheme)
+                await in_database(SharedLink.objects.all().delete)
+                await page.goto(f"{conversation}/share")
+                await page.get_by_role("button", name="Make a link").click()
+                await take(page, folder, "phone-share", scheme)
 
 
 def arrange(user: User) -> None:
@@ -168,6 +181,23 @@ async def ask(page: Page, words: str) -> None:
     await asked.nth(before).wait_for()
     await page.locator("article[data-role=assistant]:last-child:not([data-status=running])").wait_for()
     await page.get_by_role("button", name="Send").wait_for()
+
+
+async def search_for(page: Page, words: str) -> None:
+    """Once the palette is open."""
+    await page.get_by_label("Search conversations, or choose a command").fill(words)
+    await page.locator("#palette mark").first.wait_for()
+
+
+async def slash(page: Page) -> None:
+    """A new conversation with the list of commands open."""
+    await page.goto("/")
+    await page.mouse.move(0, 0)
+    text = page.get_by_label("Message", exact=True)
+    # Once the script looks after it.
+    await page.wait_for_function("document.getElementById('text').hasAttribute('aria-controls')")
+    await text.press("/")
+    await page.locator("#commands [role=option]").first.wait_for()
 
 
 async def take(page: Page, folder: Path, name: str, scheme: str, address: str = "", *, top: bool = False) -> None:
