@@ -6,7 +6,7 @@ from typing import Any
 
 from django.conf import settings
 from django.template.loader import get_template
-from django.utils import translation
+from django.utils import timezone, translation
 
 from chat import beside, choices
 from chat.attached import Attached
@@ -52,8 +52,10 @@ conditions: dict[str, Callable[[ChatSession], str]] = {}
 
 
 def agent_section(session: ChatSession) -> str:
-    context = {"agent": session.agent, "person": session.owner, "today": session.owner.local(session.created_at)}
-    return get_template("agent.txt", using="prompts").render(context)
+    context = {"agent": session.agent, "person": session.owner, "today": session.created_at}
+    # A template writes times on the clock of whoever runs it: here the person's, wherever this runs.
+    with timezone.override(session.owner.zone):
+        return get_template("agent.txt", using="prompts").render(context)
 
 
 sections.register("agent", 100, agent_section)

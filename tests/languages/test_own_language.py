@@ -5,7 +5,7 @@ import uuid
 
 import pytest
 from django.test import Client as Browser
-from django.utils import translation
+from django.utils import timezone, translation
 from django.utils.html import escape
 
 from chat import transcript
@@ -183,13 +183,13 @@ def test_the_history_says_why_in_the_readers_language():
         assert reasons.shown("") == ""
 
 
-def test_what_the_model_is_told_is_english_whoever_asks(ada):
+def test_what_the_model_is_told_is_english_and_on_the_persons_clock_whoever_asks(ada):
     from chat.prompt import build_request
 
     accepted = send(ada)
-    with translation.override("de"):
+    with translation.override("de"), timezone.override("Asia/Tokyo"):
         told = build_request(accepted.turn).system[0]["text"]
-    assert f"{ada.local():%A}" in told
+    assert f"{ada.local(accepted.message.session.created_at):%A, %-d %B %Y at %H:%M}" in told
 
 
 async def test_what_is_refused_before_anybody_knows_who_asks_is_in_the_browsers_language():
