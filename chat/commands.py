@@ -8,7 +8,6 @@ import re
 import uuid
 from collections.abc import AsyncGenerator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from django.utils import translation
 from django.utils.translation import gettext as _
@@ -18,9 +17,7 @@ from chat.models import ChatSession, Message, Turn
 from chat.tools import ToolError, registry
 from oneclaw.events import BlockFinished, BlockStarted, Event, Finished, TextDelta
 from oneclaw.models import User
-
-if TYPE_CHECKING:
-    from django.utils.functional import _StrPromise
+from oneclaw.text import Words
 
 # The command, and the reason with which the conversation ends.
 COMMANDS = {"/new": "new", "/reset": "reset", "/end": "end"}
@@ -34,8 +31,8 @@ class ToolCommand:
     tool: str
     argument: str
     # What a list of commands says about it, and the answer when the tool has done it.
-    label: "str | _StrPromise"
-    done: "str | _StrPromise"
+    label: Words
+    done: Words
 
 
 # Of the installed apps, by the word that calls it.

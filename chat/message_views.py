@@ -1,7 +1,6 @@
 """What can be done with one message, for pages with and without a script: fetch, call one thing, render."""
 
 import uuid
-from typing import TYPE_CHECKING
 
 from django.conf import settings
 from django.contrib.auth.decorators import login_required
@@ -18,10 +17,7 @@ from chat.toasts import Toast
 from oneclaw.crossing import in_database
 from oneclaw.http import SignedInRequest
 from oneclaw.models import User
-from oneclaw.text import BadText, checked
-
-if TYPE_CHECKING:
-    from django.utils.functional import _StrPromise
+from oneclaw.text import BadText, Words, checked
 
 # What is said to whoever presses something that cannot be done just now.
 BUSY = transcript.Busy.words
@@ -38,7 +34,7 @@ def own_message(user: User, message_id: int) -> Message:
     return message
 
 
-def back(request: SignedInRequest, message: Message, refusal: "str | _StrPromise" = "") -> HttpResponse:
+def back(request: SignedInRequest, message: Message, refusal: Words = "") -> HttpResponse:
     """To the conversation, with a word about what was not done."""
     if refusal:
         toasts.keep(request, Toast(str(refusal), bad=True))
@@ -123,7 +119,7 @@ async def again(request: SignedInRequest, message_id: int, kind: str) -> HttpRes
     """Another attempt at an answer (`kind` is of Turn.Kind)."""
     user = await request.auser()
     message = await in_database(own_message, user, message_id)
-    refusal: str | _StrPromise = ""
+    refusal: Words = ""
     try:
         await beginning.again(user, message.pk, kind)
     except transcript.Busy:

@@ -1,14 +1,9 @@
 """What a person is told when what they asked for cannot be done: one table for frames by socket and by POST."""
 
-from typing import TYPE_CHECKING
-
 from django.utils.translation import gettext_lazy as _
 
 from chat import attachments, attempts, branches, choices, sessions, transcript
-from oneclaw.text import BadText
-
-if TYPE_CHECKING:
-    from django.utils.functional import _StrPromise
+from oneclaw.text import BadText, Words
 
 
 class Refusal(Exception):
@@ -17,7 +12,7 @@ class Refusal(Exception):
     What only a broken client can come by (`bad_frame`) is said in English, to whoever mends it.
     """
 
-    def __init__(self, code: str, sentence: "str | _StrPromise"):
+    def __init__(self, code: str, sentence: Words):
         super().__init__(sentence)
         self.code, self.sentence = code, sentence
 

@@ -13,7 +13,7 @@ import logging
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import Any, TypedDict
 
 import psycopg
 from django.db import Error, OperationalError, connection
@@ -21,9 +21,7 @@ from jsonschema import Draft202012Validator
 
 from chat.models import ChatSession, Message, Turn
 from oneclaw.models import User
-
-if TYPE_CHECKING:
-    from django.utils.functional import _StrPromise
+from oneclaw.text import Words
 
 logger = logging.getLogger(__name__)
 
@@ -90,7 +88,7 @@ class Tool:
     # Whether this session may use it; None: every session may.
     offered: Callable[[ChatSession], bool] | None = None
     # What its card is headed with, by state: running, done, failed.
-    headings: "Mapping[str, str | _StrPromise]" = field(default_factory=dict)
+    headings: Mapping[str, Words] = field(default_factory=dict)
     # What became since of what calls have made (`ToolResult.made`). Sync, may use the ORM. The second argument is a
     # form's CSRF token, or "" where the page sends it by itself.
     since: Callable[[Sequence[int], str], Mapping[int, Since]] | None = None
@@ -99,7 +97,7 @@ class Tool:
     # More for a tool that has a sentence of its own for what is too long.
     largest_input: int = LARGEST_INPUT
     # What people see it called where they switch it on and off.
-    label: "str | _StrPromise" = ""
+    label: Words = ""
 
 
 def plain(name: str) -> str:

@@ -22,9 +22,10 @@ from memory.api_shapes import (
 from memory.documents import Append, Author, Operation, Replace, Source
 from memory.locks import hold
 from memory.models import MemoryDocument, MemoryRevision
+from memory.passage import FOUND, LONGEST_QUERY
 from memory.paths import checked_path
 from memory.scope import may_write, sources_for
-from memory.views import FOUND, LONGEST_QUERY
+from memory.search import HybridSearchManager
 from oneclaw.api import LISTED, MOST_LISTED, KeyedRequest, Refused, answers
 from oneclaw.cursors import cursor_of, place_of
 from oneclaw.models import Space, SpaceMember, User
@@ -137,9 +138,6 @@ def search(
     limit: int = Query(FOUND, ge=1, le=MOST_FOUND),
 ) -> list[PassageOut]:
     """What memory holds about something, the surest first. What you have switched off is not searched."""
-    # The search loads the embedding model: only who searches waits for it.
-    from memory.search import HybridSearchManager
-
     user = request.auth
     spaces = [space_meant(user, space)] if space else list(Space.objects.visible_to(user))
     passages = HybridSearchManager(spaces, sources_for(user)).search(q, max_results=limit, today=user.day())

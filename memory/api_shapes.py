@@ -2,16 +2,13 @@
 
 import datetime as dt
 import uuid
-from typing import TYPE_CHECKING
 
 from ninja import Schema
 from pydantic import Field
 
 from memory.models import MemoryDocument, MemoryRevision
+from memory.passage import Passage
 from oneclaw.api import Given
-
-if TYPE_CHECKING:
-    from memory.search import Passage
 
 
 class SpaceOut(Schema):
@@ -126,7 +123,7 @@ class PassageOut(Schema):
     said: SaidOut | None = None
 
     @classmethod
-    def of(cls, passage: "Passage", found_in: dict[int, int]) -> "PassageOut":
+    def of(cls, passage: Passage, found_in: dict[int, int]) -> "PassageOut":
         """`found_in`: the space of each document by its id."""
         said = passage.said
         return cls(

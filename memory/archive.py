@@ -6,7 +6,6 @@ import stat
 import zipfile
 import zlib
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
 
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
@@ -19,9 +18,6 @@ from memory.paths import BadPath, checked_path
 from oneclaw.models import Space, User
 from oneclaw.text import Told, counted
 
-if TYPE_CHECKING:
-    from django.utils.functional import _StrPromise
-
 # Bytes of a zip file, of all that is unpacked from it, and files in it.
 LARGEST_ARCHIVE = 20 * 1024 * 1024
 LARGEST_UNPACKED = 50 * 1024 * 1024
@@ -32,10 +28,6 @@ METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 
 class Unusable(Told):
     """An archive of which nothing is taken."""
-
-    def __init__(self, words: "str | _StrPromise", **named: Any) -> None:
-        super().__init__(**named)
-        self.words = words  # type: ignore[misc]
 
 
 @dataclass

@@ -9,6 +9,7 @@ from django.conf import settings
 from django.template.loader import get_template
 
 from memory.sameness import stands_in
+from memory.search import HybridSearchManager
 from oneclaw import llm
 from oneclaw.failures import ModelFailure
 from oneclaw.models import Space
@@ -36,9 +37,6 @@ def find(space: Space, path: str, content: str, today: dt.date) -> list[Contradi
     when the model cannot be had: a save never fails by it."""
     if not settings.CONTRADICTIONS:
         return []
-    # The search loads the embedding model: only who searches waits for it.
-    from memory.search import HybridSearchManager
-
     # Whether the nearest lines are about the same is for the model to say, not for a floor.
     found = HybridSearchManager([space]).search(content[:1000], MOST_COMPARED + 1, min_score=0, today=today, slack=0)
     lines = [

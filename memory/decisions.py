@@ -7,7 +7,6 @@ decide(decision, Choice.NEW, user)              # any number of times
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
 
 from django.db import transaction
 from django.utils import timezone
@@ -21,9 +20,6 @@ from memory.documents import Author, DocumentError, Replace, Source
 from memory.models import Decision, MemoryDocument, MemoryRevision, content_hash
 from memory.secrets import masked, secrets_in
 from oneclaw.models import User
-
-if TYPE_CHECKING:
-    from django.utils.functional import _StrPromise
 
 Choice = Decision.Choice
 CHOICES = {
@@ -52,10 +48,6 @@ DECIDED = {
 
 class CannotDecide(DocumentError):
     """What was to be changed stands there no more."""
-
-    def __init__(self, words: "str | _StrPromise", **named: Any) -> None:
-        super().__init__(**named)
-        self.words = words  # type: ignore[misc]
 
 
 @dataclass(frozen=True)

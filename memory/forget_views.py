@@ -10,16 +10,17 @@ from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_GET, require_http_methods
 
-from memory import forgetting
+from memory import forget_plans, forgetting
 from memory.forgotten import words_of
 from memory.models import Forgetting, MemoryDocument
+from memory.passage import FOUND, LONGEST_QUERY
 from memory.scope import may_forget, spaces_to_forget_in
-from memory.views import FOUND, LONGEST_QUERY
+from memory.search import HybridSearchManager
 from oneclaw.http import SignedInRequest
 from oneclaw.models import Space
 
 # Receipts that the page lists, and lines that it offers.
-LISTED, OFFERED = 20, forgetting.MOST_LINES
+LISTED, OFFERED = 20, forget_plans.MOST_LINES
 
 
 @login_required
@@ -35,10 +36,10 @@ def forget(request: SignedInRequest) -> HttpResponse:
         if digest := request.POST.get("digest"):
             done = forgetting.forget(space, lines, request.user, digest)
             return redirect("memory_forgotten", done.pk)
-        return shown(request, space, forgetting.plan(space, lines))
+        return shown(request, space, forget_plans.plan(space, lines))
     except forgetting.Changed as changed:
         return shown(request, space, changed.plan, refusal=str(changed), status=409)
-    except forgetting.ForgetError as error:
+    except forget_plans.ForgetError as error:
         return render(request, "memory/forget.html", choice(request, space) | {"refusal": str(error)}, status=422)
 
 
@@ -112,7 +113,7 @@ def choice(request: SignedInRequest, space: Space) -> dict[str, Any]:
         offered = [(line, False) for line in document.content.split("\n") if words_of(line)]
         context["document"] = document
     elif query.strip():
-        exact = forgetting.lines_with(space, query)
+        exact = forget_plans.lines_with(space, query)
         near = [line for line in near_lines(request, space, query) if words_of(line) and line not in exact]
         offered = [(line, True) for line in exact] + [(line, False) for line in near]
     else:
@@ -123,9 +124,6 @@ def choice(request: SignedInRequest, space: Space) -> dict[str, Any]:
 
 
 def near_lines(request: SignedInRequest, space: Space, query: str) -> list[str]:
-    # The search loads the embedding model: only who searches waits for it.
-    from memory.search import HybridSearchManager
-
     found = HybridSearchManager([space]).search(query, max_results=FOUND, today=request.user.day(), slack=0)
     contents = dict(space.documents.filter(path__in={passage.path for passage in found}).values_list("path", "content"))
     lines = []
@@ -135,7 +133,7 @@ def near_lines(request: SignedInRequest, space: Space, query: str) -> list[str]:
 
 
 def shown(
-    request: SignedInRequest, space: Space, plan: forgetting.Plan, refusal: str = "", status: int = 200
+    request: SignedInRequest, space: Space, plan: forget_plans.Plan, refusal: str = "", status: int = 200
 ) -> HttpResponse:
     context = {"space": space, "plan": plan, "refusal": refusal}
     return render(request, "memory/forget_plan.html", context, status=status)

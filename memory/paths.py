@@ -1,24 +1,16 @@
 """Which paths a document may have. The only answer to that question."""
 
 import unicodedata
-from typing import TYPE_CHECKING, Any
 
 from django.utils.translation import gettext_lazy as _
 
 from oneclaw.text import Told
-
-if TYPE_CHECKING:
-    from django.utils.functional import _StrPromise
 
 LONGEST = 255
 
 
 class BadPath(Told, ValueError):
     """A path that no document may have, and why."""
-
-    def __init__(self, words: "str | _StrPromise", **named: Any) -> None:
-        super().__init__(**named)
-        self.words = words  # type: ignore[misc]
 
 
 def checked_path(path: str) -> str:

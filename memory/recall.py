@@ -16,9 +16,10 @@ from memory.context import CURATED, FILES, context_files
 from memory.embeddings.failures import EmbeddingFailure
 from memory.intent import intent_of
 from memory.models import MemoryDocument
+from memory.passage import Passage
 from memory.sameness import stands_in
 from memory.scope import RECENT, Sources, is_read, spaces_of
-from memory.search import HybridSearchManager, Passage
+from memory.search import HybridSearchManager
 from oneclaw.quoting import quoted
 
 logger = logging.getLogger(__name__)

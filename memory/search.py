@@ -2,12 +2,11 @@
 
 import datetime as dt
 import json
-import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import takewhile
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from django.conf import settings
@@ -20,17 +19,16 @@ from psycopg.pq import Format
 
 from memory import known_models, vectors
 from memory.confidence import score, stands
-from memory.dates import day_in
 from memory.embeddings import Embedder, embedder, near_words
 from memory.estimates import Estimate
 from memory.haystacks import Found, Packed, array, drop, keep, kept
 from memory.languages import NAMES
 from memory.packing import LAYOUT
+from memory.passage import Line, Passage, passage
 from memory.question import Question, without_names
 from memory.ranking import Legs, Run, ages, by_words, passages
 from memory.scope import RECENT, Sources
-from memory.transcripts import label
-from oneclaw.models import Space, User
+from oneclaw.models import Space
 from oneclaw.text import mended
 
 # What is searched: documents, and by negative ids transcripts, each with a stamp that changes whenever its row does.
@@ -125,52 +123,8 @@ COSINE = np.dtype([("key", ">i8"), ("cosine", ">f4")])
 # A passage takes in neighbours that score at most this much less than its best line: short ones, that hold what
 # answers. Without a limit each is filled to SNIPPET_LENGTH characters: fewer and with more context.
 SLACK = 0.5
-# Characters of a question that are read.
-LONGEST_QUERY = 10_000
-
-
-@dataclass(frozen=True)
-class Said:
-    """Of a passage of a conversation: which one, and by whom and when (on its owner's clock) its best line was said."""
-
-    title: str
-    at: dt.datetime
-    role: str
-
-
-@dataclass(frozen=True)
-class Passage:
-    """Neighbouring lines of a document, as they stand there; or of a conversation (`said`), each message under a line
-    that says by whom and when.
-
-    `score` says from 0 to 1 how sure the search is of it, and falls from each result to the next; `vector_score` is the
-    cosine of its best line, `text_score` that line's BM25 as a share of the best one's.
-    """
-
-    # None: of a conversation, whose address is the path.
-    document_id: int | None
-    path: str
-    start_line: int
-    end_line: int
-    score: float
-    vector_score: float
-    text_score: float
-    snippet: str
-    heading: str = ""
-    day: dt.date | None = None
-    said: Said | None = None
-
-
-class Line(NamedTuple):
-    """A unit as it is shown. Of a transcript: its message's place, who said it, and when; `heading` is the title."""
-
-    start_line: int
-    end_line: int
-    heading: str
-    text: str
-    seq: int = 0
-    role: str = ""
-    at: dt.datetime | None = None
+# Characters of a question that are read, whoever asks.
+LONGEST_READ = 10_000
 
 
 class HybridSearchManager:
@@ -199,7 +153,7 @@ class HybridSearchManager:
         if not query.strip() or max_results < 1 or not self.spaces or not self.sources:
             return []
         # A shell hands over bytes that are no Unicode as halves of surrogate pairs.
-        query, model = mended(query.strip()[:LONGEST_QUERY]), embedder()
+        query, model = mended(query.strip()[:LONGEST_READ]), embedder()
         asked = Asked.by(model, query)
         found, cosines = self._read(asked)
         haystack = found.haystack
@@ -369,35 +323,6 @@ def is_large(found: Found) -> bool:
 
 def units_of(runs: Iterable[Run]) -> list[int]:
     return [at for run in runs for at in range(run.first, run.last + 1)]
-
-
-def passage(
-    run: Run, mark: float, lines: Sequence[Line], document: Packed, cosine: float, text_score: float, owner: User | None
-) -> Passage:
-    """What is shown of a run. `cosine` is NaN where its best line has no vector yet."""
-    text, last, seq = "", lines[0].end_line, 0
-    for line in lines:
-        if line.at is not None and owner is not None and line.seq != seq:
-            text += ("\n\n" if text else "") + label(line.role, owner.local(line.at))
-            seq, last = line.seq, 0
-        # A long line's pieces follow each other without a break.
-        text += ("\n" if text and line.start_line > last else "") + line.text
-        last = line.end_line
-    best = lines[run.best - run.first]
-    said = Said(best.heading, owner.local(best.at), best.role) if best.at is not None and owner is not None else None
-    return Passage(
-        document_id=None if document.is_transcript else document.id,
-        path=document.path,
-        start_line=lines[0].start_line,
-        end_line=last,
-        score=round(mark, 4),
-        vector_score=0.0 if math.isnan(cosine) else round(cosine, 4),
-        text_score=round(text_score, 4),
-        snippet=text.strip()[: settings.SNIPPET_LENGTH],
-        heading=lines[0].heading,
-        day=said.at.date() if said else day_in(lines[0].heading) or day_in(document.path),
-        said=said,
-    )
 
 
 def legs(model: Embedder | None) -> Legs:

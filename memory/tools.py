@@ -2,7 +2,7 @@
 
 import datetime as dt
 import logging
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.conf import settings
 from django.db import Error as DatabaseFailure
@@ -22,12 +22,11 @@ from memory.documents import Append, Author, Separator, Source
 from memory.forgotten import LineForgotten
 from memory.given import place_of
 from memory.models import MemoryRevision
+from memory.passage import Said
 from memory.scope import find_document, own_space, sources_of, spaces_of
+from memory.search import HybridSearchManager
 from memory.secrets import masked
 from oneclaw.models import Space, User
-
-if TYPE_CHECKING:
-    from memory.search import Said
 
 logger = logging.getLogger(__name__)
 
@@ -140,9 +139,6 @@ def entry(content: str) -> str:
 
 def memory_search(call: ToolCall) -> ToolResult:
     """The passages of memory that fit a question best."""
-    # The search loads the embedding model: only who searches waits for it.
-    from memory.search import HybridSearchManager
-
     query = call.input["query"]
     if not query.strip():
         raise ToolError("validation_error", "Parameter 'query' is required and must be non-empty.")

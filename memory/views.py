@@ -1,7 +1,5 @@
 """The pages of a person's memory: fetch, call one thing, render."""
 
-from typing import TYPE_CHECKING
-
 from django.contrib.auth.decorators import login_required
 from django.core.paginator import Paginator
 from django.db.models import Case, IntegerField, Q, Value, When
@@ -15,20 +13,17 @@ from memory import coverage, decisions, documents, switches
 from memory.archive import taken_along
 from memory.gone import gone_files
 from memory.models import MemoryDocument
+from memory.passage import FOUND, LONGEST_QUERY, Passage
 from memory.scope import Sources, may_forget, may_write
+from memory.search import HybridSearchManager
+from memory.vectors import notice
 from oneclaw.http import SignedInRequest
 from oneclaw.models import Space, User
-
-if TYPE_CHECKING:
-    from memory.search import Passage
 
 # Documents of a page of the list, and changes of a page of the history.
 LISTED = 100
 # Characters of a document that is shown as it reads; a longer one is shown as it is written.
 LONGEST_RENDERED = 100_000
-# Characters of a search, and passages that it shows.
-LONGEST_QUERY = 1000
-FOUND = 20
 
 
 @login_required
@@ -95,11 +90,8 @@ def export(request: SignedInRequest) -> HttpResponse:
     )
 
 
-def searched(user: User, query: str) -> list["Passage"]:
+def searched(user: User, query: str) -> list[Passage]:
     """What the person's own memory and that of their spaces hold about it, as the model would be shown it."""
-    # The search loads the embedding model: only who searches waits for it.
-    from memory.search import HybridSearchManager
-
     said_by = user if switches.is_on(user, switches.Switch.TRANSCRIPTS) else None
     manager = HybridSearchManager(Space.objects.visible_to(user), Sources(transcripts_of=said_by))
     return manager.search(query, max_results=FOUND, today=user.day())
@@ -107,6 +99,4 @@ def searched(user: User, query: str) -> list["Passage"]:
 
 def embedding_notice(user: User) -> str:
     """What the person should know of the vectors of what they may read."""
-    from memory.vectors import notice
-
     return notice(MemoryDocument.objects.visible_to(user))

@@ -1,21 +1,20 @@
 """What can go wrong with the model: one class per outcome, with what the person reads."""
 
 import re
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from django.utils import translation
 from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
 
-if TYPE_CHECKING:
-    from django.utils.functional import _StrPromise
+from oneclaw.text import Words
 
 
 class ModelFailure(Exception):
     """The model could not answer."""
 
     # What happened and what to do next, for the person.
-    words: "ClassVar[str | _StrPromise]" = _("The model could not answer. Try again.")
+    words: Words = _("The model could not answer. Try again.")
     # The code of an `error` frame (docs/protocol.md) and of a failed turn.
     code: ClassVar[str] = "model_error"
     # Whether the same request may succeed by itself a little later, as long as nothing has been shown.

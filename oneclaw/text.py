@@ -1,18 +1,20 @@
 """The one gate for text, wherever it comes from: socket, form, tool, model, file."""
 
 import re
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any
 
 from django.utils.formats import number_format
+from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
-
-if TYPE_CHECKING:
-    from django.utils.functional import _StrPromise
 
 # What a text is called, in a sentence that begins with it, unless its caller has a word for it.
 MESSAGE = _("The message")
 # What PostgreSQL and UTF-8 cannot hold: NUL, and halves of surrogate pairs.
 UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
+
+
+# A sentence, or one that is looked up in the language of whoever reads it.
+Words = str | Promise
 
 
 class Told(Exception):
@@ -21,11 +23,13 @@ class Told(Exception):
     The sentence is made anew whenever it is asked for, in the language of whoever asks.
     """
 
-    words: "ClassVar[str | _StrPromise]" = ""
+    words: Words = ""
 
-    def __init__(self, **named: Any) -> None:
+    def __init__(self, words: Words | None = None, **named: Any) -> None:
         super().__init__()
         self.named = named
+        if words is not None:
+            self.words = words
 
     @property
     def sentence(self) -> str:
@@ -38,12 +42,12 @@ class Told(Exception):
 class BadText(Told, ValueError):
     """Text that cannot be stored. `code` is a protocol error code; the sentence is for the person."""
 
-    def __init__(self, code: str, words: "str | _StrPromise", **named: Any) -> None:
-        super().__init__(**named)
-        self.code, self.words = code, words  # type: ignore[misc]
+    def __init__(self, code: str, words: Words, **named: Any) -> None:
+        super().__init__(words, **named)
+        self.code = code
 
 
-def checked(text: object, *, longest: int, name: "str | _StrPromise" = MESSAGE, may_be_blank: bool = False) -> str:
+def checked(text: object, *, longest: int, name: Words = MESSAGE, may_be_blank: bool = False) -> str:
     """`text` as it is, or BadText: not a string, blank, longer than `longest` Unicode code points, or unstorable.
 
     Line ends become `\\n`, as every browser counts them.

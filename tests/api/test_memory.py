@@ -4,7 +4,7 @@ import uuid
 
 import pytest
 
-from memory import documents, forgetting, switches
+from memory import documents, forget_plans, forgetting, switches
 from memory.documents import Append, Author, Delete, Source
 from memory.indexing import index_document
 from memory.models import MemoryDocument, MemoryRevision
@@ -117,7 +117,7 @@ def test_what_memory_cannot_hold_is_refused_in_its_words(adas, path, text, statu
 
 def test_what_was_forgotten_does_not_come_back(adas, ada, space):
     write(space, "- tea\n- The number of my account is 4711 0815\n")
-    forgetting.forget(space, forgetting.lines_with(space, "4711 0815"), ada)
+    forgetting.forget(space, forget_plans.lines_with(space, "4711 0815"), ada)
     told = adas.put(MEMORY, text="- tea\n- The number of my account is 4711 0815\n- cake\n", base_version=2).json()
     assert told["text"] == "- tea\n- cake\n"
 

@@ -12,7 +12,7 @@ from chat import transcript
 from chat.models import Message, Turn
 from chat.prompt import build_request
 from chat.tools import ToolCall, ToolError
-from memory import claims, documents, errands, flush, forgetting, mirror, tools, transcript_indexing, undo
+from memory import claims, documents, errands, flush, forget_plans, forgetting, mirror, tools, transcript_indexing, undo
 from memory.documents import Append, Author, Delete, Replace, Source
 from memory.forgotten import LineForgotten
 from memory.intake import look_through
@@ -166,7 +166,7 @@ def test_the_prompt_of_a_conversation_that_knew_it_is_built_without_it(space, ad
 def test_what_people_said_stays_and_is_told(space, session, say, write, forget, ada):
     write(space, LINE)
     say(session, WORDS)
-    plan = forgetting.plan(space, [LINE])
+    plan = forget_plans.plan(space, [LINE])
     assert plan.said_in == [session]
     forget()
     assert session.messages.get().text == WORDS
@@ -185,7 +185,7 @@ def test_a_dry_run_changes_nothing_and_lists_what_goes(space, session, say, writ
     say(session, WORDS)
     flush.request(session, "left")
     before = list(everything_in("memory", "chat"))
-    plan = forgetting.plan(space, [LINE])
+    plan = forget_plans.plan(space, [LINE])
     assert list(everything_in("memory", "chat")) == before
     (going,) = plan.documents
     assert (going.path, going.lines, going.earlier, going.revisions) == (
@@ -196,7 +196,7 @@ def test_a_dry_run_changes_nothing_and_lists_what_goes(space, session, say, writ
 
 def test_what_would_go_now_is_shown_when_it_is_something_else(space, write, ada):
     write(space, LINE)
-    seen = forgetting.plan(space, [LINE]).digest
+    seen = forget_plans.plan(space, [LINE]).digest
     write(space, f"- As I said, {WORDS}\n", "notes.md")
     with pytest.raises(forgetting.Changed) as changed:
         forgetting.forget(space, [LINE], ada, seen)
@@ -206,10 +206,10 @@ def test_what_would_go_now_is_shown_when_it_is_something_else(space, write, ada)
 
 @pytest.mark.parametrize("lines", [[], ["", "  "], ["---", "```"]])
 def test_lines_without_words_are_refused(space, ada, lines):
-    with pytest.raises(forgetting.NothingToForget):
+    with pytest.raises(forget_plans.NothingToForget):
         forgetting.forget(space, lines, ada)
-    with pytest.raises(forgetting.TooMany):
-        forgetting.plan(space, [f"line {number}" for number in range(501)])
+    with pytest.raises(forget_plans.TooMany):
+        forget_plans.plan(space, [f"line {number}" for number in range(501)])
 
 
 def test_a_long_line_goes_also_from_where_search_had_cut_it(space, session, say, write, forget):

@@ -11,7 +11,8 @@ import pytest
 
 from memory.indexing import index_document
 from memory.models import MemoryDocument
-from memory.search import HybridSearchManager, Passage
+from memory.passage import Passage
+from memory.search import HybridSearchManager
 from oneclaw.models import Space, User
 
 

@@ -16,8 +16,9 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import ProgrammingError
 
 from chat.models import ChatSession
-from memory import backlog, coverage, flush, forgetting, tasks, workspace
-from memory.search import SLACK, HybridSearchManager, Passage
+from memory import backlog, coverage, flush, forget_plans, forgetting, tasks, workspace
+from memory.passage import Passage
+from memory.search import SLACK, HybridSearchManager
 from oneclaw.models import Space, User
 
 
@@ -152,11 +153,11 @@ class Command(BaseCommand):
     def forget(self, *, user: User, lines: list[str], words: str | None, dry_run: bool, json: bool, **_: Any) -> None:
         space = Space.objects.own_of(user)
         if words is not None:
-            lines = lines + forgetting.lines_with(space, words)
+            lines = lines + forget_plans.lines_with(space, words)
         try:
-            plan = forgetting.plan(space, lines)
+            plan = forget_plans.plan(space, lines)
             done = None if dry_run else forgetting.forget(space, lines, user, plan.digest)
-        except forgetting.ForgetError as error:
+        except forget_plans.ForgetError as error:
             raise CommandError(str(error)) from error
         told = {
             "dry_run": dry_run,
