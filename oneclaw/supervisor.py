@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Generator, Iterable, Mapping
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
+from pathlib import Path
 from typing import Any
 
 import django
@@ -43,7 +44,7 @@ class Child:
 
     def start(self) -> None:
         self._again_at, self._started_at = None, time.monotonic()
-        arguments = (self._run, self._orphaned, os.getpid())
+        arguments = (self.name, self._run, self._orphaned, os.getpid())
         process = self.process = processes.Process(target=in_child, args=arguments, name=self.name)
         process.start()
 
@@ -75,8 +76,11 @@ class Child:
             self.process.join()
 
 
-def in_child(run: Callable[[], None], orphaned: int, parent: int) -> None:
+def in_child(name: str, run: Callable[[], None], orphaned: int, parent: int) -> None:
     die_with_parent(orphaned, parent)
+    # What `ps -o comm` and `top` show, up to 15 bytes. Linux only.
+    with contextlib.suppress(OSError):
+        Path("/proc/self/comm").write_text(f"oneclaw {name}")
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_DFL)
     signal.set_wakeup_fd(-1)

@@ -352,5 +352,13 @@ def lives(process: int) -> bool:
         return False
 
 
+def name_of(process: int) -> str:
+    """What `ps -o comm` shows; "" when it has ended."""
+    try:
+        return Path(f"/proc/{process}/comm").read_text().rstrip("\n")
+    except OSError:
+        return ""
+
+
 def living(processes: Iterable[int]) -> set[int]:
     return {process for process in processes if lives(process)}

@@ -57,6 +57,10 @@ export function watchSidebar(session) {
     // News of the list may have taken away, before this answer came, what had the focus.
     if (document.activeElement === document.body) document.querySelector("#toast button")?.focus();
   });
+  // Nobody asked for news of the list, so they take nobody from what they are writing to the sign-in; the socket tells.
+  list.addEventListener("htmx:beforeOnLoad", (event) => {
+    if (event.target === list && event.detail.xhr.getResponseHeader("HX-Redirect")) event.preventDefault();
+  });
   for (const failure of ["htmx:responseError", "htmx:sendError"]) document.body.addEventListener(failure, tellFailure);
   showToast();
   openCurrentFolder();

@@ -26,7 +26,7 @@ import pytest
 
 from oneclaw.replies import Reply, answer
 from oneclaw.scripted import ScriptedModel
-from tests.stage import House, Talk, can_connect, lives, server_of, until
+from tests.stage import House, Talk, can_connect, lives, name_of, server_of, until
 
 ADA = "ada@example.org"
 # What makes waiting short: leases and silences of seconds, and the sweeps do the rest.
@@ -91,6 +91,8 @@ class Site:
         self.house, self.upstream = house, upstream
         house.wait_until_ready()
         self.cookie = house.sign_in(ADA)
+        # How often each role was made to end.
+        self.struck: collections.Counter[str] = collections.Counter()
 
     # -- The faults ------------------------------------------------------------------------------
 
@@ -103,6 +105,7 @@ class Site:
         process = self.process(role)
         os.kill(process, number)
         until(lambda: not lives(process), 20, f"the {role} has ended")
+        self.struck[role] += 1
 
     def back(self, role: str) -> None:
         """See the process run again."""
@@ -231,31 +234,29 @@ class Embedded(Site):
 
     set_up = "embedded"
 
-    def __init__(self, house: House, upstream: Upstream) -> None:
-        super().__init__(house, upstream)
-        # The supervisor starts them in this order.
-        self.processes = dict(zip(("web", "worker", "beat"), self._children(), strict=True))
-
     def process(self, role: str) -> int:
-        return server_of(self.house.home) if role == "postgres" else self.processes[role]
+        until(lambda: self._living(role), 30, f"the {role} runs")
+        return self._living(role)[0]
 
     def back(self, role: str) -> None:
-        if role != "postgres":
-            others = {process for name, process in self.processes.items() if name != role}
-            old = self.processes[role]
-
-            def fresh() -> list[int]:
-                return [child for child in self._children() if child not in others | {old} and lives(child)]
-
-            until(fresh, 30, f"the {role} was started again")
-            self.processes[role] = fresh()[0]
+        until(lambda: self._living(role), 30, f"the {role} was started again")
         until(self._ready, 60, "it is ready again")
 
-    def _children(self) -> list[int]:
+    def check(self) -> None:
+        """And no process of the supervisor has ended by itself."""
+        super().check()
+        told = collections.Counter(re.findall(r"The (\w+) ended with", self.house["serve"].said()))
+        del self.struck["postgres"]
+        assert told == self.struck, self.house["serve"].said()
+
+    def _living(self, role: str) -> list[int]:
+        """The server, or the children of the supervisor that are named so; those that live."""
+        if role == "postgres":
+            server = server_of(self.house.home)
+            return [server] if server and lives(server) else []
         supervisor = self.house["serve"].pid
-        return sorted(
-            int(child) for child in Path(f"/proc/{supervisor}/task/{supervisor}/children").read_text().split()
-        )
+        children = map(int, Path(f"/proc/{supervisor}/task/{supervisor}/children").read_text().split())
+        return [child for child in children if name_of(child) == f"oneclaw {role}" and lives(child)]
 
     def _ready(self) -> bool:
         try:

@@ -443,6 +443,9 @@ async def test_who_is_signed_out_is_told_and_keeps_the_text(live, ada, scripted,
         await ask(page, "One")
         await page.get_by_label("Message", exact=True).fill("A draft")
         await page.context.clear_cookies()
+        # News of the list take nobody away from what they are writing.
+        async with page.expect_response(lambda response: "hx-redirect" in response.headers):
+            await page.evaluate("document.body.dispatchEvent(new Event('sessions-changed'))")
         await line.cut()
         link = page.get_by_role("link", name="You are signed out: sign in again.")
         await link.click()
