@@ -107,6 +107,28 @@ def address(name: str, schemes: Iterable[str], default: str = "") -> str:
     return value.rstrip("/")
 
 
+def origins(name: str) -> list[str]:
+    """Full origins, separated by commas or white space, each without a trailing slash."""
+    found = [word.rstrip("/") for word in words(name)]
+    for origin in found:
+        try:
+            parts = urlsplit(origin)
+            is_well_formed = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
+        except ValueError:
+            is_well_formed = False
+        if not is_well_formed:
+            raise ImproperlyConfigured(f"{name} has “{origin}”; write it like https://chat.example.org.")
+    return found
+
+
+def key(name: str) -> str:
+    """A key that travels in a header."""
+    value = text(name)
+    if not (value.isascii() and value.isprintable()):
+        raise ImproperlyConfigured(f"{name} holds a character that no key has: copy the key once more.")
+    return value
+
+
 def postgres(name: str) -> dict | None:
     """`postgresql://user:password@host:port/name` as Django's DATABASES entry; None when not set.
 

@@ -14,6 +14,7 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from oneclaw.models import ApiKey, User
+from oneclaw.text import Told
 
 # By it people, and programs that look for what was given away by mistake, see what a key belongs to.
 PREFIX = "oc_"
@@ -35,10 +36,10 @@ MOST = 50
 NOTED_EVERY = dt.timedelta(minutes=1)
 
 
-class TooMany(Exception):
+class TooMany(Told):
     """As many keys as a person can have."""
 
-    sentence = _("You have as many keys as there can be: revoke one first.")
+    words = _("You have as many keys as there can be: revoke one first.")
 
 
 def make(user: User, name: str, period: str) -> tuple[ApiKey, str]:

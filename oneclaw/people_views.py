@@ -111,7 +111,7 @@ def make_key(request: SignedInRequest) -> HttpResponse:
             _key, token = keys.make(request.user, key_form.cleaned_data["name"], key_form.cleaned_data["period"])
             key_form = KeyForm()
         except keys.TooMany as refused:
-            key_form.add_error(None, str(refused.sentence))
+            key_form.add_error(None, str(refused))
     if key_form.errors:
         # What is wrong stands far down the page.
         key_form.fields["name"].widget.attrs["autofocus"] = True

@@ -1,13 +1,13 @@
 """Every setting, read from the environment once. `docs/settings.md` lists what a person may set."""
 
 import os
-import secrets
 from pathlib import Path
 from urllib.parse import urlsplit
 
 from django.core.exceptions import ImproperlyConfigured
 
 from oneclaw import environment
+from oneclaw.secret_key import secret_key
 
 # Arithmetic on small vectors gains nothing from threads of its own, and they are in the way of forking.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
@@ -35,32 +35,7 @@ except OSError as error:
         f"The data folder {HOME} cannot be made ({error.strerror}): set ONECLAW_HOME to a folder you may write to."
     ) from error
 
-
-def _secret_key() -> str:
-    """ONECLAW_SECRET_KEY, or one made once and kept in the data folder, readable by its owner only."""
-    if given := environment.text("ONECLAW_SECRET_KEY"):
-        if len(given) < 32:
-            raise ImproperlyConfigured("ONECLAW_SECRET_KEY is shorter than 32 characters: make it longer.")
-        return given
-    kept = HOME / "secret_key"
-    try:
-        draft = HOME / f".secret_key.{secrets.token_hex(4)}"
-        if not kept.exists():
-            draft.touch(mode=0o600)
-            draft.write_text(secrets.token_urlsafe(64))
-            try:
-                kept.hardlink_to(draft)  # of several that start at once, the first one wins
-            except FileExistsError:
-                pass
-            draft.unlink()
-        return kept.read_text()
-    except OSError as error:
-        raise ImproperlyConfigured(
-            f"The data folder {HOME} cannot be written ({error.strerror}): set ONECLAW_HOME to one that can."
-        ) from error
-
-
-SECRET_KEY = _secret_key()
+SECRET_KEY = secret_key(HOME)
 
 # The embedded PostgreSQL runs when no DATABASE_URL names another.
 _database = environment.postgres("DATABASE_URL") or {
@@ -89,15 +64,7 @@ PORT = environment.whole("PORT", 8000, 1, 65_535)
 DEBUG = environment.flag("ONECLAW_DEBUG", False)
 
 # Full origins under which people open the page, e.g. https://chat.example.org.
-ORIGINS = [origin.rstrip("/") for origin in environment.words("ONECLAW_ORIGINS")]
-for _origin in ORIGINS:
-    try:
-        _parts = urlsplit(_origin)
-        _well_formed = _parts.scheme in ("http", "https") and _parts.hostname and _parts.port != 0
-    except ValueError:
-        _well_formed = False
-    if not _well_formed:
-        raise ImproperlyConfigured(f"ONECLAW_ORIGINS has “{_origin}”; write it like https://chat.example.org.")
+ORIGINS = environment.origins("ONECLAW_ORIGINS")
 # Host names the server answers to; those of ORIGINS are always among them.
 ALLOWED_HOSTS = environment.words("ONECLAW_ALLOWED_HOSTS", ["127.0.0.1", "localhost", "[::1]"])
 ALLOWED_HOSTS += [host for origin in ORIGINS if (host := urlsplit(origin).hostname) not in ALLOWED_HOSTS and host]
@@ -335,12 +302,9 @@ RECALL = environment.choice("ONECLAW_RECALL", ["off", "first", "every"], "first"
 EMBEDDINGS = environment.choice("ONECLAW_EMBEDDINGS", ["auto", "local", "openai", "gemini", "none"], "auto")
 # Which model `local` is: word vectors (empty), all-MiniLM-L6-v2 (its package installed), or a folder of a BERT model.
 LOCAL_MODEL = environment.text("ONECLAW_LOCAL_MODEL")
-OPENAI_API_KEY = environment.text("OPENAI_API_KEY")
+OPENAI_API_KEY = environment.key("OPENAI_API_KEY")
 OPENAI_BASE_URL = environment.address("OPENAI_BASE_URL", ["http", "https"])
-GEMINI_API_KEY = environment.text("GEMINI_API_KEY")
-for name, key in (("OPENAI_API_KEY", OPENAI_API_KEY), ("GEMINI_API_KEY", GEMINI_API_KEY)):
-    if not (key.isascii() and key.isprintable()):
-        raise ImproperlyConfigured(f"{name} holds a character that no key has: copy the key once more.")
+GEMINI_API_KEY = environment.key("GEMINI_API_KEY")
 if EMBEDDINGS == "openai" and not OPENAI_API_KEY and urlsplit(OPENAI_BASE_URL).hostname in (None, "api.openai.com"):
     raise ImproperlyConfigured(
         "ONECLAW_EMBEDDINGS is openai: set OPENAI_API_KEY, or OPENAI_BASE_URL to a server that needs no key."

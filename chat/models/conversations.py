@@ -175,15 +175,20 @@ class TurnQuerySet(models.QuerySet["Turn"]):
         return self.running().filter(lease_until__lt=now or timezone.now())
 
 
+class AnswerStatus(models.TextChoices):
+    """How far an answer is, and the attempt that writes it."""
+
+    RUNNING = "running"
+    COMPLETE = "complete"
+    STOPPED = "stopped"
+    INTERRUPTED = "interrupted"
+    FAILED = "failed"
+
+
 class Turn(models.Model):
     """One attempt to answer one user message."""
 
-    class Status(models.TextChoices):
-        RUNNING = "running"
-        COMPLETE = "complete"
-        STOPPED = "stopped"
-        INTERRUPTED = "interrupted"
-        FAILED = "failed"
+    Status = AnswerStatus
 
     class Kind(models.TextChoices):
         SEND = "send"
@@ -240,12 +245,7 @@ class Message(models.Model):
         # The results of tools, which the API receives as a user message.
         TOOL = "tool"
 
-    class Status(models.TextChoices):
-        RUNNING = "running"
-        COMPLETE = "complete"
-        STOPPED = "stopped"
-        INTERRUPTED = "interrupted"
-        FAILED = "failed"
+    Status = AnswerStatus
 
     session = models.ForeignKey(ChatSession, on_delete=models.CASCADE, related_name="messages")
     # Its place in the session: 1, 2, 3 … without a gap.

@@ -1,6 +1,7 @@
 """Sockets that break: nothing written is lost, nothing is sent twice."""
 
 import asyncio
+import contextlib
 import json
 import re
 
@@ -68,16 +69,23 @@ class Line:
         return [frame for frame in self.frames if frame["type"] == kind]
 
 
+@contextlib.asynccontextmanager
+async def on_a_line(live, user, **options):
+    """A page of a new conversation, and its line."""
+    line = Line()
+    async with open_page(live, user, **options) as page:
+        await line.lay(page)
+        await page.goto("/")
+        yield page, line
+
+
 async def stored():
     messages = Message.objects.filter(role="user").order_by("pk")
     return await in_database(lambda: list(messages.values_list("text", flat=True)))
 
 
 async def test_a_lost_acknowledgement_makes_no_second_message(live, ada, scripted, write):
-    line = Line()
-    async with open_page(live, ada) as page:
-        await line.lay(page)
-        await page.goto("/")
+    async with on_a_line(live, ada) as (page, line):
         line.dropped = {"ack", "message", "block", "done"}
         await write(page, "Only once")
         await expect(page.locator("article")).to_have_count(1)
@@ -93,10 +101,7 @@ async def test_a_lost_acknowledgement_makes_no_second_message(live, ada, scripte
 
 
 async def test_what_is_written_without_a_connection_leaves_when_there_is_one(live, ada, scripted, ask, write):
-    line = Line()
-    async with open_page(live, ada) as page:
-        await line.lay(page)
-        await page.goto("/")
+    async with on_a_line(live, ada) as (page, line):
         await ask(page, "One")
         line.is_down = True
         await line.cut()
@@ -133,10 +138,7 @@ async def test_a_message_on_its_way_survives_a_reload_of_a_new_conversation(live
 
 async def test_an_answer_goes_on_in_view_after_a_break(live, ada, scripted, write):
     scripted.script(model.answer(model.text(["One. "] + ["more "] * 20 + ["Last."], pace=0.1)))
-    line = Line()
-    async with open_page(live, ada) as page:
-        await line.lay(page)
-        await page.goto("/")
+    async with on_a_line(live, ada) as (page, line):
         await write(page, "Count")
         answer = page.locator("article[data-role=assistant]")
         await expect(answer).to_contain_text("One. more")
@@ -149,10 +151,7 @@ async def test_an_answer_goes_on_in_view_after_a_break(live, ada, scripted, writ
 
 async def test_an_answer_that_ended_meanwhile_is_there_after_the_break(live, ada, scripted, write):
     scripted.script(model.answer(model.text(["One. ", "Two."], pace=0.3)))
-    line = Line()
-    async with open_page(live, ada) as page:
-        await line.lay(page)
-        await page.goto("/")
+    async with on_a_line(live, ada) as (page, line):
         await write(page, "Count")
         answer = page.locator("article[data-role=assistant]")
         await expect(answer).to_contain_text("One.")
@@ -210,10 +209,7 @@ async def test_an_answer_that_was_tried_again_during_the_break_is_not_shown_besi
     live, ada, scripted, write
 ):
     scripted.script(model.answer(model.text(["Old."] + [" more"] * 300, pace=0.1)), model.answer("New."))
-    line = Line()
-    async with open_page(live, ada) as page:
-        await line.lay(page)
-        await page.goto("/")
+    async with on_a_line(live, ada) as (page, line):
         await write(page, "Count")
         await expect(page.locator("article[data-status=running]")).to_contain_text("Old.")
         line.is_down = True
@@ -230,10 +226,7 @@ async def test_an_answer_that_was_tried_again_during_the_break_is_not_shown_besi
 
 async def test_a_page_that_was_too_slow_takes_the_list_and_goes_on(live, ada, scripted, ask, write):
     scripted.script(model.answer("First."), model.answer(model.text(["Sec", "ond."], pace=1)))
-    line = Line()
-    async with open_page(live, ada) as page:
-        await line.lay(page)
-        await page.goto("/")
+    async with on_a_line(live, ada) as (page, line):
         await ask(page, "One")
         # What comes from now on does not reach it.
         line.dropped = {"message", "block", "done"}
@@ -247,10 +240,7 @@ async def test_a_page_that_was_too_slow_takes_the_list_and_goes_on(live, ada, sc
 
 
 async def test_what_is_written_into_an_editor_outlives_the_list_around_it(live, ada, scripted, ask):
-    line = Line()
-    async with open_page(live, ada) as page:
-        await line.lay(page)
-        await page.goto("/")
+    async with on_a_line(live, ada) as (page, line):
         await ask(page, "One")
         said = page.locator("article[data-role=user]")
         await said.hover()
@@ -347,10 +337,7 @@ async def test_what_a_closed_tab_wrote_into_a_conversation_that_is_deleted_comes
 
 
 async def test_a_message_that_another_tab_has_delivered_is_not_shown_as_unsent(live, ada, scripted, ask, write):
-    line = Line()
-    async with open_page(live, ada) as page:
-        await line.lay(page)
-        await page.goto("/")
+    async with on_a_line(live, ada) as (page, line):
         await ask(page, "One")
         line.is_deaf = True
         await write(page, "Two")
@@ -370,10 +357,7 @@ async def test_a_message_that_finds_an_answer_running_waits_for_its_turn(live, a
         model.answer(model.text(["Sec", "ond."], pace=0.8)),
         model.answer(model.text("Third.")),
     )
-    line = Line()
-    async with open_page(live, ada) as page:
-        await line.lay(page)
-        await page.goto("/")
+    async with on_a_line(live, ada) as (page, line):
         await ask(page, "One")
         other = await page.context.new_page()
         await other.goto(page.url)
@@ -411,10 +395,7 @@ async def test_a_refused_message_can_be_edited(live, ada, scripted, ask, write, 
 
 async def test_frames_that_come_late_or_twice_do_no_harm(live, ada, scripted, ask):
     scripted.script(model.answer(model.text("A *whole* answer.")))
-    line = Line()
-    async with open_page(live, ada) as page:
-        await line.lay(page)
-        await page.goto("/")
+    async with on_a_line(live, ada) as (page, line):
         answer = await ask(page, "Hello")
         html = await answer.evaluate("a => a.outerHTML")
         message = (await answer.get_attribute("id")).removeprefix("message-")
@@ -436,11 +417,8 @@ async def test_frames_that_come_late_or_twice_do_no_harm(live, ada, scripted, as
 
 
 async def test_who_is_signed_out_is_told_and_keeps_the_text(live, ada, scripted, ask):
-    line = Line()
     # What the page says first, the wire may hand to a server that has just refused.
-    async with open_page(live, ada, expect=["already in CLOSING or CLOSED state"]) as page:
-        await line.lay(page)
-        await page.goto("/")
+    async with on_a_line(live, ada, expect=["already in CLOSING or CLOSED state"]) as (page, line):
         await ask(page, "One")
         await page.get_by_label("Message", exact=True).fill("A draft")
         await page.context.clear_cookies()
