@@ -118,7 +118,7 @@ class Space(models.Model):
     kind = models.CharField(max_length=10, choices=Kind, default=Kind.OWN)
     name = models.CharField(max_length=200)
     # The person who made it; of an own space, the only person who ever sees it.
-    owner = models.ForeignKey(User, on_delete=models.CASCADE, related_name="owned_spaces")
+    owner = models.ForeignKey(User, on_delete=models.CASCADE, related_name="owned_spaces", db_index=False)
     created_at = models.DateTimeField(auto_now_add=True)
 
     objects: ClassVar[models.Manager["Space"]] = SpaceQuerySet.as_manager()
@@ -147,7 +147,7 @@ class SpaceMember(models.Model):
         EDITOR = "editor", "editor: reads and writes"
         READER = "reader", "reader: reads"
 
-    space = models.ForeignKey(Space, on_delete=models.CASCADE, related_name="members")
+    space = models.ForeignKey(Space, on_delete=models.CASCADE, related_name="members", db_index=False)
     user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="memberships")
     role = models.CharField(max_length=10, choices=Role, default=Role.READER)
 

@@ -5,15 +5,13 @@ from pathlib import Path
 
 from django.core.exceptions import ImproperlyConfigured
 
-from oneclaw import environment
-
 # Characters.
 SHORTEST = 32
 
 
-def secret_key(home: Path) -> str:
-    """ONECLAW_SECRET_KEY, or one made once and kept in the data folder, readable by its owner only."""
-    if given := environment.text("ONECLAW_SECRET_KEY"):
+def secret_key(given: str, home: Path) -> str:
+    """ONECLAW_SECRET_KEY when it is given, or one made once and kept in the data folder, readable by its owner only."""
+    if given:
         if len(given) < SHORTEST:
             raise ImproperlyConfigured(f"ONECLAW_SECRET_KEY is shorter than {SHORTEST} characters: make it longer.")
         return given

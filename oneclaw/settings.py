@@ -35,7 +35,7 @@ except OSError as error:
         f"The data folder {HOME} cannot be made ({error.strerror}): set ONECLAW_HOME to a folder you may write to."
     ) from error
 
-SECRET_KEY = secret_key(HOME)
+SECRET_KEY = secret_key(environment.text("ONECLAW_SECRET_KEY"), HOME)
 
 # The embedded PostgreSQL runs when no DATABASE_URL names another.
 _database = environment.postgres("DATABASE_URL") or {

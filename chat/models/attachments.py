@@ -75,7 +75,7 @@ class MessageFile(models.Model):
     """That a message names a file, as its content says: several do after an edit or a fork. Written by a trigger of the
     database (migration 0012_message_files), so that the messages of a file are found by an index."""
 
-    message = models.ForeignKey(Message, on_delete=models.CASCADE, related_name="file_names")
+    message = models.ForeignKey(Message, on_delete=models.CASCADE, related_name="file_names", db_index=False)
     # Without a constraint: whoever sends a message does not wait for somebody who removes another file.
     attachment = models.ForeignKey(Attachment, on_delete=models.CASCADE, related_name="names", db_constraint=False)
 

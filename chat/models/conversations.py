@@ -39,7 +39,7 @@ class Folder(models.Model):
 
     LONGEST_NAME: ClassVar[int] = 60
 
-    owner = models.ForeignKey(User, on_delete=models.CASCADE, related_name="folders")
+    owner = models.ForeignKey(User, on_delete=models.CASCADE, related_name="folders", db_index=False)
     name = models.CharField(max_length=LONGEST_NAME)
 
     class Meta:
@@ -71,7 +71,7 @@ class ChatSession(models.Model):
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     # Which session a message belongs to, in words: agent:<slug>:user:<id>:<uuid>.
     key = models.CharField(max_length=200, unique=True)
-    owner = models.ForeignKey(User, on_delete=models.CASCADE, related_name="chat_sessions")
+    owner = models.ForeignKey(User, on_delete=models.CASCADE, related_name="chat_sessions", db_index=False)
     # The one shared space it sees besides its owner's own, if any.
     space = models.ForeignKey(Space, on_delete=models.SET_NULL, null=True, blank=True, related_name="+")
     agent = models.ForeignKey(Agent, on_delete=models.RESTRICT, related_name="sessions")
@@ -197,7 +197,7 @@ class Turn(models.Model):
 
     session = models.ForeignKey(ChatSession, on_delete=models.CASCADE, related_name="turns")
     # The user message that it answers.
-    prompt = models.ForeignKey("Message", on_delete=models.CASCADE, related_name="attempts")
+    prompt = models.ForeignKey("Message", on_delete=models.CASCADE, related_name="attempts", db_index=False)
     attempt = models.PositiveIntegerField(default=1)
     kind = models.CharField(max_length=10, choices=Kind, default=Kind.SEND)
     status = models.CharField(max_length=12, choices=Status, default=Status.RUNNING)
@@ -247,7 +247,7 @@ class Message(models.Model):
 
     Status = AnswerStatus
 
-    session = models.ForeignKey(ChatSession, on_delete=models.CASCADE, related_name="messages")
+    session = models.ForeignKey(ChatSession, on_delete=models.CASCADE, related_name="messages", db_index=False)
     # Its place in the session: 1, 2, 3 … without a gap.
     seq = models.PositiveBigIntegerField()
     # The message before it on its branch; siblings share one.

@@ -12,7 +12,7 @@ class SavedPrompt(models.Model):
 
     LONGEST_NAME: ClassVar[int] = 40
 
-    owner = models.ForeignKey(User, on_delete=models.CASCADE, related_name="saved_prompts")
+    owner = models.ForeignKey(User, on_delete=models.CASCADE, related_name="saved_prompts", db_index=False)
     # Without the slash, in lower case.
     name = models.CharField(max_length=LONGEST_NAME)
     # {{a variable}} is asked for before the text is used.

@@ -12,7 +12,7 @@ class AgentSpace(models.Model):
 
     space = models.OneToOneField(Space, on_delete=models.CASCADE, primary_key=True, related_name="of_agent")
     # None once the agent is gone: what it remembered stays its person's.
-    agent = models.ForeignKey(Agent, on_delete=models.SET_NULL, null=True, related_name="memories")
+    agent = models.ForeignKey(Agent, on_delete=models.SET_NULL, null=True, related_name="memories", db_index=False)
     # Composite foreign key (owner, space) in the migration: nobody's agent remembers in somebody else's space.
     owner = models.ForeignKey(User, on_delete=models.CASCADE, related_name="+")
 
@@ -37,7 +37,7 @@ class SwitchChoice(models.Model):
         # What was said, word for word.
         TRANSCRIPTS = "transcripts", "Transcripts"
 
-    user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="+")
+    user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="+", db_index=False)
     switch = models.CharField(max_length=20, choices=Switch)
     on = models.BooleanField()
     at = models.DateTimeField(default=timezone.now)

@@ -39,7 +39,7 @@ class Decision(models.Model):
         REMOVE = "remove", "Remove the line"
 
     # The change that saved it.
-    revision = models.ForeignKey(MemoryRevision, on_delete=models.CASCADE, related_name="decisions")
+    revision = models.ForeignKey(MemoryRevision, on_delete=models.CASCADE, related_name="decisions", db_index=False)
     kind = models.CharField(max_length=20, choices=Kind)
     # Of a contradiction, the older text: how many lines, the hash of them, and where they stood, counted from 0.
     lines = models.PositiveIntegerField(default=0)

@@ -41,7 +41,7 @@ class MemoryDocumentQuerySet(models.QuerySet["MemoryDocument"]):
 class MemoryDocument(models.Model):
     """One Markdown file of a space. Its content is what its revisions add up to."""
 
-    space = models.ForeignKey(Space, on_delete=models.CASCADE, related_name="documents")
+    space = models.ForeignKey(Space, on_delete=models.CASCADE, related_name="documents", db_index=False)
     # Relative to the space's folder: MEMORY.md, memory/2026-11-21.md, Recent Conversations.md.
     path = models.CharField(max_length=255)
     content = models.TextField(blank=True)
@@ -102,7 +102,7 @@ class MemoryRevision(models.Model):
 
     # Composite foreign key (space, document) in the migration: a revision cannot point into another space.
     space = models.ForeignKey(Space, on_delete=models.CASCADE, related_name="+")
-    document = models.ForeignKey(MemoryDocument, on_delete=models.CASCADE, related_name="revisions")
+    document = models.ForeignKey(MemoryDocument, on_delete=models.CASCADE, related_name="revisions", db_index=False)
     # 1, 2, 3 … without a gap; the document's version after it.
     number = models.PositiveIntegerField()
     kind = models.CharField(max_length=10, choices=Kind)

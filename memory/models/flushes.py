@@ -42,7 +42,7 @@ class Flush(models.Model):
     # Composite foreign keys (owner, session) and (owner, space) in the migration: the notes of one person's
     # conversation cannot go into the space of another.
     owner = models.ForeignKey(User, on_delete=models.CASCADE, related_name="+")
-    session = models.ForeignKey(ChatSession, on_delete=models.CASCADE, related_name="flushes")
+    session = models.ForeignKey(ChatSession, on_delete=models.CASCADE, related_name="flushes", db_index=False)
     space = models.ForeignKey(Space, on_delete=models.CASCADE, related_name="+")
     # Covers messages with after_seq < seq <= through_seq. Known once claimed.
     after_seq = models.PositiveBigIntegerField(null=True, blank=True)

@@ -45,7 +45,7 @@ class Forgetting(models.Model):
 class ForgottenLine(models.Model):
     """The keyed hash of the words of a line that must not be learnt again (memory/forgotten.py)."""
 
-    space = models.ForeignKey(Space, on_delete=models.CASCADE, related_name="+")
+    space = models.ForeignKey(Space, on_delete=models.CASCADE, related_name="+", db_index=False)
     hash = models.CharField(max_length=64)
     # How many words it has, and whether only a line of just these words is meant, not also one that contains them.
     words = models.PositiveIntegerField()

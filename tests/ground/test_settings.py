@@ -30,6 +30,13 @@ BAD_ADDRESS = "X has brackets or a port that no address can have."
         (lambda: environment.number("X", 1, 0, 5), "nan", "X is nan; it must lie between 0 and 5."),
         (lambda: environment.whole("X", 1, 0, 5), "1.5", "X is 1.5; it must be a whole number."),
         (lambda: environment.several("X", ["pdf", "text"]), "pdf exe", "X has “exe”; it takes pdf, text, or none."),
+        (
+            lambda: environment.origins("X"),
+            "https://a.example, b",
+            "X has “b”; write it like https://chat.example.org.",
+        ),
+        (lambda: environment.origins("X"), "http://[", "X has “http://[”; write it like https://chat.example.org."),
+        (lambda: environment.key("X"), "kéy", "X holds a character that no key has: copy the key once more."),
         (lambda: environment.address("X", ["http"]), "ftp://a", "X is not an address that starts with http://."),
         (lambda: environment.postgres("X"), "postgresql://a:b/c", BAD_ADDRESS),
         (lambda: environment.postgres("X"), "postgresql://u:p[x@a/c", BAD_ADDRESS),

@@ -1,0 +1,26 @@
+"""What the database keeps up at each write is worth it."""
+
+from django.apps import apps
+from django.db import connection
+
+OURS = {app.label for app in apps.get_app_configs() if app.name in ("oneclaw", "chat", "memory")}
+
+# Indexes that another one begins with, and so can do without.
+SPARE = """
+SELECT spare.indexrelid::regclass::text
+  FROM pg_index spare JOIN pg_index other ON other.indrelid = spare.indrelid AND other.indexrelid <> spare.indexrelid
+  JOIN pg_class held ON held.oid = spare.indrelid
+ WHERE NOT spare.indisunique AND spare.indpred IS NULL AND other.indpred IS NULL
+   AND held.relname ~ %s
+   -- By the same operators, which names that are looked for by their beginning have not.
+   AND other.indkey::text || ' ' LIKE spare.indkey::text || ' %%'
+   AND other.indclass::text || ' ' LIKE spare.indclass::text || ' %%'
+"""
+
+
+def test_no_index_is_the_beginning_of_another(db):
+    with connection.cursor() as cursor:
+        cursor.execute(SPARE, [f"^({'|'.join(OURS)})_"])
+        spare = {name for (name,) in cursor.fetchall()}
+    # Those that Django makes for the tables between a user and groups or permissions.
+    assert {name for name in spare if not name.startswith("oneclaw_user_")} == set()
