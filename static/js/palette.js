@@ -129,6 +129,7 @@ function chooseCommands() {
 
 // A Mac has another key for it.
 function sayCommand() {
-  for (const key of document.querySelectorAll("dialog kbd")) key.textContent = key.textContent.replace("Ctrl", "⌘");
-  for (const each of document.querySelectorAll("[data-key]")) each.dataset.key = each.dataset.key.replace("Ctrl", "⌘");
+  const { ctrl } = document.getElementById("shortcuts").dataset;
+  for (const key of document.querySelectorAll("dialog kbd")) key.textContent = key.textContent.replace(ctrl, "⌘");
+  for (const each of document.querySelectorAll("[data-key]")) each.dataset.key = each.dataset.key.replace(ctrl, "⌘");
 }

@@ -54,6 +54,15 @@ def test_the_language_of_the_settings_is_that_of_the_page(client, ada):
         assert ada.email in html
 
 
+def test_keys_are_called_as_they_are_on_the_persons_keyboard(client, ada):
+    client.force_login(speak(ada, "de"))
+    html = client.get("/").content.decode()
+    assert 'data-key="Strg K"' in html
+    assert "<kbd>Strg Umschalt O</kbd>" in html
+    # What a Mac puts another key in the place of.
+    assert '<dialog class="dialog shortcuts" id="shortcuts" data-ctrl="Strg"' in html
+
+
 def test_who_is_not_signed_in_is_spoken_to_as_the_browser_says(db):
     html = Browser().get("/accounts/login/", headers={"Accept-Language": "zh-CN,zh;q=0.9"}).content.decode()
     assert '<html lang="zh-hans" dir="ltr"' in html
