@@ -24,3 +24,12 @@ def test_no_index_is_the_beginning_of_another(db):
         spare = {name for (name,) in cursor.fetchall()}
     # Those that Django makes for the tables between a user and groups or permissions.
     assert {name for name in spare if not name.startswith("oneclaw_user_")} == set()
+
+
+def test_every_constraint_and_index_of_the_models_is_there(db):
+    for model in apps.get_models():
+        if model._meta.app_label in OURS:
+            with connection.cursor() as cursor:
+                there = connection.introspection.get_constraints(cursor, model._meta.db_table)
+            wanted = {each.name for each in [*model._meta.constraints, *model._meta.indexes]}
+            assert wanted <= set(there), model
