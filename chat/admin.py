@@ -1,4 +1,4 @@
-"""Agents for admins to edit; conversations to look up by number, without their content."""
+"""Agents for admins to edit; conversations and attempts to look up by their ids, without their content."""
 
 from collections.abc import Sequence
 
@@ -8,6 +8,7 @@ from django.http import HttpRequest
 from django.utils.translation import gettext_lazy as _
 
 from chat.models import Agent, ChatSession, Turn
+from oneclaw.admin import ReadOnlyAdmin
 
 
 @admin.register(Agent)
@@ -29,19 +30,6 @@ class AgentAdmin(admin.ModelAdmin):
 
     def get_prepopulated_fields(self, request: HttpRequest, obj: Agent | None = None) -> dict[str, Sequence[str]]:
         return {} if obj else {"slug": ["name"]}
-
-
-class ReadOnlyAdmin(admin.ModelAdmin):
-    """Rows that only the product writes."""
-
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        return False
-
-    def has_change_permission(self, request: HttpRequest, obj: object = None) -> bool:
-        return False
-
-    def has_delete_permission(self, request: HttpRequest, obj: object = None) -> bool:
-        return False
 
 
 @admin.register(ChatSession)

@@ -44,10 +44,6 @@ class GrowingAnswer:
         self._growing: dict[int, GrowingText | GrowingThinking] = {}
         self._first_shown: list[int] = []
 
-    @property
-    def has_text(self) -> bool:
-        return any(block["type"] == "text" and block["text"] for block in self.content)
-
     def start(self, index: int, block: dict[str, Any]) -> None:
         """Block `index` of the API's answer begins. A tool call is kept only once it is whole."""
         if (kind := block["type"]) in GROWING:

@@ -1,4 +1,7 @@
-"""The contract of compaction: whoever must read the conversation before it is summarised is asked first."""
+"""The contract of compaction: whoever must read the conversation before it is summarised is asked first.
+
+Nothing compacts yet; whoever does calls `announce` before.
+"""
 
 from chat.models import ChatSession
 from chat.signals import compaction_due

@@ -21,18 +21,14 @@ NOT_FOUND = Refusal("not_found", _("There is no such conversation any more."))
 
 TOLD: dict[type[Exception], Refusal] = {
     sessions.SessionNotFound: NOT_FOUND,
-    branches.NotShown: Refusal(
-        "not_shown", _("This message is not shown any more: look at the conversation as it is now.")
-    ),
+    branches.NotShown: Refusal("not_shown", branches.NotShown.words),
     attempts.NothingToRepeat: Refusal(
         "not_found", _("Only the last answer of a conversation can be repeated, and this is not it any more.")
     ),
-    transcript.OtherMode: Refusal(
-        "other_mode", _("This conversation began in another mode. Begin a new one for this.")
-    ),
-    transcript.Conflict: Refusal("conflict", _("This message was already sent with another text or other files.")),
-    attachments.Missing: Refusal("file_gone", _("A file of this message is not there any more: attach it again.")),
-    transcript.Busy: Refusal("busy", _("An answer is still being written here. Wait for it, or stop it.")),
+    transcript.OtherMode: Refusal("other_mode", transcript.OtherMode.words),
+    transcript.Conflict: Refusal("conflict", transcript.Conflict.words),
+    attachments.Missing: Refusal("file_gone", attachments.Missing.words),
+    transcript.Busy: Refusal("busy", transcript.Busy.words),
 }
 # Whatever `refusal_of` has words for.
 REFUSED: tuple[type[Exception], ...] = (Refusal, BadText, choices.NotOffered, *TOLD)

@@ -1,8 +1,8 @@
 """What happens to a conversation, for whoever wants to act on it.
 
-Every signal but the last is sent after COMMIT by `chat/sessions.py`, `chat/presence.py`, `chat/branches.py` or
-`chat/turns.py`. `sender` is the ChatSession class. All carry `user`; `session` is the ChatSession that is meant (None
-where noted).
+Every signal but `compaction_due` and `session_imported` is sent after COMMIT by `chat/sessions.py`, `chat/presence.py`,
+`chat/branches.py` or `chat/turns.py`. `sender` is the ChatSession class. All carry `user`; `session` is the ChatSession
+that is meant (None where noted).
 """
 
 from django.dispatch import Signal

@@ -37,13 +37,13 @@ class Conflict(Told):
 class Busy(Told):
     """An answer is running in the conversation."""
 
-    words = gettext_lazy("An answer is running in this conversation: send again when it is done, or stop it.")
+    words = gettext_lazy("An answer is still being written here. Wait for it, or stop it.")
 
 
 class OtherMode(Told):
     """The conversation began in another mode."""
 
-    words = gettext_lazy("This conversation began in another mode: begin a new one for this.")
+    words = gettext_lazy("This conversation began in another mode. Begin a new one for this.")
 
 
 class LeaseLost(Exception):

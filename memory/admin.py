@@ -11,10 +11,11 @@ from django.template.loader import render_to_string
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy as _
 
-from memory import backlog, documents
+from memory import backlog, documents, reasons
 from memory.documents import Author, Delete, Replace, Source
 from memory.line_ends import as_before
 from memory.models import EmbeddingModel, Errand, Flush, Forgetting, MemoryDocument, MemoryRevision
+from oneclaw.admin import ReadOnlyAdmin
 
 # Revisions that the page of a document shows.
 SHOWN_REVISIONS = 50
@@ -151,11 +152,11 @@ class MemoryDocumentAdmin(admin.ModelAdmin):
 
     def save_model(self, request: HttpRequest, obj: MemoryDocument, form: Any, change: bool) -> None:
         operation = Replace(form.cleaned_data["content"], form.cleaned_data["base_version"])
-        documents.apply(obj.space, obj.path, operation, by(request, "Edited in the admin"))
+        documents.apply(obj.space, obj.path, operation, by(request, reasons.ADMIN_EDITED))
 
     def delete_model(self, request: HttpRequest, obj: MemoryDocument) -> None:
         if not obj.is_deleted:
-            documents.apply(obj.space, obj.path, Delete(obj.version), by(request, "Deleted in the admin"))
+            documents.apply(obj.space, obj.path, Delete(obj.version), by(request, reasons.ADMIN_DELETED))
 
     def delete_queryset(self, request: HttpRequest, queryset: QuerySet[MemoryDocument]) -> None:
         for document in queryset:
@@ -174,19 +175,6 @@ class MemoryDocumentAdmin(admin.ModelAdmin):
 
 def by(request: HttpRequest, reason: str) -> Author:
     return Author(Source.ADMIN, request.user, reason=reason)  # type: ignore[arg-type]
-
-
-class ReadOnlyAdmin(admin.ModelAdmin):
-    """Rows that only the product writes."""
-
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        return False
-
-    def has_change_permission(self, request: HttpRequest, obj: object = None) -> bool:
-        return False
-
-    def has_delete_permission(self, request: HttpRequest, obj: object = None) -> bool:
-        return False
 
 
 @admin.register(MemoryRevision)

@@ -6,7 +6,7 @@ class MemoryConfig(AppConfig):
     verbose_name = "Memory"
 
     def ready(self) -> None:
-        """Plug into the conversation: its tools, its prompt, its signals, its search."""
+        """Plug into the conversation: its tools, its prompt, its commands, its signals, its search."""
         from django.utils.translation import gettext_lazy as _
 
         from chat.beside import companions

@@ -1,6 +1,6 @@
 """The disk: reads and writes files below a folder, and never follows a symbolic link.
 
-Nothing else of memory opens a file.
+Nothing else opens a file of a folder of memory.
 """
 
 import contextlib

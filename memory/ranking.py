@@ -95,14 +95,6 @@ class Legs:
         return float(np.clip((best - unrelated) / (related - unrelated), -0.5, 1.5))
 
 
-def scored(
-    haystack: Haystack, question: Question, cosines: Numbers | None, legs: Legs, age: Numbers | float = 0.0
-) -> Scores:
-    """Every unit's score. `cosines` has one number for each unit, NaN where it has no vector; None: words only.
-    `age`: from 0 (new, or never old) to 1."""
-    return by_words(haystack, question, legs, age).with_cosines(haystack, cosines, legs)
-
-
 @dataclass(frozen=True)
 class Words:
     """What each unit got without vectors, in all and by BM25; how far the question is covered; whether somebody who

@@ -17,6 +17,8 @@ KEPT_NEW = gettext_noop("Kept the new of two lines that contradicted each other"
 KEPT_OLD = gettext_noop("Kept the old of two lines that contradicted each other")
 SAVED_AS_SAID = gettext_noop("Saved as it was said, with its secret")
 REMOVED = gettext_noop("Removed a line from which a secret was left out")
+ADMIN_EDITED = gettext_noop("Edited in the admin")
+ADMIN_DELETED = gettext_noop("Deleted in the admin")
 API_WRITTEN = gettext_noop("Written by a program")
 API_ADDED = gettext_noop("Added by a program")
 # Those that name something.

@@ -27,7 +27,7 @@ WORDS = {
     ),
     Switch.RECALL: (
         gettext_lazy("Recall"),
-        gettext_lazy("When a conversation begins, notes that fit your first message are looked up and sent along."),
+        gettext_lazy("Notes that fit what you write, as a rule your first message, are looked up and sent along."),
     ),
     Switch.TRANSCRIPTS: (
         gettext_lazy("Transcripts"),

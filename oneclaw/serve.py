@@ -1,4 +1,4 @@
-"""`oneclaw serve`: make everything ready, then run web, worker and beat until Ctrl-C. PostgreSQL stops last."""
+"""`manage.py serve`: make everything ready, then run web, worker and beat until Ctrl-C. PostgreSQL stops last."""
 
 import errno
 import importlib

@@ -24,7 +24,7 @@ WORKSPACES = HOME / "workspaces"
 IMPORTS = HOME / "imports"
 # Files that people attach to messages; no web server reaches them but by the view that asks whose they are.
 ATTACHMENTS = HOME / "attachments"
-# Where `oneclaw serve` leaves its address for other commands.
+# Where `manage.py serve` leaves its address for other commands.
 ADDRESS_FILE = HOME / "address"
 DEMO_ADDRESS_FILE = HOME / "demo-address"
 
@@ -57,7 +57,7 @@ DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 # -- Who may reach it ----------------------------------------------------------------------------
 
-# Where `oneclaw serve` listens.
+# Where `manage.py serve` listens.
 HOST = environment.text("HOST", "127.0.0.1")
 PORT = environment.whole("PORT", 8000, 1, 65_535)
 
@@ -160,7 +160,7 @@ TEMPLATES = [
 
 STATIC_URL = "static/"
 STATICFILES_DIRS = [BASE_DIR / "static"]
-# Where `oneclaw serve` collects static files under hashed names; an image is built with its own.
+# Where `manage.py serve` collects static files under hashed names; an image is built with its own.
 STATIC_ROOT = Path(environment.text("ONECLAW_STATIC_ROOT", str(HOME / "static")))
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
@@ -214,9 +214,9 @@ TIME_ZONE = "UTC"
 ANTHROPIC_API_KEY = environment.text("ANTHROPIC_API_KEY")
 # Any server that speaks the Messages API.
 ANTHROPIC_BASE_URL = environment.address("ANTHROPIC_BASE_URL", ["http", "https"])
-# `oneclaw serve` sets this to its own demo model's address when there is neither a key nor a base URL.
+# `manage.py serve` sets this to its own demo model's address when there is neither a key nor a base URL.
 DEMO_URL = environment.address("ONECLAW_DEMO_URL", ["http"])
-# Whether `oneclaw serve` must run the demo model itself.
+# Whether `manage.py serve` must run the demo model itself.
 NEEDS_DEMO = not (ANTHROPIC_API_KEY or ANTHROPIC_BASE_URL or DEMO_URL)
 MODEL = environment.text("ONECLAW_MODEL", "claude-sonnet-5-5")
 # The models that people may choose from, each with the label that they see; empty: MODEL alone, which is always among

@@ -1,4 +1,4 @@
-"""What is remembered: documents, and every change of them."""
+"""What is remembered: documents, every change of them, and what waits to be imported."""
 
 import hashlib
 import uuid

@@ -340,7 +340,7 @@ const handlers = {
   },
   notice({ kind, html }) {
     if (kind === "sessions") refreshSessions();
-    else composer.tell(html, { kind, bad: kind === "warning" });
+    else composer.tell(html, { kind });
   },
   error({ code, text, client_id, message }) {
     // A failed answer shows its sentence itself.

@@ -47,7 +47,7 @@ export function watchSidebar(session) {
     if (event.key !== "Escape" || !event.target.closest("[data-renaming]")) return;
     event.preventDefault();
     isStale = false;
-    reload();
+    reload({ pressed: true });
   });
 
   for (const menu of menus) menu.addEventListener("htmx:afterSwap", showMenu);
@@ -57,9 +57,12 @@ export function watchSidebar(session) {
     // News of the list may have taken away, before this answer came, what had the focus.
     if (document.activeElement === document.body) document.querySelector("#toast button")?.focus();
   });
-  // Nobody asked for news of the list, so they take nobody from what they are writing to the sign-in; the socket tells.
+  // Nobody asked for news of the list, so they take nobody from what they are writing to the sign-in: whoever is signed
+  // out is told by the socket, or when they press something.
   list.addEventListener("htmx:beforeOnLoad", (event) => {
-    if (event.target === list && event.detail.xhr.getResponseHeader("HX-Redirect")) event.preventDefault();
+    const { xhr, requestConfig } = event.detail;
+    const isNews = event.target === list && !requestConfig.triggeringEvent?.detail?.pressed;
+    if (isNews && xhr.getResponseHeader("HX-Redirect")) event.preventDefault();
   });
   for (const failure of ["htmx:responseError", "htmx:sendError"]) document.body.addEventListener(failure, tellFailure);
   showToast();
@@ -158,6 +161,6 @@ export function refreshSessions() {
   if (!isStale) reload();
 }
 
-function reload() {
-  document.body.dispatchEvent(new Event("sessions-changed"));
+function reload(detail = {}) {
+  document.body.dispatchEvent(new CustomEvent("sessions-changed", { detail }));
 }
