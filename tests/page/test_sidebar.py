@@ -112,6 +112,12 @@ async def test_a_title_being_written_is_not_taken_away_by_news(live, ada, script
         await page.keyboard.press("Enter")
         await expect(entries(page).get_by_role("link", name="Coffee", exact=True)).to_be_visible()
         await expect(entries(page).get_by_role("link", name="High t", exact=True)).to_be_visible()
+        # Who presses something when the sign-in has ended is led to sign in, also by a key that only takes back.
+        await (await menu_of(page, "Coffee")).get_by_role("link", name="Rename").click()
+        await expect(page.get_by_label("Title")).to_be_focused()
+        await page.context.clear_cookies()
+        await page.keyboard.press("Escape")
+        await expect(page).to_have_title("Sign in – OneClaw")
 
 
 @pytest.mark.parametrize("viewport", [None, PHONE])
