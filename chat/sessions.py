@@ -24,9 +24,13 @@ def session_key(user: User, agent_slug: str, session_id: uuid.UUID) -> str:
 def find(user: User, session_id: uuid.UUID) -> ChatSession | None:
     """The person's session; None when nobody has one with this id yet. Raises SessionNotFound for anybody else's,
     and for a deleted one."""
-    session = ChatSession.objects.visible_to(user).filter(pk=session_id).first()
+    mine = ChatSession.objects.visible_to(user).filter(pk=session_id)
+    session = mine.first()
     if session is None and ChatSession.objects.filter(pk=session_id).exists():
-        raise SessionNotFound
+        # Perhaps it was made between these two looks.
+        session = mine.first()
+        if session is None:
+            raise SessionNotFound
     return session
 
 

@@ -148,6 +148,30 @@ def test_an_abandoned_turn_becomes_interrupted_with_the_text_so_far(ada):
 
 
 @pytest.mark.django_db(transaction=True)
+def test_a_session_that_begins_while_a_page_looks_for_it_is_not_somebody_elses(ada, stranger):
+    session_id = uuid.uuid4()
+    begun = []
+
+    def begin():
+        try:
+            return send(ada, session_id=session_id)
+        finally:
+            connection.close()
+
+    def begun_after_the_first_look(execute, *asked):
+        found = execute(*asked)
+        if not begun:
+            with ThreadPoolExecutor(1) as pool:
+                begun.append(pool.submit(begin).result())
+        return found
+
+    with connection.execute_wrapper(begun_after_the_first_look):
+        assert sessions.find(ada, session_id) == begun[0].message.session
+    with pytest.raises(sessions.SessionNotFound):
+        sessions.find(stranger, session_id)
+
+
+@pytest.mark.django_db(transaction=True)
 def test_an_answer_that_ends_while_it_is_swept_stays_as_it_ended(ada):
     accepted = send(ada)
     abandon(accepted.turn)
