@@ -6,7 +6,7 @@ from urllib.parse import urlsplit
 
 from django.core.exceptions import ImproperlyConfigured
 
-from oneclaw import environment
+from oneclaw import broker, environment
 from oneclaw.secret_key import secret_key
 
 # Arithmetic on small vectors gains nothing from threads of its own, and they are in the way of forking.
@@ -346,29 +346,8 @@ MMR = environment.number("ONECLAW_MMR", 0.7, 0.1, 1)
 
 # Without Redis, tasks travel through a folder. Either way they are hints: a sweep finds what was lost.
 REDIS_URL = environment.address("REDIS_URL", ["redis", "rediss"])
-CELERY_BROKER_URL = REDIS_URL or "filesystem://localhost"
-CELERY_BROKER_TRANSPORT_OPTIONS = (
-    {
-        "visibility_timeout": 300,
-        "socket_timeout": None,
-        # Whoever enqueues learns within two seconds that Redis is down, and goes on: the sweep finds the row.
-        "socket_connect_timeout": 2,
-        "connect_retries_timeout": 1,
-        "max_retries": 1,
-        "interval_start": 0,
-        "interval_step": 0.1,
-        "interval_max": 0.1,
-    }
-    if REDIS_URL
-    else {
-        "data_folder_in": str(HOME / "queue"),
-        "data_folder_out": str(HOME / "queue"),
-        "control_folder": str(HOME / "queue" / "control"),
-        "polling_interval": 0.1,
-    }
-)
-if not REDIS_URL:
-    (HOME / "queue" / "control").mkdir(parents=True, exist_ok=True)
+CELERY_BROKER_URL = REDIS_URL or broker.FOLDER
+CELERY_BROKER_TRANSPORT_OPTIONS = broker.redis_options() if REDIS_URL else broker.folder_options(HOME / "queue")
 # Tasks that one worker process runs at a time.
 WORKER_THREADS = environment.whole("ONECLAW_WORKER_THREADS", 4, 1, 64)
 CELERY_TASK_IGNORE_RESULT = True
