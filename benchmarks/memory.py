@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 
 sys.path.insert(0, str(ROOT))
 
-from oneclaw.replies import Reply, answer
-from oneclaw.scripted import ScriptedModel
+from oneclaw.demo.replies import Reply, answer
+from oneclaw.demo.scripted import ScriptedModel
 
 MARK = re.compile(r"mark-\d+")
 # People whose conversations the backlog is of; people whose folders are edited, and documents of each.
@@ -103,7 +103,7 @@ def wants_summary(body: dict[str, Any]) -> bool:
 
 def talk(user: "User", number: int) -> "ChatSession":
     """A conversation of two questions and answers."""
-    from chat import transcript
+    from chat.conversations import transcript
     from chat.models import ChatSession
 
     id = uuid.uuid4()
@@ -170,7 +170,7 @@ def edits(stack: contextlib.ExitStack, seconds: float, pace: float) -> None:
     environment = prepared(stack, ANTHROPIC_BASE_URL=model.url)
     from django.db import connection
 
-    from memory.mirror import folder_of
+    from memory.files.mirror import folder_of
     from oneclaw.models import Space, User
 
     spaces = [Space.objects.own_of(User.objects.create_user(f"editor{n}@example.org")) for n in range(EDITORS)]
@@ -222,7 +222,7 @@ def edits(stack: contextlib.ExitStack, seconds: float, pace: float) -> None:
 
 
 def append(space: Any, path: str, text: str) -> None:
-    from memory.documents import Append, Author, Source, apply
+    from memory.documents.write import Append, Author, Source, apply
 
     apply(space, path, Append(text), Author(Source.PAGE, space.owner))
 
@@ -260,7 +260,7 @@ def read(way: Way, state: dict[str, Any], files: dict[str, Path]) -> None:
 
 def count_edits(at: dict[str, Any]) -> None:
     """Every edit once in its document, and the file the same."""
-    from memory.mirror import folder_of
+    from memory.files.mirror import folder_of
     from memory.models import MemoryDocument
 
     documents = {(each.space_id, each.path): each for each in MemoryDocument.objects.select_related("space")}
@@ -279,12 +279,12 @@ def count_edits(at: dict[str, Any]) -> None:
 
 def saves(stack: contextlib.ExitStack, count: int) -> None:
     """As many conversations of one person call save_memory at one moment, the way a turn calls it."""
-    from oneclaw.replies import text
+    from oneclaw.demo.replies import text
 
     model = stack.enter_context(ScriptedModel(default=lambda body: answer(text("NONE"))))
     prepared(stack, ANTHROPIC_BASE_URL=model.url)
     from chat.models import Message
-    from memory.documents import content_at
+    from memory.documents.write import content_at
     from memory.models import MemoryDocument
     from oneclaw.models import User
 
@@ -310,8 +310,8 @@ def saves(stack: contextlib.ExitStack, count: int) -> None:
 async def called(answers: list["Message"], name: str) -> list[float]:
     """Seconds of each call, from the moment at which all come."""
     from chat.models import Turn
-    from chat.tools import call_tool
-    from oneclaw.crossing import in_patience
+    from chat.turns.tools import call_tool
+    from oneclaw.threads import in_patience
 
     async def one(number: int, message: "Message") -> float:
         began = time.perf_counter()

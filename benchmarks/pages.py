@@ -137,8 +137,8 @@ def queries(path: str, user: "User") -> int:
 
 def conversation(user: "User", length: int) -> "ChatSession":
     """A conversation as a person has one: a question, an answer with its Markdown, and so on."""
+    from chat.conversations.transcript import fields_of, kept_html
     from chat.models import ChatSession, Message, default_agent
-    from chat.transcript import fields_of, kept_html
 
     texts = ["What do you think of it?", "It is **good**.\n\n- one\n- two\n\n```python\nprint(1 + 1)\n```\n\nAnd more."]
     contents = [[{"type": "text", "text": text}] for text in texts]
@@ -188,7 +188,7 @@ def many(user: "User") -> None:
 
 def edge(user: "User") -> str:
     """Where the first part of this person's list ends."""
-    from chat import sidebar
+    from chat.library import sidebar
 
     return sidebar.listing(user).after
 
@@ -198,7 +198,7 @@ def edge(user: "User") -> str:
 
 def searched(stack: contextlib.ExitStack, count: int, times: int) -> None:
     prepared(stack)
-    from chat import searching
+    from chat.library import search
     from oneclaw.models import User
 
     chosen = random.Random(5)
@@ -220,7 +220,7 @@ def searched(stack: contextlib.ExitStack, count: int, times: int) -> None:
         for n in range(times + 10):
             user, question = chosen.choice(people), ask()
             start = time.perf_counter()
-            hits = len(searching.messages(user, question)) + len(searching.titles(user, question))
+            hits = len(search.messages(user, question)) + len(search.titles(user, question))
             if n >= 10:
                 took.append((time.perf_counter() - start) * 1000)
                 found += hits

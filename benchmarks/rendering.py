@@ -45,7 +45,7 @@ def boxes(rooms):
 
 def measure(text: str, size: int, looks: int) -> float:
     """Milliseconds of processor time for 1,000 deltas."""
-    from chat.rendering import GrowingText
+    from chat.rendering.incremental import GrowingText
 
     deltas = [text[start : start + size] for start in range(0, len(text), size)]
     growing, began = GrowingText(), time.process_time()

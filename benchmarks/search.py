@@ -105,11 +105,11 @@ def fill(sizes: list[int], small: int, words: list[str], chosen: random.Random) 
     from django.conf import settings
     from django.db import connection
 
-    from memory.embeddings import embedder
-    from memory.indexing import index_documents
-    from memory.known_models import see
+    from memory.index.documents import index_documents
+    from memory.index.embeddings import embedder
+    from memory.index.models import see
+    from memory.index.vectors import embed_document
     from memory.models import MemoryDocument
-    from memory.vectors import embed_document
     from oneclaw.models import Space, User
 
     owner = User.objects.create_user("bench@example.org")
@@ -151,8 +151,8 @@ def compare(title: str, spaces: list[Any], words: list[str], count: int) -> None
     import psycopg
     from django.db import connection
 
-    from memory.embeddings import embedder
-    from memory.search import HybridSearchManager
+    from memory.index.embeddings import embedder
+    from memory.search.manager import HybridSearchManager
 
     chosen = random.Random(3)
     model = embedder()
@@ -203,15 +203,15 @@ def same(space: Any, words: list[str], count: int) -> float:
     """The share of the first ten results that an exact scan has too."""
     from django.conf import settings
 
-    from memory import haystacks
-    from memory.search import HybridSearchManager
+    from memory.search import cache
+    from memory.search.manager import HybridSearchManager
 
     chosen = random.Random(5)
     queries = [question(words, chosen) for _ in range(count)]
     limit, found = settings.EXACT_UNITS, []
     for exact in (limit, 10**9):
         settings.EXACT_UNITS = exact
-        haystacks.forget()
+        cache.forget()
         results = [HybridSearchManager([space]).search(query, 10, 0) for query in queries]
         found.append([{(one.document_id, one.start_line) for one in result} for result in results])
     settings.EXACT_UNITS = limit
@@ -223,8 +223,8 @@ def embedding(options: argparse.Namespace) -> None:
     """Lines a second by each local model that is there, and by sentence-transformers, in turn, on one core."""
     import importlib.util
 
-    from memory.embeddings import local_model
-    from memory.embeddings.transformer import MINILM, minilm_folder
+    from memory.index.embeddings import local_model
+    from memory.index.embeddings.transformer import MINILM, minilm_folder
 
     chosen = random.Random(11)
     lines = page(vocabulary(chosen), chosen).splitlines()[2:]

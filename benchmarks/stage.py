@@ -62,7 +62,7 @@ def prepared(stack: contextlib.ExitStack, **settings: str) -> dict[str, str]:
     django.setup()
     from django.core.management import call_command
 
-    from oneclaw import static_files
+    from oneclaw.ops import static_files
 
     call_command("migrate", verbosity=0)
     static_files.collect()

@@ -23,7 +23,7 @@ SIZE = 8
 
 async def measure(streams: int, render: bool) -> tuple[int, float, float]:
     """(deltas, seconds of processor time, seconds until the slowest first event) of `streams` answers at once."""
-    from chat.rendering import GrowingText
+    from chat.rendering.incremental import GrowingText
     from oneclaw import llm
 
     request = llm.Request("benchmark", [], [{"role": "user", "content": "Go."}])
@@ -62,7 +62,7 @@ def main() -> None:
     parser.add_argument("--render", action="store_true")
     chosen = parser.parse_args()
     length = int(chosen.seconds * chosen.rate) * SIZE
-    command = [sys.executable, "-m", "oneclaw.scripted", "--pace", str(1 / chosen.rate), "--size", str(SIZE)]
+    command = [sys.executable, "-m", "oneclaw.demo.scripted", "--pace", str(1 / chosen.rate), "--size", str(SIZE)]
     with subprocess.Popen([*command, "--length", str(length)], stdout=subprocess.PIPE, text=True, cwd=HERE) as server:
         try:
             assert server.stdout is not None

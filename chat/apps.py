@@ -6,4 +6,4 @@ class ChatConfig(AppConfig):
     verbose_name = "Conversations"
 
     def ready(self) -> None:
-        from chat import departures, organising, titles  # noqa: F401
+        from chat.conversations import titles  # noqa: F401

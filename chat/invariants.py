@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
-from chat import attachment_files
-from chat.attachments import small_name
+from chat.attachments import disk
+from chat.attachments.store import small_name
 from chat.models import Attachment
 from oneclaw.invariants import Invariant, by_query, grace
 
@@ -204,7 +204,7 @@ def files_missing() -> Iterator[str]:
     """Each attachment whose file is not on the disk as its row says."""
     for file in Attachment.objects.only("owner", "size", "small_size").iterator(chunk_size=1000):
         for name, size in ((str(file.pk), file.size), (small_name(file.pk), file.small_size)):
-            found = attachment_files.size(file.owner_id, name)
+            found = disk.size(file.owner_id, name)
             # One that is removed at this moment has no row any more.
             if size and found != size and Attachment.objects.filter(pk=file.pk).exists():
                 yield f"the file {name} of person {file.owner_id} has {found} bytes, and {size} by its row"

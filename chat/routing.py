@@ -2,6 +2,6 @@
 
 from django.urls import path
 
-from chat.consumers import ChatConsumer
+from chat.live.consumer import ChatConsumer
 
 websocket_urlpatterns = [path("ws/", ChatConsumer.as_asgi())]

@@ -4,8 +4,9 @@ import uuid
 
 from celery import shared_task
 
-from chat import attachments, presence, purging, temporary, titles, transcript
-from chat.importing import jobs
+from chat.attachments import store
+from chat.conversations import presence, retention, temporary, titles, transcript
+from chat.transfer.importing import jobs
 from oneclaw.tasks import send
 
 
@@ -21,12 +22,12 @@ def sweep() -> None:
 
 @shared_task
 def sweep_attachments() -> None:
-    attachments.sweep()
+    store.sweep()
 
 
 @shared_task
 def purge() -> None:
-    purging.sweep()
+    retention.sweep()
 
 
 @shared_task

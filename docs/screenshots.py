@@ -27,11 +27,11 @@ from django.core.management import call_command
 from PIL import Image, ImageDraw
 from playwright.async_api import Page
 
-from chat import agents, saved_prompts
+from chat.conversations import agents, saved_prompts
 from chat.models import SharedLink
-from oneclaw.crossing import in_database
+from oneclaw.demo.scripted import ScriptedModel, answer, key_refused, text, tool_use
 from oneclaw.models import User
-from oneclaw.scripted import ScriptedModel, answer, key_refused, text, tool_use
+from oneclaw.threads import in_database
 from tests.browser import DESKTOP, PHONE, LiveServer, open_page
 
 PLAN = """Here is a plan for Saturday, as **short** as you like it.

@@ -11,10 +11,12 @@ from django.template.loader import render_to_string
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy as _
 
-from memory import backlog, documents, reasons
-from memory.documents import Author, Delete, Replace, Source
-from memory.line_ends import as_before
+from memory.documents import write
+from memory.documents.write import Author, Delete, Replace, Source
 from memory.models import EmbeddingModel, Errand, Flush, Forgetting, MemoryDocument, MemoryRevision
+from memory.notes import status
+from memory.policy import reasons
+from memory.policy.line_ends import as_before
 from oneclaw.admin import ReadOnlyAdmin
 
 # Revisions that the page of a document shows.
@@ -47,8 +49,8 @@ class DocumentForm(forms.ModelForm):
                 params={"seen": cleaned["base_version"], "current": current.version},
             )
         try:
-            documents.check(current.path, cleaned["content"])
-        except (documents.DocumentError, documents.BadText) as error:
+            write.check(current.path, cleaned["content"])
+        except (write.DocumentError, write.BadText) as error:
             raise forms.ValidationError(str(error)) from error
         return cleaned
 
@@ -117,7 +119,7 @@ class MemoryDocumentAdmin(admin.ModelAdmin):
     ]
 
     def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> Any:
-        from memory.vectors import notice
+        from memory.index.vectors import notice
 
         if request.method == "GET" and (told := notice()):
             messages.warning(request, told)
@@ -129,7 +131,7 @@ class MemoryDocumentAdmin(admin.ModelAdmin):
 
     @admin.display(description="history")
     def history(self, document: MemoryDocument) -> SafeString:
-        revisions = documents.history(document)[:SHOWN_REVISIONS]
+        revisions = write.history(document)[:SHOWN_REVISIONS]
         earlier = max(0, document.version - SHOWN_REVISIONS)
         return render_to_string("admin/memory/history.html", {"revisions": revisions, "earlier": earlier})
 
@@ -152,17 +154,17 @@ class MemoryDocumentAdmin(admin.ModelAdmin):
 
     def save_model(self, request: HttpRequest, obj: MemoryDocument, form: Any, change: bool) -> None:
         operation = Replace(form.cleaned_data["content"], form.cleaned_data["base_version"])
-        documents.apply(obj.space, obj.path, operation, by(request, reasons.ADMIN_EDITED))
+        write.apply(obj.space, obj.path, operation, by(request, reasons.ADMIN_EDITED))
 
     def delete_model(self, request: HttpRequest, obj: MemoryDocument) -> None:
         if not obj.is_deleted:
-            documents.apply(obj.space, obj.path, Delete(obj.version), by(request, reasons.ADMIN_DELETED))
+            write.apply(obj.space, obj.path, Delete(obj.version), by(request, reasons.ADMIN_DELETED))
 
     def delete_queryset(self, request: HttpRequest, queryset: QuerySet[MemoryDocument]) -> None:
         for document in queryset:
             try:
                 self.delete_model(request, document)
-            except documents.DocumentError as error:
+            except write.DocumentError as error:
                 messages.error(request, str(error))
 
     def get_deleted_objects(self, objs: Any, request: HttpRequest) -> Any:
@@ -204,7 +206,7 @@ class FlushAdmin(ReadOnlyAdmin):
     ordering = ["-created_at"]
 
     def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> Any:
-        told = " ".join(backlog.in_words(backlog.status(None))[2:])
+        told = " ".join(status.in_words(status.status(None))[2:])
         return super().changelist_view(request, {"subtitle": told} | (extra_context or {}))
 
     @admin.display(description="messages")

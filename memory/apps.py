@@ -9,13 +9,15 @@ class MemoryConfig(AppConfig):
         """Plug into the conversation: its tools, its prompt, its commands, its signals, its search."""
         from django.utils.translation import gettext_lazy as _
 
-        from chat.beside import companions
-        from chat.commands import ToolCommand, tool_commands
-        from chat.details import ingredients
-        from chat.elsewhere import finders
-        from chat.prompt import conditions, sections
-        from chat.tools import registry
-        from memory import glimpses, recall, receipt, receivers, tools  # noqa: F401
+        from chat.context.per_message import companions
+        from chat.context.prompt import conditions, sections
+        from chat.library.providers import finders
+        from chat.rendering.details import ingredients
+        from chat.turns.commands import ToolCommand, tool_commands
+        from chat.turns.tools import registry
+        from memory.prompt import recall, receipt
+        from memory.tools import tools
+        from memory.views import palette
 
         for tool in (tools.SAVE, tools.SEARCH, tools.GET):
             registry.register(tool)
@@ -25,4 +27,4 @@ class MemoryConfig(AppConfig):
         companions["memory"] = recall.recalled
         tool_commands["/remember"] = ToolCommand("save_memory", "content", _("Save to memory"), _("I keep that."))
         ingredients["memory"] = receipt.receipt
-        finders["memory"] = glimpses.glimpses
+        finders["memory"] = palette.glimpses

@@ -4,14 +4,14 @@ from collections.abc import Iterator
 
 from django.db import transaction
 
-from memory import files
-from memory.documents import content_at
-from memory.forgotten import of_space
-from memory.hunks import HunkMismatch
-from memory.intake import is_taken_in
-from memory.locks import hold
-from memory.mirror import folder_of
+from memory.documents.diff import HunkMismatch
+from memory.documents.write import content_at
+from memory.files import disk
+from memory.files.import_changes import is_taken_in
+from memory.files.mirror import folder_of
 from memory.models import MemoryDocument
+from memory.policy.locks import hold
+from memory.policy.tombstones import of_space
 from oneclaw.invariants import Invariant, by_query, grace
 
 # Documents that are looked at together; each may have a megabyte.
@@ -217,14 +217,14 @@ def differs(document: MemoryDocument) -> bool:
     content: str | None
     folder = folder_of(document.space)
     try:
-        content = files.read(folder, document.path)
-    except files.Refused:
+        content = disk.read(folder, document.path)
+    except disk.Refused:
         content = None
     if content == (None if document.is_deleted else document.content):
         return False
     known = of_space(document.space_id)
     just_edited = content is not None and (not is_taken_in(document, content) or known.is_in_text(content))
-    return not (just_edited and files.age(folder, document.path) < grace("memory-sweep"))
+    return not (just_edited and disk.age(folder, document.path) < grace("memory-sweep"))
 
 
 @transaction.atomic

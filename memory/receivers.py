@@ -17,8 +17,8 @@ from chat.signals import (
     turn_finished,
     user_left,
 )
-from memory.flush import cover_imported
-from memory.scope import rename_agent_spaces
+from memory.notes.flush import cover_imported
+from memory.policy.access import rename_agent_spaces
 from memory.tasks import flush_soon, forget_transcript, index_after_turn, index_branch, keep_last_messages
 
 

@@ -3,8 +3,12 @@
 from celery import shared_task
 
 from chat.models import ChatSession
-from memory import errands, flush, forgetting, imports, projections, transcript_indexing, vectors, watching
+from memory.files import projections, watch
+from memory.forgetting import forget
+from memory.index import conversations, vectors
 from memory.models import Errand
+from memory.notes import errands, flush
+from memory.transfer import imports
 from oneclaw.tasks import hint, send
 
 
@@ -18,28 +22,28 @@ def flush_soon(session: ChatSession | None, reason: str) -> None:
         hint(flush_session, queued.pk)
     elif summary := errands.request_summary_alone(session):
         hint(run_errand, summary.pk)
-    index_id = transcript_indexing.request(session)
+    index_id = conversations.request(session)
     if index_id is not None:
         hint(index_transcript, index_id)
 
 
 def index_after_turn(session: ChatSession) -> None:
     """Queue the session's transcript for the search index, when enough has come; a worker looks a little later."""
-    index_id = transcript_indexing.after_turn(session)
+    index_id = conversations.after_turn(session)
     if index_id is not None:
-        hint(index_transcript, index_id, countdown=transcript_indexing.DEBOUNCE)
+        hint(index_transcript, index_id, countdown=conversations.DEBOUNCE)
 
 
 def index_branch(session: ChatSession) -> None:
     """Queue the session's transcript anew: it holds another branch than the one that is shown."""
-    index_id = transcript_indexing.after_switch(session)
+    index_id = conversations.after_switch(session)
     if index_id is not None:
         hint(index_transcript, index_id)
 
 
 def forget_transcript(session: ChatSession) -> None:
     """Take a deleted session out of the search index now, and its vectors soon."""
-    space = transcript_indexing.forget(session)
+    space = conversations.forget(session)
     if space is not None:
         hint(prune_vectors, space)
 
@@ -79,7 +83,7 @@ def mirror_document(document_id: int) -> None:
 
 @shared_task
 def index_transcript(index_id: int) -> None:
-    transcript_indexing.run(index_id)
+    conversations.run(index_id)
 
 
 @shared_task
@@ -89,7 +93,7 @@ def prune_vectors(space_id: int) -> None:
 
 @shared_task
 def scan_folders() -> None:
-    watching.scan()
+    watch.scan()
 
 
 @shared_task
@@ -99,7 +103,7 @@ def embed_pending() -> None:
 
 @shared_task
 def finish_forgettings() -> None:
-    forgetting.finish_all()
+    forget.finish_all()
 
 
 @shared_task
@@ -118,7 +122,7 @@ def sweep() -> None:
     for document_id in to_mirror:
         send(mirror_document, document_id)
     imports.forget_old()
-    for index_id in transcript_indexing.due():
+    for index_id in conversations.due():
         send(index_transcript, index_id)
     send(scan_folders)
     send(embed_pending)

@@ -8,7 +8,7 @@ class OneClawConfig(AppConfig):
     verbose_name = "People and spaces"
 
     def ready(self) -> None:
-        from oneclaw import people  # noqa: F401 - connects its receiver
+        from oneclaw.people import invitations  # noqa: F401 - connects its receiver
 
 
 class StaticFiles(StaticFilesConfig):

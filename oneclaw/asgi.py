@@ -14,12 +14,12 @@ from channels.auth import AuthMiddlewareStack
 from channels.routing import ProtocolTypeRouter, URLRouter
 from django.conf import settings
 
-from chat import turns
 from chat.routing import websocket_urlpatterns
+from chat.turns import loop
 from oneclaw import llm
-from oneclaw.bodies import BoundedBodies
-from oneclaw.origins import SameOrigin
-from oneclaw.pages import Pages
+from oneclaw.web.body_limit import BoundedBodies
+from oneclaw.web.handler import Pages
+from oneclaw.web.origins import SameOrigin
 
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
@@ -34,7 +34,7 @@ async def lifespan(scope: Message, receive: Receive, send: Send) -> None:
             await llm.warm()
             await send({"type": "lifespan.startup.complete"})
         elif message["type"] == "lifespan.shutdown":
-            await turns.shutdown()
+            await loop.shutdown()
             await send({"type": "lifespan.shutdown.complete"})
             return
 

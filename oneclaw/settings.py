@@ -6,8 +6,8 @@ from urllib.parse import urlsplit
 
 from django.core.exceptions import ImproperlyConfigured
 
-from oneclaw import broker, environment
-from oneclaw.secret_key import secret_key
+from oneclaw.config import broker, environment
+from oneclaw.config.secret_key import secret_key
 
 # Arithmetic on small vectors gains nothing from threads of its own, and they are in the way of forking.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
@@ -113,12 +113,12 @@ INSTALLED_APPS = [
     "allauth.usersessions",
 ]
 
-# All of a request runs in one thread (oneclaw/pages.py): a middleware need not be async.
+# All of a request runs in one thread (oneclaw/web/handler.py): a middleware need not be async.
 MIDDLEWARE = [
     # First: whatever the others answer by themselves has the policy too.
     "csp.middleware.CSPMiddleware",
     "django.middleware.security.SecurityMiddleware",
-    "oneclaw.compression.CompressedPages",
+    "oneclaw.web.compression.CompressedPages",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.locale.LocaleMiddleware",
     "django.middleware.common.CommonMiddleware",
@@ -126,11 +126,11 @@ MIDDLEWARE = [
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
-    "oneclaw.preferences.own_preferences",
-    "oneclaw.privacy.kept_by_no_cache",
+    "oneclaw.people.preferences.own_preferences",
+    "oneclaw.web.no_store.kept_by_no_cache",
     "allauth.account.middleware.AccountMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
-    "oneclaw.signed_out.page_goes_to_sign_in",
+    "oneclaw.web.signed_out.page_goes_to_sign_in",
 ]
 
 ROOT_URLCONF = "oneclaw.urls"
@@ -164,7 +164,7 @@ STATICFILES_DIRS = [BASE_DIR / "static"]
 STATIC_ROOT = Path(environment.text("ONECLAW_STATIC_ROOT", str(HOME / "static")))
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
-    "staticfiles": {"BACKEND": "oneclaw.static_files.HashedWhenCollected"},
+    "staticfiles": {"BACKEND": "oneclaw.ops.static_files.HashedWhenCollected"},
 }
 
 # -- People --------------------------------------------------------------------------------------
@@ -177,7 +177,7 @@ AUTH_PASSWORD_VALIDATORS = [
 ]
 LOGIN_URL = "account_login"
 LOGIN_REDIRECT_URL = "/"
-ACCOUNT_ADAPTER = "oneclaw.people.AccountAdapter"
+ACCOUNT_ADAPTER = "oneclaw.people.invitations.AccountAdapter"
 ACCOUNT_USER_MODEL_USERNAME_FIELD = None
 ACCOUNT_LOGIN_METHODS = {"email"}
 ACCOUNT_SIGNUP_FIELDS = ["email*", "password1*", "password2*"]

@@ -6,7 +6,8 @@ from functools import partial
 from celery import Task, shared_task
 from django.db import transaction
 
-from oneclaw import health, invariants
+from oneclaw import invariants
+from oneclaw.ops import health
 
 logger = logging.getLogger(__name__)
 

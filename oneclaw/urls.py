@@ -4,18 +4,18 @@ from django.apps import apps
 from django.contrib import admin
 from django.urls import include, path, re_path
 
-from oneclaw import health
-from oneclaw.api import api, nowhere
+from oneclaw.ops import health
+from oneclaw.web.api import api, nowhere
 
 urlpatterns = [
     path("healthz", health.healthz),
     path("readyz", health.readyz),
     path("admin/", admin.site.urls),
-    path("", include("oneclaw.people_urls")),
+    path("", include("oneclaw.people.urls")),
     path("", include("chat.urls")),
 ]
-api.add_router("", "chat.api.router")
+api.add_router("", "chat.api.routes.router")
 if apps.is_installed("memory"):
     urlpatterns.append(path("", include("memory.urls")))
-    api.add_router("", "memory.api.router")
+    api.add_router("", "memory.api.routes.router")
 urlpatterns += [path("api/v1/", nowhere), path("api/v1/", api.urls), re_path("^api/", nowhere)]

@@ -22,8 +22,8 @@ import django
 import psycopg
 from django.apps import apps
 
-from oneclaw import embedded
-from oneclaw.supervisor import Child, supervise
+from oneclaw.ops.supervisor import Child, supervise
+from oneclaw.postgres import embedded
 
 context = multiprocessing.get_context("forkserver")
 context.set_forkserver_preload([__name__])

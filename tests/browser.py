@@ -31,7 +31,7 @@ from django.contrib.staticfiles import finders
 from django.test import Client
 from playwright.async_api import Browser, Page, async_playwright, expect
 
-from oneclaw.crossing import in_database
+from oneclaw.threads import in_database
 
 DESKTOP = {"width": 1280, "height": 800}
 PHONE = {"width": 390, "height": 844}

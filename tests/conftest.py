@@ -54,7 +54,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """What takes longest comes first, so that no process waits at the end for the one that has it."""
 
     def place(item: pytest.Item) -> int:
-        if item.get_closest_marker("acceptance") or "/ground/" in item.nodeid:
+        if (
+            item.get_closest_marker("acceptance")
+            or "/oneclaw/ops/" in item.nodeid
+            or "/oneclaw/postgres/" in item.nodeid
+        ):
             return 0
         return 1 if item.get_closest_marker("browser") else 2
 
@@ -139,7 +143,7 @@ def admin_person(db):
 def scripted(settings):
     """A model that follows the test's script, over real HTTP; oneclaw.llm talks to it."""
     from oneclaw import llm
-    from oneclaw.scripted import ScriptedModel
+    from oneclaw.demo.scripted import ScriptedModel
 
     # Once, and not in the seconds that the first test waits for an answer.
     llm.load()
@@ -155,3 +159,19 @@ def live(transactional_db):
 
     with LiveServer() as server:
         yield server
+
+
+@pytest.fixture
+def adas(ada):
+    """A program with a key of Ada's."""
+    from tests.programs import Program
+
+    return Program(ada)
+
+
+@pytest.fixture
+def strangers(stranger):
+    """A program with a key of the stranger's."""
+    from tests.programs import Program
+
+    return Program(stranger)

@@ -5,7 +5,7 @@ import uuid
 
 from django.utils import timezone
 
-from chat import transcript
+from chat.conversations import transcript
 from chat.models import Turn
 
 FINISHED = {"stop_reason": "end_turn", "usage": {"output_tokens": 3}, "model": "m"}

@@ -4,7 +4,7 @@ import json
 
 from django.test import Client
 
-from oneclaw import keys
+from oneclaw.people import keys
 
 
 class Program:

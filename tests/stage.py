@@ -29,8 +29,8 @@ from typing import Any
 import psycopg
 from websockets.sync.client import ClientConnection, connect
 
-from oneclaw import embedded as embedding
-from oneclaw import guardian
+from oneclaw.postgres import embedded as embedding
+from oneclaw.postgres import guardian
 
 ROOT = Path(__file__).resolve().parent.parent
 # What the environment of the tests must not say to the processes under test.

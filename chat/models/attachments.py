@@ -17,7 +17,7 @@ class AttachmentQuerySet(models.QuerySet["Attachment"]):
 
 
 class Attachment(models.Model):
-    """A file that a person attached. Its bytes lie under settings.ATTACHMENTS (chat/attachment_files.py)."""
+    """A file that a person attached. Its bytes lie under settings.ATTACHMENTS (chat/attachments/disk.py)."""
 
     class Kind(models.TextChoices):
         IMAGE = "image"

@@ -16,7 +16,7 @@ from chat.models.agents import Agent
 from oneclaw.models import Space, User
 
 if TYPE_CHECKING:
-    from chat.siblings import Place
+    from chat.conversations.versions import Place
 
 
 class ChatSessionQuerySet(models.QuerySet["ChatSession"]):
@@ -75,7 +75,7 @@ class ChatSession(models.Model):
     # The one shared space it sees besides its owner's own, if any.
     space = models.ForeignKey(Space, on_delete=models.SET_NULL, null=True, blank=True, related_name="+")
     agent = models.ForeignKey(Agent, on_delete=models.RESTRICT, related_name="sessions")
-    # Which model answers, as its owner chose; empty: the agent's, or the server's (chat/choices.py).
+    # Which model answers, as its owner chose; empty: the agent's, or the server's (chat/conversations/model_choice.py).
     model = models.CharField(max_length=100, blank=True)
     # Of a spawned sub-session or a fork: where it came from.
     parent = models.ForeignKey("self", on_delete=models.SET_NULL, null=True, blank=True, related_name="children")
@@ -91,7 +91,7 @@ class ChatSession(models.Model):
     read_seq = models.PositiveBigIntegerField(default=0)
     # The stable part of the prompt as it was at the first turn, so that the provider's cache keeps working.
     system_prompt = models.TextField(null=True, blank=True)
-    # What it was made for (chat/prompt.py: conditions); when that changes, it is made anew.
+    # What it was made for (chat/context/prompt.py: conditions); when that changes, it is made anew.
     system_prompt_for = models.CharField(max_length=200, blank=True)
     created_at = models.DateTimeField(auto_now_add=True)
     active_at = models.DateTimeField(default=timezone.now)
@@ -277,7 +277,7 @@ class Message(models.Model):
     finished_at = models.DateTimeField(null=True, blank=True)
 
     objects: ClassVar[models.Manager["Message"]] = MessageQuerySet.as_manager()
-    # Its place among its versions, once chat/siblings.py has looked; no column.
+    # Its place among its versions, once chat/conversations/versions.py has looked; no column.
     place: "Place | None" = None
 
     class Meta:

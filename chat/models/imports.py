@@ -57,7 +57,7 @@ class ImportJob(models.Model):
     skipped = models.PositiveIntegerField(default=0)
     # Pictures and files in what was brought, which stayed behind.
     left_out = models.PositiveIntegerField(default=0)
-    # Of those that were left aside: {"number", "title", "why"}; `why` is a key of chat/importing/words.py.
+    # Of those that were left aside: {"number", "title", "why"}; `why` is a key of chat/transfer/importing/reasons.py.
     problems = models.JSONField(default=list)
     # Of a failure: a key of the same.
     error = models.CharField(max_length=40, blank=True)

@@ -28,7 +28,7 @@ class SharedLink(models.Model):
     # SHA-256 of the token in the link, which nobody can find out from here.
     token_hash = models.CharField(max_length=64, unique=True)
     title = models.CharField(max_length=200)
-    # What is shown: [{"role", "parts": [{"text"} or {"html"} or {"left_out"}]}] (chat/sharing.py).
+    # What is shown: [{"role", "parts": [{"text"} or {"html"} or {"left_out"}]}] (chat/transfer/share.py).
     snapshot = models.JSONField(default=list)
     created_at = models.DateTimeField(default=timezone.now)
     # None: never.

@@ -24,8 +24,8 @@ class AgentSpace(models.Model):
 
 
 class SwitchChoice(models.Model):
-    """A person's choice about a part of their memory; the newest one counts (memory/switches.py). Earlier ones say when
-    it was off, so that what was said then stays out of memory."""
+    """A person's choice about a part of their memory; the newest one counts (memory/policy/switches.py).
+    Earlier ones say when it was off, so that what was said then stays out of memory."""
 
     class Switch(models.TextChoices):
         # MEMORY.md, the notes of each day, and what /new and /reset keep.

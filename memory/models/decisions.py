@@ -19,7 +19,7 @@ class DecisionQuerySet(models.QuerySet["Decision"]):
 
 
 class Decision(models.Model):
-    """A question to the person about what was just saved: what may stay. memory/decisions.py asks and answers it.
+    """A question to the person about what was just saved: what may stay. memory/tools/decisions.py asks and answers it.
 
     It holds no words of memory: what it asks about is found in the document and the revision.
     """

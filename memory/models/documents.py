@@ -10,8 +10,8 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from chat.models import Message
-from memory import reasons
-from memory.packing import LAYOUT
+from memory.policy import reasons
+from memory.search.index_format import LAYOUT
 from oneclaw.models import Space, User
 
 

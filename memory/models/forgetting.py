@@ -26,7 +26,7 @@ class Forgetting(models.Model):
     created_at = models.DateTimeField(default=timezone.now)
     # How much went, by what it was: {"lines": 2, "chunks": 2, …}
     counts = models.JSONField(default=dict)
-    # The keyed hashes of the lines (memory/forgotten.py).
+    # The keyed hashes of the lines (memory/policy/tombstones.py).
     hashes = models.JSONField(default=list)
     # The transaction that made it: in this one, and in no other, lines may be taken out of revisions of the space.
     transaction = models.BigIntegerField(db_default=models.expressions.RawSQL("pg_current_xact_id()::text::bigint", ()))
@@ -43,7 +43,7 @@ class Forgetting(models.Model):
 
 
 class ForgottenLine(models.Model):
-    """The keyed hash of the words of a line that must not be learnt again (memory/forgotten.py)."""
+    """The keyed hash of the words of a line that must not be learnt again (memory/policy/tombstones.py)."""
 
     space = models.ForeignKey(Space, on_delete=models.CASCADE, related_name="+", db_index=False)
     hash = models.CharField(max_length=64)

@@ -50,7 +50,9 @@ class MemoryChunk(models.Model):
 
 
 class DocumentIndex(models.Model):
-    """What a search reads of one document: the terms and the layout of all its units, packed (memory/packing.py)."""
+    """What a search reads of one document: the terms and the layout of all its units, packed.
+
+    memory/search/index_format.py is the format."""
 
     document = models.OneToOneField(
         MemoryDocument, models.DO_NOTHING, primary_key=True, related_name="index", db_constraint=False
@@ -106,7 +108,7 @@ class TranscriptChunk(models.Model):
 
     index = models.ForeignKey(TranscriptIndex, models.CASCADE, related_name="chunks", db_index=False)
     ordinal = models.PositiveIntegerField()
-    # Lines of the transcript as it is read (memory/transcripts.py), counted from 1, both included.
+    # Lines of the transcript as it is read (memory/index/transcripts.py), counted from 1, both included.
     start_line = models.PositiveIntegerField()
     end_line = models.PositiveIntegerField()
     text = models.TextField()

@@ -6,8 +6,8 @@ import uuid
 
 import pytest
 
-from oneclaw import scripted
-from oneclaw.scripted import ScriptedModel
+from oneclaw.demo import scripted
+from oneclaw.demo.scripted import ScriptedModel
 from tests.stage import House, Talk, embedded, team, until
 
 pytestmark = [pytest.mark.acceptance, pytest.mark.timeout(300)]

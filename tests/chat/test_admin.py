@@ -4,7 +4,7 @@ import uuid
 
 import pytest
 
-from chat import transcript
+from chat.conversations import transcript
 
 LIST = "/admin/chat/chatsession/"
 

@@ -24,8 +24,8 @@ from typing import Any
 
 import pytest
 
-from oneclaw.replies import Reply, answer
-from oneclaw.scripted import ScriptedModel
+from oneclaw.demo.replies import Reply, answer
+from oneclaw.demo.scripted import ScriptedModel
 from tests.stage import House, Talk, can_connect, lives, name_of, server_of, until
 
 ADA = "ada@example.org"

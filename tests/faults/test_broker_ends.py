@@ -4,7 +4,7 @@ import uuid
 
 import pytest
 
-from oneclaw.replies import answer
+from oneclaw.demo.replies import answer
 from tests.faults.site import Team
 from tests.stage import until
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from oneclaw.replies import answer, tool_use
+from oneclaw.demo.replies import answer, tool_use
 from tests.faults.site import Site
 from tests.stage import until
 

@@ -9,7 +9,7 @@ import pytest
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect
 
-from oneclaw.replies import answer, text, tool_use
+from oneclaw.demo.replies import answer, text, tool_use
 from tests.faults.site import Site, send
 from tests.stage import Talk
 

@@ -4,7 +4,7 @@ import uuid
 
 import pytest
 
-from oneclaw.replies import answer, text
+from oneclaw.demo.replies import answer, text
 from tests.faults.site import Site, send
 
 pytestmark = [pytest.mark.faults, pytest.mark.timeout(120)]

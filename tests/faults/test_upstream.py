@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import pytest
 
-from oneclaw import replies
-from oneclaw.replies import Reply, answer, text
+from oneclaw.demo import replies
+from oneclaw.demo.replies import Reply, answer, text
 from tests.faults.site import Site, send
 
 pytestmark = [pytest.mark.faults, pytest.mark.timeout(120)]

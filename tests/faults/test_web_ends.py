@@ -8,7 +8,7 @@ import uuid
 import pytest
 from websockets.exceptions import ConnectionClosed
 
-from oneclaw.replies import answer, text, tool_use
+from oneclaw.demo.replies import answer, text, tool_use
 from tests.faults.site import LONG, Site, send
 from tests.stage import until
 

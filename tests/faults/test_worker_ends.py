@@ -5,7 +5,7 @@ import uuid
 
 import pytest
 
-from oneclaw.replies import answer
+from oneclaw.demo.replies import answer
 from tests.faults.site import Site, something
 from tests.stage import until
 

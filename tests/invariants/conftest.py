@@ -10,13 +10,16 @@ import pytest
 from django.db import connection, transaction
 from django.test import TestCase, override_settings
 
-from chat import attempts, presence, transcript
-from memory import documents, flush, transcript_indexing
-from memory.documents import Append, Author, Delete, Source
+from chat.conversations import presence, transcript
+from chat.turns import retry
+from memory.documents import write
+from memory.documents.write import Append, Author, Delete, Source
+from memory.index import conversations
 from memory.models import TranscriptIndex
+from memory.notes import flush
 from oneclaw import invariants
+from oneclaw.demo.scripted import ScriptedModel, answer
 from oneclaw.models import Space, User
-from oneclaw.scripted import ScriptedModel, answer
 from tests.conversations import FINISHED, TOOL_USE, abandon, send, settle
 
 RESULT = [{"type": "tool_result", "tool_use_id": "toolu_1", "content": "saved"}]
@@ -39,7 +42,7 @@ class World:
 
         stopped = send(ada, "And then?", self.session.pk)
         transcript.settle(stopped.turn, stopped.answer, [{"type": "text", "text": "A"}, TOOL_USE], "stopped")
-        self.retried = attempts.again(ada, stopped.answer.pk, "retry")[0]
+        self.retried = retry.again(ada, stopped.answer.pk, "retry")[0]
         abandon(self.retried)
         transcript.sweep()
         lost = send(ada, "More", self.session.pk)
@@ -55,8 +58,8 @@ class World:
         settle(send(ada, "Another day", self.session.pk))
         self.flush = flush.request(self.session, "switched")
         flush.run(self.flush.pk)
-        self.transcript = TranscriptIndex.objects.get(pk=transcript_indexing.request(self.session))
-        transcript_indexing.run(self.transcript.pk)
+        self.transcript = TranscriptIndex.objects.get(pk=conversations.request(self.session))
+        conversations.run(self.transcript.pk)
         self.running = send(ada, "Still running", self.session.pk)
 
         elsewhere = send(stranger, "Mine")
@@ -65,12 +68,12 @@ class World:
         self.strangers_turn = elsewhere.turn
         for text in ("- tea\n", "- milk\n"):
             key = f"tool:{text}"
-            self.revision = documents.apply(
+            self.revision = write.apply(
                 self.space, "MEMORY.md", Append(text), Author(Source.TOOL, ada, operation_key=key)
             )
         self.document = self.revision.document
-        gone = documents.apply(self.strangers_space, "notes.md", Append("x\n"), Author(Source.PAGE, stranger))
-        documents.apply(self.strangers_space, "notes.md", Delete(1), Author(Source.PAGE, stranger))
+        gone = write.apply(self.strangers_space, "notes.md", Append("x\n"), Author(Source.PAGE, stranger))
+        write.apply(self.strangers_space, "notes.md", Delete(1), Author(Source.PAGE, stranger))
         self.strangers_document = gone.document
 
     def named(self, sql):

@@ -7,9 +7,9 @@ import time
 import pytest
 from django.utils import timezone
 
-from chat import purging, sessions
+from chat.conversations import lifecycle, retention
 from chat.models import ChatSession
-from memory.mirror import folder_of
+from memory.files.mirror import folder_of
 from memory.models import Flush, MemoryDocument, TranscriptIndex
 
 
@@ -54,8 +54,8 @@ def test_two_running_flushes_of_a_session(world, broken, without_constraint):
 
 def test_a_conversation_that_is_purged_leaves_its_notes_and_nothing_amiss(world, broken):
     notes = list(MemoryDocument.objects.filter(space=world.space).values_list("path", "content"))
-    sessions.delete(world.session)
-    assert purging.sweep(timezone.now() + dt.timedelta(days=31)) == 1
+    lifecycle.delete(world.session)
+    assert retention.sweep(timezone.now() + dt.timedelta(days=31)) == 1
     assert not ChatSession.objects.filter(pk=world.session.pk).exists()
     assert not Flush.objects.filter(pk=world.flush.pk).exists()
     assert not TranscriptIndex.objects.filter(pk=world.transcript.pk).exists()

@@ -8,18 +8,19 @@ from django.test import Client as Browser
 from django.utils import timezone, translation
 from django.utils.html import escape
 
-from chat import transcript
-from chat.fragments import page_messages
+from chat.conversations import transcript
 from chat.models import Message, Turn
-from memory import reasons
-from memory.paths import BadPath
-from oneclaw import failures, llm
-from oneclaw import scripted as model
-from oneclaw.bodies import BoundedBodies
-from oneclaw.crossing import in_database
+from chat.rendering.messages import page_messages
+from memory.policy import reasons
+from memory.policy.paths import BadPath
+from oneclaw import llm
+from oneclaw.demo import scripted as model
+from oneclaw.llm import failures
 from oneclaw.models import User
 from oneclaw.text import BadText, checked
-from tests.chat.test_socket import Client
+from oneclaw.threads import in_database
+from oneclaw.web.body_limit import BoundedBodies
+from tests.chat.live.test_socket import Client
 from tests.conversations import send, settle
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -194,7 +195,7 @@ def test_the_history_says_why_in_the_readers_language():
 
 
 def test_what_the_model_is_told_is_english_and_on_the_persons_clock_whoever_asks(ada):
-    from chat.prompt import build_request
+    from chat.context.prompt import build_request
 
     accepted = send(ada)
     with translation.override("de"), timezone.override("Asia/Tokyo"):

@@ -1,14 +1,20 @@
-"""Spaces of the cast, and short ways to write into them."""
+"""Spaces of the cast, short ways to write into them and to search them, and an embedding server."""
 
 import datetime as dt
+import threading
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 
 from chat.models import ChatSession, Message, default_agent
-from memory import documents
-from memory.documents import Append, Author, Source
+from memory.documents.write import Append, Author, Source, apply
+from memory.index.documents import index_document
 from memory.models import MemoryDocument
-from oneclaw.models import Space
+from memory.search.manager import HybridSearchManager
+from memory.search.passage import Passage
+from oneclaw.models import Space, User
+from tests.embedding_server import Embeddings
 
 
 @pytest.fixture
@@ -27,7 +33,7 @@ def append():
     """append(space, text, path="MEMORY.md"): the revision that it made."""
 
     def append(space, text, path="MEMORY.md", **author):
-        return documents.apply(space, path, Append(text), Author(Source.PAGE, space.owner, **author))
+        return apply(space, path, Append(text), Author(Source.PAGE, space.owner, **author))
 
     return append
 
@@ -60,3 +66,41 @@ def say():
         )
 
     return say
+
+
+@pytest.fixture(scope="session")
+def write() -> Callable[..., MemoryDocument]:
+    """write(person, path, content): a document with its index."""
+
+    def write(user: User, path: str, content: str, force: bool = False) -> MemoryDocument:
+        space = Space.objects.own_of(user)
+        document, _ = MemoryDocument.objects.get_or_create(space=space, path=path)
+        MemoryDocument.objects.filter(pk=document.pk).update(content=content, version=document.version + 1)
+        index_document(document.pk, force)
+        document.refresh_from_db()
+        return document
+
+    return write
+
+
+@pytest.fixture
+def search() -> Callable[..., list[Passage]]:
+    """search(person, query, …): what the person's own spaces say."""
+
+    def search(user: User, query: str, **options: Any) -> list[Passage]:
+        return HybridSearchManager(Space.objects.visible_to(user)).search(query, **options)
+
+    return search
+
+
+@pytest.fixture
+def embeddings(settings: Any) -> Iterator[Embeddings]:
+    """The scripted server, chosen by the settings."""
+    with Embeddings() as server:
+        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
+        thread.start()
+        settings.EMBEDDINGS, settings.OPENAI_BASE_URL, settings.OPENAI_API_KEY = "openai", server.url, ""
+        settings.EMBEDDING_TIMEOUT = 2
+        yield server
+        server.shutdown()
+        thread.join()

@@ -5,8 +5,8 @@ from django.conf import settings
 from django.contrib.auth.models import Permission
 from django.urls import reverse
 
-from memory import documents
-from memory.documents import Author, Replace, Source
+from memory.documents import write
+from memory.documents.write import Author, Replace, Source
 from memory.models import Flush, MemoryDocument, MemoryRevision
 from oneclaw.models import User
 
@@ -84,14 +84,14 @@ def test_an_edit_rewrites_file_and_index(by_admin, document):
 
 def test_saving_without_a_change_makes_no_revision(by_admin, space):
     content = "one\r\ntwo\n\n  three \rfour"
-    document = documents.apply(space, "a.md", Replace(content, 0), Author(Source.IMPORT)).document
+    document = write.apply(space, "a.md", Replace(content, 0), Author(Source.IMPORT)).document
     assert edit(by_admin, document, content.replace("\r\n", "\n").replace("\r", "\n").replace("\n", "\r\n"))
     document.refresh_from_db()
     assert (document.content, document.version) == (content, 1)
 
 
 def test_an_edit_keeps_the_line_ends_of_the_document(by_admin, space):
-    document = documents.apply(space, "a.md", Replace("one\r\ntwo\r\n", 0), Author(Source.IMPORT)).document
+    document = write.apply(space, "a.md", Replace("one\r\ntwo\r\n", 0), Author(Source.IMPORT)).document
     edit(by_admin, document, "one\r\nthree\r\n")
     document.refresh_from_db()
     assert document.content == "one\r\nthree\r\n"

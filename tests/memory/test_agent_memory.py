@@ -4,13 +4,17 @@ import uuid
 
 import pytest
 
-from chat import agents, transcript
-from chat.choices import Choice
+from chat.conversations import agents, transcript
+from chat.conversations.model_choice import Choice
 from chat.models import Agent, ChatSession
-from chat.tools import ToolCall
-from memory import context, errands, flush, recall, tools, traces, transcripts
+from chat.turns.tools import ToolCall
+from memory.forgetting import conversations
+from memory.index import transcripts
 from memory.models import AgentSpace, Errand, MemoryDocument
-from memory.scope import agent_space, own_space, sources_of, spaces_of, spaces_to_forget_in
+from memory.notes import errands, flush
+from memory.policy.access import agent_space, own_space, sources_of, spaces_of, spaces_to_forget_in
+from memory.prompt import context, recall
+from memory.tools import tools
 from oneclaw.models import Space
 from tests.conversations import settle
 
@@ -87,7 +91,7 @@ def test_only_its_person_reads_and_forgets_in_it(client, ada, admin_person, stra
 
 def test_forgetting_looks_through_its_conversations(ada, agent, session):
     mine = talk(ada, agent)
-    assert list(traces.sessions_of(own_space(mine))) == [mine]
+    assert list(conversations.sessions_of(own_space(mine))) == [mine]
 
 
 def test_what_it_remembers_is_called_as_it_is(ada, agent):

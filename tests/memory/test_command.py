@@ -10,7 +10,7 @@ from django.core.management import CommandError, call_command
 from chat.models import ChatSession, default_agent
 from memory import tasks
 from memory.models import Flush, MemoryDocument
-from oneclaw.scripted import answer, error
+from oneclaw.demo.scripted import answer, error
 
 
 @pytest.fixture

@@ -6,14 +6,18 @@ import pytest
 from django.urls import URLResolver, get_resolver
 from playwright.async_api import expect
 
-from chat import agents, attachments, organising, saved_prompts, sharing
+from chat.attachments import store
+from chat.conversations import agents, saved_prompts
+from chat.library import organise
 from chat.models import ImportJob
-from memory import documents, forgetting
-from memory.documents import Append, Author, Source
-from oneclaw import people
-from oneclaw import scripted as model
-from oneclaw.crossing import in_database
+from chat.transfer import share
+from memory.documents import write as documents
+from memory.documents.write import Append, Author, Source
+from memory.forgetting import forget
+from oneclaw.demo import scripted as model
 from oneclaw.models import Space
+from oneclaw.people import invitations
+from oneclaw.threads import in_database
 from tests import files
 from tests.browser import PHONE, open_page
 from tests.browser import violations as violations_now
@@ -47,7 +51,7 @@ async def violations(page):
 
 
 async def test_every_door(live, db):
-    first = await in_database(people.first_account_link, live.url)
+    first = await in_database(invitations.first_account_link, live.url)
     paths = ["/accounts/login/", "/accounts/signup/", "/accounts/password/reset/", first, "/welcome/MQ/x-y/"]
     async with open_page(live, expect=["410"]) as page:
         for path in paths:
@@ -79,7 +83,7 @@ async def test_every_page_of_a_person(live, ada):
     async with open_page(live, ada, expect=["404"]) as page:
         await in_database(ada.refresh_from_db)
         whole = [path for path in addresses() if "<" not in path]
-        for path in [*whole, "/nowhere", await in_database(people.invitation_link, ada, live.url)]:
+        for path in [*whole, "/nowhere", await in_database(invitations.invitation_link, ada, live.url)]:
             # Parts of pages, files, and data for programs are no pages.
             if (await (await page.request.get(path)).body()).lower().startswith(b"<!doctype html"):
                 await passes(page, path)
@@ -96,11 +100,11 @@ def parts(live, ada):
     for accepted in (tea, coffee, old, gone):
         settle(accepted, "**Camomile**, and `code`.")
     session = tea.message.session
-    folder = organising.folder_called(ada, "Kitchen")
-    organising.organise(ada, [coffee.message.session_id], "move", folder)
-    organising.organise(ada, [old.message.session_id], "archive")
-    organising.organise(ada, [gone.message.session_id], "delete")
-    link, token = sharing.share(session, "week")
+    folder = organise.folder_called(ada, "Kitchen")
+    organise.organise(ada, [coffee.message.session_id], "move", folder)
+    organise.organise(ada, [old.message.session_id], "archive")
+    organise.organise(ada, [gone.message.session_id], "delete")
+    link, token = share.share(session, "week")
     space = Space.objects.own_of(ada)
     revision = documents.apply(space, "MEMORY.md", Append("# Ada\n\n- tea\n- milk"), Author(Source.PAGE, ada))
     # Where one only presses something there is nothing to look at, and any number will do.
@@ -108,7 +112,7 @@ def parts(live, ada):
     return pressed | {
         "session_id": session.pk,
         "message_id": tea.message.pk,
-        "attachment_id": attachments.keep(ada, "cat.png", files.image()).pk,
+        "attachment_id": store.keep(ada, "cat.png", files.image()).pk,
         "job_id": ImportJob.objects.create(owner=ada, name="export.zip", state="done", total=1, done=1, brought=1).pk,
         "prompt_id": saved_prompts.save(ada, "greet", "Greet {{name}} kindly").pk,
         "slug": agents.make(ada, agents.Draft("Poet", "Rhyme.", "", [])).slug,
@@ -117,7 +121,7 @@ def parts(live, ada):
         "token": token,
         "document_id": revision.document_id,
         "revision_id": revision.pk,
-        "forgetting_id": forgetting.forget(space, ["- milk"], ada).pk,
+        "forgetting_id": forget.forget(space, ["- milk"], ada).pk,
     }
 
 

@@ -4,8 +4,8 @@ import pytest
 from playwright.async_api import expect
 
 from chat.models import Attachment
-from oneclaw import scripted as model
-from oneclaw.crossing import in_database
+from oneclaw.demo import scripted as model
+from oneclaw.threads import in_database
 from tests import files
 from tests.browser import PHONE, open_page, violations
 

@@ -3,9 +3,9 @@
 import pytest
 from playwright.async_api import expect
 
+from chat.conversations.saved_prompts import save
 from chat.models import Agent, ChatSession
-from chat.saved_prompts import save
-from oneclaw.crossing import in_database
+from oneclaw.threads import in_database
 from tests.browser import PHONE, open_page, violations
 
 pytestmark = pytest.mark.browser

@@ -4,7 +4,7 @@ import pytest
 from playwright.async_api import expect
 
 from chat.models import ChatSession
-from oneclaw.crossing import in_database
+from oneclaw.threads import in_database
 from tests.browser import open_page
 
 pytestmark = pytest.mark.browser

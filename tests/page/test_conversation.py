@@ -6,8 +6,8 @@ import pytest
 from playwright.async_api import expect
 
 from chat.models import Message
-from oneclaw import scripted as model
-from oneclaw.crossing import in_database
+from oneclaw.demo import scripted as model
+from oneclaw.threads import in_database
 from tests.browser import DESKTOP, PHONE, fits, open_page
 
 pytestmark = pytest.mark.browser

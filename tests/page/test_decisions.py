@@ -3,13 +3,13 @@
 import pytest
 from playwright.async_api import expect
 
-from memory import documents
-from memory.documents import Append, Author, Source
+from memory.documents import write as documents
+from memory.documents.write import Append, Author, Source
 from memory.models import MemoryDocument
-from memory.search import HybridSearchManager
-from oneclaw.crossing import in_database
+from memory.search.manager import HybridSearchManager
+from oneclaw.demo.scripted import answer, tool_use
 from oneclaw.models import Space
-from oneclaw.scripted import answer, tool_use
+from oneclaw.threads import in_database
 from tests.browser import PATIENCE, open_page, violations
 
 pytestmark = pytest.mark.browser

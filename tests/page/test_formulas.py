@@ -3,11 +3,11 @@
 import pytest
 from playwright.async_api import expect
 
-from memory import documents
-from memory.documents import Append, Author, Source
-from oneclaw import scripted as model
-from oneclaw.crossing import in_database
+from memory.documents import write
+from memory.documents.write import Append, Author, Source
+from oneclaw.demo import scripted as model
 from oneclaw.models import Space
+from oneclaw.threads import in_database
 from tests.browser import DESKTOP, PHONE, fits, open_page, violations
 
 pytestmark = pytest.mark.browser
@@ -28,7 +28,7 @@ TEXT = (
 def remembered(user):
     """The address of a page of memory that holds a formula."""
     page = Author(Source.PAGE, user)
-    revision = documents.apply(Space.objects.own_of(user), "MEMORY.md", Append("- It is $x^2$.\n"), page)
+    revision = write.apply(Space.objects.own_of(user), "MEMORY.md", Append("- It is $x^2$.\n"), page)
     return f"/memory/{revision.document_id}/"
 
 

@@ -7,10 +7,10 @@ import pytest
 from playwright.async_api import expect
 
 from chat.models import ChatSession
-from memory import documents
-from memory.documents import Append, Author, Source
-from oneclaw.crossing import in_database
+from memory.documents import write
+from memory.documents.write import Append, Author, Source
 from oneclaw.models import Space
+from oneclaw.threads import in_database
 from tests.browser import DESKTOP, PHONE, fits, open_page
 from tests.conversations import send, settle
 
@@ -99,9 +99,7 @@ async def test_a_conversation_is_archived_filed_taken_along_and_shared(live, ada
 
 
 def remember(ada):
-    documents.apply(
-        Space.objects.own_of(ada), "MEMORY.md", Append("- Ada likes jasmine tea."), Author(Source.PAGE, ada)
-    )
+    write.apply(Space.objects.own_of(ada), "MEMORY.md", Append("- Ada likes jasmine tea."), Author(Source.PAGE, ada))
 
 
 async def test_an_agent_and_a_prompt_are_made_used_changed_and_deleted(live, ada, scripted, ask, settings, viewport):

@@ -4,8 +4,8 @@ import pytest
 from playwright.async_api import expect
 
 from chat.models import ChatSession
-from memory import switches
-from oneclaw.crossing import in_database
+from memory.policy import switches
+from oneclaw.threads import in_database
 from tests.browser import DESKTOP, PHONE, open_page, violations
 
 pytestmark = pytest.mark.browser

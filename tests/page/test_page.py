@@ -7,7 +7,7 @@ import uuid
 import pytest
 from django.utils import timezone
 
-from chat import sidebar
+from chat.library import sidebar
 from chat.models import ChatSession, Message, default_agent
 from tests.conversations import FINISHED, TOOL_USE, send, settle
 
@@ -47,7 +47,7 @@ def test_a_new_conversation_has_an_id_and_no_row(signed_in):
 
 def test_a_saved_memory_is_a_card(signed_in, ada):
     accepted = send(ada)
-    from chat import transcript
+    from chat.conversations import transcript
 
     results = transcript.finish_round(accepted.turn, accepted.answer, [TOOL_USE], **FINISHED)
     running = page(signed_in, f"/c/{accepted.message.session_id}")
@@ -70,7 +70,7 @@ def test_a_saved_memory_is_a_card(signed_in, ada):
     ],
 )
 def test_how_an_answer_ended_is_said_with_what_to_do(signed_in, ada, status, words, buttons):
-    from chat import transcript
+    from chat.conversations import transcript
 
     accepted = send(ada)
     content = [{"type": "text", "text": "Half"}]
@@ -91,7 +91,7 @@ def test_an_answer_without_a_word_cannot_be_continued(signed_in, ada):
 
 
 def test_an_answer_that_was_too_long_can_be_continued(signed_in, ada):
-    from chat import transcript
+    from chat.conversations import transcript
 
     accepted = send(ada)
     content = [{"type": "text", "text": "Half"}]

@@ -3,10 +3,10 @@
 import pytest
 from playwright.async_api import expect
 
-from memory import documents
-from memory.indexing import index_document
-from oneclaw.crossing import in_database
+from memory.documents import write
+from memory.index.documents import index_document
 from oneclaw.models import Space
+from oneclaw.threads import in_database
 from tests.browser import PHONE, open_page, violations
 from tests.conversations import send, settle
 
@@ -21,8 +21,8 @@ def tea(live, ada):
 
 
 def remember(user, text):
-    author = documents.Author(documents.Source.PAGE, user)
-    made = documents.apply(Space.objects.own_of(user), "MEMORY.md", documents.Append(text), author)
+    author = write.Author(write.Source.PAGE, user)
+    made = write.apply(Space.objects.own_of(user), "MEMORY.md", write.Append(text), author)
     index_document(made.document_id)
 
 

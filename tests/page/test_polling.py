@@ -7,10 +7,10 @@ import uuid
 import pytest
 from playwright.async_api import expect
 
-from chat import sessions
+from chat.conversations import lifecycle
 from chat.models import ChatSession, Message
-from oneclaw import scripted as model
-from oneclaw.crossing import in_database
+from oneclaw.demo import scripted as model
+from oneclaw.threads import in_database
 from tests.browser import open_page
 
 pytestmark = pytest.mark.browser
@@ -151,7 +151,7 @@ async def test_what_another_tab_wrote_before_ones_own_message_is_shown(live, ada
         await expect(page.locator("article[data-role=user]")).to_have_text(["One", "Two", "Three"], timeout=PATIENCE)
         await expect(page.locator("article")).to_have_count(6)
         await expect(page.locator(f"{ANSWER}[data-status=complete]")).to_have_count(3, timeout=PATIENCE)
-        await in_database(lambda: sessions.delete(ChatSession.objects.get()))
+        await in_database(lambda: lifecycle.delete(ChatSession.objects.get()))
         await write(page, "Too late")
         await expect(page.locator("article").last).to_contain_text("no such conversation", timeout=PATIENCE)
 

@@ -8,10 +8,10 @@ import re
 import pytest
 from playwright.async_api import expect
 
-from chat import sessions
+from chat.conversations import lifecycle
 from chat.models import ChatSession, Message, Turn
-from oneclaw import scripted as model
-from oneclaw.crossing import in_database
+from oneclaw.demo import scripted as model
+from oneclaw.threads import in_database
 from tests.browser import open_page
 from tests.conversations import send, settle
 
@@ -289,7 +289,7 @@ async def test_what_two_new_tabs_wrote_without_a_connection_arrives_in_two_conve
             await expect(third.locator("article[data-role=user]")).to_have_text([text])
         # What its conversation does not take any more comes back in a new one.
         session = await in_database(ChatSession.objects.get, pk=third.url[-36:])
-        await in_database(sessions.delete, session)
+        await in_database(lifecycle.delete, session)
         await write(third, "Too late")
         await expect(third.locator("article").last).to_contain_text("no such conversation")
         await third.goto("/")
@@ -320,7 +320,7 @@ async def test_what_a_closed_tab_wrote_into_a_conversation_that_is_deleted_comes
                 await tab.get_by_role("link", name="Edit").click()
                 await tab.get_by_label("Edit your message").fill(edit)
             await tab.close()
-            await in_database(sessions.delete, conversation)
+            await in_database(lifecycle.delete, conversation)
 
         await leave(first.message.session, "Left in one")
         # A page of another conversation leads to the new one, a new one shows it.

@@ -6,9 +6,9 @@ import pytest
 from django.utils import timezone
 from playwright.async_api import expect
 
-from chat import sidebar
+from chat.library import sidebar
 from chat.models import ChatSession, default_agent
-from oneclaw import scripted as model
+from oneclaw.demo import scripted as model
 from tests.browser import DESKTOP, PHONE, fits, open_page, violations
 from tests.conversations import send, settle
 

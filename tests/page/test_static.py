@@ -8,7 +8,7 @@ from django.contrib.staticfiles import finders
 from django.contrib.staticfiles.storage import staticfiles_storage
 from django.template.loader import render_to_string
 
-from oneclaw import static_files
+from oneclaw.ops import static_files
 
 
 @pytest.fixture

@@ -6,10 +6,10 @@ import threading
 import pytest
 from playwright.async_api import expect
 
-from chat.importing import jobs
 from chat.models import ImportJob, Message
-from oneclaw import scripted as model
-from oneclaw.crossing import in_database
+from chat.transfer.importing import jobs
+from oneclaw.demo import scripted as model
+from oneclaw.threads import in_database
 from tests.browser import DESKTOP, PHONE, fits, open_page, violations
 from tests.imports import as_json, as_zip, numbered
 

@@ -16,9 +16,14 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import ProgrammingError
 
 from chat.models import ChatSession
-from memory import backlog, coverage, flush, forget_plans, forgetting, tasks, workspace
-from memory.passage import Passage
-from memory.search import SLACK, HybridSearchManager
+from memory import tasks
+from memory.forgetting import forget as forgetting
+from memory.forgetting import plan as forget_plans
+from memory.notes import coverage, flush
+from memory.notes import status as backlog
+from memory.search.manager import SLACK, HybridSearchManager
+from memory.search.passage import Passage
+from memory.transfer import workspace
 from oneclaw.models import Space, User
 
 

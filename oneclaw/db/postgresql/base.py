@@ -5,7 +5,7 @@ from typing import Any
 
 from django.db.backends.postgresql import base
 
-from oneclaw import embedded
+from oneclaw.postgres import embedded
 
 
 class DatabaseWrapper(base.DatabaseWrapper):

@@ -5,7 +5,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.core.validators import validate_email
 
 from oneclaw.models import User
-from oneclaw.people import invitation_link
+from oneclaw.people.invitations import invitation_link
 
 
 class Command(BaseCommand):

@@ -5,8 +5,8 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from oneclaw import roles
-from oneclaw.serve import CannotStart, serve
+from oneclaw.ops import roles
+from oneclaw.ops.serve import CannotStart, serve
 
 ROLES = {"web": roles.web, "worker": roles.worker, "beat": roles.beat}
 

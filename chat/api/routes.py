@@ -1,0 +1,205 @@
+"""Conversations over the HTTP API: listed, read, written in, organised, by the same code as page and socket."""
+
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from django.conf import settings
+from django.db import transaction
+from django.db.models import Q
+from django.utils.translation import gettext as _
+from ninja import Query, Router
+from ninja.responses import Status
+
+from chat.api.shapes import (
+    AgentOut,
+    AnswerOut,
+    MessageIn,
+    MessageOut,
+    MessagesOut,
+    ModelOut,
+    SentOut,
+    SessionChange,
+    SessionOut,
+    SessionsOut,
+    SessionWithMessages,
+)
+from chat.conversations import lifecycle, model_choice, presence, transcript
+from chat.conversations.model_choice import Choice
+from chat.library import organise
+from chat.live.draft import Composed
+from chat.live.errors import NOT_FOUND, REFUSED, refusal_of
+from chat.live.wait import until_answered
+from chat.models import Agent, ChatSession, Message, MessageQuerySet, Turn, default_agent
+from chat.turns import commands, start
+from oneclaw.models import User
+from oneclaw.text import checked
+from oneclaw.threads import in_database
+from oneclaw.web.api import LISTED, MOST_LISTED, Key, KeyedRequest, Refused, answers
+from oneclaw.web.pagination import cursor_of, moment, place_of
+
+router = Router(tags=["conversations"])
+
+# The HTTP status of a protocol error code; 422 for every other one.
+STATUS = {"not_found": 404, "conflict": 409, "busy": 409, "other_mode": 409, "other_agent": 409}
+# Of a client_id without a session: the session that it begins, the same one each time.
+BEGUN_BY = uuid.UUID("6f1c3c0e-6d0a-4d0c-9f57-0c1a3f4b7d21")
+LONGEST_WAIT = 60
+
+
+@router.get("/models", response=answers(list[ModelOut]))
+def models(request: KeyedRequest) -> list[ModelOut]:
+    """The models that a message may name."""
+    offered = model_choice.offered().items()
+    return [ModelOut(name=name, label=label, is_default=name == settings.MODEL) for name, label in offered]
+
+
+@router.get("/agents", response=answers(list[AgentOut]))
+def agents(request: KeyedRequest) -> list[AgentOut]:
+    """Who may be chosen to answer, the default first."""
+    default_agent()
+    return [AgentOut.of(agent) for agent in Agent.objects.visible_to(request.auth)]
+
+
+@router.get("/sessions", response=answers(SessionsOut, 422))
+def session_list(
+    request: KeyedRequest,
+    archived: bool = False,
+    cursor: str = "",
+    limit: int = Query(LISTED, ge=1, le=MOST_LISTED),
+) -> SessionsOut:
+    """Your conversations, the last active first: those in the list, or the archived ones; no temporary ones."""
+    own = ChatSession.objects.visible_to(request.auth)
+    found = own.written().exclude(archived_at=None) if archived else own.listed()
+    if cursor:
+        at, pk = place_of(cursor, moment, uuid.UUID)
+        found = found.filter(Q(active_at__lt=at) | Q(active_at=at, pk__lt=pk))
+    rows = found.order_by("-active_at", "-pk").select_related("agent").defer("system_prompt")
+    shown = list(rows[: limit + 1])
+    more = cursor_of(shown[limit - 1].active_at.isoformat(), str(shown[limit - 1].pk)) if len(shown) > limit else None
+    return SessionsOut(items=[SessionOut.of(session) for session in shown[:limit]], next=more)
+
+
+@router.get("/sessions/{uuid:session_id}", response=answers(SessionWithMessages, 404))
+def session(request: KeyedRequest, session_id: uuid.UUID) -> SessionWithMessages:
+    """One conversation with its newest messages. What you read here stays unread on the page."""
+    found = own_session(request.auth, session_id)
+    newest = list(said(found).order_by("-seq")[: LISTED + 1])
+    messages = [MessageOut.of(message) for message in reversed(newest[:LISTED])]
+    about = SessionOut.of(found).model_dump()
+    return SessionWithMessages(**about, messages=messages, has_earlier=len(newest) > LISTED)
+
+
+@router.get("/sessions/{uuid:session_id}/messages", response=answers(MessagesOut, 404, 422))
+def message_list(
+    request: KeyedRequest,
+    session_id: uuid.UUID,
+    after: int = Query(0, ge=0, lt=2**62, description="Messages with a place after this one."),
+    limit: int = Query(LISTED, ge=1, le=MOST_LISTED),
+) -> MessagesOut:
+    """What is shown of the conversation, in order."""
+    found = list(said(own_session(request.auth, session_id)).filter(seq__gt=after).order_by("seq")[: limit + 1])
+    more = found[limit - 1].seq if len(found) > limit else None
+    return MessagesOut(items=[MessageOut.of(message) for message in found[:limit]], next=more)
+
+
+@router.patch("/sessions/{uuid:session_id}", response=answers(SessionOut, 404, 409, 422))
+def change_session(request: KeyedRequest, session_id: uuid.UUID, change: SessionChange) -> SessionOut:
+    """Rename, pin or archive a conversation, or take that back."""
+    user = request.auth
+    with refusals(), transaction.atomic():
+        found = own_session(user, session_id)
+        if found.is_temporary and (change.pinned is not None or change.archived is not None):
+            raise Refused(409, "temporary", "A temporary conversation is in no list: it can be deleted, or left alone.")
+        if change.title is not None:
+            lifecycle.rename(found, checked(change.title, longest=200, name=_("The title")))
+        if change.pinned is not None:
+            organise.organise(user, [session_id], "pin" if change.pinned else "unpin")
+        if change.archived is not None:
+            organise.organise(user, [session_id], "archive" if change.archived else "unarchive")
+    return SessionOut.of(own_session(user, session_id))
+
+
+@router.delete("/sessions/{uuid:session_id}", response=answers({204: None}, 404))
+def delete_session(request: KeyedRequest, session_id: uuid.UUID) -> Status[None]:
+    """Delete a conversation. /restore brings it back, unless it was temporary."""
+    own_session(request.auth, session_id)
+    organise.organise(request.auth, [session_id], "delete")
+    return Status(204, None)
+
+
+@router.post("/sessions/{uuid:session_id}/restore", response=answers(SessionOut, 404))
+def restore_session(request: KeyedRequest, session_id: uuid.UUID) -> SessionOut:
+    """Bring a deleted conversation back."""
+    organise.organise(request.auth, [session_id], "restore")
+    return SessionOut.of(own_session(request.auth, session_id))
+
+
+@router.post("/sessions/{uuid:session_id}/stop", response=answers({202: None}, 404))
+def stop(request: KeyedRequest, session_id: uuid.UUID) -> Status[None]:
+    """Ask the answer that runs in the conversation to stop; what it has said stays."""
+    transcript.request_stop(request.auth, own_session(request.auth, session_id).pk, None)
+    return Status(202, None)
+
+
+@router.post("/messages", response=answers({200: SentOut, 202: SentOut}, 404, 409, 413, 422), auth=Key(soon=True))
+async def send(
+    request: KeyedRequest,
+    message: MessageIn,
+    wait: float = Query(0, ge=0, le=LONGEST_WAIT, description="Seconds to wait for the answer."),
+) -> Status[SentOut]:
+    """Say something. 202: it is stored and being answered; 200: with `wait`, the answer has ended."""
+    user, client_id = request.auth, message.client_id or uuid.uuid4()
+    session_id = message.session or uuid.uuid5(BEGUN_BY, f"{user.pk}:{client_id}")
+    with refusals():
+        await in_database(presence.look_in, user)
+        if message.session is not None:
+            await in_database(own_session, user, message.session)
+        composed = Composed.read(message.text)
+        if reason := composed.ends_because:
+            await in_database(commands.obey, user, session_id, reason)
+            return Status(200, SentOut(session=session_id, client_id=client_id, ended=reason))
+        choice = Choice.read({"agent": message.agent, "model": message.model})
+        accepted = await start.send(user, session_id, client_id, composed.text, message.mode, choice)
+    stored, answer = accepted.message, None
+    if wait:
+        turn = await until_answered(user, stored, wait)
+        answer = await in_database(answer_of, turn) if turn else None
+    is_over = answer is not None and answer.status != Turn.Status.RUNNING
+    sent = SentOut(
+        session=session_id,
+        client_id=client_id,
+        message=str(stored.pk),
+        seq=stored.seq,
+        duplicate=accepted.duplicate,
+        answer=answer,
+    )
+    return Status(200 if is_over else 202, sent)
+
+
+@contextmanager
+def refusals() -> Iterator[None]:
+    """What page and socket refuse, the API refuses in the same words."""
+    try:
+        yield
+    except REFUSED as error:
+        code, sentence = refusal_of(error)
+        raise Refused(STATUS.get(code, 422), code, sentence) from error
+
+
+def own_session(user: User, session_id: uuid.UUID) -> ChatSession:
+    """The person's session. What is deleted, and what is somebody else's, looks as if it had never been."""
+    found = ChatSession.objects.visible_to(user).select_related("agent").filter(pk=session_id).first()
+    if found is None:
+        raise Refused(404, *refusal_of(NOT_FOUND))
+    return found
+
+
+def said(session: ChatSession) -> MessageQuerySet:
+    """What is shown of a conversation, without the results of tools."""
+    return session.messages.shown().exclude(role=Message.Role.TOOL).select_related("turn").defer("html", "meta")
+
+
+def answer_of(turn: Turn) -> AnswerOut:
+    rounds = turn.messages.filter(role=Message.Role.ASSISTANT).order_by("seq").select_related("turn")
+    return AnswerOut.of(turn, list(rounds))

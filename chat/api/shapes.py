@@ -1,0 +1,215 @@
+"""What the API says of conversations, and what it takes: agents, models, sessions, messages, answers."""
+
+import datetime as dt
+import uuid
+from collections.abc import Sequence
+from typing import Literal
+
+from ninja import Schema
+from pydantic import Field
+
+from chat.conversations import model_choice
+from chat.models import Agent, ChatSession, Message, Turn
+from chat.rendering import details
+from oneclaw.web.api import LISTED, Given
+
+
+class AgentOut(Schema):
+    """Who may be chosen to answer in a new conversation."""
+
+    slug: str = Field(examples=["oneclaw"])
+    name: str = Field(examples=["OneClaw"])
+    model: str = Field(description="Answers where a message names none.")
+    is_default: bool
+    is_own: bool = Field(description="Whether you made it; the others are everybody's.")
+
+    @classmethod
+    def of(cls, agent: Agent) -> "AgentOut":
+        return cls(
+            slug=agent.slug,
+            name=agent.name,
+            model=model_choice.model_of_agent(agent),
+            is_default=agent.is_default,
+            is_own=agent.owner_id is not None,
+        )
+
+
+class ModelOut(Schema):
+    """A model that a message may name."""
+
+    name: str = Field(examples=["claude-sonnet-5-5"])
+    label: str
+    is_default: bool
+
+
+class SessionOut(Schema):
+    """A conversation without its messages."""
+
+    id: uuid.UUID
+    title: str = Field(examples=["Tea in Lisbon"])
+    mode: str = Field(description="agent, chat (memory is read only) or temporary (no memory, in no list).")
+    agent: str = Field(description="The slug of who answers.")
+    model: str = Field(description="Which model answers.")
+    pinned: bool
+    archived: bool
+    ended: bool
+    last_seq: int = Field(description="The place of its newest message.")
+    created_at: dt.datetime
+    active_at: dt.datetime
+
+    @classmethod
+    def of(cls, session: ChatSession) -> "SessionOut":
+        """Of a session whose agent is loaded."""
+        return cls(
+            id=session.pk,
+            title=session.title,
+            mode=session.mode,
+            agent=session.agent.slug,
+            model=model_choice.model_of(session),
+            pinned=session.pinned_at is not None,
+            archived=session.archived_at is not None,
+            ended=session.ended_at is not None,
+            last_seq=session.last_seq,
+            created_at=session.created_at,
+            active_at=session.active_at,
+        )
+
+
+class TokensOut(Schema):
+    """What the request for this message took."""
+
+    input: int
+    cached: int = Field(description="Read from the provider's cache, beside `input`.")
+    written_to_cache: int
+    output: int
+
+    @classmethod
+    def of(cls, message: Message) -> "TokensOut":
+        used = details.tokens_of([message], {})
+        return cls(input=used.read, cached=used.cached, written_to_cache=used.written_to_cache, output=used.written)
+
+
+class FileOut(Schema):
+    name: str
+    kind: str
+    size: int = Field(description="In bytes.")
+
+
+class FailureOut(Schema):
+    """Why an answer failed."""
+
+    code: str = Field(examples=["overloaded"])
+    text: str
+
+
+class MessageOut(Schema):
+    """What was said. An answer that calls tools is several messages, one for each request to the model."""
+
+    id: str
+    seq: int = Field(description="Its place in the conversation.")
+    role: str = Field(description="user or assistant.")
+    text: str
+    status: str = Field(description="running, complete, stopped, interrupted or failed.")
+    model: str = Field(description="Which model wrote it; empty for yours.")
+    tokens: TokensOut | None = None
+    tools: list[str] = Field(description="The tools that it calls.", examples=[["memory_search"]])
+    files: list[FileOut] = Field(description="What you attached.")
+    error: FailureOut | None = None
+    created_at: dt.datetime
+    finished_at: dt.datetime | None = None
+
+    @classmethod
+    def of(cls, message: Message) -> "MessageOut":
+        """Of a message whose turn is loaded."""
+        return cls(
+            id=str(message.pk),
+            seq=message.seq,
+            role=message.role,
+            text=message.text,
+            status=message.status,
+            model=message.model,
+            tokens=TokensOut.of(message) if message.usage else None,
+            tools=[use["name"] for use in message.tool_uses()],
+            files=[
+                FileOut(name=block.get("name", ""), kind=block.get("kind", ""), size=block.get("size", 0))
+                for block in message.content
+                if block["type"] == "attachment"
+            ],
+            error=failure_of(message.turn) if message.status == Message.Status.FAILED else None,
+            created_at=message.created_at,
+            finished_at=message.finished_at,
+        )
+
+
+class AnswerOut(Schema):
+    """All that answers one message."""
+
+    status: str = Field(description="running, complete, stopped, interrupted or failed.")
+    text: str
+    error: FailureOut | None = None
+    messages: list[MessageOut]
+
+    @classmethod
+    def of(cls, turn: Turn, messages: Sequence[Message]) -> "AnswerOut":
+        return cls(
+            status=turn.status,
+            text="\n\n".join(message.text for message in messages if message.text),
+            error=failure_of(turn),
+            messages=[MessageOut.of(message) for message in messages],
+        )
+
+
+class SessionsOut(Schema):
+    items: list[SessionOut]
+    next: str | None = Field(default=None, description="The cursor of the next page; null on the last one.")
+
+
+class SessionWithMessages(SessionOut):
+    messages: list[MessageOut] = Field(description=f"The newest ones that are shown, at most {LISTED}.")
+    has_earlier: bool
+
+
+class MessagesOut(Schema):
+    items: list[MessageOut]
+    next: int | None = Field(
+        default=None, description="What to pass as `after` for the next page; null on the last one."
+    )
+
+
+class SessionChange(Given):
+    """What is missing, or null, stays as it is."""
+
+    title: str | None = Field(default=None, examples=["Tea"])
+    pinned: bool | None = None
+    archived: bool | None = None
+
+
+class MessageIn(Given):
+    """What you say."""
+
+    text: str = Field(description="Markdown; /new, /reset or /end alone ends the conversation.", examples=["Hello!"])
+    session: uuid.UUID | None = Field(default=None, description="In which conversation; a new one begins without it.")
+    client_id: uuid.UUID | None = Field(
+        default=None, description="Made by you. Sent again with the same one, it is stored once."
+    )
+    model: str | None = Field(default=None, max_length=100, description="One of /models, from this message on.")
+    agent: str | None = Field(
+        default=None, max_length=100, description="One of /agents; the first message of a conversation decides."
+    )
+    mode: Literal["agent", "chat", "temporary"] | None = Field(default=None, description="As `agent`.")
+
+
+class SentOut(Schema):
+    """Where your message stands, and how far its answer is."""
+
+    session: uuid.UUID
+    client_id: uuid.UUID
+    message: str | None = Field(default=None, description="Its id; null for a command.")
+    seq: int | None = Field(default=None, description="Its place; pass it as `after` to read the answer.")
+    duplicate: bool = Field(default=False, description="Whether it was stored before.")
+    ended: str | None = Field(default=None, description="Of a command: why the conversation has ended.")
+    answer: AnswerOut | None = Field(default=None, description="With `wait`: the answer, perhaps still running.")
+
+
+def failure_of(turn: Turn | None) -> FailureOut | None:
+    return FailureOut(code=turn.error_code, text=turn.error_text) if turn and turn.error_code else None

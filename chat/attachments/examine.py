@@ -1,0 +1,199 @@
+"""What a file is and what is in it, or why it is refused. Its bytes decide; its name says nothing."""
+
+import base64
+import codecs
+import contextlib
+import json
+import logging
+import os
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from typing import IO, Any
+
+from django.conf import settings
+from django.template.defaultfilters import filesizeformat
+from django.utils.translation import gettext as _
+
+from chat.attachments.extract import largest_output
+from chat.attachments.slots import NoPlace, Places
+from oneclaw.llm.quoting import shortened
+from oneclaw.text import BadText, checked, mended
+
+logger = logging.getLogger(__name__)
+
+# Seconds that a file may take to be read, and that it waits for that.
+PATIENCE = 60
+# Bytes of stderr that are looked at.
+LONGEST_PROBLEM = 500
+ENVIRONMENT = ("PATH", "LD_LIBRARY_PATH", "LANG")
+# Files that this process has read at a time.
+_places = Places(2)
+
+PDF = b"%PDF-"
+IMAGES = (b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff", b"GIF87a", b"GIF89a")
+BYTE_ORDER_MARKS = (
+    (codecs.BOM_UTF8, "utf-8-sig"),
+    # Those of UTF-32 begin like those of UTF-16.
+    (codecs.BOM_UTF32_LE, "utf-32"),
+    (codecs.BOM_UTF32_BE, "utf-32"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+)
+
+
+class Refused(ValueError):
+    """A file that is not taken. `code` is a protocol error code; the message is one sentence for the person."""
+
+    def __init__(self, code: str, sentence: str):
+        super().__init__(sentence)
+        self.code, self.sentence = code, sentence
+
+
+@dataclass(frozen=True)
+class Examined:
+    """What was found. `kind` is one of Attachment.Kind; `small` is a smaller copy of a large image."""
+
+    kind: str
+    media_type: str
+    text: str = ""
+    width: int = 0
+    height: int = 0
+    pages: int = 0
+    small: bytes = b""
+    small_type: str = ""
+
+
+def examined(name: str, data: bytes, owner_id: int = 0) -> Examined:
+    """`data` examined whole, one file of an owner at a time.
+
+    Raises Refused: empty, too_large, type, corrupt, locked, too_many_pixels, busy.
+    """
+    if not data:
+        raise Refused("empty", _("“%(name)s” is empty.") % {"name": name})
+    if len(data) > settings.FILE_SIZE:
+        raise too_large(name, len(data))
+    kind = kind_of(data)
+    if kind not in settings.FILE_KINDS:
+        raise _wrong_type(name)
+    if kind == "text":
+        return Examined(kind, text_type(name), text=_text(name, data))
+    try:
+        with _places.place(owner_id, PATIENCE):
+            found = extracted(kind, data)
+    except NoPlace:
+        raise Refused(
+            "busy", _("Too many files are being read just now: attach “%(name)s” again in a minute.") % {"name": name}
+        ) from None
+    if found.get("error") == "corrupt" and kind == "pdf" and not data.startswith(PDF) and "text" in settings.FILE_KINDS:
+        # A text may speak of PDFs in its first lines.
+        with contextlib.suppress(Refused):
+            return Examined("text", text_type(name), text=_text(name, data))
+    if error := found.get("error"):
+        raise _wrong_type(name) if error == "type" else Refused(error, _sentence(error) % {"name": name})
+    return Examined(
+        kind,
+        found["media_type"],
+        text=within_budget(mended(found["text"]).strip()),
+        width=found.get("width", 0),
+        height=found.get("height", 0),
+        pages=found.get("pages", 0),
+        small=base64.b64decode(found.get("small", "")),
+        small_type=found.get("small_type", ""),
+    )
+
+
+def kind_of(data: bytes) -> str:
+    """image, pdf, docx (or another archive) or text, by the first bytes. Pure."""
+    if data.startswith(IMAGES) or (data[:4] == b"RIFF" and data[8:12] == b"WEBP"):
+        return "image"
+    if PDF in data[:1024]:
+        return "pdf"
+    return "docx" if data.startswith(b"PK\x03\x04") else "text"
+
+
+def text_type(name: str) -> str:
+    """What kind of text a file of this name is; nothing depends on it. Pure."""
+    ending = name.rpartition(".")[2].lower()
+    return {"md": "text/markdown", "markdown": "text/markdown", "csv": "text/csv"}.get(ending, "text/plain")
+
+
+def extracted(kind: str, data: bytes) -> dict[str, Any]:
+    """What the reader of this kind has found, its texts joined. When it came to nothing, `error` is corrupt."""
+    command = [sys.executable, "-s", "-m", "chat.attachments.extract", kind, str(settings.FILE_TEXT)]
+    # Into files, so that no more comes back than the process may write into one.
+    with tempfile.TemporaryFile() as said, tempfile.TemporaryFile() as complained:
+        try:
+            ended = subprocess.run(
+                command,
+                input=data,
+                stdout=said,
+                stderr=complained,
+                timeout=PATIENCE,
+                cwd=settings.BASE_DIR,
+                # Without the keys and passwords of ours.
+                env={name: os.environ[name] for name in ENVIRONMENT if name in os.environ},
+                check=False,
+            )
+            problem = _end_of(complained) if ended.returncode else b""
+        except subprocess.TimeoutExpired:
+            problem = b"it took too long"
+        said.seek(0)
+        output = said.read(largest_output(settings.FILE_TEXT))
+    # A line that has no end did not come whole.
+    first, *others = [json.loads(line) for line in output.splitlines(keepends=True) if line.endswith(b"\n")] or [{}]
+    if problem:
+        logger.info("A file (%s) could not be read to its end: %s", kind, problem.decode(errors="replace"))
+    if not first:
+        return {"error": "corrupt"}
+    return first | {"text": "".join(line["text"] for line in others)}
+
+
+def _end_of(stream: IO[bytes]) -> bytes:
+    stream.seek(max(0, stream.seek(0, os.SEEK_END) - LONGEST_PROBLEM))
+    return stream.read(LONGEST_PROBLEM) or b"it ended without a word"
+
+
+def within_budget(text: str) -> str:
+    return shortened(text, settings.FILE_TEXT, "the file is longer")
+
+
+def too_large(name: str, size: int) -> Refused:
+    shown = {"name": name, "size": filesizeformat(size), "most": filesizeformat(settings.FILE_SIZE)}
+    return Refused("too_large", _("“%(name)s” has %(size)s; a file may have %(most)s.") % shown)
+
+
+def _text(name: str, data: bytes) -> str:
+    encoding = next((encoding for mark, encoding in BYTE_ORDER_MARKS if data.startswith(mark)), "utf-8")
+    try:
+        text = data.decode(encoding)
+        return within_budget(checked(text, longest=len(text)))
+    except UnicodeDecodeError:
+        raise _wrong_type(name) from None
+    except BadText as bad:
+        if bad.code == "empty":
+            raise Refused("empty", _("“%(name)s” is empty.") % {"name": name}) from None
+        raise _wrong_type(name) from None
+
+
+def _wrong_type(name: str) -> Refused:
+    kinds = {
+        "image": _("images (PNG, JPEG, WebP, GIF)"),
+        "pdf": _("PDF"),
+        "docx": _("Word (DOCX)"),
+        "text": _("text, Markdown, code and CSV in UTF-8"),
+    }
+    taken = ", ".join(kinds[kind] for kind in settings.FILE_KINDS)
+    if not taken:
+        return Refused("type", _("Files cannot be attached here."))
+    sentence = _("“%(name)s” is of a kind that cannot be attached. These can: %(kinds)s.")
+    return Refused("type", sentence % {"name": name, "kinds": taken})
+
+
+def _sentence(error: str) -> str:
+    return {
+        "locked": _("“%(name)s” is protected by a password: attach a copy without one."),
+        "too_many_pixels": _("“%(name)s” has too many pixels: attach a smaller copy."),
+        "corrupt": _("“%(name)s” cannot be read: it is damaged."),
+    }[error]

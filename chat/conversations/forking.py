@@ -1,0 +1,93 @@
+"""A fork: another conversation that begins with copies of what was said in this one, up to a message."""
+
+import copy
+import uuid
+from typing import TypeVar
+
+from django.db import transaction
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from chat.conversations.branches import NotShown, branch_through
+from chat.conversations.lifecycle import lock, session_key
+from chat.conversations.transcript import Busy
+from chat.models import ChatSession, Message, Turn
+from oneclaw import pubsub
+from oneclaw.models import User
+
+Row = TypeVar("Row", Message, Turn)
+
+
+@transaction.atomic
+def fork(user: User, message_id: int) -> ChatSession:
+    """A new conversation of the person's with copies of every message before this one, itself, and the rest of its
+    answer. Raises NotShown when there is no such message, Busy while it is being written.
+
+    ChatSession.copied_seq says how far the copies go: what is in them was said in the other conversation, which is
+    where it is noted.
+    """
+    message = Message.objects.visible_to(user).filter(pk=message_id).first()
+    if message is None:
+        raise NotShown
+    source = lock(user, message.session_id)
+    messages = path_to(message)
+    if any(each.is_running for each in messages):
+        raise Busy
+    made = copy.copy(source)
+    made._state = copy.copy(source._state)
+    made._state.adding = True
+    made.pk = uuid.uuid4()
+    made.key = session_key(user, source.agent.slug, made.pk)
+    made.parent = source
+    made.title = _("{title} (fork)").format(title=source.name[:180])
+    made.last_seq = made.read_seq = made.copied_seq = len(messages)
+    made.active_at = timezone.now()
+    made.ended_at = made.pinned_at = made.archived_at = made.origin = None
+    made.save(force_insert=True)
+    copy_messages(messages, made)
+    pubsub.notify(f"user:{user.pk}", {"kind": "sessions"})
+    return made
+
+
+def path_to(message: Message) -> list[Message]:
+    """The branch from the first message to this one, and to the end of its answer, in order."""
+    rows = list(message.session.messages.order_by("seq").values_list("pk", "parent_id"))
+    branch = branch_through(message.pk, rows)
+    messages = message.session.messages.filter(pk__in=branch).select_related("turn").order_by("seq")
+    return [each for each in messages if each.seq <= message.seq or (each.turn_id and each.turn_id == message.turn_id)]
+
+
+def copy_messages(messages: list[Message], made: ChatSession) -> None:
+    """Copies of these messages, and of the turns that wrote them, with places from 1 on."""
+    copies: dict[int, Message] = {}
+    for seq, message in enumerate(messages, start=1):
+        copies[message.pk] = copied(message, session=made, seq=seq, parent=None, turn=None, client_id=None, active=True)
+    Message.objects.bulk_create(copies.values(), batch_size=500)
+    turns: dict[int, Turn] = {}
+    attempts: dict[int, int] = {}
+    for message in messages:
+        if message.turn is None or message.turn_id in turns:
+            continue
+        prompt = message.turn.prompt_id
+        attempts[prompt] = attempts.get(prompt, 0) + 1
+        turns[message.turn.pk] = copied(
+            message.turn, session=made, prompt=copies[prompt], attempt=attempts[prompt], holder=uuid.uuid4()
+        )
+    Turn.objects.bulk_create(turns.values(), batch_size=500)
+    before: Message | None = None
+    for message in messages:
+        each = copies[message.pk]
+        each.parent, each.turn = before, turns[message.turn_id] if message.turn_id else None
+        before = each
+    Message.objects.bulk_update(copies.values(), ["parent", "turn"], batch_size=500)
+
+
+def copied(row: Row, **fields: object) -> Row:
+    """The row as a new one that is not stored yet, with these fields instead of its own."""
+    made = copy.copy(row)
+    made._state = copy.copy(row._state)
+    made._state.adding, made._state.fields_cache = True, {}
+    made.pk = None
+    for name, value in fields.items():
+        setattr(made, name, value)
+    return made

@@ -1,0 +1,70 @@
+"""What a conversation is called: by its first words, then by the fast model, or by the person, whose title stays. A
+temporary one, which is in no list, is called so."""
+
+import logging
+import uuid
+from typing import Any
+
+from django.conf import settings
+from django.dispatch import receiver
+from django.template.loader import get_template
+
+from chat.models import ChatSession, Message
+from chat.signals import turn_finished
+from oneclaw import llm, pubsub
+from oneclaw.llm.failures import ModelFailure
+from oneclaw.llm.quoting import quoted
+from oneclaw.tasks import hint
+from oneclaw.text import mended
+
+logger = logging.getLogger(__name__)
+
+# Characters of each message that the model reads, and of a title.
+LONGEST_READ = 2_000
+LONGEST = 80
+WORDS = 8
+
+
+@receiver(turn_finished)
+def when_answered(session: ChatSession, **_: Any) -> None:
+    from chat.tasks import name_session
+
+    if settings.TITLES and not session.is_temporary and session.titled_by == ChatSession.Titled.NOBODY:
+        hint(name_session, str(session.pk))
+
+
+def name(session_id: uuid.UUID) -> None:
+    """Have the model name the conversation, unless somebody named it meanwhile. A model that cannot be had leaves the
+    first words; the next answer tries again."""
+    unnamed = ChatSession.objects.filter(pk=session_id, titled_by=ChatSession.Titled.NOBODY, deleted_at=None)
+    unnamed = unnamed.exclude(mode=ChatSession.Mode.TEMPORARY)
+    session = unnamed.first()
+    if session is None:
+        return
+    said = list(session.messages.shown().exclude(text="").exclude(role=Message.Role.TOOL)[:2])
+    if [message.role for message in said] != [Message.Role.USER, Message.Role.ASSISTANT] or said[1].is_running:
+        return
+    try:
+        title = title_of(llm.complete_sync(asked(said)))
+    except ModelFailure as failure:
+        logger.warning("Conversation %s was not named: %s", session_id, failure)
+        return
+    if title and unnamed.update(title=title, titled_by=ChatSession.Titled.MODEL):
+        pubsub.notify(f"user:{session.owner_id}", {"kind": "sessions"})
+
+
+def asked(said: list[Message]) -> llm.Request:
+    lines = "\n\n".join(f"{message.role}: {message.text[:LONGEST_READ]}" for message in said)
+    return llm.Request(
+        model=settings.FAST_MODEL,
+        system=[{"type": "text", "text": get_template("title_system.txt", using="prompts").render({}).strip()}],
+        messages=[{"role": "user", "content": quoted("name_for", lines)}],
+        max_tokens=60,
+    )
+
+
+def title_of(answer: str) -> str:
+    """The first line of what the model answered, without quotation marks and the like, at most WORDS words. Pure."""
+    line = next((line for line in mended(answer).splitlines() if line.strip(" \t#*_`\"“”'.")), "")
+    words = " ".join(line.strip(" \t#*_`\"“”'.").split()[:WORDS])
+    return words if len(words) <= LONGEST else words[: LONGEST - 1].rstrip() + "…"

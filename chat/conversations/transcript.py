@@ -1,0 +1,355 @@
+"""How a session's messages and turns are written.
+
+Each public function is one transaction and safe to run twice: a commit may have worked although its answer was lost.
+"""
+
+import datetime as dt
+import logging
+import uuid
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.conf import settings
+from django.db import Error, transaction
+from django.db.models import Q
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, gettext_noop
+
+from chat.attachments import store
+from chat.conversations import insertion, lifecycle, model_choice, presence
+from chat.conversations.model_choice import NO_CHOICE, Choice
+from chat.models import ChatSession, Message, Turn
+from chat.rendering import incremental
+from chat.rendering.messages import rendered
+from oneclaw import pubsub
+from oneclaw.models import User
+from oneclaw.text import Told, mended_json
+
+logger = logging.getLogger(__name__)
+
+
+class Conflict(Told):
+    """The client_id already stands for another message."""
+
+    words = gettext_lazy("This message was already sent with another text or other files.")
+
+
+class Busy(Told):
+    """An answer is running in the conversation."""
+
+    words = gettext_lazy("An answer is still being written here. Wait for it, or stop it.")
+
+
+class OtherMode(Told):
+    """The conversation began in another mode."""
+
+    words = gettext_lazy("This conversation began in another mode. Begin a new one for this.")
+
+
+class LeaseLost(Exception):
+    """Somebody else has ended this turn; nothing of it may be written any more."""
+
+
+@dataclass(frozen=True)
+class Accepted:
+    """A stored user message; `turn` and `answer` (its placeholder) are None for a duplicate."""
+
+    message: Message
+    turn: Turn | None
+    answer: Message | None
+
+    @property
+    def duplicate(self) -> bool:
+        return self.turn is None
+
+
+@transaction.atomic
+def accept(
+    user: User,
+    session_id: uuid.UUID,
+    client_id: uuid.UUID,
+    text: str,
+    holder: uuid.UUID | None = None,
+    mode: str | None = None,
+    choice: Choice = NO_CHOICE,
+    files: Sequence[uuid.UUID] = (),
+) -> Accepted:
+    """Store a person's message, and a running turn with its placeholder, once per (session, client_id).
+
+    `text` and `files` are those of a `chat.live.draft.Composed`. The same `holder` again is given its own turn again:
+    it is no duplicate. The first message of a conversation decides its `mode`; None: whichever it has, agent for a new
+    one. Of `choice` it decides the agent as well, and each message the model from now on. Raises Conflict, OtherMode,
+    choices.NotOffered, Busy, SessionNotFound, attachments.Missing.
+    """
+    session = lifecycle.lock(user, session_id, mode, choice)
+    if mode is not None and session.mode != mode:
+        raise OtherMode
+    something, last = insertion.standing(session, client_id)
+    if something:
+        known = session.messages.filter(client_id=client_id).first()
+        if known is not None:
+            if known.text != text or known.file_ids != list(files):
+                raise Conflict
+            return Accepted(known, *(running_of(session, holder) or (None, None)))
+        end_abandoned_or_refuse(session)
+        last = session.messages.shown().values_list("pk", flat=True).last()
+    model_choice.settle(session, choice)
+    attached = store.take(user, files)
+    if not session.title:
+        opening = opening_words(text or ", ".join(file.name for file in attached))
+        session.title = _("Temporary chat") if session.is_temporary else opening
+        pubsub.notify(f"user:{user.pk}", {"kind": "sessions"})
+    content = [file.reference() for file in attached]
+    if text:
+        content.append({"type": "text", "text": text})
+    message = following(session, Message.Role.USER, parent_id=last, client_id=client_id, content=content, text=text)
+    answer = following(session, Message.Role.ASSISTANT, status=Message.Status.RUNNING)
+    turn = Turn(session=session, kind=Turn.Kind.SEND, holder=holder or uuid.uuid4(), lease_until=lease())
+    insertion.begin(session, message, turn, answer)
+    store.settle(attached, message)
+    announce(session.pk, turn.pk)
+    presence.settle_in(user, session)
+    return Accepted(message, turn, answer)
+
+
+def end_abandoned_or_refuse(session: ChatSession) -> None:
+    """Make room for a new turn of a locked session; Busy if one is alive."""
+    # Locked: one that ends at this moment is read as it ended.
+    for turn in session.turns.running().select_for_update(no_key=True):
+        if turn.lease_until > timezone.now():
+            raise Busy
+        interrupt(session, turn)
+
+
+def running_of(session: ChatSession, holder: uuid.UUID | None) -> tuple[Turn, Message] | None:
+    """The running turn that this holder began, and its answer."""
+    turn = session.turns.running().select_related("prompt").filter(holder=holder).first() if holder else None
+    return (turn, turn.messages.get(status=Message.Status.RUNNING)) if turn else None
+
+
+def opening_words(text: str, longest: int = 60) -> str:
+    """The first line, cut at a word: what a conversation is called until it has a better title."""
+    line = " ".join(text.strip().split("\n", 1)[0].split())
+    return line if len(line) <= longest else line[: longest - 1].rsplit(" ", 1)[0] + "…"
+
+
+def append(session: ChatSession, role: str, **fields: Any) -> Message:
+    """The next message of a locked session, after the last one that is shown unless `parent` names another."""
+    if "parent" not in fields:
+        fields["parent"] = session.messages.shown().last() if session.last_seq else None
+    message = following(session, role, **fields)
+    session.save(update_fields=["last_seq", "active_at", "title"])
+    message.save(force_insert=True)
+    return message
+
+
+def following(session: ChatSession, role: str, **fields: Any) -> Message:
+    """The next message of a locked session; neither of them is saved yet."""
+    session.last_seq += 1
+    session.active_at = timezone.now()
+    return Message(session=session, seq=session.last_seq, role=role, **fields)
+
+
+def begin(
+    session: ChatSession, prompt: Message, kind: str, holder: uuid.UUID | None, parent: Message | None = None
+) -> tuple[Turn, Message]:
+    """A running turn of a locked session, and the placeholder of its answer, which follows `parent` or the prompt."""
+    turn = Turn.objects.create(
+        session=session,
+        prompt=prompt,
+        attempt=prompt.attempts.count() + 1,
+        kind=kind,
+        holder=holder or uuid.uuid4(),
+        lease_until=lease(),
+    )
+    return turn, placeholder(session, turn, parent or prompt)
+
+
+def placeholder(session: ChatSession, turn: Turn, parent: Message) -> Message:
+    answer = append(session, Message.Role.ASSISTANT, turn=turn, parent=parent, status=Message.Status.RUNNING)
+    announce(session.pk, turn.pk)
+    return answer
+
+
+def lease() -> dt.datetime:
+    return timezone.now() + dt.timedelta(seconds=settings.LEASE_SECONDS)
+
+
+def announce(session_id: uuid.UUID, turn_id: int | None = None) -> None:
+    """Tell every process, on commit, that this session has something new; all of it by this turn, if one is named."""
+    pubsub.notify(*hint_of(session_id, turn_id))
+
+
+def hint_of(session_id: uuid.UUID, turn_id: int | None) -> tuple[str, dict[str, Any]]:
+    return f"session:{session_id}", {"kind": "changed", "turn": turn_id}
+
+
+def held(turn: Turn) -> ChatSession:
+    """The turn's session, locked, if this process still holds the turn; LeaseLost otherwise. Inside a transaction."""
+    session = ChatSession.objects.select_for_update(no_key=True).get(pk=turn.session_id)
+    held = Turn.objects.filter(pk=turn.pk, holder=turn.holder, status=Turn.Status.RUNNING)
+    if not held.update(lease_until=lease()):
+        raise LeaseLost
+    return session
+
+
+@transaction.atomic
+def finish_round(turn: Turn, answer: Message, content: list[dict[str, Any]], **fields: Any) -> Message:
+    """`answer` is whole and calls tools. Returns the row that will hold their results: the intent, before any runs."""
+    session = held(turn)
+    if intended := turn.messages.filter(role=Message.Role.TOOL, status=Message.Status.RUNNING).first():
+        return intended
+    write(answer, status=Message.Status.COMPLETE, finished_at=timezone.now(), **fields_of(content), **fields)
+    return append(session, Message.Role.TOOL, turn=turn, parent=answer, status=Message.Status.RUNNING)
+
+
+@transaction.atomic
+def finish_tools(
+    turn: Turn, answer: Message, results: Message, content: list[dict[str, Any]], cards: dict[str, Any]
+) -> Message:
+    """All results of the calls in `answer` are there. Returns the placeholder of the next answer."""
+    session = held(turn)
+    if following := turn.messages.filter(seq__gt=results.seq, status=Message.Status.RUNNING).first():
+        return following
+    write_results(results, content, cards)
+    write(answer, **kept_html(answer.content, cards))
+    return placeholder(session, turn, results)
+
+
+@transaction.atomic
+def settle(
+    turn: Turn,
+    answer: Message,
+    content: list[dict[str, Any]],
+    status: str,
+    *,
+    code: str = "",
+    sentence: str = "",
+    **fields: Any,
+) -> Message:
+    """The end of a turn: the answer as far as it came, and how it ended. Raises LeaseLost."""
+    now, columns = timezone.now(), fields_of(content)
+    open_tools = any(block["type"] == "tool_use" for block in columns["content"])
+    session = ChatSession.objects.select_for_update(no_key=True).get(pk=turn.session_id) if open_tools else None
+    ended = {"status": Turn.Status(status), "finished_at": now, "error_code": code, "error_text": sentence}
+    held = Turn.objects.filter(pk=turn.pk, holder=turn.holder)
+    if not held.filter(status=Turn.Status.RUNNING).update(**ended):
+        if held.filter(status=status).exists():
+            return answer  # settled before: only the answer to that commit was lost
+        raise LeaseLost
+    for name, value in ended.items():
+        setattr(turn, name, value)
+    if session is None:
+        columns |= kept_html(columns["content"], {})
+    write(answer, status=status, finished_at=now, **columns, **fields)
+    if session is not None:
+        close_tools(session, turn, answer, NEVER_RAN)
+    return answer
+
+
+def fields_of(content: list[dict[str, Any]]) -> dict[str, Any]:
+    """The columns that follow from an answer's content blocks."""
+    content = [mended_json(block) for block in content]  # type: ignore[misc]
+    text = "\n\n".join(block["text"] for block in content if block["type"] == "text")
+    return {"content": content, "text": text}
+
+
+def kept_html(content: list[dict[str, Any]], cards: dict[str, Any]) -> dict[str, Any]:
+    """The columns that keep an answer's HTML, so that a page of many messages renders none of them."""
+    return {"html": rendered(content, cards), "html_version": incremental.VERSION}
+
+
+def write(message: Message, **fields: Any) -> None:
+    for name, value in fields.items():
+        setattr(message, name, value)
+    message.save(update_fields=list(fields))
+    announce(message.session_id, message.turn_id)
+
+
+def write_results(results: Message, content: list[dict[str, Any]], cards: dict[str, Any]) -> None:
+    write(
+        results,
+        content=mended_json(content),
+        meta={"cards": mended_json(cards)},
+        status=Message.Status.COMPLETE,
+        finished_at=timezone.now(),
+    )
+
+
+# What the model reads later in place of a result that never came.
+NEVER_RAN = "This call was not run, because the answer was ended before it."
+UNKNOWN_RESULT = (
+    "The result of this call was lost because the server stopped. It may or may not have taken effect: "
+    "look before you repeat it."
+)
+
+
+def close_tools(session: ChatSession, turn: Turn, answer: Message, sentence: str) -> None:
+    """Every tool call has its result: the calls of `answer` get one that says why there is no other."""
+    content, cards = [], {}
+    for use in answer.tool_uses():
+        content.append({"type": "tool_result", "tool_use_id": use["id"], "content": sentence, "is_error": True})
+        cards[use["id"]] = {"state": "failed", "summary": gettext_noop("Interrupted."), "lines": []}
+    running = session.messages.filter(turn=turn, role=Message.Role.TOOL, status=Message.Status.RUNNING).first()
+    write_results(running or append(session, Message.Role.TOOL, turn=turn), content, cards)
+    write(answer, **kept_html(answer.content, cards))
+
+
+def interrupt(session: ChatSession, turn: Turn) -> None:
+    """End a turn whose process is gone, under the session's lock: the rows as they are, marked as interrupted.
+
+    The turn gets another holder, so that a late writer with the old one is refused.
+    """
+    now = timezone.now()
+    # The turn before its messages, in the order in which everybody else locks them.
+    turn.status, turn.finished_at, turn.holder = Turn.Status.INTERRUPTED, now, uuid.uuid4()
+    turn.save(update_fields=["status", "finished_at", "holder"])
+    last = turn.messages.filter(role=Message.Role.ASSISTANT).order_by("seq").last()
+    if last is not None and last.status == Message.Status.RUNNING:
+        write(last, status=Message.Status.INTERRUPTED, finished_at=now)
+        if last.tool_uses():
+            close_tools(session, turn, last, NEVER_RAN)
+    elif last is not None:
+        close_tools(session, turn, last, UNKNOWN_RESULT)
+        append(session, Message.Role.ASSISTANT, turn=turn, status=Message.Status.INTERRUPTED, finished_at=now)
+    announce(session.pk)
+
+
+@transaction.atomic
+def give_up(turn: Turn) -> None:
+    """End a turn of this process that cannot go on, whatever state its rows are in."""
+    interrupt(held(turn), turn)
+
+
+@transaction.atomic
+def request_stop(user: User, session_id: uuid.UUID | None, message_id: int | None) -> None:
+    """Ask the process that runs the turn to stop it: the turn of this message, or whatever runs in the session."""
+    turns = Turn.objects.running().filter(session__owner=user)
+    of_message = Q(messages=message_id) | Q(prompt=message_id)
+    asked = of_message if message_id is not None else Q(session=session_id)
+    for turn in turns.filter(asked).distinct():
+        Turn.objects.filter(pk=turn.pk).update(stop_requested=True)
+        pubsub.notify(f"session:{turn.session_id}", {"kind": "stop", "turn": turn.pk})
+
+
+def sweep() -> int:
+    """Interrupt every abandoned turn; how many there were."""
+    count = 0
+    for turn in Turn.objects.abandoned():
+        try:
+            count += _sweep(turn)
+        except (Error, LookupError, TypeError):
+            # One whose rows the database or `interrupt` cannot make sense of keeps nobody else's from being ended.
+            logger.exception("Turn %s could not be interrupted; the next sweep tries again.", turn.pk)
+    return count
+
+
+@transaction.atomic
+def _sweep(turn: Turn) -> int:
+    session = ChatSession.objects.select_for_update(no_key=True).get(pk=turn.session_id)
+    abandoned = list(session.turns.abandoned().select_for_update(no_key=True))
+    for each in abandoned:
+        interrupt(session, each)
+    return len(abandoned)

@@ -1,0 +1,55 @@
+"""A socket lasts no longer than the sign-in by which it came."""
+
+import hashlib
+from importlib import import_module
+from typing import Any
+
+from allauth.usersessions.models import UserSession
+from django.conf import settings
+from django.contrib.auth import HASH_SESSION_KEY
+from django.contrib.auth.signals import user_logged_out
+from django.contrib.sessions.backends.base import SessionBase
+from django.db.models.signals import post_delete, post_save
+from django.dispatch import receiver
+from django.http import HttpRequest
+from django.utils.crypto import constant_time_compare
+
+from oneclaw import pubsub
+from oneclaw.models import User
+
+# Columns of a person whose change ends sign-ins.
+DECISIVE = {"password", "is_active"}
+
+
+def fingerprint(session_key: str | None) -> str:
+    """Names a sign-in without giving it away."""
+    return hashlib.sha256((session_key or "").encode()).hexdigest()
+
+
+def holds(user: User, session: SessionBase | None) -> bool:
+    """Whether this sign-in still stands. Sync."""
+    now = User.objects.filter(pk=user.pk, is_active=True).first()
+    if now is None or session is None or session.session_key is None:
+        return now is not None
+    stored = import_module(settings.SESSION_ENGINE).SessionStore(session.session_key)
+    return constant_time_compare(stored.get(HASH_SESSION_KEY, ""), now.get_session_auth_hash())
+
+
+@receiver(user_logged_out)
+def when_signed_out(request: HttpRequest, user: User | None, **_: Any) -> None:
+    """The sockets of this sign-in close; those of the person's other devices stay."""
+    if user is not None:
+        pubsub.notify(f"user:{user.pk}", {"kind": "signed_out", "sign_in": fingerprint(request.session.session_key)})
+
+
+@receiver(post_delete, sender=UserSession)
+def when_ended_elsewhere(instance: UserSession, **_: Any) -> None:
+    """A sign-in that was ended from another device."""
+    pubsub.notify(f"user:{instance.user_id}", {"kind": "signed_out", "sign_in": fingerprint(instance.session_key)})
+
+
+@receiver(post_save, sender=User)
+def when_changed(instance: User, created: bool, update_fields: frozenset[str] | None, **_: Any) -> None:
+    """Every socket of the person closes and comes again, if it still may."""
+    if not created and (update_fields is None or DECISIVE & update_fields):
+        pubsub.notify(f"user:{instance.pk}", {"kind": "come_again"})

@@ -1,0 +1,51 @@
+"""To wait for an answer, whichever process writes it: a hint says that rows have changed, and the rows say the rest."""
+
+import asyncio
+import contextlib
+from collections import Counter
+from typing import Any
+
+from chat.models import Message, Turn
+from oneclaw import pubsub
+from oneclaw.models import User
+from oneclaw.threads import in_database
+
+# Seconds after which the rows are read also without a hint, for a hint may be lost.
+LOOKED_EVERY = 1.0
+# Requests of one person that wait in this process at the same time: each keeps its thread (oneclaw/web/handler.py).
+AT_ONCE = 20
+_waiting: Counter[int] = Counter()
+
+
+async def until_answered(user: User, message: Message, seconds: float) -> Turn | None:
+    """The newest attempt to answer this message, ended or as it is after `seconds`; None when nothing has answered it
+    yet. Holds no connection meanwhile. A person may wait for AT_ONCE of them; for one more it looks once."""
+    changed, turn, owner = asyncio.Event(), None, user.pk
+    if _waiting[owner] >= AT_ONCE:
+        return await in_database(newest_attempt, message)
+
+    def hinted(_: dict[str, Any]) -> None:
+        changed.set()
+
+    unsubscribe = pubsub.subscribe(f"session:{message.session_id}", hinted)
+    _waiting[owner] += 1
+    try:
+        async with asyncio.timeout(seconds):
+            while True:
+                changed.clear()
+                turn = await in_database(newest_attempt, message)
+                if turn is not None and turn.status != Turn.Status.RUNNING:
+                    return turn
+                with contextlib.suppress(TimeoutError):
+                    await asyncio.wait_for(changed.wait(), LOOKED_EVERY)
+    except TimeoutError:
+        return turn
+    finally:
+        unsubscribe()
+        _waiting[owner] -= 1
+        if not _waiting[owner]:
+            del _waiting[owner]
+
+
+def newest_attempt(message: Message) -> Turn | None:
+    return message.attempts.order_by("-attempt").first()

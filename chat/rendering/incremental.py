@@ -1,0 +1,158 @@
+"""Markdown to safe HTML, block by block, also while the text still grows."""
+
+import time
+from dataclasses import replace
+
+from chat.rendering import markdown
+from chat.rendering.plain_text import CodeSeam, WordSeam, seam
+
+# Counted up whenever the same text gets other HTML: stored HTML of another version is made anew.
+VERSION = 5
+# Characters of an open block above which it is told late when it costs much.
+LONG = 4_000
+# Seconds of processor time that one look at a growing text may take; the finished one has more.
+HASTE = 0.1
+
+
+def render(text: str) -> str:
+    """A whole message as safe HTML."""
+    return "\n".join(blocks(text))
+
+
+def blocks(text: str) -> list[str]:
+    """The top-level blocks of a finished text, each as safe HTML."""
+    return [block.html for block in markdown.rendered(_plain_line_ends(text), markdown.Definitions())]
+
+
+class GrowingText:
+    """One text block while it streams. After the last delta, blocks() are those of the finished text.
+
+    Only the last block is open; a block is settled when a complete line begins the next one.
+    """
+
+    def __init__(self) -> None:
+        # Markdown that can still change: from the first line of the open block on; and what has come since.
+        self._tail = ""
+        self._new: list[str] = []
+        self._after_return = False
+        # Of settled blocks: their Markdown and HTML, and the links and footnotes that they define.
+        self._sources: list[str] = []
+        self._settled: list[str] = []
+        self._definitions = markdown.Definitions()
+        # What was known when the settled blocks were rendered.
+        self._known = self._definitions.known()
+        # The HTML of the blocks of the tail.
+        self._kept: dict[markdown.Source, str] = {}
+        # Every block as it is now, and as changes() told it last.
+        self._now: list[str] = []
+        self._told: list[str] = []
+        self._seam: WordSeam | CodeSeam | None = None
+        self._not_before = 0.0
+
+    def append(self, delta: str) -> None:
+        if self._after_return and delta.startswith("\n"):
+            delta = delta[1:]
+            self._after_return = False
+        if delta:
+            self._after_return = delta.endswith("\r")
+            self._new.append(_plain_line_ends(delta))
+
+    def changes(self) -> list[tuple[int, str]]:
+        """(index, HTML) of each block whose HTML changed since the last call; "" for one that is no more.
+
+        A very long open block may be told late, so that a message never costs more than a tenth of a processor.
+        """
+        if len(self._tail) < LONG or time.monotonic() >= self._not_before:
+            self._update(HASTE)
+        if self._now is self._told:
+            return []
+        before, self._told = self._told, self._now
+        common = min(len(before), len(self._told))
+        changed = [(index, self._told[index]) for index in range(common) if before[index] != self._told[index]]
+        changed += list(enumerate(self._told))[common:]
+        return changed + [(index, "") for index in range(common, len(before)) if before[index]]
+
+    def blocks(self) -> list[str]:
+        """Every block of the text so far, each as safe HTML."""
+        self._update(markdown.PATIENCE)
+        return self._now
+
+    def _update(self, patience: float) -> None:
+        if not self._new:
+            return
+        fresh = "".join(self._new)
+        self._new = []
+        self._tail += fresh
+        sewn = self._seam.grown(fresh) if self._seam else None
+        if sewn is not None:
+            self._now = [*self._now[:-1], sewn]
+            return
+        began = time.thread_time()
+        definitions = self._definitions.copy()
+        growing = markdown.rendered(self._tail, definitions, patience, self._kept)
+        known = definitions.known()
+        if known != self._known:
+            self._known = known
+            self._render_settled_again(definitions, patience)
+        if "\n" in fresh:
+            growing = self._settle(growing, patience)
+        self._kept = {block.source: block.html for block in growing}
+        self._now = self._settled + [block.html for block in growing]
+        self._seam = self._new_seam(growing) if growing else None
+        self._not_before = time.monotonic() + 10 * (time.thread_time() - began)
+
+    def _new_seam(self, growing: list[markdown.Block]) -> WordSeam | CodeSeam | None:
+        last = growing[-1]
+        if last.end_line <= self._tail.rstrip().count("\n"):
+            # A definition follows, which is no block.
+            return None
+        lines = self._tail.split("\n", last.first_line)
+        above = lines[growing[-2].end_line if len(growing) > 1 else 0 : last.first_line]
+        if any(line.strip() for line in above):
+            # A definition stands right above, which may take this line for its title.
+            return None
+        return seam(lines[last.first_line], last.html)
+
+    def _settle(self, growing: list[markdown.Block], patience: float) -> list[markdown.Block]:
+        """Take every block out of the tail that no further line can change; returns those that stay in it."""
+        complete = self._tail[: self._tail.rfind("\n") + 1]
+        lines = complete.split("\n")
+        for index, block in reversed(list(enumerate(growing))):
+            if block.ends_with_blank and block.end_line < len(lines) - 1 and not lines[block.end_line].strip(" \t"):
+                return self._cut(lines[: block.end_line + 1], index + 1, growing)
+        spans = [(block.first_line, block.end_line) for block in growing if block.first_line < len(lines) - 1]
+        if not growing and not self._tail.strip(" \t\n"):
+            return self._cut(lines[:-1], 0, growing)
+        if len(spans) < 2:
+            return growing
+        # A line that is not complete yet may seem to begin or to change a block.
+        outline = spans if complete == self._tail else markdown.outline(complete, patience)
+        if len(outline) < 2 or outline[:-1] != spans[: len(outline) - 1]:
+            return growing
+        end = outline[-1][0]
+        # Definitions right above the last block may still grow into it.
+        while end > outline[-2][1] and lines[end - 1].strip():
+            end -= 1
+        return self._cut(lines[:end], len(outline) - 1, growing)
+
+    def _cut(self, lines: list[str], count: int, growing: list[markdown.Block]) -> list[markdown.Block]:
+        """Settle the first `count` blocks, which stand on `lines`."""
+        text = "".join(f"{line}\n" for line in lines)
+        markdown.define(text, self._definitions)
+        self._sources += [block.source[0] for block in growing[:count]]
+        self._settled += [block.html for block in growing[:count]]
+        self._tail = self._tail[len(text) :]
+        gone = len(lines)
+        left = growing[count:]
+        return [replace(block, first_line=block.first_line - gone, end_line=block.end_line - gone) for block in left]
+
+    def _render_settled_again(self, definitions: markdown.Definitions, patience: float) -> None:
+        """A definition has come that earlier blocks may have been waiting for."""
+        for index, source in enumerate(self._sources):
+            if "[" in source:
+                again = markdown.rendered(source, definitions.copy(), patience)
+                self._settled[index] = again[0].html if again else ""
+
+
+def _plain_line_ends(text: str) -> str:
+    return text.replace("\r\n", "\n").replace("\r", "\n").replace("\0", "\ufffd")

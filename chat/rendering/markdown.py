@@ -1,0 +1,383 @@
+"""One Markdown text to the safe HTML of its top-level blocks. The only place where a model's text becomes HTML."""
+
+import re
+import time
+from collections.abc import Callable, Iterator, Mapping, MutableMapping, Sequence
+from dataclasses import dataclass, field
+from html import escape
+from typing import Any
+
+import nh3
+from markdown_it import MarkdownIt
+from markdown_it.renderer import RendererHTML
+from markdown_it.rules_block import StateBlock
+from markdown_it.rules_core import StateCore
+from markdown_it.rules_inline import StateInline
+from markdown_it.token import Token
+
+from chat.rendering import footnotes, formulas
+from chat.rendering.highlighting import CLASSES, highlighted
+
+# Blocks inside blocks; below this the text is shown as it was written.
+DEEPEST = 16
+# Characters of one paragraph, above which it is shown as it was written.
+LONGEST_PARAGRAPH = 30_000
+# Link definitions of one message; further ones are not looked up.
+MOST_DEFINITIONS = 64
+# Seconds of processor time that one text may take.
+PATIENCE = 0.5
+
+
+CoreRule = Callable[[StateCore], None]
+
+
+class Overrun(Exception):
+    """The text takes too long to parse."""
+
+
+class Clock:
+    """Says when the patience with one text has ended. Looks at the time only now and then: looking costs, too."""
+
+    def __init__(self, patience: float) -> None:
+        self._until = time.thread_time() + patience
+        self._steps = 0
+
+    def tick(self) -> None:
+        self._steps += 1
+        if not self._steps & 63 and time.thread_time() > self._until:
+            raise Overrun
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A top-level block: the lines it stands on, what its HTML is made of, and that HTML."""
+
+    first_line: int
+    end_line: int
+    source: "Source"
+    html: str
+    # Whether a blank line after it ends it for good: a list or a footnote may go on.
+    ends_with_blank: bool = False
+
+
+# The text of a block, and what is defined if it may point to that: equal ones become the same HTML.
+Source = tuple[str, tuple[Any, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class Definitions:
+    """What earlier and later blocks of a message may point to: the parser's links, and the names of footnotes."""
+
+    links: dict[str, Any] = field(default_factory=dict)
+    notes: dict[str, int] = field(default_factory=dict)
+
+    def copy(self) -> "Definitions":
+        return Definitions(dict(self.links), dict(self.notes))
+
+    def known(self) -> tuple[Any, ...]:
+        """Equal when every text becomes the same HTML with them."""
+        links = ((label, link["href"], link["title"]) for label, link in self.links.items())
+        return (*links, *self.notes)
+
+
+def rendered(
+    text: str, definitions: Definitions, patience: float = PATIENCE, kept: MutableMapping[Source, str] | None = None
+) -> list[Block]:
+    """The top-level blocks of `text`. `definitions` are those so far; what `text` defines is added.
+
+    What is in `kept` is not made again; what had to be made is added. Text that would take longer than `patience` is
+    one block that shows it as it was written.
+    """
+    kept = {} if kept is None else kept
+    env = _environment(definitions, patience)
+    try:
+        groups = list(_groups(_run(OF_BLOCKS, text, env, [])))
+        known, lines = definitions.known(), text.split("\n")
+        return [_block(group, lines, known, kept, env) for group in groups]
+    except (Overrun, RecursionError):
+        return [Block(0, text.count("\n") + 1, (text, ()), as_written(text))]
+
+
+def define(text: str, definitions: Definitions, patience: float = PATIENCE) -> None:
+    """Add what `text` defines."""
+    if "]:" not in text:
+        return
+    try:
+        _run(OF_BLOCKS, text, _environment(definitions, patience), [])
+    except (Overrun, RecursionError):
+        return
+
+
+def outline(text: str, patience: float = PATIENCE) -> list[tuple[int, int]]:
+    """(first line, end line) of each top-level block, the cheap half of rendered(); [] when it takes too long."""
+    tokens: list[Token] = []
+    try:
+        PARSER.block.parse(text, PARSER, {"clock": Clock(patience)}, tokens)
+    except (Overrun, RecursionError):
+        return []
+    return [_lines(group) for group in _groups(tokens)]
+
+
+def as_written(text: str) -> str:
+    """Text without any markup read into it."""
+    return f'<pre class="plain" tabindex="0">{escape(text, quote=False)}</pre>'
+
+
+def code(content: str, language: str, colours: bool = True) -> str:
+    """A block of code, with the language's name for the page to show."""
+    language = "".join(LANGUAGE.findall(language[:40]))
+    name = f' data-language="{language}"' if language else ""
+    shown = highlighted(content, language) if colours else escape(content, quote=False)
+    return f'<pre class="code" tabindex="0"{name}><code>{shown}</code></pre>'
+
+
+def _groups(tokens: Sequence[Token]) -> Iterator[list[Token]]:
+    """The tokens of each top-level block."""
+    group: list[Token] = []
+    for token in tokens:
+        group.append(token)
+        if token.level == 0 and token.nesting <= 0:
+            yield group
+            group = []
+
+
+def _environment(definitions: Definitions, patience: float) -> dict[str, Any]:
+    notes = footnotes.environment(definitions.notes)
+    return {"references": definitions.links, "footnotes": notes, "clock": Clock(patience)}
+
+
+def _run(rules: Sequence[CoreRule], text: str, env: MutableMapping[str, Any], tokens: list[Token]) -> list[Token]:
+    state = StateCore(text, PARSER, env, tokens)
+    for rule in rules:
+        rule(state)
+    return state.tokens
+
+
+def _block(
+    group: list[Token],
+    lines: Sequence[str],
+    known: tuple[Any, ...],
+    kept: MutableMapping[Source, str],
+    env: MutableMapping[str, Any],
+) -> Block:
+    env["clock"].tick()
+    first, end = _lines(group)
+    text = "\n".join(lines[first:end])
+    # A block of code is another one when its last line has ended.
+    text += "\n" if end < len(lines) and group[0].type != "paragraph_open" else ""
+    source = (text, known if "[" in text else ())
+    if source not in kept:
+        html = PARSER.renderer.render(_run(OF_WORDS, "", env, group), PARSER.options, env)
+        kept[source] = CLEANER.clean(html).strip()
+    type = group[0].type
+    return Block(first, end, source, kept[source], type in ENDED_BY_BLANK or (type == "fence" and _closed(group[0])))
+
+
+ENDED_BY_BLANK = {
+    *("paragraph_open", "heading_open", "hr", "blockquote_open", "table_open", "formula", "open_formula"),
+}
+
+
+def _lines(group: Sequence[Token]) -> tuple[int, int]:
+    first, end = group[0].map or [0, 0]
+    return first, end
+
+
+# -- The parser's own rules ----------------------------------------------------------------------
+
+LANGUAGE = re.compile(r"[\w.+#-]")
+ADDRESS = re.compile(r"://[^\s<>\x00-\x1f]+")
+
+
+def _deep(state: StateBlock, first: int, end: int, silent: bool) -> bool:
+    """Where the parser would drop text that is nested too deeply, keep it as written."""
+    state.env["clock"].tick()
+    if silent or state.level < DEEPEST:
+        return False
+    token = state.push("as_written", "", 0)
+    token.content = state.getLines(first, end, state.blkIndent, False)
+    token.map = [first, end]
+    state.line = end
+    return True
+
+
+def _in_time(state: StateInline, silent: bool) -> bool:
+    state.env["clock"].tick()
+    return False
+
+
+def _address(state: StateInline, silent: bool) -> bool:
+    """A bare http(s) address becomes a link."""
+    if silent or state.linkLevel > 0 or state.src[state.pos] != ":":
+        return False
+    scheme = next((name for name in ("https", "http") if state.pending.endswith(name)), None)
+    found = ADDRESS.match(state.src, state.pos, state.posMax)
+    if scheme is None or found is None or state.pending[: -len(scheme)][-1:].isalnum():
+        return False
+    rest = _without_trailing_punctuation(found.group())
+    href = state.md.normalizeLink(scheme + rest)
+    if len(rest) <= 3 or not state.md.validateLink(href):
+        return False
+    state.pending = state.pending[: -len(scheme)]
+    state.push("link_open", "a", 1).attrs = {"href": href}
+    state.push("text", "", 0).content = scheme + rest
+    state.push("link_close", "a", -1)
+    state.pos += len(rest)
+    return True
+
+
+def _without_trailing_punctuation(address: str) -> str:
+    """As people write them: a full stop after an address, or a parenthesis around it, is not part of it."""
+    closing = address.count(")") - address.count("(")
+    end = len(address)
+    while end and (address[end - 1] in "?!.,:;*_~'\"]|" or (address[end - 1] == ")" and closing > 0)):
+        end -= 1
+        closing -= address[end] == ")"
+    return address[:end]
+
+
+def _few_definitions(state: StateCore) -> None:
+    """Between blocks and their text: a message's definitions are bounded."""
+    definitions = state.env.get("references", {})
+    for label in list(definitions)[MOST_DEFINITIONS:]:
+        del definitions[label]
+
+
+def _inline(state: StateCore) -> None:
+    """Instead of the parser's own rule: a very long paragraph is shown as it was written."""
+    for token in state.tokens:
+        if token.type == "inline" and len(token.content) <= LONGEST_PARAGRAPH:
+            token.children = []
+            state.md.inline.parse(token.content, state.md, state.env, token.children)
+        elif token.type == "inline":
+            token.children = [Token("plain_lines", "", 0, content=token.content)]
+
+
+def _images_as_links(state: StateCore) -> None:
+    """No picture is fetched because a model says so: it becomes a link that a person may follow."""
+    for token in state.tokens:
+        if token.type != "inline" or not any(child.type == "image" for child in token.children or []):
+            continue
+        children: list[Token] = []
+        inside_link = False
+        for child in token.children or []:
+            if child.type in ("link_open", "link_close"):
+                inside_link = child.type == "link_open"
+            if child.type == "image":
+                address = str(child.attrs.get("src", ""))
+                shown = Token("text", "", 0, content=child.content or address)
+                around = [Token("link_open", "a", 1, attrs={"href": address}), Token("link_close", "a", -1)]
+                children += [shown] if inside_link else [around[0], shown, around[1]]
+            else:
+                children.append(child)
+        token.children = children
+
+
+class Renderer(RendererHTML):
+    """What differs from the parser's own HTML."""
+
+    def as_written(self, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
+        return as_written(tokens[index].content)
+
+    def plain_lines(self, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
+        return escape(tokens[index].content, quote=False).replace("\n", "<br>\n")
+
+    def fence(self, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
+        token = tokens[index]
+        language = token.info.split(maxsplit=1)[0] if token.info.strip() else ""
+        # While it still grows it stays plain, so that a long one costs little.
+        return code(token.content, language, colours=_closed(token)) + "\n"
+
+    def code_block(self, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
+        return code(tokens[index].content, "") + "\n"
+
+    def list_item_open(self, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
+        html = self.renderToken(tokens, index, options, env)
+        checked = (tokens[index].meta or {}).get("checked")
+        return html if checked is None else f'{html}<span class="task">{"☑" if checked else "☐"}</span> '
+
+    def heading_open(self, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
+        # The page has its own outline; a model's first heading may be of any level.
+        return f'<h3 data-level="{tokens[index].tag[1:]}">'
+
+    def heading_close(self, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
+        return "</h3>\n"
+
+    def table_open(self, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
+        return '<div class="wide" tabindex="0"><table>\n'
+
+    def table_close(self, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
+        return "</table></div>\n"
+
+    def th_open(self, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
+        style = str(tokens[index].attrs.get("style", ""))
+        side = style.removeprefix("text-align:") if style else ""
+        return f'<{tokens[index].tag} class="{side}">' if side else f"<{tokens[index].tag}>"
+
+    td_open = th_open
+
+
+def _closed(fence: Token) -> bool:
+    """Whether the closing line of a fenced block has come."""
+    first, end = fence.map or [0, 0]
+    unfinished = bool(fence.content) and not fence.content.endswith("\n")
+    return not unfinished and end - first - 2 == fence.content.count("\n")
+
+
+def _parser() -> MarkdownIt:
+    parser = MarkdownIt("default", {"html": False, "breaks": True, "tasklists": True}, renderer_cls=Renderer)
+    parser.block.ruler.before("table", "deep", _deep, {"alt": []})
+    parser.inline.ruler.before("text", "in_time", _in_time)
+    formulas.add_to(parser)
+    footnotes.add_to(parser)
+    parser.inline.ruler.push("address", _address)
+    parser.core.ruler.after("block", "few_definitions", _few_definitions)
+    parser.core.ruler.at("inline", _inline)
+    parser.core.ruler.after("inline", "images_as_links", _images_as_links)
+    return parser
+
+
+PARSER = _parser()
+# The parser's work, in two halves: which blocks there are and what they define; what the words in them become.
+RULES = PARSER.core.ruler.getRules("")
+OF_BLOCKS, OF_WORDS = RULES[: RULES.index(_inline)], RULES[RULES.index(_inline) :]
+
+TAGS = {
+    *("p", "br", "hr", "h3", "blockquote", "ul", "ol", "li", "pre", "code", "span", "div"),
+    *("strong", "em", "s", "sup", "a", "table", "thead", "tbody", "tr", "th", "td"),
+}
+ATTRIBUTES: Mapping[str, set[str]] = {
+    "a": {"href", "title"},
+    "ol": {"start"},
+    "h3": {"data-level"},
+    "pre": {"data-language"},
+    "div": {"data-note"},
+    "sup": {"data-note"},
+}
+# The one kind of address without a host that stays: a conversation.
+OWN_ADDRESS = re.compile(r"/c/[0-9a-f-]{36}")
+# The last step, always: whatever the parser may have let through ends here.
+CLEANER = nh3.Cleaner(
+    tags=TAGS,
+    attributes={name: set(allowed) for name, allowed in ATTRIBUTES.items()},
+    allowed_classes={
+        "span": CLASSES | {"task", "math", "math--display", "note__number"},
+        "sup": {"note-ref"},
+        "pre": {"code", "plain"},
+        "div": {"wide", "math", "math--display", "note"},
+        "ul": {"contains-task-list"},
+        "li": {"task-list-item"},
+        "th": {"left", "center", "right"},
+        "td": {"left", "center", "right"},
+    },
+    tag_attribute_values={
+        "pre": {"tabindex": {"0"}},
+        "span": {"tabindex": {"0"}},
+        "div": {"tabindex": {"0"}, "role": {"doc-footnote"}},
+        "sup": {"tabindex": {"0"}, "role": {"link"}},
+    },
+    set_tag_attribute_values={"a": {"target": "_blank"}},
+    link_rel="noopener noreferrer nofollow",
+    url_schemes={"http", "https", "mailto"},
+    url_relative=lambda address: address if OWN_ADDRESS.fullmatch(address) else None,
+)

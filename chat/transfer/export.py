@@ -1,0 +1,165 @@
+"""A conversation as text to take along, a piece at a time: JSON with everything (docs/export.md), Markdown to read."""
+
+import datetime as dt
+import json
+import re
+import unicodedata
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from django.db.models import QuerySet
+from django.utils import timezone, translation
+
+from chat.models import ChatSession, Message
+from chat.transfer.importing.own import FORMAT, VERSION
+from chat.turns.tools import registry
+
+# Messages of one piece.
+PIECE = 50
+# Characters of a file's name without its ending.
+LONGEST_NAME = 80
+# What Windows, macOS or Linux does not take in a name.
+NOT_IN_NAMES = re.compile(r'[<>:"/\\|?*]')
+# Control characters, marks that turn the direction of what follows, and what is assigned to nothing.
+INVISIBLE = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
+
+Pieces = Iterator[str]
+# Takes the place after which messages are wanted; the messages, at most PIECE of them.
+Pages = Callable[[int], list[Message]]
+
+
+def pages_of(messages: QuerySet[Message]) -> Pages:
+    """The messages page by page, each by one query of its own."""
+    listed = messages.select_related("turn", "parent").order_by("seq")
+
+    def page(after: int) -> list[Message]:
+        return list(listed.filter(seq__gt=after)[:PIECE])
+
+    return page
+
+
+def as_json(session: ChatSession) -> Pieces:
+    """Every branch, every status, every call of a tool; without what memory laid beside a message."""
+    head = {
+        "format": FORMAT,
+        "version": VERSION,
+        "exported_at": written(timezone.now()),
+        "id": str(session.pk),
+        "origin": session.origin or f"oneclaw:{session.pk}",
+        "title": session.title,
+        "mode": session.mode,
+        "agent": session.agent.name,
+        "folder": session.folder.name if session.folder else None,
+        "archived": session.archived_at is not None,
+        "created_at": written(session.created_at),
+        "active_at": written(session.active_at),
+    }
+    yield json.dumps(head, ensure_ascii=False, indent=1)[: -len("\n}")] + ',\n "messages": ['
+    separator = "\n"
+    for message in each(pages_of(session.messages.all())):
+        yield separator + json.dumps(message_of(message), ensure_ascii=False)
+        separator = ",\n"
+    yield "\n]}\n"
+
+
+def message_of(message: Message) -> dict[str, Any]:
+    """One message as docs/export.md describes it. What is empty is missing."""
+    told: dict[str, Any] = {
+        "seq": message.seq,
+        "parent": message.parent.seq if message.parent else None,
+        "shown": message.active,
+        "role": message.role,
+        "status": message.status,
+        "created_at": written(message.created_at),
+        "content": [block_of(block) for block in message.content],
+    }
+    if message.finished_at:
+        told["finished_at"] = written(message.finished_at)
+    if cards := message.meta.get("cards"):
+        told["cards"] = {identity: card_of(card) for identity, card in cards.items()}
+    for name in ("model", "stop_reason", "usage"):
+        if value := getattr(message, name):
+            told[name] = value
+    if message.status == Message.Status.FAILED and message.turn:
+        told["error"] = {"code": message.turn.error_code, "text": message.turn.error_text}
+    return told
+
+
+def block_of(block: dict[str, Any]) -> dict[str, Any]:
+    """A file is told by its name alone; by its id nobody else could do anything."""
+    return {name: value for name, value in block.items() if name != "id"} if block["type"] == "attachment" else block
+
+
+def card_of(card: dict[str, Any]) -> dict[str, Any]:
+    """Without the ways back, which lead into the memory of this person here."""
+    return {name: card[name] for name in ("state", "summary", "lines", "seconds") if name in card}
+
+
+def as_markdown(session: ChatSession) -> Pieces:
+    """What is shown, to be read by people: one section a message, one line a call of a tool."""
+    local = session.owner.local
+    begun, last = local(session.created_at), local(session.active_at)
+    yield f"# {one_line(session.name)}\n\n"
+    times = f"{begun:%Y-%m-%d %H:%M} to {last:%Y-%m-%d %H:%M} ({session.owner.zone.key})"
+    yield f"*With {one_line(session.agent.name)}, {times}*\n"
+    elsewhere = session.messages.filter(active=False).exclude(role=Message.Role.TOOL).count()
+    if elsewhere:
+        yield f"\n*{elsewhere} more messages stand on other branches; the export as JSON has them.*\n"
+    cards: dict[str, Any] = {}
+    waiting: list[Message] = []
+    for message in each(pages_of(session.messages.shown())):
+        # The results of an answer's calls come with the message after it.
+        if message.role == Message.Role.TOOL:
+            cards = message.meta.get("cards", {})
+            continue
+        yield from (section(before, session, cards) for before in waiting)
+        waiting, cards = [message], {}
+    yield from (section(before, session, cards) for before in waiting)
+
+
+def section(message: Message, session: ChatSession, cards: dict[str, Any]) -> str:
+    by_person = message.role == Message.Role.USER
+    name = "You" if by_person else one_line(session.agent.name)
+    parts = [f"\n## {name}, {session.owner.local(message.created_at):%Y-%m-%d %H:%M}\n"]
+    for block in message.content:
+        if block["type"] == "text":
+            parts.append(f"\n{block['text']}\n")
+        elif block["type"] == "attachment":
+            parts.append(f"\n*Attached: {one_line(block.get('name', ''))}*\n")
+        elif block["type"] == "tool_use":
+            parts.append(f"\n{tool_line(block, cards.get(block['id'], {}))}\n")
+    if not by_person and message.status != Message.Status.COMPLETE:
+        error = message.turn.error_text if message.turn else ""
+        parts.append(f"\n*({message.status}{': ' + one_line(error) if error else ''})*\n")
+    return "".join(parts)
+
+
+def tool_line(block: dict[str, Any], card: dict[str, Any]) -> str:
+    # An exported file is in English, like the words around it.
+    with translation.override("en"):
+        heading = registry.heading(block["name"], card.get("state", "done"))
+    first, *more = [one_line(str(each)) for each in (card.get("summary", ""), *card.get("lines", [])) if each] or [""]
+    return "\n".join([f"> **{one_line(heading)}** {first}".rstrip(), *(f"> - {line}" for line in more)])
+
+
+def each(page: Pages) -> Iterator[Message]:
+    after = 0
+    while found := page(after):
+        yield from found
+        after = found[-1].seq
+
+
+def written(at: dt.datetime) -> str:
+    return at.astimezone(dt.UTC).isoformat()
+
+
+def one_line(text: str) -> str:
+    return " ".join(text.split())
+
+
+def file_name(session: ChatSession, ending: str) -> str:
+    """What the file is called: the person's day of its last message, its title, and what no system takes left out."""
+    title = NOT_IN_NAMES.sub(" ", one_line(session.name))
+    title = "".join(sign for sign in title if sign == " " or unicodedata.category(sign) not in INVISIBLE)
+    title = one_line(title)[:LONGEST_NAME].strip(". ") or "Conversation"
+    return f"{session.owner.day(session.active_at)} {title}.{ending}"

@@ -1,0 +1,156 @@
+"""A conversation as it comes out of a file, before it is stored; and the pieces that its readers share. Pure."""
+
+import datetime as dt
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from chat.transfer.importing.reasons import LONGEST
+
+Block = dict[str, Any]
+# Characters of an id of another program's; the name of that program stands in front of it.
+LONGEST_ID = 150
+# Times before this one are mistakes.
+EARLIEST = dt.datetime(1990, 1, 1, tzinfo=dt.UTC)
+# What other programs remember of a person is theirs: their tools for it leave nothing here.
+MEMORY_TOOLS = {"bio", "memory_user_edits", "conversation_search", "recent_chats"}
+
+
+@dataclass
+class Said:
+    """One message. `parent` is the place of the one before it in Conversation.messages, or None."""
+
+    role: str
+    parent: int | None
+    content: list[Block]
+    created_at: dt.datetime | None = None
+    finished_at: dt.datetime | None = None
+    status: str = "complete"
+    model: str = ""
+    stop_reason: str = ""
+    usage: dict[str, int] | None = None
+    # Of tool results: their cards by the id of the call.
+    cards: dict[str, Any] = field(default_factory=dict)
+    # Of a failed answer: its code and its sentence.
+    error: tuple[str, str] = ("", "")
+
+    @property
+    def text(self) -> str:
+        return "\n\n".join(block["text"] for block in self.content if block["type"] == "text")
+
+    def tool_ids(self, kind: str, name: str) -> list[str]:
+        return [block[name] for block in self.content if block["type"] == kind]
+
+
+@dataclass
+class Conversation:
+    """Messages in an order in which each stands behind the one that it follows."""
+
+    # What it is called where it comes from, with the name of that place.
+    origin: str
+    title: str
+    messages: list[Said]
+    # The places of the messages that are shown.
+    shown: set[int]
+    created_at: dt.datetime | None = None
+    active_at: dt.datetime | None = None
+    archived: bool = False
+    folder: str = ""
+    mode: str = "agent"
+    # Pictures and files that stayed behind.
+    left_out: int = 0
+
+
+def moment(value: object) -> dt.datetime | None:
+    """A time as other programs write it: seconds since 1970, or ISO 8601. None for what is none."""
+    try:
+        if isinstance(value, str):
+            found = dt.datetime.fromisoformat(value)
+            found = found if found.tzinfo else found.replace(tzinfo=dt.UTC)
+        elif isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value):
+            found = dt.datetime.fromtimestamp(value, dt.UTC)
+        else:
+            return None
+        return found if EARLIEST < found < dt.datetime.now(dt.UTC) + dt.timedelta(days=1) else None
+    except (ValueError, OverflowError, OSError):
+        return None
+
+
+def words(value: object, longest: int = 200) -> str:
+    """One line of text; "" for anything else."""
+    return " ".join(value.split())[:longest] if isinstance(value, str) else ""
+
+
+def plain(value: object) -> str:
+    """Text with our line ends, cut at LONGEST; "" for anything else."""
+    if not isinstance(value, str):
+        return ""
+    text = value.replace("\r\n", "\n").replace("\r", "\n").strip("\n")
+    return text if len(text) <= LONGEST else text[:LONGEST] + "\n\n… (longer than can be imported)"
+
+
+def fenced(text: object, language: str = "") -> str:
+    """A block of code in Markdown, whatever is in it; "" for nothing."""
+    code = plain(text)
+    if not code.strip():
+        return ""
+    longest = max((len(run) for run in re.findall(r"`{3,}", code)), default=2)
+    fence = "`" * (longest + 1)
+    language = language if re.fullmatch(r"[\w+#.-]{1,20}", language) else ""
+    return f"{fence}{language}\n{code}\n{fence}"
+
+
+def joined(parts: Sequence[str]) -> str:
+    return "\n\n".join(part for part in parts if part.strip())
+
+
+def spoken(text: str) -> list[Block]:
+    return [{"type": "text", "text": text}] if text.strip() else []
+
+
+def attached(name: object) -> str:
+    """What stands in the place of a file that stayed behind."""
+    called = re.sub(r"[*_`\[\]<>]", "", words(name, 120))
+    return f"*Attached: {called}*" if called else "*A file was attached here.*"
+
+
+def mapping(value: object) -> Mapping[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def listing(value: object) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+def in_order(parents: Mapping[str, str | None]) -> list[str]:
+    """The nodes of a forest, each behind its parent and in front of its younger sisters. What hangs on a ring is
+    missing."""
+    children: dict[str | None, list[str]] = {}
+    for node, parent in parents.items():
+        children.setdefault(parent if parent in parents else None, []).append(node)
+    ordered, waiting = [], children.get(None, [])[::-1]
+    while waiting:
+        node = waiting.pop()
+        ordered.append(node)
+        waiting += children.get(node, [])[::-1]
+    return ordered
+
+
+def branch(messages: Sequence[Said], last: int | None) -> set[int]:
+    """The places of the message `last` and of all before it."""
+    shown = set()
+    while last is not None:
+        shown.add(last)
+        last = messages[last].parent
+    return shown
+
+
+def newest(messages: Sequence[Said]) -> int | None:
+    """The end of the branch that is made of the newest message everywhere; None when there is none."""
+    last: dict[int | None, int] = {said.parent: place for place, said in enumerate(messages)}
+    at = last.get(None)
+    while at in last:
+        at = last[at]
+    return at

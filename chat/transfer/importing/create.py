@@ -1,0 +1,214 @@
+"""An imported conversation as rows of ours, with its own times, all of it read, and nothing of it to be learnt."""
+
+import datetime as dt
+import uuid
+from collections import Counter
+from dataclasses import dataclass
+
+from django.db import connection, models, transaction
+from django.db.models import OuterRef, Subquery
+from django.utils import timezone
+
+from chat.conversations import lifecycle
+from chat.conversations.transcript import fields_of, kept_html, opening_words
+from chat.library import organise
+from chat.models import ChatSession, Folder, Message, Turn, default_agent
+from chat.signals import session_imported
+from chat.transfer.importing.conversation import Conversation, Said
+from chat.transfer.importing.reasons import NotBrought
+from oneclaw.models import User
+from oneclaw.text import BadText
+
+# Rows of one INSERT.
+BATCH = 500
+
+
+class Known(Exception):
+    """This conversation is here already."""
+
+
+@dataclass
+class Attempt:
+    """A turn to come: the answers and tool results that belong to one attempt at a person's message."""
+
+    prompt: int
+    kind: str
+    # The places of its messages; the last answer is the end of it.
+    places: list[int]
+
+
+@transaction.atomic
+def plant(owner: User, conversation: Conversation) -> ChatSession:
+    """Store it. Raises Known when it is here, NotBrought when it was deleted here."""
+    refuse_twice(owner, conversation.origin)
+    said = conversation.messages
+    begun = conversation.created_at or next((each.created_at for each in said if each.created_at), timezone.now())
+    session = new_session(owner, conversation, fill_times(said, begun))
+    message_ids, attempts = reserved(Message, len(said)), attempts_of(said)
+    turn_ids = reserved(Turn, len(attempts))
+    turn_of = {place: turn for turn, attempt in zip(turn_ids, attempts, strict=True) for place in attempt.places}
+    numbers: Counter[int] = Counter()
+    turns = []
+    for turn_id, attempt in zip(turn_ids, attempts, strict=True):
+        numbers[attempt.prompt] += 1
+        turns.append(turn_row(session, said, attempt, pk=turn_id, prompt=message_ids, number=numbers[attempt.prompt]))
+    rows = [message_row(session, conversation, place, message_ids, turn_of.get(place)) for place in range(len(said))]
+    keep_html(rows)
+    # Foreign keys are looked at when the transaction commits.
+    Turn.objects.bulk_create(turns, BATCH)
+    Message.objects.bulk_create(rows, BATCH)
+    asked_at = Message.objects.filter(pk=OuterRef("prompt")).values("created_at")
+    session.turns.update(started_at=Subquery(asked_at))
+    session_imported.send(ChatSession, user=owner, session=session)
+    return session
+
+
+def refuse_twice(owner: User, origin: str) -> None:
+    """Also what was exported here and is here still."""
+    place, _, identity = origin.partition(":")
+    if not identity:
+        return
+    same = models.Q(origin=origin)
+    if place == "oneclaw" and (session_id := _uuid(identity)):
+        same |= models.Q(pk=session_id)
+    here = ChatSession.objects.filter(same, owner=owner)
+    if here.filter(deleted_at=None).exists():
+        raise Known
+    if here.exists():
+        raise NotBrought("deleted")
+
+
+def new_session(owner: User, conversation: Conversation, last: dt.datetime) -> ChatSession:
+    session_id, agent = uuid.uuid4(), default_agent()
+    title, said = conversation.title, conversation.messages
+    first = next((each.text for each in said if each.role == "user" and each.text.strip()), "")
+    active_at = conversation.active_at or last
+    session = ChatSession.objects.create(
+        pk=session_id,
+        key=lifecycle.session_key(owner, agent.slug, session_id),
+        owner=owner,
+        agent=agent,
+        mode=conversation.mode,
+        title=title or opening_words(first),
+        titled_by=ChatSession.Titled.PERSON if title else ChatSession.Titled.NOBODY,
+        last_seq=len(said),
+        read_seq=len(said),
+        active_at=active_at,
+        archived_at=active_at if conversation.archived else None,
+        folder=folder_of(owner, conversation.folder),
+        origin=conversation.origin if conversation.origin.partition(":")[2] else None,
+    )
+    # What Django sets to now when a row is made.
+    session.created_at = conversation.created_at or said[0].created_at or active_at
+    session.save(update_fields=["created_at"])
+    return session
+
+
+def folder_of(owner: User, name: str) -> Folder | None:
+    try:
+        return organise.folder_called(owner, name) if name else None
+    except (BadText, organise.TooManyFolders):
+        return None
+
+
+def fill_times(said: list[Said], begun: dt.datetime) -> dt.datetime:
+    """Give those without a time the one of the message before them; the newest time of all."""
+    for each in said:
+        before = said[each.parent].finished_at if each.parent is not None else None
+        each.created_at = each.created_at or before or begun
+        each.finished_at = max(each.finished_at or each.created_at, each.created_at)
+    return max(each.finished_at for each in said if each.finished_at)
+
+
+def attempts_of(said: list[Said]) -> list[Attempt]:
+    """The turns that answers and tool results belong to. What answers no person's message has none. Pure."""
+    prompts: list[int | None] = []
+    attempts: list[Attempt] = []
+    of_place: dict[int, Attempt] = {}
+    # Tool results after which their turn already goes on, and messages that have an attempt.
+    continued: set[int] = set()
+    asked: set[int] = set()
+    for place, each in enumerate(said):
+        prompts.append(place if each.role == "user" else prompts[each.parent] if each.parent is not None else None)
+        prompt, parent = prompts[place], each.parent
+        if each.role == "user" or prompt is None or parent is None:
+            continue
+        if each.role == "tool" or (said[parent].role == "tool" and parent not in continued):
+            attempt = of_place[parent]
+            continued.add(parent)
+        else:
+            again = Turn.Kind.RETRY if parent == prompt else Turn.Kind.CONTINUE
+            kind = again if prompt in asked else Turn.Kind.SEND
+            attempts.append(attempt := Attempt(prompt, kind, []))
+            asked.add(prompt)
+        attempt.places.append(place)
+        of_place[place] = attempt
+    return attempts
+
+
+def turn_row(
+    session: ChatSession, said: list[Said], attempt: Attempt, *, pk: int, prompt: list[int], number: int
+) -> Turn:
+    end = next(said[place] for place in reversed(attempt.places) if said[place].role == "assistant")
+    code, sentence = end.error if end.status == "failed" else ("", "")
+    return Turn(
+        pk=pk,
+        session=session,
+        prompt_id=prompt[attempt.prompt],
+        attempt=number,
+        kind=attempt.kind,
+        status=end.status,
+        lease_until=end.finished_at or timezone.now(),
+        error_code=code,
+        error_text=sentence,
+        finished_at=end.finished_at,
+    )
+
+
+def message_row(
+    session: ChatSession, conversation: Conversation, place: int, ids: list[int], turn_id: int | None
+) -> Message:
+    said = conversation.messages[place]
+    return Message(
+        pk=ids[place],
+        session=session,
+        seq=place + 1,
+        parent_id=ids[said.parent] if said.parent is not None else None,
+        active=place in conversation.shown,
+        turn_id=turn_id,
+        role=said.role,
+        status=said.status,
+        meta={"cards": said.cards} if said.cards else {},
+        model=said.model,
+        stop_reason=said.stop_reason,
+        usage=said.usage,
+        created_at=said.created_at or timezone.now(),
+        finished_at=said.finished_at if said.role != "user" else None,
+        **fields_of(said.content),
+    )
+
+
+def keep_html(rows: list[Message]) -> None:
+    """So that no page has to render them."""
+    cards = {row.parent_id: row.meta["cards"] for row in rows if "cards" in row.meta}
+    for row in rows:
+        if row.role == Message.Role.ASSISTANT:
+            for name, value in kept_html(row.content, cards.get(row.pk, {})).items():
+                setattr(row, name, value)
+
+
+def reserved(model: type[models.Model], count: int) -> list[int]:
+    """Ids for rows that point at one another."""
+    table = model._meta.db_table
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT nextval(pg_get_serial_sequence(%s, 'id')) FROM generate_series(1, %s) ORDER BY 1", [table, count]
+        )
+        return [row[0] for row in cursor.fetchall()]
+
+
+def _uuid(value: str) -> uuid.UUID | None:
+    try:
+        return uuid.UUID(value)
+    except ValueError:
+        return None

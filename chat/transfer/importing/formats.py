@@ -1,0 +1,52 @@
+"""One element of a file as a conversation, whichever program has written it."""
+
+import json
+import logging
+
+from chat.transfer.importing import chatgpt, claude, own
+from chat.transfer.importing.conversation import Conversation
+from chat.transfer.importing.reasons import MOST_MESSAGES, NotBrought
+from oneclaw.text import mended_json
+
+logger = logging.getLogger(__name__)
+
+
+def conversation_of(raw: bytes) -> Conversation:
+    """Raises NotBrought."""
+    try:
+        value = mended_json(json.loads(raw))
+    except (ValueError, RecursionError):
+        raise NotBrought("broken") from None
+    if not isinstance(value, dict):
+        raise NotBrought("unknown")
+    try:
+        conversation = _read(value)
+    except (LookupError, TypeError, ValueError, AttributeError) as error:
+        # Shapes that no reader expects are without end. Nothing of what is in it gets into the log.
+        logger.warning("A conversation has another shape than its format: %s", type(error).__name__)
+        raise NotBrought("unknown") from None
+    if not any(said.content for said in conversation.messages):
+        raise NotBrought("empty")
+    if len(conversation.messages) > MOST_MESSAGES:
+        raise NotBrought("too_many")
+    return conversation
+
+
+def title_of(raw: bytes) -> str:
+    """What one that was left aside is called, if that can be found out."""
+    try:
+        value = mended_json(json.loads(raw))
+    except (ValueError, RecursionError):
+        return ""
+    found = value.get("title") or value.get("name") if isinstance(value, dict) else ""
+    return found[:200] if isinstance(found, str) else ""
+
+
+def _read(value: dict[str, object]) -> Conversation:
+    if value.get("format") == own.FORMAT:
+        return own.conversation(value)
+    if isinstance(value.get("mapping"), dict):
+        return chatgpt.conversation(value)
+    if isinstance(value.get("chat_messages"), list):
+        return claude.conversation(value)
+    raise NotBrought("unknown")

@@ -1,0 +1,106 @@
+"""The conversations in a JSON file one by one, so that a file of any size takes the memory of its largest one."""
+
+import re
+from collections.abc import Iterator
+from typing import Protocol
+
+from chat.transfer.importing.reasons import DEEPEST, LARGEST, FileRefused
+
+# Bytes that are read at a time.
+PIECE = 256 * 1024
+# White space, and the bytes of the mark that Windows puts in front.
+BLANK = b" \t\r\n\xef\xbb\xbf"
+# What matters outside of a string, and a string up to its end. All signs are ASCII, which UTF-8 uses for nothing else.
+OUTSIDE = re.compile(rb'["\[\]{}]')
+INSIDE = re.compile(rb'(?:[^"\\]++|\\.)*+', re.DOTALL)
+
+# The JSON of one conversation, or nothing and why: a code of words.CONVERSATION.
+Element = tuple[bytes, str]
+
+
+class Readable(Protocol):
+    def read(self, size: int, /) -> bytes: ...
+
+
+def elements(stream: Readable) -> Iterator[Element]:
+    """The objects of the array that the stream holds, or the one object that it holds, undecoded.
+
+    Raises FileRefused when it holds neither, or ends too early. What is between the objects is passed over.
+    """
+    splitter = None
+    while piece := stream.read(PIECE):
+        if splitter is None:
+            piece = piece.lstrip(BLANK)
+            if not piece:
+                continue
+            if piece[:1] not in (b"[", b"{"):
+                raise FileRefused("not_json")
+            splitter = Splitter(level=1 if piece[:1] == b"[" else 0)
+        yield from splitter.take(piece)
+    if splitter is None or splitter.is_open:
+        raise FileRefused("cut")
+
+
+class Splitter:
+    """Bytes in, whole elements out. `level` is how deep the elements lie."""
+
+    def __init__(self, level: int) -> None:
+        self._level = level
+        self._depth = 0
+        self._in_string = self._after_backslash = False
+        # The element that is open: its bytes so far, or why they are not kept.
+        self._kept = bytearray()
+        self._within = False
+        self._refused = ""
+
+    @property
+    def is_open(self) -> bool:
+        return self._depth > 0 or self._in_string
+
+    def take(self, piece: bytes) -> Iterator[Element]:
+        at = begin = 0
+        if self._after_backslash:
+            at, self._after_backslash = 1, False
+        while at < len(piece):
+            if self._in_string:
+                at = INSIDE.match(piece, at).end()  # type: ignore[union-attr]
+                # Before its end there may be the end of the piece, or half an escape.
+                self._after_backslash = piece[at : at + 1] == b"\\"
+                if at == len(piece) or self._after_backslash:
+                    break
+                self._in_string = False
+                at += 1
+                continue
+            found = OUTSIDE.search(piece, at)
+            if found is None:
+                break
+            sign, at = found.group(), found.end()
+            if sign == b'"':
+                self._in_string = True
+            elif sign in b"[{":
+                if self._depth == self._level:
+                    begin, self._within, self._refused = found.start(), True, ""
+                self._depth += 1
+                if self._depth > self._level + DEEPEST:
+                    self._refuse("too_deep")
+            else:
+                self._depth -= 1
+                if self._depth < 0:
+                    raise FileRefused("cut")
+                if self._within and self._depth == self._level:
+                    self._keep(piece[begin:at])
+                    self._within = False
+                    yield (b"", self._refused) if self._refused else (bytes(self._kept), "")
+                    self._kept.clear()
+        if self._within:
+            self._keep(piece[begin:])
+
+    def _keep(self, part: bytes) -> None:
+        if not self._refused:
+            self._kept += part
+        if len(self._kept) > LARGEST:
+            self._refuse("too_large")
+
+    def _refuse(self, code: str) -> None:
+        self._refused = self._refused or code
+        self._kept.clear()

@@ -1,0 +1,176 @@
+"""Our own export (docs/export.md), as this or an earlier version has written it.
+
+Whoever has the file may have changed it: what would not hold in our tables is left aside here.
+"""
+
+import math
+import re
+import uuid
+from collections.abc import Mapping
+from typing import Any
+
+from chat.transfer.importing.conversation import (
+    Block,
+    Conversation,
+    Said,
+    attached,
+    branch,
+    listing,
+    mapping,
+    moment,
+    newest,
+    plain,
+    spoken,
+    words,
+)
+from chat.transfer.importing.reasons import NotBrought
+
+FORMAT, VERSION = "oneclaw.conversation", 1
+ROLES = {"user", "assistant", "tool"}
+# A status of its own has only what is finished; what ran when it was exported ended there.
+STATUSES = {"complete": "complete", "stopped": "stopped", "interrupted": "interrupted", "failed": "failed"}
+MODES = {"agent": "agent", "chat": "chat", "temporary": "chat"}
+# What the model's server takes as the id and as the name of a tool's call.
+TOOL_ID, TOOL_NAME = re.compile(r"[\w-]{1,100}", re.ASCII), re.compile(r"[\w-]{1,64}", re.ASCII)
+MOST_LINES = 100
+
+
+def conversation(value: Mapping[str, Any]) -> Conversation:
+    """`value` is the whole file."""
+    if not isinstance(value.get("version"), int) or value["version"] > VERSION:
+        raise NotBrought("newer")
+    given = [each for each in listing(value.get("messages")) if mapping(each).get("role") in ROLES]
+    messages: list[Said] = []
+    places: dict[int, int | None] = {}
+    shown: set[int] = set()
+    # Places behind a person's message, which a turn answers; and those whose calls have their results.
+    asked: set[int] = set()
+    answered: set[int] = set()
+    left_out = 0
+    for each in given:
+        before = each.get("parent")
+        parent = places.get(before) if isinstance(before, int) else None
+        said, left = message(each, parent)
+        left_out += left
+        if said.role == "tool":
+            if parent is None or parent not in asked or parent in answered or not fits(messages[parent], said):
+                # Results without their calls: what follows them follows what they would have followed.
+                places[number(each)] = parent
+                continue
+            answered.add(parent)
+        places[number(each)] = place = len(messages)
+        if said.role == "user" or parent in asked:
+            asked.add(place)
+        if each.get("shown") is not False:
+            shown.add(place)
+        messages.append(said)
+    drop_open_calls(messages, answered)
+    last = max(shown, default=None)
+    return Conversation(
+        origin=origin(value),
+        title=words(value.get("title")),
+        messages=messages,
+        shown=branch(messages, newest(messages) if last is None else last),
+        created_at=moment(value.get("created_at")),
+        active_at=moment(value.get("active_at")),
+        archived=value.get("archived") is True,
+        folder=words(value.get("folder"), 60),
+        mode=MODES.get(words(value.get("mode")), "agent"),
+        left_out=left_out,
+    )
+
+
+def origin(value: Mapping[str, Any]) -> str:
+    """Where it was first: it may have come from elsewhere before it was exported."""
+    named = words(value.get("origin"))
+    if named:
+        return named
+    try:
+        return f"oneclaw:{uuid.UUID(words(value.get('id')))}"
+    except ValueError:
+        return "oneclaw:"
+
+
+def number(value: Mapping[str, Any]) -> int:
+    """Its place in the file; -1 for one that names none."""
+    seq = value.get("seq")
+    return seq if isinstance(seq, int) else -1
+
+
+def message(value: Mapping[str, Any], parent: int | None) -> tuple[Said, int]:
+    """One message, and how many files stayed behind."""
+    role, content, left_out = value["role"], [], 0
+    for block in listing(value.get("content")):
+        kept = block_of(mapping(block), role)
+        content += kept
+        left_out += mapping(block).get("type") == "attachment"
+    error = mapping(value.get("error"))
+    said = Said(
+        role=role,
+        parent=parent,
+        content=content,
+        created_at=moment(value.get("created_at")),
+        finished_at=moment(value.get("finished_at")),
+        status=STATUSES.get(words(value.get("status")), "interrupted") if role == "assistant" else "complete",
+        model=words(value.get("model"), 100),
+        stop_reason=words(value.get("stop_reason"), 40),
+        usage=usage_of(mapping(value.get("usage"))),
+        cards=cards_of(mapping(value.get("cards"))) if role == "tool" else {},
+        error=(words(error.get("code"), 40), words(error.get("text"), 500)),
+    )
+    return said, left_out
+
+
+def usage_of(value: Mapping[str, Any]) -> dict[str, int] | None:
+    return {key[:40]: count for key, count in list(value.items())[:20] if type(count) is int} or None
+
+
+def block_of(block: Mapping[str, Any], role: str) -> list[Block]:
+    """The block as it is stored; nothing for one that does not belong there, such as thoughts."""
+    kind, identity = block.get("type"), block.get("tool_use_id" if role == "tool" else "id")
+    if role == "tool":
+        if kind != "tool_result" or not isinstance(identity, str) or not TOOL_ID.fullmatch(identity):
+            return []
+        result = {"type": "tool_result", "tool_use_id": identity, "content": plain(block.get("content"))}
+        return [result | ({"is_error": True} if block.get("is_error") is True else {})]
+    if kind == "text":
+        return spoken(plain(block.get("text")))
+    if kind == "attachment":
+        return spoken(attached(block.get("name")))
+    name = block.get("name")
+    if kind != "tool_use" or role != "assistant" or not isinstance(identity, str) or not isinstance(name, str):
+        return []
+    if not TOOL_ID.fullmatch(identity) or not TOOL_NAME.fullmatch(name):
+        return []
+    return [{"type": "tool_use", "id": identity, "name": name, "input": dict(mapping(block.get("input")))}]
+
+
+def cards_of(value: Mapping[str, Any]) -> dict[str, Any]:
+    """What the page shows of tool results. The way back belongs to the memory in which it was saved: it is gone."""
+    return {identity: card_of(card) for identity, card in value.items() if isinstance(card, dict)}
+
+
+def card_of(card: Mapping[str, Any]) -> dict[str, Any]:
+    seconds = card.get("seconds")
+    return {
+        "state": "failed" if card.get("state") == "failed" else "done",
+        "summary": words(card.get("summary"), 300),
+        "lines": [plain(line)[:1000] for line in listing(card.get("lines"))[:MOST_LINES]],
+    } | ({"seconds": seconds} if isinstance(seconds, int | float) and math.isfinite(seconds) else {})
+
+
+def fits(calling: Said, results: Said) -> bool:
+    """Whether these are the results of exactly these calls. Those without a card get one."""
+    called = calling.tool_ids("tool_use", "id")
+    brought = results.tool_ids("tool_result", "tool_use_id")
+    if not called or sorted(called) != sorted(brought) or len(set(called)) != len(called):
+        return False
+    results.cards = {each: results.cards.get(each, {"state": "done", "summary": "", "lines": []}) for each in called}
+    return True
+
+
+def drop_open_calls(messages: list[Said], answered: set[int]) -> None:
+    """Every call that is kept has its result: the others are taken out of their messages."""
+    for place, said in enumerate(messages):
+        if place not in answered:
+            said.content = [block for block in said.content if block["type"] != "tool_use"]

@@ -1,0 +1,138 @@
+"""What is in an uploaded file: JSON as it is, or in a zip file, however large it pretends to be or becomes."""
+
+import re
+import struct
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import IO
+
+from django.conf import settings
+
+from chat.transfer.importing.json_stream import BLANK, Element, Readable, elements
+from chat.transfer.importing.reasons import MOST_CONVERSATIONS, FileRefused
+
+ZIP = b"PK\x03\x04"
+# The file of ChatGPT's and Claude's exports, which large ones have in several parts.
+CONVERSATIONS = re.compile(r"(?:.*/)?conversations(?:-\d+)?\.json")
+# The record at a zip file's end, behind it a comment of at most 64 KiB; in it, the size of the list of files.
+END, LONGEST_END = b"PK\x05\x06", 22 + 65_535
+# Bytes of that list: room for about 100,000 files.
+LARGEST_LIST = 10 * 1024 * 1024
+
+# How files in a zip file may be packed. Others unpack to anything, and fail in ways of their own.
+METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+
+# In front of each record: why it was left aside, and its bytes.
+HEAD = struct.Struct("<16sQ")
+
+
+class Bounded:
+    """A stream that ends with FileRefused when more comes out of it, over all of its files, than may be."""
+
+    def __init__(self) -> None:
+        self.stream: Readable
+        self._left = settings.IMPORT_UNPACKED_MEGABYTES * 1024 * 1024
+
+    def read(self, size: int, /) -> bytes:
+        piece = self.stream.read(size)
+        self._left -= len(piece)
+        if self._left < 0:
+            raise FileRefused("unpacked")
+        return piece
+
+
+def unpack(path: Path, target: Path, alive: Callable[[], None]) -> int:
+    """Write every conversation of the upload into `target`, undecoded; how many they are. Raises FileRefused.
+
+    `alive` is called all the while.
+    """
+    count = 0
+    with target.open("wb") as records:
+        for raw, refused in elements_of(path):
+            alive()
+            records.write(HEAD.pack(refused.encode(), len(raw)) + raw)
+            count += 1
+            if count > MOST_CONVERSATIONS:
+                raise FileRefused("many")
+    return count
+
+
+def records(target: Path, position: int) -> Iterator[tuple[bytes, str, int]]:
+    """What `unpack` wrote from this byte on: an element in two, and where the next one begins. Raises FileRefused."""
+    try:
+        with target.open("rb") as file:
+            file.seek(position)
+            while head := file.read(HEAD.size):
+                refused, size = HEAD.unpack(head)
+                yield file.read(size), refused.rstrip(b"\0").decode(), file.tell()
+    except FileNotFoundError:
+        raise FileRefused("missing") from None
+
+
+def elements_of(path: Path) -> Iterator[Element]:
+    """Every conversation in the file, undecoded. Raises FileRefused."""
+    bounded = Bounded()
+    try:
+        with path.open("rb") as file:
+            if is_zip(file):
+                yield from _zipped(file, bounded)
+            else:
+                bounded.stream = file
+                yield from elements(bounded)
+    except FileNotFoundError:
+        raise FileRefused("missing") from None
+
+
+def looks_right(file: IO[bytes]) -> bool:
+    """Whether the file begins like one that can be taken in."""
+    if is_zip(file):
+        return True
+    beginning = file.read(1024).lstrip(BLANK)
+    file.seek(0)
+    return beginning[:1] in (b"[", b"{")
+
+
+def is_zip(file: IO[bytes]) -> bool:
+    file.seek(0)
+    beginning = file.read(len(ZIP))
+    file.seek(0)
+    return beginning == ZIP
+
+
+def _zipped(file: IO[bytes], bounded: Bounded) -> Iterator[Element]:
+    try:
+        _refuse_crowded(file)
+        with zipfile.ZipFile(file) as archive:
+            for entry in _chosen(archive):
+                if entry.flag_bits & 1:
+                    raise FileRefused("encrypted")
+                if entry.compress_type not in METHODS:
+                    raise FileRefused("packed")
+                with archive.open(entry) as bounded.stream:
+                    yield from elements(bounded)
+    except (zipfile.BadZipFile, NotImplementedError, zlib.error, EOFError, struct.error, ValueError):
+        # Also names that are none.
+        raise FileRefused("bad_zip") from None
+
+
+def _chosen(archive: zipfile.ZipFile) -> list[zipfile.ZipInfo]:
+    """The files that hold conversations: those that are called so, or else every JSON file, as in our own export."""
+    named = [entry for entry in archive.infolist() if entry.filename.endswith(".json")]
+    called_so = [entry for entry in named if CONVERSATIONS.fullmatch(entry.filename)]
+    return sorted(called_so or named, key=lambda entry: entry.filename)
+
+
+def _refuse_crowded(file: IO[bytes]) -> None:
+    """Python reads the whole list of files into memory: look at its size first."""
+    size = file.seek(0, 2)
+    file.seek(max(0, size - LONGEST_END))
+    end = file.read()
+    at = end.rfind(END)
+    if at < 0 or len(end) < at + 22:
+        raise FileRefused("bad_zip")
+    (listed,) = struct.unpack_from("<I", end, at + 12)
+    if listed > LARGEST_LIST:
+        raise FileRefused("crowded")
+    file.seek(0)

@@ -1,0 +1,133 @@
+"""A conversation for everybody who has the link: as it was at that moment, without what came from memory.
+
+link, token = share(session, "week")       # the token is told once, and only its hash is kept
+find(token)                                # what the page shows; None for everything that is not to be shown
+"""
+
+import datetime as dt
+import hashlib
+import secrets
+from collections.abc import Mapping
+from typing import Any
+
+from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
+
+from chat.context import per_message
+from chat.models import ChatSession, Message, SharedLink, SharedLinkQuerySet
+from chat.rendering import incremental
+from chat.rendering.messages import furnished
+from chat.turns.tools import registry
+from oneclaw.text import Told
+
+# How long a link opens; None: until it is revoked.
+PERIODS: Mapping[str, dt.timedelta | None] = {
+    "day": dt.timedelta(days=1),
+    "week": dt.timedelta(days=7),
+    "month": dt.timedelta(days=30),
+    "never": None,
+}
+USUAL = "week"
+# Bytes of randomness in a token.
+STRENGTH = 24
+# Links that a person may have.
+MOST = 500
+
+Part = dict[str, str]
+MEMORY, TOOL, FILE = "memory", "tool", "file"
+
+
+class NotShareable(Told):
+    """There is nothing to share, or nothing that may be."""
+
+    words = _(
+        "This conversation cannot be shared: a temporary one leaves nothing behind, and in a new one nothing was said."
+    )
+
+
+class TooMany(Told):
+    """The person shares as much as can be shared at a time."""
+
+    words = _("You share as much as can be shared at a time: revoke a link first.")
+
+
+def share(session: ChatSession, period: str) -> tuple[SharedLink, str]:
+    """A link to the conversation as it is shown now, and its token. `period` is one of PERIODS. Raises NotShareable,
+    TooMany."""
+    lasts = PERIODS[period]
+    shown = [] if session.mode == ChatSession.Mode.TEMPORARY else snapshot(session)
+    if not shown:
+        raise NotShareable
+    if SharedLink.objects.visible_to(session.owner).count() >= MOST:
+        raise TooMany
+    token, now = secrets.token_urlsafe(STRENGTH), timezone.now()
+    link = SharedLink.objects.create(
+        session=session,
+        token_hash=hashed(token),
+        title=session.name,
+        snapshot=shown,
+        created_at=now,
+        expires_at=now + lasts if lasts else None,
+    )
+    return link, token
+
+
+def find(token: str) -> SharedLink | None:
+    """The link with this token, if it still opens. One that never was and one that is no more look the same."""
+    return SharedLink.objects.live().filter(token_hash=hashed(token)).first()
+
+
+def shown(link: SharedLink) -> list[dict[str, Any]]:
+    """The messages of the link, each piece of code with its button, as in the chat."""
+    return [
+        message
+        | {"parts": [part | {"html": furnished(part["html"])} if "html" in part else part for part in message["parts"]]}
+        for message in link.snapshot
+    ]
+
+
+def revoke(links: SharedLinkQuerySet) -> int:
+    """Delete links with what they showed; how many there were."""
+    return links.delete()[0]
+
+
+def hashed(token: str) -> str:
+    return hashlib.sha256(token.encode(errors="surrogatepass")).hexdigest()
+
+
+def snapshot(session: ChatSession) -> list[dict[str, Any]]:
+    """The shown and finished messages as parts that hold no other part of the conversation: {"text"} of a person,
+    {"html"} of an answer, {"left_out"} for what is not shown to others."""
+    told: list[dict[str, Any]] = []
+    for message in session.messages.shown().settled().exclude(role=Message.Role.TOOL):
+        parts = parts_of(message)
+        if not parts:
+            continue
+        if told and told[-1]["role"] == message.role == Message.Role.ASSISTANT:
+            # An answer in several steps is one.
+            told[-1]["parts"] = without_repetition([*told[-1]["parts"], *parts])
+        else:
+            told.append({"role": message.role, "parts": without_repetition(parts)})
+    return told
+
+
+def parts_of(message: Message) -> list[Part]:
+    """Known kinds of blocks only: thoughts, and whatever is yet to be invented, stay behind."""
+    parts: list[Part] = []
+    for block in message.content:
+        if block["type"] == "text" and message.role == Message.Role.USER:
+            parts.append({"text": block["text"]})
+        elif block["type"] == "text":
+            parts += [{"html": html} for html in incremental.blocks(block["text"])]  # sanitised there
+        elif block["type"] == "tool_use":
+            parts.append({"left_out": MEMORY if registry.is_about_memory(block["name"]) else TOOL})
+        elif block["type"] == "attachment":
+            parts.append({"left_out": FILE})
+    if message.meta.get(per_message.KEY):
+        parts.append({"left_out": MEMORY})
+    return parts
+
+
+def without_repetition(parts: list[Part]) -> list[Part]:
+    """Several things in a row that were left out for one reason are one."""
+    return [part for before, part in zip([{}, *parts], parts, strict=False) if "left_out" not in part or part != before]

@@ -1,0 +1,103 @@
+"""The growing answers of this process, saved together: one statement for all leases, one for all texts."""
+
+import asyncio
+import json
+import logging
+from typing import TYPE_CHECKING, Any
+from uuid import UUID
+
+from django.conf import settings
+from django.db import Error, connection, transaction
+
+from chat.conversations.transcript import fields_of, hint_of, lease
+from chat.models import Turn
+from oneclaw import pubsub
+from oneclaw.threads import without_waiting
+
+if TYPE_CHECKING:
+    from chat.turns.loop import RunningTurn
+
+logger = logging.getLogger(__name__)
+
+# A lease is renewed only by the holder that the row names; whoever is missing in the answer has lost it.
+RENEW = """
+    UPDATE chat_turn AS turn SET lease_until = %s
+    FROM unnest(%s::bigint[], %s::uuid[]) AS mine(id, holder)
+    WHERE turn.id = mine.id AND turn.holder = mine.holder AND turn.status = 'running'
+    RETURNING turn.id, turn.stop_requested
+"""
+SAVE = """
+    UPDATE chat_message AS message SET content = fresh.content::jsonb, text = fresh.text
+    FROM unnest(%s::bigint[], %s::text[], %s::text[]) AS fresh(id, content, text)
+    WHERE message.id = fresh.id AND message.status = 'running'
+"""
+
+
+class Checkpoints:
+    """The turns that this process runs. While there is one, they are saved every CHECKPOINT_SECONDS."""
+
+    def __init__(self) -> None:
+        self.turns: dict[int, RunningTurn] = {}
+        self._saver: asyncio.Task[None] | None = None
+
+    def add(self, running: "RunningTurn") -> None:
+        self.turns[running.turn.pk] = running
+        if self._saver is None or self._saver.done() or self._saver.get_loop() is not asyncio.get_running_loop():
+            self._saver = asyncio.create_task(self._save_while_running())
+            self._saver.add_done_callback(log_failure)
+
+    def remove(self, running: "RunningTurn") -> None:
+        self.turns.pop(running.turn.pk, None)
+
+    async def _save_while_running(self) -> None:
+        while self.turns:
+            await asyncio.sleep(settings.CHECKPOINT_SECONDS)
+            try:
+                await self.save()
+            except (Error, ValueError, RecursionError):
+                # The database is away for a moment, or an answer is nested too deeply to be kept: all go on, and are
+                # saved next time.
+                logger.exception("A checkpoint was not saved.")
+
+    async def save(self) -> None:
+        """Save what grew, renew every lease, and end the turns that were stopped elsewhere or lost."""
+        running = list(self.turns.values())
+        leases = [(turn.turn.pk, turn.turn.holder) for turn in running]
+        grown = [(turn, turn.answer, turn.answer.revision) for turn in running]
+        grown = [(turn, answer, revision) for turn, answer, revision in grown if revision != answer.saved_revision]
+        texts = [(turn.turn, answer.message.pk, answer.content) for turn, answer, _ in grown]
+        held = await without_waiting(save_rows, leases, texts)
+        for _, answer, revision in grown:
+            answer.saved_revision = revision
+        for turn in running:
+            if turn.turn.pk not in held:
+                turn.end("lost")
+            elif held[turn.turn.pk]:
+                turn.end("stopped")
+
+
+def log_failure(task: "asyncio.Task[None]") -> None:
+    if not task.cancelled() and (error := task.exception()) is not None:
+        logger.error("Growing answers are not saved any more.", exc_info=error)
+
+
+def save_rows(leases: list[tuple[int, UUID]], texts: list[tuple[Turn, int, list[dict[str, Any]]]]) -> dict[int, bool]:
+    """{turn id: whether a stop was asked for} of the turns that are still held; their texts are saved.
+
+    `leases` are (turn id, holder), `texts` (turn, message id, content blocks).
+    """
+    # First, and for itself: no text may keep the leases from being renewed.
+    with connection.cursor() as cursor:
+        cursor.execute(RENEW, [lease(), [pk for pk, _ in leases], [holder for _, holder in leases]])
+        held = dict(cursor.fetchall())
+    with transaction.atomic(), connection.cursor() as cursor:
+        kept = [(turn, message, fields_of(content)) for turn, message, content in texts if turn.pk in held]
+        if kept:
+            contents = [json.dumps(fields["content"]) for _, _, fields in kept]
+            words = [fields["text"] for _, _, fields in kept]
+            cursor.execute(SAVE, [[message for _, message, _ in kept], contents, words])
+            pubsub.notify_all([hint_of(turn.session_id, turn.pk) for turn, _, _ in kept])
+    return held
+
+
+checkpoints = Checkpoints()

@@ -1,0 +1,240 @@
+"""The loop: request → stream → tools → save, until the stop-reason table says stop.
+
+A turn is a task of the process, not of a socket: a closed page does not end it. It ends by its own last answer, by
+Stop, by a limit, by a failure of the model, or because the process stops.
+"""
+
+import asyncio
+import logging
+from collections.abc import AsyncGenerator, Callable
+from contextlib import aclosing
+from typing import Any, ParamSpec, TypeVar
+
+from django.conf import settings
+from django.db import InterfaceError, OperationalError
+
+from chat.context.prompt import build_request
+from chat.conversations import transcript
+from chat.live.publisher import Broadcast
+from chat.models import ChatSession, Message, Turn
+from chat.signals import turn_finished
+from chat.turns import commands
+from chat.turns.answer import GrowingAnswer
+from chat.turns.checkpoints import checkpoints
+from chat.turns.tools import call_tool
+from oneclaw import llm
+from oneclaw.text import mended, mended_json
+from oneclaw.threads import in_database, in_patience
+
+logger = logging.getLogger(__name__)
+P = ParamSpec("P")
+R = TypeVar("R")
+
+# The stop reasons after which an answer is not what was asked for. After any other one, without tool calls, it is
+# complete; max_tokens is among them, and the page offers to continue.
+FAILED_ENDINGS: dict[str, type[llm.ModelFailure]] = {
+    "refusal": llm.Refused,
+    "model_context_window_exceeded": llm.ContextTooLong,
+}
+
+
+def start(turn: Turn, answer: Message) -> "RunningTurn":
+    """Run this turn in this process from now on; whoever looks at its session sees it begin."""
+    running = RunningTurn(turn, answer)
+    running.broadcast.begun()
+    return running
+
+
+class TurnEnded(Exception):
+    """The turn was ended from outside: stopped, interrupted, lost."""
+
+
+# What this process runs; held here, because the event loop itself holds tasks only weakly.
+running_turns: set["RunningTurn"] = set()
+
+
+class RunningTurn:
+    """One turn while this process runs it."""
+
+    def __init__(self, turn: Turn, answer: Message) -> None:
+        self.turn = turn
+        # stopped, interrupted or lost, once somebody asked for the end.
+        self.ending = ""
+        self._streaming = False
+        self.broadcast = Broadcast(self, answer)
+        self.task = asyncio.create_task(self._run())
+        self.task.add_done_callback(log_failure)
+        running_turns.add(self)
+        checkpoints.add(self)
+
+    @property
+    def answer(self) -> GrowingAnswer:
+        return self.broadcast.answer
+
+    def end(self, how: str) -> None:
+        """End the turn soon: at once while the model streams, after the tools while they run."""
+        if not self.ending:
+            self.ending = how
+            if self._streaming:
+                self.task.cancel()
+
+    async def _run(self) -> None:
+        try:
+            await self._answer()
+        except transcript.LeaseLost:
+            logger.warning("Turn %s was ended by somebody else.", self.turn.pk)
+        finally:
+            checkpoints.remove(self)
+            running_turns.discard(self)
+            self.broadcast.close()
+
+    async def _answer(self) -> None:
+        try:
+            finished = await self._rounds()
+            ending = FAILED_ENDINGS.get(finished.stop_reason)
+            await self._settle("failed" if ending else "complete", ending() if ending else None, finished)
+        except TurnEnded:
+            await self._settle(self.ending)
+        except TimeoutError:
+            # At the same moment as Stop: the person's word goes first.
+            await (self._settle(self.ending) if self.ending else self._settle("failed", llm.TookTooLong()))
+        except llm.ModelFailure as failure:
+            logger.info("Turn %s: %s", self.turn.pk, failure)
+            await self._settle("failed", failure)
+        except transcript.LeaseLost:
+            raise
+        except Exception:
+            await persist(transcript.give_up, self.turn)
+            raise
+
+    async def _rounds(self) -> llm.Finished:
+        """Answers and tools in turn; the last answer, which calls none."""
+        deadline = asyncio.get_running_loop().time() + settings.TURN_TIMEOUT
+        for number in range(settings.TOOL_ROUNDS + 1):
+            async with asyncio.timeout_at(deadline):
+                finished, broken = await self._stream(tools=number < settings.TOOL_ROUNDS)
+            uses = [block for block in self.answer.content if block["type"] == "tool_use"]
+            if not uses:
+                return finished
+            if number == settings.TOOL_ROUNDS:
+                raise llm.ModelError("called tools again when it was told not to")
+            await self._use_tools(uses, broken, finished)
+            if self.ending:
+                raise TurnEnded
+        raise AssertionError("The last round returns or raises.")
+
+    async def _stream(self, *, tools: bool) -> tuple[llm.Finished, dict[str, str]]:
+        """One answer as it grows; how it finished, and what is wrong with the arguments of which tool call."""
+        source = await self._source(tools=tools)
+        if self.ending:
+            raise TurnEnded
+        broken: dict[str, str] = {}
+        self._streaming = True
+        try:
+            async with aclosing(source) as events:
+                async for event in events:
+                    match event:
+                        case llm.TextDelta(index, text) | llm.ThinkingDelta(index, text):
+                            self.broadcast.text(index, text)
+                        case llm.BlockStarted(index, block):
+                            self.answer.start(index, block)
+                        case llm.BlockFinished(index, block, error):
+                            self.broadcast.block(index, block)
+                            if error:
+                                broken[block["id"]] = error
+                        case llm.Retrying(failure, seconds):
+                            self.broadcast.retrying(failure, seconds)
+                        case llm.Finished():
+                            return event, broken
+        except asyncio.CancelledError:
+            if self.ending and self.task.uncancel() == 0:
+                raise TurnEnded from None
+            raise
+        finally:
+            self._streaming = False
+        raise llm.CutOff("the stream ended without an end")
+
+    async def _source(self, *, tools: bool) -> AsyncGenerator[llm.Event]:
+        """Whoever answers next: a command by itself, or the model."""
+        called = commands.called_by(self.turn.prompt.text)
+        if called and (reply := await persist(commands.reply_to, self.turn)) is not None:
+            return commands.events(reply)
+        request = await persist(build_request, self.turn, tools=tools)
+        return llm.stream(request)
+
+    async def _use_tools(self, uses: list[dict[str, Any]], broken: dict[str, str], finished: llm.Finished) -> None:
+        """Run the calls of this answer, one after the other; the next answer's placeholder follows."""
+        answer = self.answer.message
+        results = await persist(transcript.finish_round, self.turn, answer, self.answer.content, **columns_of(finished))
+        content, cards = [], {}
+        for use in uses:
+            result, card = await in_patience(call_tool, self.turn, answer, use, broken.get(use["id"], ""))
+            content.append(result)
+            cards[use["id"]] = card
+            self.broadcast.tool(use, card)
+        following = await persist(transcript.finish_tools, self.turn, answer, results, content, cards)
+        self.broadcast.next_answer(cards, following)
+
+    async def _settle(
+        self, status: str, failure: llm.ModelFailure | None = None, finished: llm.Finished | None = None
+    ) -> None:
+        if status == "lost":
+            raise transcript.LeaseLost
+        message = await persist(
+            transcript.settle,
+            self.turn,
+            self.answer.message,
+            self.answer.content,
+            status,
+            code=failure.code if failure else "",
+            sentence=failure.kept if failure else "",
+            **(columns_of(finished) if finished else {}),
+        )
+        self.broadcast.settled(message, failure)
+        if turn_finished.has_listeners(ChatSession):
+            await in_database(tell_finished, self.turn)
+
+
+def columns_of(finished: llm.Finished) -> dict[str, Any]:
+    return {
+        "stop_reason": mended(finished.stop_reason)[:40],
+        "usage": mended_json(finished.usage),
+        "model": mended(finished.model)[:100],
+    }
+
+
+def tell_finished(turn: Turn) -> None:
+    session = ChatSession.objects.select_related("owner").get(pk=turn.session_id)
+    turn_finished.send_robust(ChatSession, user=session.owner, session=session, turn=turn)
+
+
+def log_failure(task: "asyncio.Task[None]") -> None:
+    if not task.cancelled() and (error := task.exception()) is not None:
+        logger.error("A turn failed.", exc_info=error)
+
+
+async def persist(function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
+    """`in_database`, again and again while the database is away, for as long as the lease may last.
+
+    What is called is safe to run twice: a commit may have worked although its answer was lost.
+    """
+    deadline = asyncio.get_running_loop().time() + settings.LEASE_SECONDS
+    delay = 0.1
+    while True:
+        try:
+            return await in_database(function, *args, **kwargs)
+        except (OperationalError, InterfaceError):
+            if asyncio.get_running_loop().time() + delay > deadline:
+                raise
+            logger.warning("The database is away; trying again.", exc_info=True)
+        await asyncio.sleep(delay)
+        delay = min(delay * 2, 2.0)
+
+
+async def shutdown(seconds: float = 4.0) -> None:
+    """The process stops: end every turn as interrupted, with all that has come, and wait until that is saved."""
+    turns = list(running_turns)
+    for running in turns:
+        running.end("interrupted")
+    if turns:
+        await asyncio.wait([running.task for running in turns], timeout=seconds)

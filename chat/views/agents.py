@@ -1,0 +1,79 @@
+"""The pages of a person's own agents."""
+
+from django.contrib.auth.decorators import login_required
+from django.http import HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.http import require_GET, require_http_methods
+
+from chat.conversations import agents, model_choice
+from chat.models import Agent
+from chat.turns.tools import registry
+from oneclaw.text import BadText
+from oneclaw.web.http import SignedInRequest
+
+
+@login_required
+@require_GET
+def agent_list(request: SignedInRequest) -> HttpResponse:
+    """The person's own agents, and the server's."""
+    servers = Agent.objects.visible_to(request.user).filter(owner=None)
+    context = {"own": Agent.objects.own_of(request.user), "servers": servers}
+    return render(request, "chat/agents.html", context)
+
+
+@login_required
+@require_http_methods(["GET", "POST"])
+def new_agent(request: SignedInRequest) -> HttpResponse:
+    return edited(request, None)
+
+
+@login_required
+@require_http_methods(["GET", "POST"])
+def edit_agent(request: SignedInRequest, slug: str) -> HttpResponse:
+    return edited(request, own_agent(request, slug))
+
+
+@login_required
+@require_http_methods(["GET", "POST"])
+def delete_agent(request: SignedInRequest, slug: str) -> HttpResponse:
+    """GET asks once more."""
+    agent = own_agent(request, slug)
+    if request.method == "POST":
+        agents.delete(agent)
+        return redirect("agents")
+    return render(request, "chat/delete_agent.html", {"agent": agent, "count": agent.sessions.count()})
+
+
+def edited(request: SignedInRequest, agent: Agent | None) -> HttpResponse:
+    """The form of an agent, or a new one; POST saves it."""
+    labels, refusal = registry.labels(), ""
+    shown = agent or Agent()
+    if request.method == "POST":
+        given = request.POST
+        on = given.getlist("tools")
+        try:
+            fields = (given.get("name"), given.get("instructions"), given.get("model"), on, given.get("memory"))
+            draft = agents.checked_draft(*fields)
+        except BadText as error:
+            refusal = error.sentence
+            # As it was typed, for the form alone.
+            shown.name, shown.instructions = given.get("name", ""), given.get("instructions", "")
+            shown.model, shown.tools_off = given.get("model", ""), [name for name in labels if name not in on]
+            if agent is None:
+                shown.own_memory = given.get("memory") == "own"
+        else:
+            agents.write(agent, draft) if agent else agents.make(request.user, draft)
+            return redirect("agents")
+    context = {
+        "agent": shown,
+        "is_new": agent is None,
+        "refusal": refusal,
+        "models": model_choice.offered().items(),
+        "tools": [(name, label, name not in shown.tools_off) for name, label in labels.items()],
+    }
+    return render(request, "chat/edit_agent.html", context, status=422 if refusal else 200)
+
+
+def own_agent(request: SignedInRequest, slug: str) -> Agent:
+    """The person's own; anybody else's, and the server's, look as if they were not there."""
+    return get_object_or_404(Agent.objects.own_of(request.user), slug=slug)

@@ -1,0 +1,95 @@
+"""Files by HTTP: attached one at a time before the message is sent, taken back, and served to their owner alone."""
+
+import uuid
+
+from django.conf import settings
+from django.contrib.auth.decorators import login_required
+from django.core.files.uploadedfile import UploadedFile
+from django.http import Http404, HttpResponse, HttpResponseNotModified, JsonResponse
+from django.utils.http import content_disposition_header
+from django.views.decorators.http import require_POST, require_safe
+
+from chat.attachments import disk, store
+from chat.attachments.examine import Refused, too_large
+from chat.context.files import stored_name
+from chat.conversations import lifecycle
+from chat.models import Attachment
+from oneclaw.models import User
+from oneclaw.web.http import SignedInRequest
+
+# Nothing in a file runs, loads or sends anything, whatever a browser takes it for.
+SANDBOX = "sandbox; default-src 'none'"
+# A browser puts an image that is opened by itself into a page of its own making, with a style.
+SANDBOX_OF_IMAGES = "sandbox; script-src 'none'; connect-src 'none'; frame-src 'none'; object-src 'none'"
+
+
+@login_required
+@require_POST
+def attach(request: SignedInRequest, session_id: uuid.UUID) -> HttpResponse:
+    """Keep one file (`file`) for a message of this conversation, which need not exist yet.
+
+    JSON {id, name, size, kind}; status 422 and {code, text} when it is refused.
+    """
+    try:
+        lifecycle.find(request.user, session_id)
+    except lifecycle.SessionNotFound:
+        raise Http404 from None
+    upload = request.FILES.get("file")
+    if not isinstance(upload, UploadedFile):
+        return JsonResponse({"code": "bad_frame", "text": "There is no file."}, status=422)
+    try:
+        kept = kept_file(request.user, upload)
+    except Refused as refusal:
+        return JsonResponse({"code": refusal.code, "text": refusal.sentence}, status=422)
+    return JsonResponse({"id": str(kept.pk), "name": kept.name, "size": kept.size, "kind": kept.kind})
+
+
+def kept_file(user: User, upload: UploadedFile, attachment_id: uuid.UUID | None = None) -> Attachment:
+    """The upload as an attachment of the person. Raises Refused."""
+    name, size = store.clean_name(upload.name or ""), upload.size or 0
+    if size > settings.FILE_SIZE:
+        raise too_large(name, size)
+    return store.keep(user, name, upload.read(), attachment_id)
+
+
+@login_required
+@require_POST
+def remove(request: SignedInRequest, attachment_id: uuid.UUID) -> HttpResponse:
+    """The person does not want to send it after all; nothing when it is not there, or sent."""
+    store.remove(request.user, attachment_id)
+    return HttpResponse(status=204)
+
+
+@login_required
+@require_safe
+def serve(request: SignedInRequest, attachment_id: uuid.UUID) -> HttpResponse:
+    """The file, or (`small`) what the page shows of a large image. Images may be shown; anything else is a download."""
+    file = store.visible(request.user, attachment_id)
+    if file is None:
+        raise Http404
+    is_small = "small" in request.GET and bool(file.small_type)
+    etag = f'"{file.sha256}{"-small" if is_small else ""}"'
+    response: HttpResponse
+    if request.headers.get("If-None-Match") == etag:
+        response = HttpResponseNotModified()
+    else:
+        data = disk.read(file.owner_id, stored_name(file) if is_small else str(file.pk))
+        if data is None:
+            raise Http404
+        response = HttpResponse(data, content_type=content_type(file, is_small=is_small))
+    is_image = file.kind == Attachment.Kind.IMAGE
+    response["Content-Disposition"] = content_disposition_header(not is_image, file.name) or "attachment"
+    response["ETag"] = etag
+    # Asked for again each time, so that whoever signs in next with this browser is not shown it.
+    response["Cache-Control"] = "private, no-cache"
+    response["X-Content-Type-Options"] = "nosniff"
+    response["Cross-Origin-Resource-Policy"] = "same-origin"
+    response["Content-Security-Policy"] = SANDBOX_OF_IMAGES if is_image else SANDBOX
+    return response
+
+
+def content_type(file: Attachment, *, is_small: bool) -> str:
+    """Text of any kind is plain text: none of it is a page."""
+    if file.kind == Attachment.Kind.TEXT:
+        return "text/plain"
+    return file.small_type if is_small else file.media_type

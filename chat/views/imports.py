@@ -1,0 +1,50 @@
+"""The page that brings conversations from elsewhere, and says how far it is: fetch, call one thing, render."""
+
+import uuid
+
+from django.contrib.auth.decorators import login_required
+from django.http import HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.http import require_GET, require_http_methods
+
+from chat.models import ImportJob
+from chat.transfer.importing import jobs, reasons
+from oneclaw.web.http import SignedInRequest
+
+# Imports that the page tells of.
+LISTED = 5
+
+
+@login_required
+@require_http_methods(["GET", "POST"])
+def import_page(request: SignedInRequest) -> HttpResponse:
+    """GET: the form, and what became of the last files. POST: another file."""
+    refusal = ""
+    if request.method == "POST":
+        try:
+            jobs.begin(request.user, request.FILES.get("file"))
+            return redirect("import")
+        except reasons.FileRefused as refused:
+            refusal = reasons.of_file(refused.code)
+    found = ImportJob.objects.visible_to(request.user)[:LISTED]
+    context = {"jobs": [told(job) for job in found], "refusal": refusal, "limits": reasons.limits()}
+    return render(request, "chat/import.html", context, status=422 if refusal else 200)
+
+
+@login_required
+@require_GET
+def import_progress(request: SignedInRequest, job_id: uuid.UUID) -> HttpResponse:
+    """How far one is, for the page to show in place of what it shows."""
+    job = get_object_or_404(ImportJob.objects.visible_to(request.user), pk=job_id)
+    return render(request, "chat/_import.html", told(job)) if request.htmx else redirect("import")
+
+
+def told(job: ImportJob) -> dict[str, object]:
+    """A job with its reasons in words."""
+    problems = [(each["number"], each["title"], reasons.of_conversation(each["why"])) for each in job.problems]
+    return {
+        "job": job,
+        "problems": problems,
+        "untold": job.skipped - len(problems),
+        "error": reasons.of_file(job.error) if job.error else "",
+    }

@@ -1,0 +1,165 @@
+"""Pages on which conversations are organised: fetch, call one thing, render."""
+
+import uuid
+
+from django.conf import settings
+from django.contrib.auth.decorators import login_required
+from django.core.exceptions import SuspiciousOperation
+from django.core.paginator import Paginator
+from django.http import HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.utils.http import url_has_allowed_host_and_scheme
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+from django.views.decorators.http import require_GET, require_POST
+from django_htmx.http import HttpResponseClientRedirect
+
+from chat.library import organise as organising
+from chat.library import sidebar
+from chat.models import ChatSession, ChatSessionQuerySet, Folder
+from chat.views import pages, toasts
+from chat.views.toasts import Toast
+from oneclaw.models import User
+from oneclaw.text import BadText
+from oneclaw.web.http import SignedInRequest
+
+# Conversations of one page.
+LISTED = 100
+# What undoes an action that takes a conversation out of sight.
+UNDO = {"delete": "restore", "archive": "unarchive"}
+
+
+@login_required
+@require_GET
+def all_conversations(request: SignedInRequest) -> HttpResponse:
+    """Every conversation of the person, to choose several of them; also archived and deleted ones (`show`)."""
+    show, folder = request.GET.get("show", ""), None
+    if show.startswith("folder-"):
+        folder = get_object_or_404(request.user.folders, pk=_number(show.removeprefix("folder-")))
+    page = Paginator(shown(request.user, show, folder), LISTED).get_page(request.GET.get("page"))
+    context = {
+        "page": page,
+        "groups": sidebar.by_day(page.object_list, request.user),
+        "show": show,
+        "folder": folder,
+        "folders": request.user.folders.all(),
+        "toast": toasts.take(request),
+        "deleted_days": settings.DELETED_DAYS,
+    }
+    return render(request, "chat/conversations.html", context)
+
+
+def shown(user: User, show: str, folder: Folder | None) -> ChatSessionQuerySet:
+    if show == "deleted":
+        return ChatSession.objects.filter(owner=user).exclude(deleted_at=None).written()
+    own = ChatSession.objects.visible_to(user)
+    if show == "archived":
+        return own.written().exclude(archived_at=None)
+    return own.listed().filter(folder=folder) if folder else own.listed()
+
+
+@login_required
+@require_GET
+def menu(request: SignedInRequest, session_id: uuid.UUID) -> HttpResponse:
+    """What can be done with one conversation: in the list's menu, in that of its head (`head`), or on a page."""
+    session = pages.own_session(request, session_id)
+    context = {
+        "session": session,
+        "is_shared": session.shared_links.live().exists(),
+        "folders": request.user.folders.all(),
+        "session_id": request.GET.get("current", ""),
+        # Its row may be out of sight: it is renamed on a page.
+        "of_head": "head" in request.GET,
+    }
+    return render(request, "chat/_menu.html" if request.htmx else "chat/menu.html", context)
+
+
+@login_required
+@require_POST
+def organise(request: SignedInRequest) -> HttpResponse:
+    """Do one thing (`do`) to the conversations `id`, and say so with a way back."""
+    action = request.POST.get("do", "")
+    if action not in organising.ACTIONS:
+        raise SuspiciousOperation("do is not an action")
+    try:
+        ids = {uuid.UUID(value) for value in request.POST.getlist("id")}
+    except ValueError:
+        raise SuspiciousOperation("id is not a UUID") from None
+    try:
+        folder = folder_meant(request) if action == "move" else None
+    except (BadText, organising.TooManyFolders) as refusal:
+        return answered(request, Toast(refusal.sentence, bad=True))
+    changed = organising.organise(request.user, ids, action, folder)
+    undo = UNDO.get(action, "") if changed else ""
+    toast = Toast(said(action, changed), undo, [str(session_id) for session_id in ids] if undo else [])
+    gone = action == "delete" and request.POST.get("current", "") in toast.ids
+    return answered(request, toast, gone=gone)
+
+
+def folder_meant(request: SignedInRequest) -> Folder | None:
+    """The folder to move to: a new one by its name, or `folder`; None takes out of every folder."""
+    if request.POST.get("new_folder", "").strip():
+        return organising.folder_called(request.user, request.POST["new_folder"])
+    chosen = request.POST.get("folder", "")
+    return get_object_or_404(request.user.folders, pk=_number(chosen)) if chosen else None
+
+
+def said(action: str, changed: int) -> str:
+    """What has happened, in one sentence."""
+    sentences = {
+        "pin": ngettext("Pinned.", "%(number)d conversations pinned.", changed),
+        "unpin": ngettext("Not pinned any more.", "%(number)d conversations are not pinned any more.", changed),
+        "move": ngettext("Moved.", "%(number)d conversations moved.", changed),
+        "archive": ngettext("Archived.", "%(number)d conversations archived.", changed),
+        "unarchive": ngettext("Back in the list.", "%(number)d conversations are back in the list.", changed),
+        "delete": ngettext("Deleted.", "%(number)d conversations deleted.", changed),
+        "restore": ngettext("Restored.", "%(number)d conversations restored.", changed),
+        "read": ngettext("Marked as read.", "%(number)d conversations marked as read.", changed),
+    }
+    return sentences[action] % {"number": changed} if changed else _("Nothing was left to do.")
+
+
+def answered(request: SignedInRequest, toast: Toast, *, gone: bool = False) -> HttpResponse:
+    """To the list of the chat: the list anew with the toast, unless what the page shows is `gone`. To any page: back to
+    it, where the toast waits."""
+    if request.htmx and not gone:
+        return pages.listed(request, request.POST.get("current", ""), toast)
+    toasts.keep(request, toast)
+    if request.htmx:
+        return HttpResponseClientRedirect("/")
+    back = request.POST.get("next", "")
+    return redirect(back if url_has_allowed_host_and_scheme(back, allowed_hosts=None) else "chat")
+
+
+@login_required
+@require_POST
+def rename_folder(request: SignedInRequest, folder_id: int) -> HttpResponse:
+    folder = get_object_or_404(request.user.folders, pk=folder_id)
+    try:
+        organising.rename_folder(folder, request.POST.get("name"))
+    except (BadText, organising.FolderExists) as refusal:
+        toasts.keep(request, Toast(refusal.sentence, bad=True))
+    return redirect(f"/conversations?show=folder-{folder.pk}")
+
+
+@login_required
+@require_POST
+def delete_folder(request: SignedInRequest, folder_id: int) -> HttpResponse:
+    """The folder goes, its conversations stay."""
+    organising.delete_folder(get_object_or_404(request.user.folders, pk=folder_id))
+    toasts.keep(request, Toast(_("The folder is gone; its conversations are in the list.")))
+    return redirect("conversations")
+
+
+@login_required
+@require_POST
+def read(request: SignedInRequest, session_id: uuid.UUID) -> HttpResponse:
+    """A page has shown the messages up to `seq`."""
+    organising.mark_read(request.user, session_id, _number(request.POST.get("seq", "")))
+    return HttpResponse(status=204)
+
+
+def _number(value: str) -> int:
+    if not value.isascii() or not value.isdigit() or len(value) > 18:
+        raise SuspiciousOperation("not a number")
+    return int(value)

@@ -1,0 +1,146 @@
+"""What can be done with one message, for pages with and without a script: fetch, call one thing, render."""
+
+import uuid
+
+from django.conf import settings
+from django.contrib.auth.decorators import login_required
+from django.core.exceptions import SuspiciousOperation
+from django.http import Http404, HttpResponse, HttpResponseBase
+from django.shortcuts import redirect, render
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
+
+from chat.conversations import branches, forking, lifecycle, transcript
+from chat.models import Message
+from chat.rendering.details import details_of
+from chat.turns import retry, start
+from chat.views import toasts
+from chat.views.toasts import Toast
+from oneclaw.models import User
+from oneclaw.text import BadText, Words, checked
+from oneclaw.threads import in_database
+from oneclaw.web.http import SignedInRequest
+
+# What is said to whoever presses something that cannot be done just now.
+BUSY = transcript.Busy.words
+# Another tab has changed or deleted the conversation just now.
+GONE = (branches.NotShown, lifecycle.SessionNotFound)
+
+
+def own_message(user: User, message_id: int) -> Message:
+    """The person's message, with its session and turn; 404 otherwise."""
+    rows = Message.objects.visible_to(user).select_related("session__agent", "session__owner", "turn__prompt")
+    message = rows.exclude(role=Message.Role.TOOL).filter(pk=message_id).first()
+    if message is None:
+        raise Http404
+    return message
+
+
+def back(request: SignedInRequest, message: Message, refusal: Words = "") -> HttpResponse:
+    """To the conversation, with a word about what was not done."""
+    if refusal:
+        toasts.keep(request, Toast(str(refusal), bad=True))
+    return redirect(message.session)
+
+
+@login_required
+@require_GET
+def details(request: SignedInRequest, message_id: int) -> HttpResponse:
+    """Who wrote it, when, what it cost and what went into it: in a dialog, or a page of its own."""
+    message = own_message(request.user, message_id)
+    template = "chat/_details.html" if request.htmx else "chat/details.html"
+    return render(request, template, {"details": details_of(message), "message": message})
+
+
+@login_required
+@require_GET
+def raw(request: SignedInRequest, message_id: int) -> HttpResponse:
+    """The Markdown as it was written; of an answer in several messages, all of it up to this one."""
+    message = own_message(request.user, message_id)
+    texts = [message.text]
+    if message.role == Message.Role.ASSISTANT:
+        shown = message.session.messages.shown().filter(seq__lt=message.seq).exclude(role=Message.Role.TOOL)
+        for role, text in shown.order_by("-seq").values_list("role", "text").iterator(chunk_size=50):
+            if role == Message.Role.USER:
+                break
+            texts.insert(0, text)
+    text = "\n\n".join(text for text in texts if text.strip())
+    response = HttpResponse(text, content_type="text/plain; charset=utf-8")
+    response["X-Content-Type-Options"] = "nosniff"
+    return response
+
+
+@login_required
+@require_http_methods(["GET", "POST"])
+async def edit(request: SignedInRequest, message_id: int) -> HttpResponseBase:
+    """GET: a form with the words. POST: the message is said anew, as by the frame `edit`."""
+    user = await request.auser()
+    message = await in_database(own_message, user, message_id)
+    if message.role != Message.Role.USER:
+        raise Http404
+    if request.method == "GET":
+        return await in_database(edit_page, request, message, message.text, "", 200)
+    text = request.POST.get("text", "")
+    try:
+        client_id = uuid.UUID(request.POST.get("client_id", ""))
+    except ValueError:
+        raise SuspiciousOperation("client_id is not a UUID") from None
+    try:
+        await start.edit(user, message.pk, client_id, checked(text, longest=settings.MESSAGE_LENGTH))
+    except BadText as refusal:
+        return await in_database(edit_page, request, message, text, refusal.sentence, 422)
+    except (transcript.Busy, transcript.Conflict, branches.NotShown) as refusal:
+        return await in_database(edit_page, request, message, text, refusal.sentence, 409)
+    except lifecycle.SessionNotFound:
+        raise Http404 from None
+    return redirect("conversation", session_id=message.session_id)
+
+
+def edit_page(request: SignedInRequest, message: Message, text: str, refusal: str, status: int) -> HttpResponse:
+    context = {"message": message, "text": text, "refusal": refusal, "client_id": uuid.uuid4()}
+    return render(request, "chat/edit.html", context, status=status)
+
+
+@login_required
+@require_POST
+def show(request: SignedInRequest, message_id: int) -> HttpResponse:
+    """Show the branch through this message."""
+    message = own_message(request.user, message_id)
+    try:
+        branches.show(request.user, message.pk)
+    except transcript.Busy:
+        return back(request, message, BUSY)
+    except GONE:
+        raise Http404 from None
+    return back(request, message)
+
+
+@login_required
+@require_POST
+async def again(request: SignedInRequest, message_id: int, kind: str) -> HttpResponseBase:
+    """Another attempt at an answer (`kind` is of Turn.Kind)."""
+    user = await request.auser()
+    message = await in_database(own_message, user, message_id)
+    refusal: Words = ""
+    try:
+        await start.again(user, message.pk, kind)
+    except transcript.Busy:
+        refusal = BUSY
+    except GONE:
+        raise Http404 from None
+    except retry.NothingToRepeat:
+        refusal = _("Only the last answer of a conversation can be repeated, and this is not it any more.")
+    return await in_database(back, request, message, refusal)
+
+
+@login_required
+@require_POST
+def fork(request: SignedInRequest, message_id: int) -> HttpResponse:
+    """Another conversation with copies of everything up to this message; the page goes there."""
+    message = own_message(request.user, message_id)
+    try:
+        return redirect(forking.fork(request.user, message.pk))
+    except transcript.Busy:
+        return back(request, message, BUSY)
+    except GONE:
+        raise Http404 from None

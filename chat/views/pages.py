@@ -1,0 +1,312 @@
+"""The pages of the chat: fetch, call one thing, render."""
+
+import hashlib
+import uuid
+from http import HTTPStatus
+from typing import Any
+
+from django.conf import settings
+from django.contrib.auth.decorators import login_required
+from django.core.exceptions import SuspiciousOperation
+from django.core.files.uploadedfile import UploadedFile
+from django.db.models import QuerySet
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, QueryDict
+from django.middleware.csrf import get_token
+from django.shortcuts import redirect, render
+from django.templatetags.static import static
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
+
+from chat.attachments import store
+from chat.attachments.examine import Refused
+from chat.conversations import lifecycle, model_choice, presence, transcript
+from chat.conversations.model_choice import NO_CHOICE, Choice
+from chat.library import organise, sidebar
+from chat.live import rooms
+from chat.live.draft import Composed
+from chat.models import Agent, ChatSession, default_agent
+from chat.rendering.messages import END, messages_from, newest_messages, page_messages
+from chat.turns import commands, start
+from chat.views import toasts
+from chat.views.attachments import kept_file
+from chat.views.toasts import Toast
+from oneclaw import llm
+from oneclaw.models import User
+from oneclaw.standing import Standing
+from oneclaw.text import BadText, checked
+from oneclaw.threads import in_database, in_patience
+from oneclaw.web.http import SignedInRequest
+
+
+@login_required
+@require_GET
+def new_chat(request: SignedInRequest) -> HttpResponse:
+    """A page for a conversation that begins with its first message; the page knows its id from the start. The address
+    may name the agent and the mode to begin with."""
+    mode = request.GET.get("mode", "")
+    begun = mode if mode in ChatSession.Mode.values else ChatSession.Mode.AGENT
+    return page(request, uuid.uuid4(), None, mode=begun, choice=Choice(agent=request.GET.get("agent")))
+
+
+@login_required
+@require_GET
+def conversation(request: SignedInRequest, session_id: uuid.UUID) -> HttpResponse:
+    session = own_session(request, session_id)
+    if session.is_unread:
+        organise.mark_read(request.user, session.pk, session.last_seq)
+    return page(request, session_id, session)
+
+
+def page(
+    request: SignedInRequest,
+    session_id: uuid.UUID,
+    session: ChatSession | None,
+    *,
+    status: int = 200,
+    refusal: str = "",
+    text: str = "",
+    mode: str = ChatSession.Mode.AGENT,
+    choice: Choice = NO_CHOICE,
+) -> HttpResponse:
+    """The whole page. `refusal` says why the message `text` was not taken, to somebody without a socket; `mode` and
+    `choice` are what was chosen for it."""
+    before = place(request, "before") if "before" in request.GET else END
+    context = {
+        "session_id": session_id,
+        "session": session,
+        "messages_html": newest_messages(session.pk, get_token(request), before) if session else [],
+        "listing": listing_for(request),
+        "toast": toasts.take(request),
+        "client_id": uuid.uuid4(),
+        "longest": settings.MESSAGE_LENGTH,
+        "file_kinds": settings.FILE_KINDS,
+        "file_size": settings.FILE_SIZE,
+        "most_files": settings.FILES_OF_A_MESSAGE,
+        "is_demo": llm.is_demo(),
+        "has_model": bool(settings.ANTHROPIC_API_KEY or settings.ANTHROPIC_BASE_URL or settings.DEMO_URL),
+        "refusal": refusal,
+        "text": text,
+        "mode": session.mode if session else mode,
+        **choices_for(request.user, session, choice),
+    }
+    return render(request, "chat/page.html", context, status=status)
+
+
+def choices_for(user: User, session: ChatSession | None, choice: Choice) -> dict[str, Any]:
+    """Who may be chosen to answer: of an existing conversation only the model."""
+    agents = [session.agent] if session else list(Agent.objects.visible_to(user))
+    if not agents or not (session or agents[0].is_default):
+        agents.insert(0, default_agent())
+    agent = next((agent for agent in agents if agent.slug == choice.agent), agents[0])
+    labels = model_choice.offered()
+    model = choice.model
+    if model is None:
+        # An agent with a model of its own begins with that.
+        model = session.model if session else "" if agent.model else model_choice.last_model(user)
+    names = {each.pk: model_choice.model_of_agent(each) for each in agents}
+    return {
+        "agents": [(each, labels.get(names[each.pk], names[each.pk])) for each in agents],
+        "agent": agent,
+        "models": labels.items(),
+        "model": model if model in labels else "",
+        "agents_model": labels.get(names[agent.pk], names[agent.pk]),
+    }
+
+
+def own_session(request: SignedInRequest, session_id: uuid.UUID) -> ChatSession:
+    found = OWN_SESSION.ask(request.user.pk, session_id)
+    if not found:
+        raise Http404
+    return found[0]
+
+
+def visible_session(owner: int, session_id: uuid.UUID) -> QuerySet[ChatSession]:
+    return ChatSession.objects.visible_to(User(pk=owner)).filter(pk=session_id).select_related("agent")
+
+
+OWN_SESSION = Standing(visible_session, int, uuid.UUID)
+
+
+@login_required
+@require_GET
+def session_list(request: SignedInRequest) -> HttpResponse:
+    """The sidebar's list, and the title of the session that the page shows (`current`)."""
+    return listed(request, request.GET.get("current", ""))
+
+
+def listed(request: SignedInRequest, current: str, toast: Toast | None = None) -> HttpResponse:
+    shown = session_shown(request, current)
+    context = {"listing": listing_for(request), "session_id": shown and shown.pk, "current": shown, "toast": toast}
+    return render(request, "chat/_sessions.html", context | {"refreshed": True})
+
+
+def listing_for(request: SignedInRequest) -> sidebar.Listing:
+    """As long as the page has it already (`listed`); with `older` as long as it can be without a script."""
+    asked = request.POST if request.method == "POST" else request.GET
+    most = sidebar.MOST_LISTED if "older" in request.GET else number_in(asked, "listed")
+    return sidebar.listing(request.user, most=min(max(most, sidebar.LISTED), sidebar.MOST_LISTED))
+
+
+@login_required
+@require_GET
+def older_sessions(request: SignedInRequest) -> HttpResponse:
+    """What follows in the sidebar's list behind the place `after`."""
+    try:
+        edge = sidebar.Edge.read(request.GET.get("after", ""))
+    except ValueError:
+        raise Http404 from None
+    shown = session_shown(request, request.GET.get("current", ""))
+    context = {"listing": sidebar.older(request.user, edge), "session_id": shown and shown.pk}
+    return render(request, "chat/_older.html", context)
+
+
+def session_shown(request: SignedInRequest, current: str) -> ChatSession | None:
+    """The person's session that the page says it shows; None for a new one, and for nonsense."""
+    try:
+        return ChatSession.objects.visible_to(request.user).filter(pk=uuid.UUID(current)).first()
+    except ValueError:
+        return None
+
+
+@login_required
+@require_http_methods(["GET", "POST"])
+def rename(request: SignedInRequest, session_id: uuid.UUID) -> HttpResponse:
+    """GET: the form, on a page of its own or in place of the list's row. POST: the new title."""
+    session = own_session(request, session_id)
+    refusal = ""
+    if request.method == "POST":
+        try:
+            lifecycle.rename(session, checked(request.POST.get("title"), longest=200, name=_("The title")))
+        except BadText as error:
+            refusal = error.sentence
+        else:
+            return listed(request, request.POST.get("current", "")) if request.htmx else redirect(session)
+    context = {"session": session, "session_id": request.GET.get("current", ""), "refusal": refusal}
+    template = "chat/_rename.html" if request.htmx and not refusal else "chat/rename.html"
+    return render(request, template, context, status=422 if refusal else 200)
+
+
+@login_required
+@require_GET
+def messages_after(request: SignedInRequest, session_id: uuid.UUID) -> HttpResponse:
+    """Shown messages as articles: the newest; those with a place after `after`, which a page without a socket asks
+    for; or those with a place before `before`, as many as a page has, or all from the place `to` on.
+
+    Status 205 when the message at `after` is not shown any more, because it was tried again: the page fetches all.
+    With `open` the person looks at this conversation from now on, as by the frame of that name.
+    """
+    session = own_session(request, session_id)
+    presence.look_in(request.user)
+    if "open" in request.GET:
+        lifecycle.open_session(request.user, session_id)
+    messages, token, before = session.messages.shown(), get_token(request), END
+    if "before" in request.GET:
+        before = place(request, "before")
+        if "to" in request.GET:
+            messages = messages.filter(seq__lt=before)
+            return HttpResponse("".join(messages_from(messages, place(request, "to"), token)))
+    elif after := place(request, "after"):
+        if rooms.was_tried_again(session.owner_id, session.pk, after):
+            return HttpResponse(status=HTTPStatus.RESET_CONTENT)
+        return HttpResponse("".join(page_messages(messages.filter(seq__gt=after), token)))
+    return HttpResponse("".join(newest_messages(session.pk, token, before)))
+
+
+def place(request: SignedInRequest, name: str) -> int:
+    """A place in a conversation out of the address; 0 when it is not there."""
+    return number_in(request.GET, name)
+
+
+def number_in(given: QueryDict, name: str) -> int:
+    """A number out of an address or a form; 0 when it is not there, Http404 when it is none."""
+    value = given.get(name, "0")
+    if not value.isascii() or not value.isdigit() or len(value) > 18:
+        raise Http404
+    return int(value)
+
+
+@login_required
+@require_POST
+async def send(request: SignedInRequest, session_id: uuid.UUID) -> HttpResponseBase:
+    """A message without a socket: the same as the frame `send`, with the same client_id."""
+    user = await request.auser()
+    text = request.POST.get("text", "")
+    try:
+        client_id = uuid.UUID(request.POST.get("client_id", ""))
+    except ValueError:
+        raise SuspiciousOperation("client_id is not a UUID") from None
+    mode = request.POST.get("mode") or None
+    if mode is not None and mode not in ChatSession.Mode.values:
+        raise SuspiciousOperation("mode is none of the modes")
+    try:
+        choice = Choice.read(request.POST)
+    except ValueError as error:
+        raise SuspiciousOperation(str(error)) from None
+    try:
+        files = await in_patience(files_of, request, user, client_id)
+        composed = Composed.read(text, files)
+        if reason := composed.ends_because:
+            await in_database(commands.obey, user, session_id, reason)
+            return redirect("chat")
+        await start.send(user, session_id, client_id, composed.text, mode, choice, composed.files)
+    except lifecycle.SessionNotFound:
+        raise Http404 from None
+    except (BadText, Refused) as refusal:
+        return await in_database(refused, request, session_id, 422, refusal.sentence, text)
+    except model_choice.NotOffered as refusal:
+        return await in_database(refused, request, session_id, 409, refusal.sentence, text)
+    except (transcript.Busy, transcript.Conflict, transcript.OtherMode, store.Missing) as refusal:
+        return await in_database(refused, request, session_id, 409, refusal.sentence, text)
+    return redirect("conversation", session_id=session_id)
+
+
+def files_of(request: SignedInRequest, user: User, client_id: uuid.UUID) -> list[str]:
+    """The ids of the files that the form brings, kept now; the form again keeps none twice. Raises Refused."""
+    uploads = request.FILES.getlist("files")
+    if len(uploads) > settings.FILES_OF_A_MESSAGE:
+        raise store.too_many()
+    kept = (
+        kept_file(user, upload, uuid.uuid5(client_id, f"{user.pk}:{number}:{hashed(upload)}"))
+        for number, upload in enumerate(uploads)
+    )
+    return [str(file.pk) for file in kept]
+
+
+def hashed(upload: UploadedFile) -> str:
+    digest = hashlib.sha256()
+    for chunk in upload.chunks():
+        digest.update(chunk)
+    upload.seek(0)
+    return digest.hexdigest()
+
+
+def refused(request: SignedInRequest, session_id: uuid.UUID, status: int, refusal: str, text: str) -> HttpResponse:
+    """The page with the message still in the composer, and why it was not taken."""
+    session = session_shown(request, str(session_id))
+    mode = request.POST.get("mode") or ChatSession.Mode.AGENT
+    choice = Choice.read(request.POST)
+    return page(request, session_id, session, status=status, refusal=refusal, text=text, mode=mode, choice=choice)
+
+
+@login_required
+@require_POST
+def end(request: SignedInRequest, session_id: uuid.UUID) -> HttpResponse:
+    """The conversation is over (`reason`: end or archive); the page begins another one."""
+    reason = request.POST.get("reason", "end")
+    if reason not in ("end", "archive"):
+        raise SuspiciousOperation("reason is neither end nor archive")
+    lifecycle.end(own_session(request, session_id), reason)
+    return redirect("chat")
+
+
+@login_required
+@require_POST
+def stop(request: SignedInRequest, session_id: uuid.UUID) -> HttpResponse:
+    session = own_session(request, session_id)
+    transcript.request_stop(request.user, session.pk, None)
+    return redirect(session)
+
+
+@require_GET
+def icon(request: HttpRequest) -> HttpResponse:
+    return redirect(static("icon.svg"))

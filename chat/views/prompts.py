@@ -1,0 +1,83 @@
+"""The page of a person's own prompts, and the list of commands for the composer."""
+
+from typing import Any
+
+from django.contrib.auth.decorators import login_required
+from django.http import HttpResponse, JsonResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
+
+from chat.conversations import saved_prompts
+from chat.conversations.saved_prompts import pieces, variables
+from chat.models import ChatSession, SavedPrompt, default_agent
+from chat.turns import commands
+from chat.views import pages
+from oneclaw.text import BadText
+from oneclaw.web.http import SignedInRequest
+
+
+@login_required
+@require_http_methods(["GET", "POST"])
+def prompt_list(request: SignedInRequest) -> HttpResponse:
+    """Every prompt of the person; POST adds one."""
+    refusal = ""
+    if request.method == "POST":
+        try:
+            saved_prompts.save(request.user, request.POST.get("name"), request.POST.get("text"))
+        except BadText as error:
+            refusal = error.sentence
+        else:
+            return redirect("prompts")
+    own = [(prompt, variables(prompt.text)) for prompt in request.user.saved_prompts.all()]
+    context = {"prompts": own, "refusal": refusal, "given": request.POST if refusal else {}}
+    return render(request, "chat/prompts.html", context, status=422 if refusal else 200)
+
+
+@login_required
+@require_http_methods(["GET", "POST"])
+def edit_prompt(request: SignedInRequest, prompt_id: int) -> HttpResponse:
+    prompt = get_object_or_404(request.user.saved_prompts, pk=prompt_id)
+    refusal, given = "", {"name": prompt.name, "text": prompt.text}
+    if request.method == "POST":
+        given = {"name": request.POST.get("name", ""), "text": request.POST.get("text", "")}
+        try:
+            saved_prompts.save(request.user, given["name"], given["text"], prompt)
+        except BadText as error:
+            refusal = error.sentence
+        else:
+            return redirect("prompts")
+    context = {"prompt": prompt, "refusal": refusal, "given": given}
+    return render(request, "chat/edit_prompt.html", context, status=422 if refusal else 200)
+
+
+@login_required
+@require_POST
+def delete_prompt(request: SignedInRequest, prompt_id: int) -> HttpResponse:
+    get_object_or_404(request.user.saved_prompts, pk=prompt_id).delete()
+    return redirect("prompts")
+
+
+@login_required
+@require_GET
+def command_list(request: SignedInRequest) -> JsonResponse:
+    """What `/` offers in the composer of the conversation `current` (a new one when it is not there).
+
+    Each has its `name`, what it is `about`, and a `kind`: send (leaves as it is), write (begins a message), or insert
+    (a prompt; every second one of its `pieces` is a variable)."""
+    session = pages.session_shown(request, request.GET.get("current", ""))
+    session = session or ChatSession(owner=request.user, agent=default_agent())
+    says = {
+        "/new": _("End this conversation and begin another one"),
+        "/reset": _("The same as /new"),
+        "/end": _("End this conversation"),
+    }
+    offered: list[dict[str, Any]] = [{"name": name, "about": says[name], "kind": "send"} for name in commands.COMMANDS]
+    for name, command in commands.tool_commands.items():
+        if commands.is_offered(command, session):
+            offered.append({"name": name, "about": str(command.label), "kind": "write"})
+    for prompt in SavedPrompt.objects.filter(owner=request.user):
+        about = " ".join(prompt.text.split())
+        about = about if len(about) <= 80 else about[:79] + "…"
+        offered.append({"name": f"/{prompt.name}", "about": about, "kind": "insert", "pieces": pieces(prompt.text)})
+    return JsonResponse({"commands": offered})

@@ -1,0 +1,191 @@
+"""Memory over the HTTP API: documents read, searched and changed, by the page's permissions and the one write path."""
+
+import hashlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from django.db import transaction
+from ninja import Query, Router
+
+from memory.api.shapes import (
+    Addition,
+    DocumentOut,
+    DocumentsOut,
+    DocumentWithText,
+    PassageOut,
+    Replacement,
+    RevisionOut,
+    RevisionsOut,
+    SpaceOut,
+)
+from memory.documents import write
+from memory.documents.write import Append, Author, Operation, Replace, Source
+from memory.models import MemoryDocument, MemoryRevision
+from memory.policy import reasons
+from memory.policy.access import may_write, sources_for
+from memory.policy.locks import hold
+from memory.policy.paths import checked_path
+from memory.search.manager import HybridSearchManager
+from memory.search.passage import FOUND, LONGEST_QUERY
+from oneclaw.models import Space, SpaceMember, User
+from oneclaw.web.api import LISTED, MOST_LISTED, KeyedRequest, Refused, answers
+from oneclaw.web.pagination import cursor_of, place_of
+
+router = Router(tags=["memory"])
+
+MOST_FOUND = 60
+OF_SPACE = Query(None, ge=1, lt=2**62, description="One of /memory/spaces; your own without it.")
+# A change with a client_id happens once: what its revision is called begins so.
+KEYED = "api:{user}:{client_id}:"
+
+
+@router.get("/memory/spaces", response=answers(list[SpaceOut]))
+def space_list(request: KeyedRequest) -> list[SpaceOut]:
+    """Whose memory you may read: your own first, then those that you are a member of."""
+    own = Space.objects.own_of(request.auth)
+    members = SpaceMember.objects.filter(user=request.auth).select_related("space").order_by("space")
+    found = sorted(members, key=lambda member: member.space_id != own.pk)
+    return [
+        SpaceOut(
+            id=member.space_id,
+            name=member.space.name,
+            kind=member.space.kind,
+            may_write=member.role != SpaceMember.Role.READER,
+        )
+        for member in found
+    ]
+
+
+@router.get("/memory/documents", response=answers(DocumentsOut, 404, 422))
+def document_list(
+    request: KeyedRequest,
+    space: int | None = OF_SPACE,
+    cursor: str = "",
+    limit: int = Query(LISTED, ge=1, le=MOST_LISTED),
+) -> DocumentsOut:
+    """The documents of a space, by their paths."""
+    found = MemoryDocument.objects.present().filter(space=space_meant(request.auth, space)).defer("content")
+    if cursor:
+        found = found.filter(path__gt=place_of(cursor, checked_path)[0])
+    rows = list(found.order_by("path")[: limit + 1])
+    more = cursor_of(rows[limit - 1].path) if len(rows) > limit else None
+    return DocumentsOut(items=[DocumentOut.of(document) for document in rows[:limit]], next=more)
+
+
+@router.get("/memory/documents/{path:path}/revisions", response=answers(RevisionsOut, 404, 422))
+def revision_list(
+    request: KeyedRequest,
+    path: str,
+    space: int | None = OF_SPACE,
+    cursor: str = "",
+    limit: int = Query(LISTED, ge=1, le=MOST_LISTED),
+) -> RevisionsOut:
+    """Every change of a document, the newest first."""
+    found = write.history(own_document(space_meant(request.auth, space), path))
+    if cursor:
+        found = found.filter(number__lt=place_of(cursor, int)[0])
+    rows = list(found[: limit + 1])
+    more = cursor_of(rows[limit - 1].number) if len(rows) > limit else None
+    return RevisionsOut(items=[RevisionOut.of(revision) for revision in rows[:limit]], next=more)
+
+
+@router.get("/memory/documents/{path:path}", response=answers(DocumentWithText, 404, 422))
+def document(request: KeyedRequest, path: str, space: int | None = OF_SPACE) -> DocumentWithText:
+    """A document as it is now."""
+    return DocumentWithText.whole(own_document(space_meant(request.auth, space), path))
+
+
+@router.put("/memory/documents/{path:path}", response=answers(DocumentWithText, 403, 404, 409, 413, 422))
+def replace_document(
+    request: KeyedRequest, path: str, replacement: Replacement, space: int | None = OF_SPACE
+) -> DocumentWithText:
+    """Write the whole text of a document, or a new one. 409, with the `version` that it has now, when somebody else has
+    changed it since. What you have had forgotten is left out: read the text that comes back."""
+    user, change = request.auth, Replace(replacement.text, replacement.base_version)
+    try:
+        return changed(user, space, path, change, Author(Source.API, user, reason=reasons.API_WRITTEN))
+    except Refused as refusal:
+        # Said once more because its answer was lost: it stands there already.
+        there = own_document(space_meant(user, space), path) if refusal.code == "conflict" else None
+        if there is None or there.content != replacement.text:
+            raise
+        return DocumentWithText.whole(there)
+
+
+@router.post("/memory/documents/{path:path}", response=answers(DocumentWithText, 403, 404, 409, 413, 422))
+@transaction.atomic
+def append_to_document(
+    request: KeyedRequest, path: str, addition: Addition, space: int | None = OF_SPACE
+) -> DocumentWithText:
+    """Add text at the end of a document, or begin one with it."""
+    user, key = request.auth, None
+    if addition.client_id is not None:
+        of_client = KEYED.format(user=user.pk, client_id=addition.client_id)
+        key = of_client + hashlib.sha256(f"{path}\0{addition.text}".encode()).hexdigest()[:32]
+        # Whoever sends it at the same moment waits, and finds what the first has done.
+        hold(of_client)
+        done = MemoryRevision.objects.filter(operation_key__startswith=of_client)
+        if done.exclude(space=space_meant(user, space), operation_key=key).exists():
+            raise Refused(409, "conflict", "This client_id was already used for another text or another document.")
+    author = Author(Source.API, user, reason=reasons.API_ADDED, operation_key=key)
+    return changed(user, space, path, Append(addition.text), author)
+
+
+@router.get("/memory/search", response=answers(list[PassageOut], 404, 422))
+def search(
+    request: KeyedRequest,
+    q: str = Query(max_length=LONGEST_QUERY, description="In natural words and with names.", examples=["green tea"]),
+    space: int | None = Query(None, ge=1, lt=2**62, description="Only this one; all of yours without it."),
+    limit: int = Query(FOUND, ge=1, le=MOST_FOUND),
+) -> list[PassageOut]:
+    """What memory holds about something, the surest first. What you have switched off is not searched."""
+    user = request.auth
+    spaces = [space_meant(user, space)] if space else list(Space.objects.visible_to(user))
+    passages = HybridSearchManager(spaces, sources_for(user)).search(q, max_results=limit, today=user.day())
+    found_in = dict(
+        MemoryDocument.objects.filter(pk__in=[passage.document_id for passage in passages]).values_list("pk", "space")
+    )
+    return [PassageOut.of(passage, found_in) for passage in passages]
+
+
+def space_meant(user: User, space_id: int | None) -> Space:
+    """The person's own space, or one that they are a member of; any other one looks as if it were not there."""
+    if space_id is None:
+        return Space.objects.own_of(user)
+    space = Space.objects.visible_to(user).filter(pk=space_id).first()
+    if space is None:
+        raise Refused(404, "not_found", "There is no such space.")
+    return space
+
+
+def own_document(space: Space, path: str) -> MemoryDocument:
+    with refusals():
+        found = space.documents.present().filter(path=checked_path(path)).first()
+    if found is None:
+        raise Refused(404, "not_found", f"There is no document {path} here.")
+    return found
+
+
+def changed(user: User, space_id: int | None, path: str, change: Operation, author: Author) -> DocumentWithText:
+    """The document after the change, by the one write path. Refuses who may only read."""
+    space = space_meant(user, space_id)
+    if not may_write(user, space.pk):
+        raise Refused(403, "read_only", "You may read this space, and not change it.")
+    with refusals():
+        write.apply(space, path, change, author)
+    return DocumentWithText.whole(own_document(space, path))
+
+
+@contextmanager
+def refusals() -> Iterator[None]:
+    """What the write path refuses, in its own words."""
+    try:
+        yield
+    except write.StaleVersion as error:
+        raise Refused(409, "conflict", str(error), version=error.version) from error
+    except write.TooLarge as error:
+        raise Refused(413, "too_large", str(error)) from error
+    except write.BadText as error:
+        raise Refused(422, error.code, error.sentence) from error
+    except write.BadPath as error:
+        raise Refused(422, "bad_path", str(error)) from error

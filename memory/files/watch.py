@@ -1,0 +1,76 @@
+"""The worker watches the folders, so that what is changed there comes in within seconds.
+
+It compares the times and sizes of files, which works on every disk, also on one that another machine writes. The scan
+each minute reads the files themselves, and finds what kept both.
+"""
+
+import logging
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+from celery import signals
+from django.conf import settings
+from django.db import Error as DatabaseFailure
+from django.db import connection
+
+from memory.files import disk
+from memory.files.import_changes import look_through
+from oneclaw.models import Space
+
+logger = logging.getLogger(__name__)
+
+# Seconds between two looks; with many files more, so that watching takes at most this share of a processor.
+INTERVAL = 1.0
+SHARE = 0.05
+
+
+@signals.worker_ready.connect
+def watch_soon(**_: Any) -> None:
+    threading.Thread(target=watch, args=(threading.Event(),), name="watching", daemon=True).start()
+
+
+def watch(stop: threading.Event) -> None:
+    """Take in what changes in the folders of all spaces, until `stop` is set."""
+    seen: dict[int, int] = {}
+    changed: set[int] = set()
+    pause = 0.0
+    while not stop.wait(pause):
+        started = time.monotonic()
+        now = {space: disk.fingerprint(folder) for space, folder in folders().items()}
+        pause = max(INTERVAL, (time.monotonic() - started) / SHARE)
+        changed |= {space for space, mark in now.items() if seen.get(space) != mark}
+        seen = now
+        if changed:
+            changed = looked_through(changed)
+
+
+def scan() -> None:
+    """Look through the folder of every space."""
+    for space in Space.objects.filter(pk__in=folders()).select_related("owner"):
+        look_through(space)
+
+
+def looked_through(spaces: set[int]) -> set[int]:
+    """Take in what changed in these; the ones that must be looked at again come back."""
+    try:
+        return {
+            space.pk for space in Space.objects.filter(pk__in=spaces).select_related("owner") if look_through(space)
+        }
+    except DatabaseFailure:
+        logger.exception("What changed in folders could not be taken in; it is tried again.")
+        return spaces
+    finally:
+        connection.close()
+
+
+def folders() -> dict[int, Path]:
+    """The folders on the disk, by the id of the space that they are named after."""
+    try:
+        found = list(Path(settings.WORKSPACES).iterdir())
+    except OSError:
+        return {}
+    return {
+        int(path.name): path for path in found if path.name.isascii() and path.name.isdigit() and len(path.name) < 19
+    }

@@ -1,0 +1,232 @@
+"""What forgetting would take away, and what it would leave: shown before anything goes.
+
+plan(space, ["- Ada likes tea."])        # changes nothing
+lines_with(space, "Ada likes")           # the lines to choose from
+"""
+
+import hashlib
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from itertools import groupby
+from operator import itemgetter
+from typing import Any
+
+from django.db.models import QuerySet
+from django.utils.translation import gettext_lazy
+
+from chat.models import ChatSession
+from memory.documents.diff import Hunk
+from memory.forgetting import conversations
+from memory.forgetting.files import files_with
+from memory.models import Errand, Flush, MemoryChunk, MemoryDocument, MemoryRevision, TextVector
+from memory.notes import recent
+from memory.policy.tombstones import BLANK, Known, Phrase, of_phrases, words_of
+from memory.text.chunking import LONGEST_UNIT, units
+from oneclaw.models import Space
+from oneclaw.text import Told
+
+# Lines that can be forgotten at once.
+MOST_LINES = 500
+
+
+class ForgetError(Told):
+    """Nothing was forgotten."""
+
+
+class NothingToForget(ForgetError):
+    """No words were named."""
+
+    words = gettext_lazy("Choose at least one line with words in it.")
+
+
+class TooMany(ForgetError):
+    """More lines than go at once."""
+
+    words = gettext_lazy("At most %(most)s lines can be forgotten at once.")
+
+    def __init__(self) -> None:
+        super().__init__(most=MOST_LINES)
+
+
+@dataclass(frozen=True)
+class Going:
+    """What goes from one document: lines as they stand now, with their numbers from 1; lines that stand in earlier
+    states only; and how many changes of its history hold any."""
+
+    document_id: int
+    path: str
+    is_deleted: bool
+    lines: list[tuple[int, str]]
+    earlier: list[str]
+    revisions: int
+
+
+@dataclass
+class Plan:
+    """What forgetting these lines takes away, and what it leaves."""
+
+    lines: list[str]
+    documents: list[Going] = field(default_factory=list)
+    # Titles of the sections of Recent Conversations.md that go whole.
+    summaries: list[str] = field(default_factory=list)
+    chunks: int = 0
+    vectors: int = 0
+    # Paths of files in the folder.
+    files: list[str] = field(default_factory=list)
+    # Notes and summaries still to be written of conversations that say it; they will leave it out.
+    waiting: int = 0
+    # Messages of conversations that hold it as recalled text or as a tool's words, and prompts.
+    messages: int = 0
+    prompts: int = 0
+    # What stays: the conversations in which it was said, and documents whose name says it.
+    said_in: list[ChatSession] = field(default_factory=list)
+    names: list[str] = field(default_factory=list)
+
+    @property
+    def counts(self) -> dict[str, int]:
+        return {
+            "lines": sum(len(going.lines) for going in self.documents),
+            "earlier_lines": sum(len(going.earlier) for going in self.documents),
+            "documents": len(self.documents),
+            "revisions": sum(going.revisions for going in self.documents),
+            "summaries": len(self.summaries),
+            "chunks": self.chunks,
+            "vectors": self.vectors,
+            "files": len(self.files),
+            "waiting": self.waiting,
+            "messages": self.messages,
+            "prompts": self.prompts,
+        }
+
+    @property
+    def digest(self) -> str:
+        """Another one when other lines would go."""
+        shown = [(going.path, [line for _, line in going.lines], going.earlier) for going in self.documents]
+        return hashlib.sha256(json.dumps([self.lines, shown, self.summaries]).encode(errors="replace")).hexdigest()
+
+
+def plan(space: Space, lines: Iterable[str]) -> Plan:
+    """What would go. NothingToForget when no line has words, TooMany."""
+    wanted = Wanted.of(lines)
+    made = plan_of(space, wanted, found_in(conversations.sessions_of(space), wanted))
+    made.files = files_with(space, wanted.known)
+    return made
+
+
+def lines_with(space: Space, words: str) -> list[str]:
+    """Every line that holds these words one after the other, in a document as it stands, first, or as it once stood.
+    Deleted documents count."""
+    spoken = words_of(words)
+    if not spoken:
+        return []
+    # Whatever its length, it is looked for inside lines.
+    known = Known(tuple, frozenset(), {len(spoken): frozenset([spoken])})
+    is_in = cache(known.is_in)
+    now: dict[str, None] = {}
+    for content in space.documents.order_by("path").values_list("content", flat=True).iterator(chunk_size=20):
+        now |= dict.fromkeys(line for line in content.split("\n") if is_in(line))
+    for _, rows in _histories(space):
+        now |= dict.fromkeys(line for row in rows for line in _lines_of(row["hunks"]) if is_in(line))
+    return list(now)
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """The lines to forget, and how they are recognised."""
+
+    lines: list[str]
+    phrases: list[Phrase]
+    known: Known
+
+    @classmethod
+    def of(cls, lines: Iterable[str]) -> "Wanted":
+        """NothingToForget, TooMany."""
+        chosen = [line for line in dict.fromkeys(line.strip() for text in lines for line in text.split("\n")) if line]
+        # A long line was also shown in the pieces that search cut it into.
+        pieces = [unit.text for line in chosen if len(line) > LONGEST_UNIT for unit in units(line)]
+        found = dict.fromkeys(words_of(line) for line in [*chosen, *pieces])
+        # What stands in place of something forgotten can itself not be forgotten.
+        phrases = [Phrase(words) for words in found if words and words != words_of(BLANK)]
+        if not phrases:
+            raise NothingToForget
+        if len(chosen) > MOST_LINES:
+            raise TooMany
+        return cls(chosen, phrases, of_phrases(phrases))
+
+    def is_cut(self, line: str) -> bool:
+        """Whether the line is the beginning of a forgotten one."""
+        words = words_of(line)
+        if not words:
+            return False
+        # Its last word may be cut as well.
+        *before, last = words
+        at = len(before)
+        begun = (phrase.words[at] for phrase in self.phrases if list(phrase.words[:at]) == before and phrase.words[at:])
+        return any(word.startswith(last) for word in begun)
+
+
+def found_in(sessions: QuerySet[ChatSession], wanted: Wanted) -> conversations.Traces:
+    return conversations.find(sessions, wanted.known, wanted.is_cut)
+
+
+def plan_of(space: Space, wanted: Wanted, found: conversations.Traces) -> Plan:
+    known = wanted.known
+    is_in = cache(known.is_in)
+    made = Plan(wanted.lines)
+    about = {row.pk: row for row in space.documents.defer("content")}
+    for document_id, rows in _histories(space):
+        document = about.get(document_id)
+        if document is None:
+            continue
+        lines: dict[str, None] = {}
+        revisions = 0
+        for row in rows:
+            held = [line for line in _lines_of(row["hunks"]) if is_in(line)]
+            lines |= dict.fromkeys(held)
+            revisions += bool(held) or is_in(row["reason"])
+        if not revisions:
+            continue
+        content = MemoryDocument.objects.values_list("content", flat=True).get(pk=document_id)
+        standing = [(number, line) for number, line in enumerate(content.split("\n"), 1) if is_in(line)]
+        now = {line for _, line in standing}
+        earlier = [line for line in lines if line not in now]
+        made.documents.append(Going(document_id, document.path, document.is_deleted, standing, earlier, revisions))
+        if document.path == recent.PATH:
+            ours = ((title, section) for title, section in recent.sections(content) if title)
+            made.summaries = [title for title, section in ours if known.is_in_text(section)]
+        keys = _keys_of_chunks(document_id, [number for number, _ in standing])
+        made.chunks += len(keys)
+        made.vectors += TextVector.objects.filter(space=space, text_key__in=keys).count()
+    made.documents.sort(key=lambda going: going.path)
+    made.messages, made.prompts = len(found.messages), len(found.prompts)
+    made.waiting = sum(rows.filter(session__in=found.said_in).count() for rows in _waiting(space))
+    if space.is_private:
+        said = ChatSession.objects.visible_to(space.owner).filter(pk__in=found.said_in)
+        made.said_in = list(said.order_by("-active_at"))
+    made.names = sorted(row.path for row in about.values() if known.is_in(row.path))
+    return made
+
+
+def _histories(space: Space) -> Iterator[tuple[int, Iterator[dict[str, Any]]]]:
+    """For each document of the space, deleted ones included, its revisions in order."""
+    rows = MemoryRevision.objects.filter(space=space).order_by("document_id", "number")
+    columns: Iterator[Any] = rows.values("document_id", "hunks", "reason").iterator(chunk_size=500)
+    return groupby(columns, key=itemgetter("document_id"))
+
+
+def _lines_of(hunks: Sequence[Hunk]) -> Iterator[str]:
+    for hunk in hunks:
+        yield from hunk["removed"]
+        yield from hunk["added"]
+
+
+def _keys_of_chunks(document_id: int, numbers: Sequence[int]) -> list[int]:
+    """The keys of the pieces of the search index that hold one of these lines."""
+    rows = MemoryChunk.objects.filter(document_id=document_id).values_list("start_line", "end_line", "text_key")
+    return [key for start, end, key in rows if any(start <= number <= end for number in numbers)]
+
+
+def _waiting(space: Space) -> tuple[QuerySet[Flush], QuerySet[Errand]]:
+    return Flush.objects.filter(space=space).open(), Errand.objects.filter(space=space).open()

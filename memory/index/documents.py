@@ -1,0 +1,141 @@
+"""Documents into the index: units, their terms, their vectors. Only what changed is written."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from django.db import connection, transaction
+
+from memory.index.vectors import embed_document, embedded_text
+from memory.models import DocumentIndex, MemoryChunk, MemoryDocument
+from memory.policy.locks import hold
+from memory.search.index_format import ASKS, HEADING, LAYOUT, TELLS_TIME, pack, text_key
+from memory.text.chunking import Unit, speakers, units
+from memory.text.dates import TIME_WORDS, day_in
+from memory.text.languages import NAMES, language_of
+from memory.text.terms import speaker_number, stems_of, terms_of
+
+# What may stand behind a question mark.
+CLOSING = " \t\n\"'”’»)*_"
+COLUMNS = ("ordinal", "start_line", "end_line", "heading", "text", "text_key")
+TIME_TERMS = frozenset(term for word in TIME_WORDS for term in stems_of(word))
+
+Row = tuple[int, int, int, str, str, int]
+
+
+def index_document(document_id: int, force: bool = False) -> None:
+    """Make the index of a document agree with its content. Safe to run twice, late, or beside another.
+
+    `force` writes it again although its version says that nothing changed; texts that have a vector keep it.
+    """
+    with transaction.atomic():
+        # Of many who changed it at once, those who waited find it done.
+        hold(f"index {document_id}")
+        index_documents([document_id], force)
+    embed_document(document_id, only_at_once=True)
+
+
+def index_documents(document_ids: Iterable[int], force: bool = False) -> None:
+    """The same for many, in one transaction and without vectors. What changes meanwhile is read again."""
+    waiting = set(document_ids)
+    while waiting:
+        documents = MemoryDocument.objects.filter(pk__in=waiting)
+        made = {document.pk: Made.of(document) for document in (documents if force else documents.to_index())}
+        with transaction.atomic():
+            held = MemoryDocument.objects.select_for_update(no_key=True).filter(pk__in=made).order_by("pk")
+            same = [document for document in held if document.version == made[document.pk].version]
+            _write(same, made)
+        # What has another version by now was written by somebody while we read: once more.
+        waiting = set(made) & {document.pk for document in held} - {document.pk for document in same}
+
+
+@dataclass(frozen=True)
+class Made:
+    """What the index is to hold of a version: rows of MemoryChunk in the order of COLUMNS, and the packed rest."""
+
+    version: int
+    rows: list[Row]
+    packed: bytes
+
+    @classmethod
+    def of(cls, document: MemoryDocument) -> "Made":
+        pieces = units(document.content) if document.deleted_at is None else []
+        language = language_of(document.content)
+        day = day_in(document.path)
+        names = speakers(unit.text for unit in pieces)
+        rows: list[Row] = []
+        layout, terms = [], []
+        for ordinal, unit in enumerate(pieces):
+            found = terms_of(unit.text, language)
+            key = text_key(embedded_text(unit.text, names))
+            about = day_in(unit.heading) or day
+            rows.append((ordinal, unit.start_line, unit.end_line, unit.heading, unit.text, key))
+            speaker = unit.speaker if names else ""
+            layout.append(
+                (
+                    key,
+                    len(found),
+                    len(unit.text),
+                    unit.section,
+                    speaker_number(speaker) if speaker in names else 0,
+                    about.toordinal() if about else 0,
+                    flags_of(unit, found),
+                )
+            )
+            terms += found
+        return cls(document.version, rows, pack(layout, terms, NAMES.index(language)))
+
+
+def flags_of(unit: Unit, terms: Sequence[int]) -> int:
+    """What kind of line a unit is (memory/search/index_format.py)."""
+    if unit.is_heading:
+        return HEADING
+    asks = unit.text.rstrip(CLOSING).endswith(("?", "？"))
+    return (ASKS if asks else 0) | (0 if TIME_TERMS.isdisjoint(terms) else TELLS_TIME)
+
+
+def _write(documents: Sequence[MemoryDocument], made: dict[int, Made]) -> None:
+    """Bring the rows up to date, under the documents' locks."""
+    before: dict[int, dict[int, Row]] = {}
+    for row in MemoryChunk.objects.filter(document__in=documents).values_list("document_id", *COLUMNS):
+        before.setdefault(row[0], {})[row[1]] = row[1:]
+    gone: list[tuple[int, int]] = []
+    changed: list[tuple[int, int, *Row]] = []
+    for document in documents:
+        stood, rows = before.get(document.pk, {}), made[document.pk].rows
+        fresh = [row for row in rows if stood.get(row[0]) != row]
+        gone += [(document.pk, row[0]) for row in fresh if row[0] in stood]
+        gone += [(document.pk, ordinal) for ordinal in stood if ordinal >= len(rows)]
+        changed += [(document.space_id, document.pk, *row) for row in fresh]
+    with connection.cursor() as cursor:
+        if gone:
+            cursor.execute(
+                "DELETE FROM memory_memorychunk USING unnest(%s::bigint[], %s::int[]) AS gone (document_id, ordinal)"
+                " WHERE memory_memorychunk.document_id = gone.document_id"
+                " AND memory_memorychunk.ordinal = gone.ordinal",
+                [list(column) for column in zip(*gone, strict=True)],
+            )
+        if changed:
+            columns = ", ".join(("space_id", "document_id", *COLUMNS))
+            with cursor.copy(f"COPY memory_memorychunk ({columns}) FROM STDIN") as copy:
+                for row in changed:
+                    copy.write_row(row)
+        cursor.execute(
+            "UPDATE memory_memorydocument SET indexed_version = version WHERE id = ANY(%s)",
+            [[document.pk for document in documents]],
+        )
+    DocumentIndex.objects.bulk_create(
+        [
+            DocumentIndex(
+                document=document,
+                space_id=document.space_id,
+                version=document.version,
+                layout=LAYOUT,
+                units=len(made[document.pk].rows),
+                data=made[document.pk].packed,
+            )
+            for document in documents
+        ],
+        update_conflicts=True,
+        unique_fields=["document"],
+        update_fields=["space", "version", "layout", "units", "data", "bits", "embedded_by"],
+    )

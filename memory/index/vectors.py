@@ -1,0 +1,250 @@
+"""The vectors of the index: made once for each text, kept by model, caught up in the background."""
+
+import json
+import logging
+import re
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from django.db import connection, transaction
+from django.db.models import BinaryField, Exists, OuterRef, QuerySet
+from django.db.models.expressions import RawSQL
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+from numpy.typing import NDArray
+
+from memory.index.embeddings import Embedder, embedder
+from memory.index.embeddings.failures import EmbeddingFailure
+from memory.index.models import current, error_of, glance, name, note, see
+from memory.models import (
+    DocumentIndex,
+    MemoryChunk,
+    MemoryDocumentQuerySet,
+    TextVector,
+    TranscriptChunk,
+    TranscriptIndex,
+)
+from memory.policy.locks import hold
+from memory.text.chunking import SPEAKER, speakers
+
+# Texts in one go.
+BATCH = 512
+
+MARKUP = re.compile(r"\s*(?:[-*+•>#|]+\s+|\d{1,3}[.)]\s+)+")
+STORE = """
+INSERT INTO memory_textvector (space_id, model_id, text_key, vector)
+SELECT %(space)s, %(model)s, made.key, made.vector::halfvec
+  FROM unnest(%(keys)s::bigint[], %(vectors)s::text[]) AS made (key, vector)
+ WHERE EXISTS (SELECT FROM memory_memorychunk WHERE space_id = %(space)s AND text_key = made.key)
+       OR made.key IN (SELECT chunk.text_key FROM memory_transcriptchunk chunk JOIN memory_transcriptindex index
+                           ON index.id = chunk.index_id WHERE index.space_id = %(space)s)
+    ON CONFLICT DO NOTHING
+"""
+
+# The signs of the vectors of all units, in their order. Behind the first four bytes, which count them, varbit_send has
+# the bits.
+BITS = """
+SELECT string_agg(substring(varbit_send(binary_quantize(made.vector)::bit varying) FROM 5), '' ORDER BY chunk.ordinal)
+  FROM ({chunks}) chunk JOIN memory_textvector made USING (text_key)
+ WHERE made.space_id = %s AND made.model_id = %s
+"""
+PRUNE = """
+DELETE FROM memory_textvector
+ WHERE space_id = %s AND text_key NOT IN
+       (SELECT chunk.text_key FROM memory_memorychunk chunk JOIN memory_memorydocument document
+            ON document.id = chunk.document_id WHERE document.space_id = %s
+        UNION ALL
+        SELECT chunk.text_key FROM memory_transcriptchunk chunk JOIN memory_transcriptindex index
+            ON index.id = chunk.index_id WHERE index.space_id = %s)
+"""
+logger = logging.getLogger(__name__)
+
+
+def embedded_text(text: str, names: frozenset[str] = frozenset()) -> str:
+    """What of a unit goes to the embedding model: its words, without markup and without the names of those who talk.
+
+    Those swamp a vector: every line that greets Ada looks like every question about Ada.
+    """
+    if mark := MARKUP.match(text):
+        text = text[mark.end() :]
+    if not names:
+        return text.strip()
+    if (speaker := SPEAKER.match(text)) and speaker[1] in names:
+        text = text[speaker.end() :]
+    # The expression costs as much as all else together, and most lines hold no name.
+    bare = _pattern(names).sub(" ", text) if any(name in text for name in names) else text
+    return " ".join(bare.split()) or text.strip()
+
+
+@lru_cache(maxsize=256)
+def _pattern(names: frozenset[str]) -> re.Pattern[str]:
+    return re.compile(rf"\b(?:{'|'.join(map(re.escape, sorted(names)))})\b(?:['’]s)?")
+
+
+def of_question(model: Embedder, question: str) -> NDArray[np.float32] | None:
+    """The vector of a question; None when the model's server does not answer, and the notice says so."""
+    try:
+        vector = model.embed_question(embedded_text(question))
+    except EmbeddingFailure as failure:
+        note(model, str(failure))
+        return None
+    glance(model, len(vector))
+    return vector
+
+
+def embed_pending() -> int:
+    """Embed what still waits for its vectors, documents and transcripts; how many that were. For the sweep and after an
+    import.
+
+    A server that fails ends it: the next sweep goes on. One that failed a question is asked whether it answers again.
+    """
+    model = embedder()
+    if model is None:
+        return 0
+    waiting: list[tuple[Callable[[int], None], int]]
+    waiting = [(embed_document, pk) for pk in pending(model).order_by("-pk").values_list("pk", flat=True)]
+    said = TranscriptIndex.objects.filter(units__gt=0).exclude(embedded_by=current(model)).order_by("-pk")
+    waiting += [(embed_transcript, pk) for pk in said.values_list("pk", flat=True)]
+    if not waiting and error_of(model) and of_question(model, "?") is not None:
+        note(model, "")
+    for done, (embed, pk) in enumerate(waiting):
+        try:
+            embed(pk)
+        except EmbeddingFailure as failure:
+            logger.info("%d documents and transcripts wait for their vectors: %s", len(waiting) - done, failure)
+            return done
+    return len(waiting)
+
+
+def pending(model: Embedder) -> "QuerySet[DocumentIndex]":
+    """The documents of which some units have no vector by this model yet."""
+    return DocumentIndex.objects.filter(units__gt=0).exclude(embedded_by=current(model))
+
+
+def notice(documents: MemoryDocumentQuerySet | None = None) -> str:
+    """What a person should know of the vectors of these documents (of all), in a sentence; empty when all is well."""
+    model = embedder()
+    if model is None:
+        return ""
+    if error := error_of(model):
+        return _("Search goes by words alone for the moment. %(error)s") % {"error": error}
+    waiting = pending(model)
+    if documents is not None:
+        waiting = waiting.filter(document__in=documents)
+    # What has no vectors at all is only new.
+    if not waiting.filter(embedded_by__isnull=False).exists():
+        return ""
+    count = waiting.count()
+    return ngettext(
+        "The embedding model has changed: %(count)d document waits for new vectors, until then words find them.",
+        "The embedding model has changed: %(count)d documents wait for new vectors, until then words find them.",
+        count,
+    ) % {"count": count}
+
+
+def state(documents: MemoryDocumentQuerySet) -> dict[str, Any]:
+    """What `memory status --deep` says of the index of these documents.
+
+    `drift` counts documents whose index is not of their version or of an older layout; `pending` units without a
+    vector by the current model.
+    """
+    model = embedder()
+    chunks = MemoryChunk.objects.filter(document__in=documents)
+    known = current(model) if model else None
+    there = TextVector.objects.filter(space=OuterRef("space"), model=known, text_key=OuterRef("text_key"))
+    units = chunks.count()
+    embedded = chunks.filter(Exists(there)).count() if model else 0
+    return {
+        "units": units,
+        "vectors": embedded,
+        "pending": units - embedded if model else 0,
+        "model": name(model) if model else "none",
+        "drift": documents.to_index().count(),
+        "notice": notice(documents),
+    }
+
+
+def embed_document(document_id: int, only_at_once: bool = False) -> None:
+    """Give every unit of the document its vector by the current model. `only_at_once`: unless that would take long.
+
+    EmbeddingFailure when the model's server does not give them: the document stays pending.
+    """
+    index = DocumentIndex.objects.filter(document_id=document_id, units__gt=0).defer("data").first()
+    if index is not None:
+        same = DocumentIndex.objects.filter(document_id=document_id, version=index.version)
+        _embed(index.space_id, MemoryChunk.objects.filter(document_id=document_id), same, only_at_once)
+
+
+def embed_transcript(index_id: int, only_at_once: bool = False) -> None:
+    """The same for the units of a transcript."""
+    index = TranscriptIndex.objects.filter(pk=index_id, units__gt=0).defer("data").first()
+    if index is not None:
+        same = TranscriptIndex.objects.filter(pk=index_id, through_seq=index.through_seq)
+        _embed(index.space_id, TranscriptChunk.objects.filter(index_id=index_id), same, only_at_once)
+
+
+def _embed(
+    space_id: int, chunks: "QuerySet[Any]", same: "QuerySet[Any]", only_at_once: bool, is_again: bool = False
+) -> None:
+    """Embed `chunks`, all of one text, and note it in its index if that is still the `same`."""
+    model = embedder()
+    if model is None or (only_at_once and not model.at_once):
+        return
+    known = current(model)
+    missing = _missing(chunks, space_id, known)
+    if only_at_once and len(missing) > model.at_once:
+        return
+    names = speakers(chunks.values_list("text", flat=True)) if missing else frozenset()
+    for start in range(0, len(missing), BATCH):
+        batch = missing[start : start + BATCH]
+        try:
+            made = model.embed([embedded_text(text, names) for _, text in batch])
+        except EmbeddingFailure as failure:
+            note(model, str(failure))
+            raise
+        counts = see(model, made.shape[1])
+        _store(space_id, counts, batch, made)
+        note(model, "")
+        if counts != known:
+            # Another model stands there under the same name, and what the first one made is of no use.
+            if is_again:
+                raise EmbeddingFailure("The embedding server answers with vectors of several widths.")
+            _embed(space_id, chunks, same, only_at_once, is_again=True)
+            return
+    units, parameters = chunks.order_by().values("ordinal", "text_key").query.sql_with_params()
+    bits = RawSQL(BITS.format(chunks=units), (*parameters, space_id, known), BinaryField())  # noqa: S611
+    with transaction.atomic():
+        # In the order in which a forgetting locks: the index, then the vectors.
+        there = list(same.select_for_update(no_key=True).values_list("pk", flat=True))
+        hold(_lock(space_id), shared=True)
+        # A vector that stood there a moment ago may be pruned by now: then it waits again.
+        if there and not _missing(chunks, space_id, known):
+            same.update(embedded_by=known, bits=bits)
+
+
+def prune(space_id: int) -> int:
+    """Forget the vectors of texts that stand in the space no more; how many. For the sweep, and for forgetting."""
+    with transaction.atomic(), connection.cursor() as cursor:
+        hold(_lock(space_id))
+        cursor.execute(PRUNE, [space_id, space_id, space_id])
+        return cursor.rowcount
+
+
+def _lock(space_id: int) -> str:
+    return f"vectors {space_id}"
+
+
+def _missing(chunks: "QuerySet[Any]", space_id: int, known: int) -> list[tuple[int, str]]:
+    there = TextVector.objects.filter(space=space_id, model=known, text_key=OuterRef("text_key"))
+    rows = chunks.filter(~Exists(there)).order_by("text_key").distinct("text_key")
+    return list(rows.values_list("text_key", "text"))
+
+
+def _store(space_id: int, known: int, texts: Sequence[tuple[int, str]], vectors: NDArray) -> None:
+    rows = [json.dumps(row) for row in vectors.round(5).astype(float).tolist()]
+    with connection.cursor() as cursor:
+        # A text that went meanwhile leaves no vector.
+        keys = [key for key, _ in texts]
+        cursor.execute(STORE, {"space": space_id, "model": known, "keys": keys, "vectors": rows})

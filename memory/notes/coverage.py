@@ -1,0 +1,111 @@
+"""How far the notes go: up to when a daily log covers its day, and what became of each message of a conversation."""
+
+import datetime as dt
+import re
+from dataclasses import dataclass
+
+from django.db.models import F, Max, Q
+from django.db.models.functions import Coalesce
+
+from chat.models import ChatSession, Message
+from memory.models import Flush, MemoryDocument
+from memory.notes.claims import IMPORTED, covered_through, is_noted
+from oneclaw.models import User
+
+LOG = re.compile(r"memory/(\d{4}-\d{2}-\d{2})\.md")
+
+
+COPIED = "copies of another conversation, which notes them"
+
+
+@dataclass(frozen=True)
+class DayCoverage:
+    """`until`: everything said before it on that day is in the log (None: nothing yet). `waiting`: messages that are
+    not."""
+
+    until: dt.datetime | None
+    waiting: int
+
+
+@dataclass(frozen=True)
+class Part:
+    """The messages `first` to `last` of a conversation: covered, running, queued, open or skipped, and why."""
+
+    first: int
+    last: int
+    state: str
+    why: str
+
+
+def of_document(document: MemoryDocument) -> DayCoverage | None:
+    """How far a daily log goes; None for every other document, and for logs of shared spaces."""
+    found = LOG.fullmatch(document.path)
+    if found is None or document.space.kind != "own":
+        return None
+    try:
+        return of_day(document.space.owner, dt.date.fromisoformat(found[1]))
+    except ValueError:
+        return None
+
+
+def of_day(user: User, day: dt.date) -> DayCoverage:
+    """How far the notes of this person's day go, over all conversations that are kept; on the person's own clock."""
+    begin = dt.datetime.combine(day, dt.time.min, tzinfo=user.zone)
+    end = dt.datetime.combine(day + dt.timedelta(days=1), dt.time.min, tzinfo=user.zone)
+    kept = ChatSession.objects.visible_to(user).filter(mode=ChatSession.Mode.AGENT)
+    of_kept = Message.objects.filter(session__in=kept, created_at__gte=begin, created_at__lt=end)
+    finished = Q(session__flushes__status__in=[Flush.Status.DONE, Flush.Status.NOTHING])
+    through = Coalesce(Max("session__flushes__through_seq", filter=finished), "session__copied_seq")
+    marked = of_kept.annotate(through=through)
+    open_ones = marked.filter(through__lt=F("seq")).order_by("created_at")
+    covered = marked.filter(through__gte=F("seq"))
+    first_open = open_ones.values_list("created_at", flat=True).first()
+    if first_open is not None:
+        covered = covered.filter(created_at__lt=first_open)
+    last = covered.order_by("-created_at").values_list("created_at", flat=True).first()
+    return DayCoverage(user.local(last) if last else None, open_ones.count() if first_open else 0)
+
+
+def of_session(session: ChatSession) -> list[Part]:
+    """Every message of the conversation, in parts, in order."""
+    if session.last_seq == 0:
+        return []
+    if session.mode != ChatSession.Mode.AGENT:
+        return [Part(1, session.last_seq, "skipped", f"this conversation {session.get_mode_display()}")]
+    copied = [Part(1, session.copied_seq, "skipped", COPIED)] if session.copied_seq else []
+    parts = copied + [
+        Part(flush.after_seq + 1, flush.through_seq, *_became(flush))
+        for flush in session.flushes.filter(through_seq__isnull=False).order_by("after_seq")
+        if flush.after_seq is not None and flush.through_seq is not None
+    ]
+    after = max((part.last for part in parts), default=covered_through(session))
+    if after < session.last_seq:
+        parts.append(Part(after + 1, session.last_seq, *_what_follows(session)))
+    return parts
+
+
+def _became(flush: Flush) -> tuple[str, str]:
+    match flush.status:
+        case Flush.Status.DONE if flush.summarised:
+            return "covered", f"noted on {flush.day}"
+        case Flush.Status.DONE:
+            return "covered", f"noted on {flush.day} without a summary: {flush.error}"
+        case Flush.Status.NOTHING if flush.reason == IMPORTED:
+            return "skipped", "imported: what was said elsewhere is not noted"
+        case Flush.Status.NOTHING:
+            return "skipped", "nothing in it was worth keeping"
+        case _:
+            return "running", "is being noted"
+
+
+def _what_follows(session: ChatSession) -> tuple[str, str]:
+    if session.deleted_at is not None:
+        return "skipped", "the conversation was deleted before they were noted"
+    if not is_noted(session):
+        return "skipped", "saved memory is switched off"
+    queued = session.flushes.filter(status=Flush.Status.QUEUED).first()
+    if queued is None:
+        return "open", "noted when the conversation is left, ended or idle"
+    if queued.error:
+        return "queued", f"tried {queued.attempts} times, again after {queued.due_at:%H:%M} UTC: {queued.error}"
+    return "queued", f"waits for a worker ({queued.reason})"

@@ -1,0 +1,128 @@
+"""What is still to be done, for one person or for all: to look at, and to be done here and now."""
+
+import logging
+import time
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple
+
+from django.utils import timezone
+
+from chat.models import ChatSession
+from memory.index.documents import index_document
+from memory.index.embeddings.failures import EmbeddingFailure
+from memory.index.vectors import embed_document
+from memory.index.vectors import state as index_state
+from memory.models import Errand, Flush, MemoryDocument, MemoryDocumentQuerySet
+from memory.notes import flush
+from oneclaw.models import Space, User
+
+logger = logging.getLogger(__name__)
+
+# Seconds between two looks at a flush that somebody else does.
+LOOK = 0.2
+
+
+def status(user: User | None, deep: bool = False) -> dict[str, Any]:
+    """How much there is, and what is behind; `deep`: the index too."""
+    documents = documents_of(user)
+    flushes = Flush.objects.visible_to(user) if user else Flush.objects.all()
+    waiting = flushes.open().order_by("created_at")
+    oldest = waiting.first()
+    errands = (Errand.objects.visible_to(user) if user else Errand.objects.all()).open()
+    return {
+        "user": user.email if user else None,
+        "documents": documents.present().count(),
+        "to_index": documents.to_index().count(),
+        "to_mirror": documents.to_mirror().count(),
+        "flushes": {
+            "queued": flushes.filter(status=Flush.Status.QUEUED).count(),
+            "running": flushes.filter(status=Flush.Status.RUNNING).count(),
+            "lag_seconds": round((timezone.now() - oldest.created_at).total_seconds()) if oldest else 0,
+            "not_summarised": flushes.filter(summarised=False).count(),
+            "failing": waiting.exclude(error="").count(),
+            "errors": sorted(set(waiting.exclude(error="").values_list("error", flat=True)))[:10],
+        },
+        "errands": {"waiting": errands.count(), "failing": errands.exclude(error="").count()},
+        **({"index": index_state(documents)} if deep else {}),
+    }
+
+
+def in_words(status: dict[str, Any]) -> list[str]:
+    flushes = status["flushes"]
+    return [
+        f"Memory of {status['user'] or 'everybody'}: {status['documents']} documents.",
+        f"Behind: {status['to_index']} in the index, {status['to_mirror']} files.",
+        f"Conversations to note: {flushes['queued']} queued, {flushes['running']} running, "
+        f"{flushes['failing']} failing; the oldest waits for {flushes['lag_seconds']} s. "
+        f"{flushes['not_summarised']} were noted without a summary.",
+        f"Titles and last messages to write: {status['errands']['waiting']}, {status['errands']['failing']} failing.",
+        *flushes["errors"],
+        *(f"Index, {name}: {value}" for name, value in status.get("index", {}).items() if value != ""),
+    ]
+
+
+class Indexed(NamedTuple):
+    """How many documents the index holds now, how many of them wait for their vectors, and the paths that failed."""
+
+    documents: int
+    waiting: int
+    failed: list[str]
+
+    def in_words(self) -> list[str]:
+        wait = "1 document waits for its" if self.waiting == 1 else f"{self.waiting} documents wait for their"
+        return [f"{self.documents} documents are indexed.", *([f"{wait} vectors."] if self.waiting else [])]
+
+
+def index_all(
+    user: User | None, *, force: bool = False, progress: Callable[[int, int], None] = lambda done, total: None
+) -> Indexed:
+    """Bring the index and its vectors up to date."""
+    ids = list(documents_of(user).order_by("pk").values_list("pk", "path"))
+    waiting, failed = 0, []
+    for number, (document_id, path) in enumerate(ids, 1):
+        try:
+            index_document(document_id, force=force)
+            embed_document(document_id)
+        except EmbeddingFailure:
+            # Words find it, and the sweep asks the server again.
+            waiting += 1
+        except Exception:
+            logger.exception("%s could not be indexed.", path)
+            failed.append(path)
+        progress(number, len(ids))
+    return Indexed(len(ids) - len(failed), waiting, failed)
+
+
+def finish_flushes(session: ChatSession) -> None:
+    """Return when nothing of this session is being flushed, by whomever, nor due to be."""
+    while True:
+        now = timezone.now()
+        if session.flushes.filter(status=Flush.Status.RUNNING, lease_until__gte=now).exists():
+            time.sleep(LOOK)
+        elif due := session.flushes.due(now).first():
+            flush.run(due.pk)
+        else:
+            return
+
+
+def flushes_since(first: int, sessions: Iterable[ChatSession]) -> list[dict[str, Any]]:
+    """What became of the flushes of these sessions, from the one with this id. An empty one leaves no row."""
+    rows = Flush.objects.filter(pk__gte=first, session__in=list(sessions)).order_by("pk")
+    return [
+        {
+            "id": row.pk,
+            "session": str(row.session_id),
+            "status": row.status,
+            "day": row.day.isoformat() if row.day else None,
+            "after": row.after_seq,
+            "through": row.through_seq,
+            "error": row.error,
+        }
+        for row in rows
+    ]
+
+
+def documents_of(user: User | None) -> MemoryDocumentQuerySet:
+    """Those of the person's own space; everybody's."""
+    documents: MemoryDocumentQuerySet = MemoryDocument.objects.all()
+    return documents.filter(space=Space.objects.own_of(user)) if user else documents

@@ -1,0 +1,92 @@
+"""A piece of conversation becomes notes: by the fast model, or by an extract when the model cannot be had."""
+
+import datetime as dt
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from django.conf import settings
+from django.template.loader import get_template
+
+from chat.models import Message
+from oneclaw import llm
+from oneclaw.llm.quoting import quoted, shortened
+from oneclaw.text import mended
+
+# What the model answers when nothing is worth keeping.
+NOTHING = "NO_REPLY"
+# Tokens of the notes, and characters of one message that the model is shown.
+LONGEST_NOTES = 2048
+LONGEST_MESSAGE = 20_000
+# Of an extract: messages, and characters of each.
+MOST_EXTRACTED = 12
+LONGEST_EXTRACTED = 300
+
+
+@dataclass(frozen=True)
+class Said:
+    """One message of a transcript, on the person's own clock. Only words: what tools were asked and what they
+    answered is left out, so that what memory gave to the conversation does not come back as news."""
+
+    role: str
+    at: dt.datetime
+    text: str
+
+
+def summarise(said: Sequence[Said], day: dt.date) -> str:
+    """The model's notes; "" when nothing is worth keeping. Raises a ModelFailure."""
+    if not any(line.role == Message.Role.USER for line in said):
+        return ""
+    request = llm.Request(
+        model=settings.FAST_MODEL,
+        system=[{"type": "text", "text": _prompt("flush_system.txt", day=day)}],
+        messages=[{"role": "user", "content": _prompt("flush_request.txt", transcript=transcript(said))}],
+        max_tokens=LONGEST_NOTES,
+    )
+    notes = llm.complete_sync(request).strip()
+    if not notes:
+        raise llm.ModelError("the model answered nothing at all")
+    return notes_of(notes)
+
+
+def transcript(said: Sequence[Said]) -> str:
+    """The conversation as data between <transcript> tags: who said what at which time."""
+    rest = "this message goes on"
+    lines = (f"[{line.at:%H:%M}] {_speaker(line)}: {shortened(line.text, LONGEST_MESSAGE, rest)}" for line in said)
+    return quoted("transcript", "\n\n".join(lines))
+
+
+def notes_of(answer: str) -> str:
+    """What of the model's answer goes into the log; "" when it says that nothing is worth keeping."""
+    answer = mended(answer).strip()
+    if fenced := re.fullmatch(r"```\w*\n(.*)\n```", answer, re.DOTALL):
+        answer = fenced[1]
+    if re.match(rf"\W*{NOTHING}\b", answer):
+        return ""
+    lines = [line for line in answer.splitlines() if line.strip(" `*_.\"'“”") != NOTHING]
+    # The log's own headings have one and two signs.
+    return re.sub(r"^#{1,2}(?=\s)", "###", "\n".join(lines).strip(), flags=re.MULTILINE)
+
+
+def extract(said: Sequence[Said]) -> str:
+    """What stands in for the notes: the first words of the person's messages, marked as not summarised."""
+    messages = [line for line in said if line.role == Message.Role.USER]
+    if not messages:
+        return ""
+    items = [f"- {line.at:%H:%M} {_first_words(line.text)}" for line in messages[:MOST_EXTRACTED]]
+    if len(messages) > MOST_EXTRACTED:
+        items.append(f"- … and {len(messages) - MOST_EXTRACTED} more messages")
+    return "*Not summarised: the model could not be reached. The first words of what was said:*\n\n" + "\n".join(items)
+
+
+def _speaker(line: Said) -> str:
+    return "Person" if line.role == Message.Role.USER else "Assistant"
+
+
+def _first_words(text: str) -> str:
+    words = " ".join(text.split())
+    return words if len(words) <= LONGEST_EXTRACTED else words[: LONGEST_EXTRACTED - 1].rsplit(" ", 1)[0] + "…"
+
+
+def _prompt(name: str, **context: object) -> str:
+    return get_template(name, using="prompts").render(context).strip()

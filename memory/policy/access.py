@@ -1,0 +1,126 @@
+"""What a conversation may see: its owner's own space (or its agent's) and at most one shared one, and of them what is
+switched on."""
+
+import uuid
+from dataclasses import dataclass
+
+from django.db import transaction
+from django.db.models import Q, QuerySet
+
+from chat.models import Agent, ChatSession
+from memory.models import AgentSpace, MemoryDocument
+from memory.policy import switches
+from memory.policy.locks import hold
+from memory.policy.paths import BadPath, checked_path
+from memory.policy.switches import Switch
+from oneclaw.models import Space, SpaceMember, User
+
+RECENT = "Recent Conversations.md"
+
+
+@dataclass(frozen=True)
+class Sources:
+    """What a search may read: the documents of its spaces (`notes`), RECENT among them, and the transcripts of one
+    person, but that of `but_session`."""
+
+    notes: bool = True
+    recent: bool = True
+    transcripts_of: User | None = None
+    but_session: uuid.UUID | None = None
+
+    def __bool__(self) -> bool:
+        return self.notes or self.recent or self.transcripts_of is not None
+
+
+def sources_of(session: ChatSession) -> Sources:
+    """What the session may search: what is switched on for its owner; a temporary session nothing."""
+    on = frozenset() if session.is_temporary else switches.on_for(session.owner)
+    said_by = session.owner if Switch.TRANSCRIPTS in on and not session.agent.own_memory else None
+    return Sources(Switch.SAVED in on, Switch.RECENT in on, said_by, session.pk)
+
+
+def sources_for(user: User) -> Sources:
+    """What the person's programs may search: what is switched on for them."""
+    on = switches.on_for(user)
+    return Sources(Switch.SAVED in on, Switch.RECENT in on, user if Switch.TRANSCRIPTS in on else None)
+
+
+def spaces_of(session: ChatSession) -> list[Space]:
+    """The spaces whose memory the session reads, the person's own first. A temporary session reads none."""
+    if session.mode == ChatSession.Mode.TEMPORARY:
+        return []
+    spaces = [own_space(session)]
+    if session.space_id is not None:
+        # Whoever is no member any more does not see it any more.
+        shared = Space.objects.visible_to(session.owner).filter(pk=session.space_id)
+        spaces += shared.exclude(pk=spaces[0].pk)
+    return spaces
+
+
+def own_space(session: ChatSession) -> Space:
+    """Where the session writes, and what it reads first: the person's own space, or that of an agent with a memory of
+    its own, which sees nothing else of the person's."""
+    if session.agent.own_memory:
+        return agent_space(session.agent, session.owner)
+    return Space.objects.own_of(session.owner)
+
+
+def agent_space(agent: Agent, user: User) -> Space:
+    """What this agent remembers of this person, made on first use."""
+    spaces = Space.objects.filter(of_agent__agent=agent, of_agent__owner=user)
+    return spaces.first() or _make_agent_space(agent, user)
+
+
+@transaction.atomic
+def _make_agent_space(agent: Agent, user: User) -> Space:
+    hold(f"space of agent {agent.pk} for {user.pk}")
+    made = AgentSpace.objects.filter(agent=agent, owner=user).select_related("space").first()
+    if made is not None:
+        return made.space
+    space = Space.objects.create(owner=user, kind=Space.Kind.AGENT, name=agent.name)
+    SpaceMember.objects.create(space=space, user=user, role=SpaceMember.Role.OWNER)
+    AgentSpace.objects.create(space=space, agent=agent, owner=user)
+    return space
+
+
+def rename_agent_spaces(agent: Agent) -> None:
+    """What an agent remembers is called as the agent is."""
+    Space.objects.filter(of_agent__agent=agent).exclude(name=agent.name).update(name=agent.name)
+
+
+def is_read(path: str, on: frozenset[str]) -> bool:
+    """Whether somebody with these switches on lets the document at `path` be read."""
+    return (Switch.RECENT if path == RECENT else Switch.SAVED) in on
+
+
+def find_document(session: ChatSession, path: str) -> MemoryDocument | None:
+    """The document that the session means by `path`; the person's own goes before a shared one."""
+    try:
+        path = checked_path(path)
+    except BadPath:
+        return None
+    if not is_read(path, switches.on_for(session.owner)):
+        return None
+    for space in spaces_of(session):
+        document = space.documents.present().filter(path=path).first()
+        if document is not None:
+            return document
+    return None
+
+
+def may_write(user: User, space_id: int) -> bool:
+    """Whether the person may change what the space remembers: its readers may not."""
+    return SpaceMember.objects.filter(space=space_id, user=user).exclude(role=SpaceMember.Role.READER).exists()
+
+
+def may_forget(user: User, space: Space) -> bool:
+    """Whether the person may have things forgotten in the space: its owners, and in a shared one also an admin who may
+    delete documents."""
+    return spaces_to_forget_in(user).filter(pk=space.pk).exists()
+
+
+def spaces_to_forget_in(user: User) -> QuerySet[Space]:
+    owned = Q(members__user=user, members__role=SpaceMember.Role.OWNER)
+    if user.is_staff and user.has_perm("memory.delete_memorydocument"):
+        owned |= ~Q(kind__in=Space.PRIVATE)
+    return Space.objects.filter(owned).distinct().order_by("pk")

@@ -1,0 +1,212 @@
+"""What was forgotten, so that it is not learnt again: known by keyed hashes of its words, never by its text.
+
+known = of_space(space.pk)
+known.without(notes)        # the notes without the lines that were forgotten
+"""
+
+import hashlib
+import hmac
+import re
+import unicodedata
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from django.conf import settings
+
+from memory.documents.diff import diff
+from memory.models import ForgottenLine, MemoryDocument, MemoryRevision
+from memory.policy.locks import hold
+from memory.policy.same_words import MARKS
+from memory.text.terms import UNSEGMENTED
+
+WORD = re.compile(r"[^\W_]+")
+# What our own notes put before what was said: its time and who said it.
+SAID = re.compile(r"(?:\d{1,2}:\d{2}\s+)?(?:(?:Person|Assistant):\s+)?")
+# A line of at least so many words and characters is also found inside another line; a shorter one stands for itself
+# only, or forgetting "tea" would forget every line about tea.
+FEWEST_WORDS, FEWEST_CHARACTERS = 4, 16
+# What stands in place of something forgotten where a gap would mislead.
+BLANK = "[forgotten]"
+Source = MemoryRevision.Source
+
+
+class LineForgotten(Exception):
+    """The person has had this line forgotten; nothing was written."""
+
+    def __init__(self, path: str):
+        super().__init__(f"{path} cannot take a line that the person has had forgotten.")
+
+
+# A change by the person's own hand may write a forgotten line again, and it is remembered from then on.
+BY_HAND = (Source.PAGE, Source.ADMIN)
+# Who writes by these has looked before what is forgotten, and looks again.
+LOOKED = (Source.TOOL, Source.FLUSH)
+
+
+@dataclass(frozen=True)
+class Phrase:
+    """The words of a forgotten line. `is_whole`: it is found only as a line of its own."""
+
+    words: tuple[str, ...]
+
+    @property
+    def is_whole(self) -> bool:
+        return len(self.words) < FEWEST_WORDS or sum(map(len, self.words)) < FEWEST_CHARACTERS
+
+
+@dataclass(frozen=True)
+class Known:
+    """What to find in lines. `mark` makes of words what the two sets hold: of whole lines, and by their number of words
+    of what also counts inside a line."""
+
+    mark: Callable[[Sequence[str]], Hashable]
+    whole: frozenset[Hashable]
+    parts: Mapping[int, frozenset[Hashable]]
+
+    def __bool__(self) -> bool:
+        return bool(self.whole or self.parts)
+
+    def marks_in(self, line: str) -> Iterator[Hashable]:
+        """The marks of what was forgotten in this line."""
+        if not self:
+            return
+        words = words_of(line)
+        if words and self.whole and (mark := self.mark(words)) in self.whole:
+            yield mark
+        yield from (mark for _, _, mark in self._runs(words))
+
+    def is_in(self, line: str) -> bool:
+        return next(self.marks_in(line), None) is not None
+
+    def is_in_text(self, text: str) -> bool:
+        return bool(self) and any(self.is_in(line) for line in text.split("\n"))
+
+    def without(self, text: str) -> str:
+        """`text` without the lines that were forgotten; all else byte for byte."""
+        if not self.is_in_text(text):
+            return text
+        return "\n".join(line for line in text.split("\n") if not self.is_in(line))
+
+    def blanked(self, text: str) -> str:
+        """`text` with a mark in place of each such line."""
+        if not self.is_in_text(text):
+            return text
+        return "\n".join(BLANK if self.is_in(line) else line for line in text.split("\n"))
+
+    def unsaid(self, text: str) -> str:
+        """What somebody said, with a mark in place of forgotten words, also where they go over several lines."""
+        if not self:
+            return text
+        text = self.blanked_whole(text)
+        spans = list(_spans(text))
+        words = [word for _, _, word in spans]
+        kept, at = [], 0
+        normal = unicodedata.normalize("NFKC", text)
+        for first, last, _ in sorted(self._runs(words)):
+            if spans[first][0] >= at:
+                kept.append(normal[at : spans[first][0]] + BLANK)
+            at = max(at, spans[last - 1][1])
+        return "".join(kept) + normal[at:] if kept else text
+
+    def blanked_whole(self, text: str) -> str:
+        lines = text.split("\n")
+        return "\n".join(BLANK if self.whole and self.mark(words_of(line)) in self.whole else line for line in lines)
+
+    def _runs(self, words: Sequence[str]) -> Iterator[tuple[int, int, Hashable]]:
+        for length, marks in self.parts.items():
+            for at in range(len(words) - length + 1):
+                mark = self.mark(words[at : at + length])
+                if mark in marks:
+                    yield at, at + length, mark
+
+
+def of_space(space_id: int) -> Known:
+    """What was forgotten in the space."""
+    rows = ForgottenLine.objects.filter(space=space_id).values_list("hash", "words", "whole")
+    parts: dict[int, set[Hashable]] = {}
+    whole = set()
+    for hash, words, is_whole in rows:
+        if is_whole:
+            whole.add(hash)
+        else:
+            parts.setdefault(words, set()).add(hash)
+    return Known(
+        partial(keyed, space_id), frozenset(whole), {words: frozenset(marks) for words, marks in parts.items()}
+    )
+
+
+def named(space_id: int, title: str) -> str:
+    """What a conversation is called in memory: its title in one line, without what was forgotten."""
+    return " ".join(of_space(space_id).unsaid(title).split())
+
+
+def of_phrases(phrases: Iterable[Phrase]) -> Known:
+    """The same for phrases whose text is at hand. Pure."""
+    parts: dict[int, set[Hashable]] = {}
+    whole: set[Hashable] = set()
+    for phrase in phrases:
+        if phrase.is_whole:
+            whole.add(phrase.words)
+        else:
+            parts.setdefault(len(phrase.words), set()).add(phrase.words)
+    return Known(tuple, frozenset(whole), {words: frozenset(marks) for words, marks in parts.items()})
+
+
+def keyed(space_id: int, words: Sequence[str]) -> str:
+    """The HMAC-SHA-256 of the words, in hexadecimal. Its key is the server's secret, so that whoever has only the
+    database or a receipt cannot try out short texts."""
+    key = hashlib.sha256(b"oneclaw.memory.forgotten\0" + settings.SECRET_KEY.encode()).digest()
+    return hmac.digest(key, f"{space_id}\0{' '.join(words)}".encode(errors="replace"), "sha256").hex()
+
+
+def words_of(line: str) -> tuple[str, ...]:
+    """The words of a line, to compare: without bullets, marks, case, and without the time and speaker of our notes."""
+    return tuple(word for _, _, word in _spans(SAID.sub("", MARKS.sub("", line), count=1)))
+
+
+def guarded(document: MemoryDocument, content: str, source: str) -> str:
+    """`content` as it may be written into a document whose row is locked. No forgetting begins before the end of this
+    transaction, which must be open.
+
+    A forgotten line that the person writes by hand is remembered again. From a file, an import or an earlier state it
+    is left out. For the model's saves and notes, which were looked at before, it is LineForgotten.
+    """
+    # After the document's row and not before it: a forgetting waits in the same order.
+    hold(lock_of(document.space_id), shared=True)
+    known = of_space(document.space_id)
+    if not known:
+        return content
+    added = [line for hunk in diff(document.content, content) for line in hunk["added"]]
+    marks = {mark for line in added for mark in known.marks_in(line)}
+    if not marks:
+        return content
+    if source in BY_HAND:
+        ForgottenLine.objects.filter(space=document.space_id, hash__in=marks).delete()
+        return content
+    if source in LOOKED:
+        raise LineForgotten(document.path)
+    return known.without(content)
+
+
+def since(document: MemoryDocument, version: int) -> bool:
+    """Whether something was forgotten in the document after this version: the lines of that one are then not the lines
+    that people saw."""
+    return document.revisions.filter(number__gt=version, source=Source.FORGET).exists()
+
+
+def lock_of(space_id: int) -> str:
+    """Held shared by who writes into the space, and alone by who forgets in it."""
+    return f"forgetting in {space_id}"
+
+
+def _spans(text: str) -> Iterator[tuple[int, int, str]]:
+    """Where each word of the text, in Unicode form NFKC, begins and ends, and the word. Where words are written without
+    spaces each character counts as one."""
+    for found in WORD.finditer(unicodedata.normalize("NFKC", text)):
+        word = found[0]
+        if UNSEGMENTED.search(word):
+            for at, char in enumerate(word, found.start()):
+                yield at, at + 1, char.casefold()
+        else:
+            yield found.start(), found.end(), word.casefold()

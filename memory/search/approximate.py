@@ -1,0 +1,106 @@
+"""Cosines told from the signs of vectors: quick enough for a large space, and put right where it matters.
+
+The share of signs in which two vectors differ tells their angle (Charikar, 2002). That is a rough guess, so it only
+chooses candidates; those get their exact cosines, and a sample of all units tells how the guess relates to the truth.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from memory.search.cache import Found
+from memory.search.ranking import Legs, Numbers, Scores, Words, best_first, standardised, vector_leg
+
+# Units whose windows get their exact cosines: the best by all that counts, and the nearest.
+BEST, NEAREST = 200, 50
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """The guessed cosine of each unit and the mean of each window, standardised; and the scores by them."""
+
+    found: Found
+    words: Words
+    legs: Legs
+    vector: NDArray[np.float32]
+    cosines: Numbers
+    unit: Numbers
+    window: Numbers
+
+    @classmethod
+    def of(cls, found: Found, words: Words, legs: Legs, vector: NDArray[np.float32]) -> "Estimate":
+        cosines = guessed(found, vector)
+        windows = found.haystack.windowed(cosines) / found.haystack.sizes
+        return cls(found, words, legs, vector, cosines, standardised(cosines), standardised(windows))
+
+    def total(self) -> Numbers:
+        """The scores by the guess alone."""
+        return self.words.total + vector_leg(self.legs, self.unit, self.window)
+
+    def wanted(self, total: Numbers) -> NDArray[np.intp]:
+        """The units of which, and of whose windows, the exact cosines are wanted."""
+        return np.unique(np.concatenate([best_first(total, BEST), best_first(self.cosines, NEAREST)])).astype(np.intp)
+
+    def settled(self, wanted: NDArray[np.intp], exact: Numbers) -> Scores:
+        """The scores: of the units wanted by their exact cosines, of the others by the guess, as far as the sample says
+        that it may be believed. `exact` has the cosine of each unit, NaN where nobody asked."""
+        sample = self.found.sample
+        exact[sample] = np.where(np.isnan(exact[sample]), self.found.sampled @ self.vector, exact[sample])
+        of_unit = Relation.of(self.unit[sample], exact[sample])
+        of_window = Relation.of(self.window[sample], self._windows(exact, sample))
+        total = self.words.total + vector_leg(self.legs, of_unit.belief * self.unit, of_window.belief * self.window)
+        unit, window = exact[wanted], self._windows(exact, wanted)
+        known = ~np.isnan(unit) & ~np.isnan(window)
+        total[wanted[known]] = self.words.total[wanted[known]] + vector_leg(
+            self.legs, of_unit.standardised(unit[known]), of_window.standardised(window[known])
+        )
+        cosines = np.where(np.isnan(exact), self.cosines, exact)
+        best = float(unit[known].max()) if known.any() else float(self.cosines.max())
+        nearness = self.legs.nearness(best, of_unit.mean, of_unit.deviation, len(total))
+        return self.words.scores(total, cosines, nearness)
+
+    def _windows(self, exact: Numbers, units: NDArray[np.intp]) -> Numbers:
+        """The mean over the window of each unit; NaN where not all of it is known."""
+        around, within = self.found.haystack.window_of(units)
+        return np.where(within, exact[around], 0).sum(axis=1) / within.sum(axis=1)
+
+
+@dataclass(frozen=True)
+class Relation:
+    """How exact cosines follow from standardised guesses: their mean and deviation, and the correlation."""
+
+    mean: float
+    deviation: float
+    belief: float
+
+    @classmethod
+    def of(cls, guesses: Numbers, exact: Numbers) -> "Relation":
+        """By linear regression over the known ones; the guesses of all units have mean 0 and deviation 1."""
+        known = ~np.isnan(exact)
+        x, y = guesses[known], exact[known]
+        if len(y) < 3 or x.std() < 1e-9:
+            return cls(0.0, 1.0, 1.0)
+        slope = float(((x - x.mean()) * (y - y.mean())).mean() / x.var())
+        mean = float(y.mean() - slope * x.mean())
+        rest = float((y - mean - slope * x).var())
+        deviation = max(float(np.sqrt(slope**2 + rest)), 1e-9)
+        return cls(mean, deviation, float(np.clip(slope / deviation, 0, 1)))
+
+    def standardised(self, exact: Numbers) -> Numbers:
+        return (exact - self.mean) / self.deviation
+
+
+def guessed(found: Found, vector: NDArray[np.float32]) -> Numbers:
+    """A cosine for each unit by the signs alone; the mean of all for those that have none."""
+    assert found.bits is not None
+    mine = np.zeros(len(found.bits) * 8, np.uint8)
+    packed = np.packbits(vector > 0)
+    mine[: len(packed)] = packed
+    differing = np.zeros(found.bits.shape[1], np.uint16)
+    for words, word in zip(found.bits, mine.view(np.uint64), strict=True):
+        differing += np.bitwise_count(words ^ word)
+    cosines = np.cos(np.pi * np.arange(len(vector) + 1) / len(vector))[differing]
+    if not found.signed.all():
+        cosines[~found.signed] = cosines[found.signed].mean()
+    return cosines

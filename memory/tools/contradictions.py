@@ -1,0 +1,68 @@
+"""Whether a new line says otherwise than one that stands in the curated memory: both are shown, the person decides."""
+
+import datetime as dt
+import logging
+import re
+from dataclasses import dataclass
+
+from django.conf import settings
+from django.template.loader import get_template
+
+from memory.policy.same_words import stands_in
+from memory.search.manager import HybridSearchManager
+from oneclaw import llm
+from oneclaw.llm.failures import ModelFailure
+from oneclaw.llm.quoting import quoted
+from oneclaw.models import Space
+
+logger = logging.getLogger(__name__)
+
+# Lines about the same subject that the model compares with the new one, and characters of each.
+MOST_COMPARED = 5
+LONGEST_LINE = 400
+
+
+@dataclass(frozen=True)
+class Contradicted:
+    """A line of memory that a new one contradicts; `line` and `last_line` count from 1."""
+
+    path: str
+    line: int
+    last_line: int
+    text: str
+
+
+def find(space: Space, path: str, content: str, today: dt.date) -> list[Contradicted]:
+    """The lines of the document that `content`, which is already saved, contradicts. None when the setting is off, and
+    when the model cannot be had: a save never fails by it."""
+    if not settings.CONTRADICTIONS:
+        return []
+    # Whether the nearest lines are about the same is for the model to say, not for a floor.
+    found = HybridSearchManager([space]).search(content[:1000], MOST_COMPARED + 1, min_score=0, today=today, slack=0)
+    lines = [
+        Contradicted(passage.path, passage.start_line, passage.end_line, passage.snippet[:LONGEST_LINE])
+        for passage in found
+        if passage.path == path and not stands_in(passage.snippet, content)
+    ][:MOST_COMPARED]
+    if not lines:
+        return []
+    try:
+        numbers = _asked(content, lines)
+    except ModelFailure as failure:
+        logger.warning("A new memory was not compared with older ones: %s", failure)
+        return []
+    return [line for number, line in enumerate(lines, 1) if number in numbers]
+
+
+def _asked(content: str, lines: list[Contradicted]) -> set[int]:
+    numbered = "\n".join(f"{number}. {' '.join(line.text.split())}" for number, line in enumerate(lines, 1))
+    asked = f"{quoted('new_line', content[:1000])}\n\n{quoted('known_lines', numbered)}\n\nAnswer with numbers or NONE."
+    request = llm.Request(
+        model=settings.FAST_MODEL,
+        system=[{"type": "text", "text": get_template("contradiction.txt", using="prompts").render({}).strip()}],
+        messages=[{"role": "user", "content": asked}],
+        max_tokens=30,
+    )
+    answer = llm.complete_sync(request).strip()
+    # Anything but numbers is taken for NONE.
+    return {int(number) for number in re.findall(r"\d+", answer)} if re.fullmatch(r"[\d\s,.;]+", answer) else set()

@@ -1,0 +1,42 @@
+"""What became of what save_memory saved, for its card in the chat: it stands, it does not, or the person is asked."""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+
+from django.template.loader import render_to_string
+from django.utils.translation import gettext as _
+
+from chat.turns.tools import Since
+from memory.models import Decision, MemoryDocument, MemoryRevision
+from memory.tools import decisions
+
+
+def since(revision_ids: Sequence[int], csrf_token: str = "", refusal: str = "") -> Mapping[int, Since]:
+    """By revision. `refusal` says why what the person has just chosen could not be done."""
+    revisions = MemoryRevision.objects.filter(pk__in=revision_ids).select_related("message")
+    contents = MemoryDocument.objects.in_bulk({revision.document_id for revision in revisions})
+    asked: dict[int, list[Decision]] = defaultdict(list)
+    for decision in Decision.objects.filter(revision__in=revision_ids).select_related("outcome").order_by("pk"):
+        asked[decision.revision_id].append(decision)
+    found: dict[int, Since] = {}
+    for revision in revisions:
+        revision.document = contents[revision.document_id]
+        for decision in asked[revision.pk]:
+            decision.revision = revision
+        settled = [decision for decision in asked[revision.pk] if not decision.is_open]
+        content = revision.document.content
+        as_saved = decisions.stands(decisions.text_of(revision), content)
+        as_said = [decision.outcome for decision in settled if decision.choice == "as_said" and decision.outcome]
+        stands = as_saved or any(decisions.stands(decisions.text_of(outcome), content) for outcome in as_said)
+        context = {
+            "document": revision.document,
+            "stands": stands,
+            "questions": decisions.questions(asked[revision.pk]),
+            "decided": settled,
+            "refusal": refusal,
+            "csrf_token": csrf_token,
+        }
+        html = render_to_string("memory/_since.html", context).strip()
+        heading = "" if stands else _("No longer in memory")
+        found[revision.pk] = Since(heading=heading, html=html, can_undo=as_saved)
+    return found

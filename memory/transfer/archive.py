@@ -1,0 +1,171 @@
+"""A person's memory as one zip file: given out to take along, and read when somebody brings one."""
+
+import io
+import re
+import stat
+import zipfile
+import zlib
+from dataclasses import dataclass, field
+
+from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
+
+from memory.documents import write
+from memory.files.disk import LARGEST
+from memory.models import MemoryDocument
+from memory.policy.paths import BadPath, checked_path
+from memory.prompt.context import FILES
+from oneclaw.models import Space, User
+from oneclaw.text import Told, counted
+
+# Bytes of a zip file, of all that is unpacked from it, and files in it.
+LARGEST_ARCHIVE = 20 * 1024 * 1024
+LARGEST_UNPACKED = 50 * 1024 * 1024
+MOST_FILES = 5_000
+# How files in it may be packed. Others fail in ways of their own.
+METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+
+
+class Unusable(Told):
+    """An archive of which nothing is taken."""
+
+
+@dataclass
+class Opened:
+    """What an archive holds: text by path, what is none of our business, and why a file is not taken."""
+
+    texts: dict[str, str] = field(default_factory=dict)
+    skipped: list[str] = field(default_factory=list)
+    refused: dict[str, str] = field(default_factory=dict)
+
+
+def zipped(space: Space) -> bytes:
+    """Every document of the space as a file with its bytes and the time of its last change, in UTC."""
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+        for document in MemoryDocument.objects.present().filter(space=space).order_by("path").iterator(chunk_size=20):
+            about = zipfile.ZipInfo(document.path, document.updated_at.timetuple()[:6])
+            about.compress_type, about.external_attr = zipfile.ZIP_DEFLATED, 0o600 << 16
+            archive.writestr(about, document.content.encode())
+    return buffer.getvalue()
+
+
+def taken_along(user: User) -> bytes:
+    """The person's own memory, and beside it agents/NAME.zip, of the same kind, for each agent with one of its own.
+
+    What an agent remembers apart is not taken in with the rest when the file is imported.
+    """
+    buffer = io.BytesIO(zipped(Space.objects.own_of(user)))
+    names: set[str] = set()
+    with zipfile.ZipFile(buffer, "a", zipfile.ZIP_STORED) as archive:
+        for space in Space.objects.filter(owner=user, kind=Space.Kind.AGENT).order_by("pk"):
+            if MemoryDocument.objects.present().filter(space=space).exists():
+                about = zipfile.ZipInfo(f"agents/{_unlike(names, space.name)}.zip", timezone.now().timetuple()[:6])
+                about.external_attr = 0o600 << 16
+                archive.writestr(about, zipped(space))
+    return buffer.getvalue()
+
+
+def _unlike(names: set[str], name: str) -> str:
+    """The name as a file may have it, unlike those before, which it joins."""
+    plain = re.sub(r"[^\w .()-]", "_", name).strip(". ") or "agent"
+    found, number = plain, 1
+    while found.lower() in names:
+        number += 1
+        found = f"{plain} ({number})"
+    names.add(found.lower())
+    return found
+
+
+def opened(data: bytes) -> Opened:
+    """The Markdown files of a zip file, each by itself taken or refused. Nothing is unpacked to the disk.
+
+    A folder that holds the whole workspace is taken off the paths. Unusable when it is no zip file, or too much of one.
+    """
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            entries = [entry for entry in archive.infolist() if not entry.is_dir()]
+            if len(entries) > MOST_FILES:
+                words = _("This zip file holds %(number)s files; at most %(most)s are taken. Nothing was imported.")
+                raise Unusable(words, number=counted(len(entries)), most=counted(MOST_FILES))
+            return _read(archive, entries)
+    except (zipfile.BadZipFile, NotImplementedError, EOFError, ValueError, OverflowError) as error:
+        raise Unusable(_("This is not a zip file that can be read. Nothing was imported.")) from error
+
+
+def _read(archive: zipfile.ZipFile, entries: list[zipfile.ZipInfo]) -> Opened:
+    found, total, around = Opened(), 0, _folder_around([entry.filename for entry in entries])
+    for entry in entries:
+        name = entry.filename.removeprefix(around)
+        if _is_none_of_ours(entry, name):
+            found.skipped.append(_shown(name))
+            continue
+        try:
+            path = _path_of(entry, name)
+            total += entry.file_size
+            if total > LARGEST_UNPACKED:
+                words = _("This zip file unpacks to more than %(most)s bytes. Nothing was imported.")
+                raise Unusable(words, most=counted(LARGEST_UNPACKED))
+            data = _bytes_of(archive, entry)
+            if path in found.texts:
+                raise BadPath(_("%(path)s stands there twice."), path=path)
+            text = data.decode()
+            write.check(path, text)
+            found.texts[path] = text
+        except UnicodeDecodeError as error:
+            words = _("It is not valid UTF-8: byte %(number)s cannot be read.")
+            found.refused[_shown(name)] = words % {"number": error.start + 1}
+        except (BadPath, write.BadText, write.DocumentError) as error:
+            found.refused[_shown(name)] = str(error)
+    return found
+
+
+def _is_none_of_ours(entry: zipfile.ZipInfo, name: str) -> bool:
+    """What is hidden, what systems add, and what is no Markdown; but a link is told of."""
+    parts = name.split("/")
+    is_hidden = any(part.startswith(".") and part not in (".", "..") for part in parts) or parts[0] == "__MACOSX"
+    return is_hidden or not (name.endswith(".md") or _kind(entry) == stat.S_IFLNK)
+
+
+def _path_of(entry: zipfile.ZipInfo, name: str) -> str:
+    if _kind(entry) == stat.S_IFLNK:
+        raise BadPath(_("It is a symbolic link: only plain files are taken."))
+    if _kind(entry) not in (0, stat.S_IFREG):
+        raise BadPath(_("It is not a plain file."))
+    if entry.file_size > LARGEST:
+        raise BadPath(_("It has more than %(most)s bytes."), most=counted(LARGEST))
+    if entry.flag_bits & 0x1:
+        raise BadPath(_("It is encrypted: only plain files are taken."))
+    if entry.compress_type not in METHODS:
+        raise BadPath(_("It is packed in an unusual way: only what is stored or deflated is taken."))
+    return checked_path(name)
+
+
+def _bytes_of(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> bytes:
+    """Never more is unpacked than the archive says, and than a document may have."""
+    try:
+        with archive.open(entry) as stream:
+            return stream.read(LARGEST)
+    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError) as error:
+        raise BadPath(_("It is damaged, or packed in a way that cannot be read.")) from error
+
+
+def _folder_around(names: list[str]) -> str:
+    """The one folder, with its /, in which all files stand, when it is a workspace; "" otherwise."""
+    ours = [name for name in names if not name.startswith("__MACOSX/")]
+    around = ours[0].partition("/")[0] + "/" if ours and "/" in ours[0] else ""
+    if not around or around in ("memory/", "./", "../") or not all(name.startswith(around) for name in ours):
+        return ""
+    inside = {name.removeprefix(around) for name in ours}
+    is_workspace = inside & {*FILES, "memory.md"} or any(name.startswith("memory/") for name in inside)
+    return around if is_workspace else ""
+
+
+def _kind(entry: zipfile.ZipInfo) -> int:
+    """What kind of file the archive says that it is; 0 when it says nothing."""
+    return stat.S_IFMT(entry.external_attr >> 16)
+
+
+def _shown(name: str) -> str:
+    """A file's name as a page may show it."""
+    return "".join(char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in name)[:200]

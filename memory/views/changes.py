@@ -1,0 +1,146 @@
+"""What a person changes in their memory by hand: edit, delete a line, undo, restore."""
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.core.exceptions import PermissionDenied
+from django.http import HttpRequest, HttpResponse, HttpResponseBadRequest
+from django.shortcuts import get_object_or_404, redirect, render
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_http_methods, require_POST
+
+from memory.documents import undo, write
+from memory.documents.merge import Overlap, merge
+from memory.documents.write import Author, Delete, Replace, Source
+from memory.files import projections
+from memory.files.missing import gone_files, put_back
+from memory.models import MemoryDocument, MemoryRevision
+from memory.policy import reasons, tombstones
+from memory.policy.access import may_write
+from memory.policy.line_ends import as_before
+from oneclaw.web.http import SignedInRequest
+
+
+@login_required
+@require_http_methods(["GET", "POST"])
+def edit(request: SignedInRequest, document_id: int) -> HttpResponse:
+    """The text of a document in a field. When somebody else wrote meanwhile, nothing is saved yet: both texts are
+    shown, and the field holds them merged."""
+    document = changeable(request, document_id)
+    context = {"document": document, "content": document.content, "base_version": document.version}
+    context["has_forgotten"] = bool(tombstones.of_space(document.space_id))
+    if request.method == "GET":
+        return render(request, "memory/edit.html", context)
+    base_version = number_in(request, "base_version")
+    if base_version is None or base_version > document.version:
+        return HttpResponseBadRequest()
+    base = write.content_at(document, base_version)
+    mine = as_before(base, request.POST.get("content", ""))
+    try:
+        author = Author(Source.PAGE, request.user, reason=reasons.EDITED)
+        write.apply(document.space, document.path, Replace(mine, base_version), author)
+    except write.StaleVersion:
+        document.refresh_from_db()
+        if tombstones.since(document, base_version):
+            # Who began before it did not mean to write it again.
+            base = write.content_at(document, base_version)
+            mine = tombstones.of_space(document.space_id).without(mine)
+        merged = merge(base, document.content, mine)
+        context |= {"mine": mine, "merged": merged, "content": merged.text, "current": document.content}
+        return render(request, "memory/edit.html", context | {"base_version": document.version}, status=409)
+    except (write.DocumentError, write.BadText) as error:
+        context |= {"refusal": str(error), "content": mine, "base_version": base_version}
+        return render(request, "memory/edit.html", context, status=422)
+    messages.success(request, _("Saved."))
+    return redirect("memory_document", document.pk)
+
+
+@login_required
+@require_POST
+def delete_line(request: SignedInRequest, document_id: int) -> HttpResponse:
+    document = changeable(request, document_id)
+    line, base_version = number_in(request, "line"), number_in(request, "base_version")
+    if line is None or base_version is None:
+        return HttpResponseBadRequest()
+    try:
+        undo.delete_line(
+            document,
+            line,
+            base_version,
+            Author(Source.PAGE, request.user, reason=reasons.LINE_DELETED),
+        )
+    except (Overlap, IndexError):
+        messages.error(request, _("That line was changed meanwhile, so it was not deleted."))
+    else:
+        messages.success(request, _("The line is deleted. The history below can bring it back."))
+    return redirect("memory_document", document.pk)
+
+
+@login_required
+@require_POST
+def restore(request: SignedInRequest, document_id: int) -> HttpResponse:
+    document = changeable(request, document_id)
+    number, base_version = number_in(request, "number"), number_in(request, "base_version")
+    if number is None or base_version is None or not document.revisions.filter(number=number).exists():
+        return HttpResponseBadRequest()
+    author = Author(Source.UNDO, request.user, reason=reasons.RESTORED % {"number": number})
+    try:
+        undo.restore(document, number, base_version, author)
+    except write.DocumentError as error:
+        messages.error(request, str(error))
+    else:
+        messages.success(request, _("Restored. What stood here until now is in the history."))
+    return redirect("memory_document", document.pk)
+
+
+@login_required
+@require_http_methods(["GET", "POST"])
+def undo_change(request: SignedInRequest, revision_id: int) -> HttpResponse:
+    """Ask, showing the change; then take it back."""
+    mine = MemoryRevision.objects.filter(space__members__user=request.user)
+    revision = get_object_or_404(mine.select_related("document", "message"), pk=revision_id)
+    if not may_write(request.user, revision.space_id):
+        raise PermissionDenied
+    if request.method == "GET":
+        return render(request, "memory/undo.html", {"revision": revision, "document": revision.document})
+    author = Author(Source.UNDO, request.user, reason=reasons.TAKEN_BACK % {"number": revision.number})
+    try:
+        undo.undo(revision, author)
+    except write.DocumentError as error:
+        messages.error(request, str(error))
+    else:
+        messages.success(request, _("Undone. Later changes stayed."))
+    return redirect("memory_document", revision.document_id)
+
+
+@login_required
+@require_POST
+def file_gone(request: SignedInRequest, document_id: int) -> HttpResponse:
+    """The person's answer to a file that is gone: the document goes too, or the file comes back."""
+    document = changeable(request, document_id)
+    if document not in gone_files(document.space):
+        messages.info(request, _("Its file is there again; nothing was changed."))
+    elif request.POST.get("answer") == "delete":
+        author = Author(Source.PAGE, request.user, reason=reasons.FILE_DELETED)
+        try:
+            write.apply(document.space, document.path, Delete(document.version), author)
+        except write.DocumentError as error:
+            messages.error(request, str(error))
+    else:
+        put_back(document)
+        projections.mirror(document.pk)
+    return redirect("memory")
+
+
+def changeable(request: SignedInRequest, document_id: int) -> MemoryDocument:
+    """The document; 404 for a stranger, 403 for who may only read it."""
+    mine = MemoryDocument.objects.visible_to(request.user).select_related("space")
+    document = get_object_or_404(mine, pk=document_id)
+    if not may_write(request.user, document.space_id):
+        raise PermissionDenied
+    return document
+
+
+def number_in(request: HttpRequest, name: str) -> int | None:
+    """A whole number out of a form, small enough for the database."""
+    text = request.POST.get(name, "")
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else None

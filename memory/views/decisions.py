@@ -1,0 +1,47 @@
+"""The person's answer to a question about what was saved, from the card in the chat or from the memory page."""
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.core.exceptions import PermissionDenied
+from django.http import HttpResponse, HttpResponseBadRequest
+from django.middleware.csrf import get_token
+from django.shortcuts import get_object_or_404, redirect
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_POST
+
+from chat.rendering.messages import card_again
+from memory.documents.write import BadText, DocumentError
+from memory.models import Decision
+from memory.policy.access import may_write
+from memory.tools import decisions, saved
+from memory.tools.calls import call_of
+from oneclaw.web.http import SignedInRequest
+
+
+@login_required
+@require_POST
+def decide(request: SignedInRequest, decision_id: int) -> HttpResponse:
+    """To htmx the card as it is now; to a page without script the way back."""
+    mine = Decision.objects.visible_to(request.user).select_related("revision__message")
+    decision = get_object_or_404(mine, pk=decision_id)
+    if not may_write(request.user, decision.revision.space_id):
+        raise PermissionDenied
+    choice = request.POST.get("choice", "")
+    if choice not in decisions.CHOICES[Decision.Kind(decision.kind)]:
+        return HttpResponseBadRequest()
+    refusal = ""
+    try:
+        decisions.decide(decision, choice, request.user)
+    except (DocumentError, BadText) as error:
+        refusal = str(error)
+    message, call = decision.revision.message, call_of(decision.revision)
+    if request.htmx and message is not None and call is not None:
+        since = saved.since([decision.revision_id], get_token(request), refusal)
+        return HttpResponse(card_again(message, call["id"], since[decision.revision_id]))
+    if refusal:
+        messages.error(request, refusal)
+    elif message is not None and request.POST.get("from") == "chat":
+        return redirect("conversation", message.session_id)
+    else:
+        messages.success(request, _("Decided."))
+    return redirect("memory")

@@ -1,0 +1,105 @@
+"""The pages of a person's memory: fetch, call one thing, render."""
+
+from django.contrib.auth.decorators import login_required
+from django.core.paginator import Paginator
+from django.db.models import Case, IntegerField, Q, Value, When
+from django.http import HttpResponse
+from django.shortcuts import get_object_or_404, render
+from django.utils.safestring import mark_safe
+from django.views.decorators.http import require_GET
+
+from chat.rendering.incremental import blocks
+from memory.documents import write
+from memory.files.missing import gone_files
+from memory.index.vectors import notice
+from memory.models import MemoryDocument
+from memory.notes import coverage
+from memory.policy import switches
+from memory.policy.access import Sources, may_forget, may_write
+from memory.search.manager import HybridSearchManager
+from memory.search.passage import FOUND, LONGEST_QUERY, Passage
+from memory.tools import decisions
+from memory.transfer.archive import taken_along
+from oneclaw.models import Space, User
+from oneclaw.web.http import SignedInRequest
+
+# Documents of a page of the list, and changes of a page of the history.
+LISTED = 100
+# Characters of a document that is shown as it reads; a longer one is shown as it is written.
+LONGEST_RENDERED = 100_000
+
+
+@login_required
+@require_GET
+def document_list(request: SignedInRequest) -> HttpResponse:
+    """Every document that the person may read: curated memory first, then the newest day."""
+    kind = Case(
+        When(path="MEMORY.md", then=Value(0)),
+        When(Q(path__startswith="memory/"), then=Value(1)),
+        default=Value(2),
+        output_field=IntegerField(),
+    )
+    mine = Case(When(space__owner=request.user, space__kind="own", then=Value(0)), default=Value(1))
+    query = request.GET.get("q", "")[:LONGEST_QUERY]
+    if query.strip():
+        passages = searched(request.user, query)
+        context = {"query": query, "passages": passages, "notice": embedding_notice(request.user)}
+        return render(request, "memory/list.html", context)
+    found = MemoryDocument.objects.visible_to(request.user).present().select_related("space")
+    ordered = found.order_by(mine, "space", kind, "-path").defer("content")
+    page = Paginator(ordered, LISTED).get_page(request.GET.get("page"))
+    gone = gone_files(Space.objects.own_of(request.user))
+    context = {
+        "page": page,
+        "gone": gone,
+        "questions": decisions.waiting(request.user),
+        "notice": embedding_notice(request.user),
+    }
+    return render(request, "memory/list.html", context)
+
+
+@login_required
+@require_GET
+def document(request: SignedInRequest, document_id: int) -> HttpResponse:
+    """One document as it reads, as it is written, and every change of it."""
+    mine = MemoryDocument.objects.visible_to(request.user).select_related("space")
+    shown = get_object_or_404(mine, pk=document_id)
+    page = Paginator(write.history(shown), LISTED).get_page(request.GET.get("page"))
+    rendered = blocks(shown.content) if len(shown.content) <= LONGEST_RENDERED else None
+    # Sanitised by the renderer.
+    safe = [mark_safe(block) for block in rendered] if rendered is not None else None  # noqa: S308
+    context = {
+        "document": shown,
+        "blocks": safe,
+        "lines": list(enumerate(shown.content.split("\n"))),
+        "page": page,
+        "coverage": coverage.of_document(shown),
+        "may_write": may_write(request.user, shown.space_id),
+        "may_forget": may_forget(request.user, shown.space),
+    }
+    return render(request, "memory/document.html", context)
+
+
+@login_required
+@require_GET
+def export(request: SignedInRequest) -> HttpResponse:
+    """The person's own memory, and that of their agents, as a zip file."""
+    content = taken_along(request.user)
+    name = f"memory-{request.user.day()}.zip"
+    return HttpResponse(
+        content,
+        content_type="application/zip",
+        headers={"Content-Disposition": f'attachment; filename="{name}"', "Cache-Control": "private, no-store"},
+    )
+
+
+def searched(user: User, query: str) -> list[Passage]:
+    """What the person's own memory and that of their spaces hold about it, as the model would be shown it."""
+    said_by = user if switches.is_on(user, switches.Switch.TRANSCRIPTS) else None
+    manager = HybridSearchManager(Space.objects.visible_to(user), Sources(transcripts_of=said_by))
+    return manager.search(query, max_results=FOUND, today=user.day())
+
+
+def embedding_notice(user: User) -> str:
+    """What the person should know of the vectors of what they may read."""
+    return notice(MemoryDocument.objects.visible_to(user))

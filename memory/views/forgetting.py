@@ -1,0 +1,145 @@
+"""The pages of forgetting: choose lines, see what would go, let it go, keep the receipt."""
+
+import json
+from typing import Any
+
+from django.contrib.auth.decorators import login_required
+from django.core.exceptions import PermissionDenied
+from django.db.models import Q
+from django.http import Http404, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.http import require_GET, require_http_methods
+
+from memory.forgetting import forget as forgetting
+from memory.forgetting import plan as forget_plans
+from memory.models import Forgetting, MemoryDocument
+from memory.policy.access import may_forget, spaces_to_forget_in
+from memory.policy.tombstones import words_of
+from memory.search.manager import HybridSearchManager
+from memory.search.passage import FOUND, LONGEST_QUERY
+from oneclaw.models import Space
+from oneclaw.web.http import SignedInRequest
+
+# Receipts that the page lists, and lines that it offers.
+LISTED, OFFERED = 20, forget_plans.MOST_LINES
+
+
+@login_required
+@require_http_methods(["GET", "POST"])
+def forget(request: SignedInRequest) -> HttpResponse:
+    """Without lines: a page to choose them, of a document or of a search. With lines: what would go. With the digest
+    of what was shown: it goes."""
+    space = space_asked_for(request)
+    lines = request.POST.getlist("line")
+    if request.method == "GET":
+        return render(request, "memory/forget.html", choice(request, space))
+    try:
+        if digest := request.POST.get("digest"):
+            done = forgetting.forget(space, lines, request.user, digest)
+            return redirect("memory_forgotten", done.pk)
+        return shown(request, space, forget_plans.plan(space, lines))
+    except forgetting.Changed as changed:
+        return shown(request, space, changed.plan, refusal=str(changed), status=409)
+    except forget_plans.ForgetError as error:
+        return render(request, "memory/forget.html", choice(request, space) | {"refusal": str(error)}, status=422)
+
+
+@login_required
+@require_GET
+def receipt(request: SignedInRequest, forgetting_id: int) -> HttpResponse:
+    """How much went, and whether all of it is done."""
+    done = receipt_of(request, forgetting_id)
+    return render(request, "memory/forget_receipt.html", {"forgetting": done, "counts": done.counts})
+
+
+@login_required
+@require_GET
+def receipt_file(request: SignedInRequest, forgetting_id: int) -> HttpResponse:
+    """The receipt to keep: when, by whom, how much, hashes; never the text."""
+    done = receipt_of(request, forgetting_id)
+    name = f"forgotten-{request.user.day(done.created_at)}-{done.pk}.json"
+    return HttpResponse(
+        json.dumps(as_receipt(done), indent=2, ensure_ascii=False) + "\n",
+        content_type="application/json",
+        headers={"Content-Disposition": f'attachment; filename="{name}"', "Cache-Control": "private, no-store"},
+    )
+
+
+def as_receipt(done: Forgetting) -> dict[str, Any]:
+    return {
+        "receipt": done.pk,
+        "forgotten_at": done.created_at.isoformat(),
+        "by": done.author.email if done.author else None,
+        "memory_of": done.space.name,
+        "what_went": done.counts,
+        "finished_at": done.finished_at.isoformat() if done.finished_at else None,
+        "hashes": done.hashes,
+        "about_the_hashes": "HMAC-SHA-256 of the words of each line, under a key that only the server has.",
+    }
+
+
+def receipt_of(request: SignedInRequest, forgetting_id: int) -> Forgetting:
+    """The receipt, for whoever wrote it and whoever may forget there; 404 for everybody else."""
+    done = get_object_or_404(Forgetting.objects.select_related("space__owner", "author"), pk=forgetting_id)
+    if done.author != request.user and not may_forget(request.user, done.space):
+        raise Http404
+    return done
+
+
+def space_asked_for(request: SignedInRequest) -> Space:
+    """The space of the document, or the one that is named; the person's own without either. 404 for a stranger, 403
+    for who may not forget there."""
+    asked = request.POST if request.method == "POST" else request.GET
+    document, named = number(asked.get("document")), number(asked.get("space"))
+    if document is None and named is None:
+        return Space.objects.own_of(request.user)
+    of_document = Q(documents=document) if document is not None else Q(pk=named)
+    space = Space.objects.select_related("owner").filter(of_document).first()
+    if space is None:
+        raise Http404
+    if not may_forget(request.user, space):
+        if not Space.objects.visible_to(request.user).filter(pk=space.pk).exists():
+            raise Http404
+        raise PermissionDenied
+    return space
+
+
+def choice(request: SignedInRequest, space: Space) -> dict[str, Any]:
+    """What the page offers: the lines of a document, or those that a search finds, those with just its words chosen."""
+    asked = request.POST if request.method == "POST" else request.GET
+    query = asked.get("q", "")[:LONGEST_QUERY]
+    document = MemoryDocument.objects.present().filter(space=space, pk=number(asked.get("document")) or 0).first()
+    context: dict[str, Any] = {"space": space, "spaces": spaces_to_forget_in(request.user), "query": query}
+    if document is not None:
+        offered = [(line, False) for line in document.content.split("\n") if words_of(line)]
+        context["document"] = document
+    elif query.strip():
+        exact = forget_plans.lines_with(space, query)
+        near = [line for line in near_lines(request, space, query) if words_of(line) and line not in exact]
+        offered = [(line, True) for line in exact] + [(line, False) for line in near]
+    else:
+        found = Forgetting.objects.visible_to(request.user).filter(space=space)
+        return context | {"receipts": found.order_by("-created_at")[:LISTED]}
+    offered = list(dict(offered[::-1]).items())[::-1]
+    return context | {"lines": offered[:OFFERED], "more": len(offered) > OFFERED, "searched": True}
+
+
+def near_lines(request: SignedInRequest, space: Space, query: str) -> list[str]:
+    found = HybridSearchManager([space]).search(query, max_results=FOUND, today=request.user.day(), slack=0)
+    contents = dict(space.documents.filter(path__in={passage.path for passage in found}).values_list("path", "content"))
+    lines = []
+    for passage in found:
+        lines += contents.get(passage.path, "").split("\n")[passage.start_line - 1 : passage.end_line]
+    return list(dict.fromkeys(lines))
+
+
+def shown(
+    request: SignedInRequest, space: Space, plan: forget_plans.Plan, refusal: str = "", status: int = 200
+) -> HttpResponse:
+    context = {"space": space, "plan": plan, "refusal": refusal}
+    return render(request, "memory/forget_plan.html", context, status=status)
+
+
+def number(text: str | None) -> int | None:
+    """A whole number out of an address or a form, small enough for the database."""
+    return int(text) if text and text.isascii() and text.isdigit() and len(text) < 10 else None

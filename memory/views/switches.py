@@ -1,0 +1,50 @@
+"""The page on which a person switches parts of their memory on and off."""
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import HttpResponse
+from django.shortcuts import redirect, render
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+from django.views.decorators.http import require_http_methods
+
+from memory.policy import switches
+from memory.policy.switches import Switch
+from oneclaw.web.http import SignedInRequest
+
+# What each is called on the page, and what it means to the person.
+WORDS = {
+    Switch.SAVED: (
+        gettext_lazy("Saved memory"),
+        gettext_lazy(
+            "What you ask to keep (MEMORY.md), the notes of each day, and what /new and /reset keep. Every "
+            "conversation knows MEMORY.md and can search the notes."
+        ),
+    ),
+    Switch.RECENT: (
+        gettext_lazy("Recent conversations"),
+        gettext_lazy("A list of your latest conversations with a title and a summary of each, which can be searched."),
+    ),
+    Switch.RECALL: (
+        gettext_lazy("Recall"),
+        gettext_lazy("Notes that fit what you write, as a rule your first message, are looked up and sent along."),
+    ),
+    Switch.TRANSCRIPTS: (
+        gettext_lazy("Transcripts"),
+        gettext_lazy("What you and the assistant said, word for word, can be found in later conversations of yours."),
+    ),
+}
+
+
+@login_required
+@require_http_methods(["GET", "POST"])
+def switches_page(request: SignedInRequest) -> HttpResponse:
+    """Every switch with its words. POST: `on` names the ones that are to be on, of those that the person may choose."""
+    if request.method == "POST":
+        wanted = request.POST.getlist("on")
+        for switch in Switch:
+            switches.choose(request.user, switch, switch.value in wanted)
+        messages.success(request, _("Saved. It applies from your next message on."))
+        return redirect("memory_switches")
+    rows = [(state, *WORDS[state.switch]) for state in switches.states(request.user)]
+    return render(request, "memory/switches.html", {"rows": rows})

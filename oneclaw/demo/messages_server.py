@@ -1,0 +1,217 @@
+"""A server that speaks the Messages API on this machine. What it answers, a brain decides.
+
+Standard library only, one thread, cheap enough for hundreds of streams at once.
+"""
+
+import asyncio
+import contextlib
+import json
+import logging
+import socket
+import struct
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from oneclaw.demo.replies import Ending, Reply, Step, bad_request, error, message, server_fault, steps, tokens
+
+log = logging.getLogger(__name__)
+
+# Decides the answer to the JSON of a request to /v1/messages.
+Brain = Callable[[dict[str, Any]], Reply]
+
+
+@dataclass
+class Recorded:
+    """One request as it came."""
+
+    method: str
+    path: str
+    headers: dict[str, str]
+    body: dict[str, Any]
+    # "open" while it is answered; then "sent", or "left" when the client went away first.
+    outcome: str = "open"
+
+
+class MessagesServer:
+    """Answers on a loopback port from a thread of its own, from start() to stop()."""
+
+    def __init__(
+        self,
+        brain: Brain,
+        model_ids: Sequence[str] = ("scripted-large", "scripted-small"),
+        port: int = 0,
+        record: bool = True,
+    ):
+        """`record` keeps every request in `requests`, for as long as the server lives."""
+        self.requests: list[Recorded] = []
+        self._record = record
+        self._brain = brain
+        self._model_ids = list(model_ids)
+        self._port = port
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._thread: threading.Thread | None = None
+        self._stopping: asyncio.Event | None = None
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self._port}"
+
+    def start(self) -> None:
+        """Listen. OSError when the port is taken."""
+        listening = socket.create_server(("127.0.0.1", self._port), backlog=1024)
+        self._port = listening.getsockname()[1]
+        started = threading.Event()
+        self._thread = threading.Thread(
+            target=lambda: asyncio.run(self._serve(listening, started)), name="messages", daemon=True
+        )
+        self._thread.start()
+        started.wait()
+
+    def stop(self) -> None:
+        """Stop listening and drop every connection."""
+        if self._loop and self._stopping and self._thread:
+            self._loop.call_soon_threadsafe(self._stopping.set)
+            self._thread.join()
+        self._thread = None
+
+    async def _serve(self, listening: socket.socket, started: threading.Event) -> None:
+        self._loop, self._stopping = asyncio.get_running_loop(), asyncio.Event()
+        connections: set[asyncio.Task[None]] = set()
+
+        async def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            task = asyncio.current_task()
+            assert task is not None
+            connections.add(task)
+            try:
+                await self._connection(reader, writer)
+            except (ConnectionError, asyncio.IncompleteReadError, asyncio.CancelledError):
+                pass
+            finally:
+                connections.discard(task)
+                writer.transport.abort()
+
+        server = await asyncio.start_server(connected, sock=listening, limit=1024 * 1024)
+        started.set()
+        await self._stopping.wait()
+        server.close()
+        for task in list(connections):
+            task.cancel()
+        await asyncio.gather(*connections, return_exceptions=True)
+
+    async def _connection(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        while True:
+            request = await _read(reader)
+            if self._record:
+                self.requests.append(request)
+            try:
+                keep = await self._answer(request, reader, writer)
+                request.outcome = "sent"
+            except (ConnectionError, asyncio.CancelledError):
+                request.outcome = "left"
+                raise
+            if not keep:
+                return
+
+    async def _answer(self, request: Recorded, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
+        """Whether the connection may serve another request."""
+        path = request.path.partition("?")[0]
+        if (request.method, path) == ("POST", "/v1/messages"):
+            reply = self._think(request.body) if request.body.get("messages") else bad_request()
+            if reply.body is None and request.body.get("stream"):
+                return await _stream(reply, request, reader, writer)
+            await asyncio.sleep(reply.first_byte)
+            body = json.dumps(message(reply, request.body)).encode() if reply.body is None else reply.body
+            headers = {"content-type": "application/json", **reply.headers}
+            await _send(writer, reply.status, headers, body)
+        elif (request.method, path) == ("POST", "/v1/messages/count_tokens"):
+            await _send_json(writer, {"input_tokens": tokens(request.body)})
+        elif (request.method, path) == ("GET", "/v1/models"):
+            await _send_json(writer, self._models())
+        else:
+            missing = error(404, "not_found_error", f"Not found: {path}")
+            await _send(writer, 404, missing.headers, missing.body or b"")
+        return True
+
+    def _think(self, body: dict[str, Any]) -> Reply:
+        try:
+            return self._brain(body)
+        except Exception:
+            log.exception("No reply could be made")
+            return server_fault()
+
+    def _models(self) -> dict[str, Any]:
+        offered = [
+            {"type": "model", "id": name, "display_name": name, "created_at": "2026-01-01T00:00:00Z"}
+            for name in self._model_ids
+        ]
+        return {
+            "data": offered,
+            "has_more": False,
+            "first_id": self._model_ids[0],
+            "last_id": self._model_ids[-1],
+        }
+
+
+async def _read(reader: asyncio.StreamReader) -> Recorded:
+    head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").split("\r\n")
+    method, path, _ = head[0].split(" ", 2)
+    pairs = (line.partition(":") for line in head[1:] if line)
+    headers = {name.strip().lower(): value.strip() for name, _, value in pairs}
+    body = await reader.readexactly(int(headers.get("content-length", 0)))
+    return Recorded(method, path, headers, json.loads(body) if body else {})
+
+
+async def _stream(reply: Reply, request: Recorded, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
+    clock = asyncio.get_running_loop().time
+    due, begun = clock(), False
+    for step in steps(reply, request.body):
+        if isinstance(step, Step) and step.wait:
+            # By the clock, so that a busy machine does not slow the pace down for good.
+            due += step.wait
+            await asyncio.sleep(max(0.0, due - clock()))
+        if not begun and (isinstance(step, Step) or step is Ending.WHOLE):
+            begun = True
+            writer.write(_head(reply.status, {"content-type": "text/event-stream", "transfer-encoding": "chunked"}))
+        if isinstance(step, Ending):
+            return await _end(step, reader, writer)
+        if step.data:
+            writer.write(b"%x\r\n%b\r\n" % (len(step.data), step.data))
+        await writer.drain()
+        if writer.transport.is_closing():
+            raise ConnectionResetError
+    raise AssertionError("The last step is an ending.")
+
+
+async def _end(ending: Ending, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
+    if ending is Ending.WHOLE:
+        writer.write(b"0\r\n\r\n")
+        await writer.drain()
+        return True
+    if ending is Ending.STALLED:
+        # Until the client leaves.
+        await reader.read()
+        raise ConnectionResetError
+    await writer.drain()
+    # What was written must have left before the connection breaks.
+    await asyncio.sleep(0.02)
+    if ending is Ending.RESET:
+        linger = struct.pack("ii", 1, 0)
+        writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
+    return False
+
+
+async def _send_json(writer: asyncio.StreamWriter, value: dict[str, Any]) -> None:
+    await _send(writer, 200, {"content-type": "application/json"}, json.dumps(value).encode())
+
+
+async def _send(writer: asyncio.StreamWriter, status: int, headers: Any, body: bytes) -> None:
+    writer.write(_head(status, {**headers, "content-length": str(len(body))}) + body)
+    with contextlib.suppress(ConnectionError):
+        await writer.drain()
+
+
+def _head(status: int, headers: dict[str, str]) -> bytes:
+    lines = [f"HTTP/1.1 {status} {'OK' if status == 200 else 'Error'}", "request-id: req_scripted"]
+    return "\r\n".join([*lines, *(f"{name}: {value}" for name, value in headers.items()), "", ""]).encode()

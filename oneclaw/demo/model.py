@@ -1,0 +1,254 @@
+"""The demo model: a few rules that speak the Messages API, for running OneClaw without a key.
+
+It is honest about what it is. `manage.py serve` starts it and sets ONECLAW_DEMO_URL; oneclaw.llm then talks to it
+over HTTP like to any other model.
+"""
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from oneclaw.demo import intents
+from oneclaw.demo.messages_server import MessagesServer
+from oneclaw.demo.replies import Block, Reply, answer, text, tool_use
+
+MODEL = "oneclaw-demo"
+# Seconds before each delta, and its characters: a little faster than one reads.
+PACE, SIZE = 0.02, 7
+
+TIMED = re.compile(r"^\[[^\]]*\d:\d\d[^\]]*\]\s*(?P<who>[^:\n]{1,60}):\s*", re.MULTILINE)
+UNTIMED = re.compile(r"^(?P<who>person|user|assistant):\s*", re.IGNORECASE)
+ASSISTANT = re.compile(r"(?:assistant|oneclaw|ai|model|tool|system)\b", re.IGNORECASE)
+ATTACHED = re.compile(r'(?:\[image: |<file name=")([^"\]]+)')
+NAMED = re.compile(r"\b(?:my name is|i am called|ich heiße|ich heisse)\s+(\w+)", re.IGNORECASE)
+WHAT_I_AM = (
+    "I am OneClaw's **demo model**: a few rules, no intelligence. "
+    "To talk with a real model, set `ANTHROPIC_API_KEY` and start OneClaw again."
+)
+WHAT_I_DO = (
+    "Until then you can try out how OneClaw remembers:\n\n"
+    "- *Remember that my cat is called Miso.* – I save it to your memory.\n"
+    "- *What is my cat called?* – I search your memory and answer from it.\n"
+    "- Press *End*, or go back to an earlier conversation: what you told me here is noted in the daily log."
+)
+
+
+class DemoModel(MessagesServer):
+    """The demo model on a loopback port."""
+
+    def __init__(self, port: int = 0) -> None:
+        super().__init__(reply, (MODEL,), port, record=False)
+
+
+def start(port: int = 0) -> DemoModel:
+    """The running demo model: `.url`, `.stop()`. OSError when the port is taken."""
+    model = DemoModel(port)
+    model.start()
+    return model
+
+
+def reply(body: dict[str, Any]) -> Reply:
+    """The answer to the JSON of a request: to the newest message, or to the results of the tools it called."""
+    asked = _words(body["messages"][-1])
+    results = [block for block in _blocks(body["messages"][-1]) if block.get("type") == "tool_result"]
+    if results:
+        return _say(*_after_tools(body, results))
+    if "<transcript>" in asked:
+        return answer(_notes(_inside(asked, "transcript")))
+    if "<new_line>" in asked:
+        return answer("NONE")
+    if "<conversation>" in asked:
+        return answer(_summary(_inside(asked, "conversation")))
+    if "<name_for>" in asked:
+        return answer(_title(next(_persons_words(_inside(asked, "name_for")), "")))
+    if "<title_for>" in asked:
+        return answer(_title(_inside(asked, "title_for")))
+    return _answer(body, asked)
+
+
+def _answer(body: dict[str, Any], asked: str) -> Reply:
+    tools = set() if body.get("tool_choice") == {"type": "none"} else {tool["name"] for tool in body.get("tools") or []}
+    keep = intents.to_remember(asked)
+    if keep and "save_memory" in tools:
+        return _say("I save that.", tool_use("save_memory", {"content": keep[:5000]}))
+    if files := _files(body["messages"][-1]):
+        return _say(f"You sent {files}. A real model would read it; I cannot.\n\n{WHAT_I_AM}")
+    if intents.about_the_past(asked):
+        if "memory_search" in tools:
+            return _say("Let me look.", tool_use("memory_search", {"query": asked.strip()[:280]}))
+        return _say(_from_curated(body, asked) or "I find nothing about that.")
+    first = len(body["messages"]) == 1
+    if intents.HELP.search(asked):
+        return _say(f"{WHAT_I_AM}\n\n{WHAT_I_DO}")
+    rest = intents.greeting(asked)
+    if not rest.strip():
+        return _say(f"Hello{_name(body)}!\n\n{WHAT_I_AM}\n\n{WHAT_I_DO}" if first else f"Hello again{_name(body)}!")
+    heard = f"You wrote:\n\n{_quoted(rest.strip())}"
+    if first:
+        return _say(f"{heard}\n\n{WHAT_I_AM}\n\n{WHAT_I_DO}")
+    return _say(f"{heard}\n\nA real model would answer that; I can only save and find what you ask me to remember.")
+
+
+# -- After the tools -----------------------------------------------------------------------------
+
+
+def _after_tools(body: dict[str, Any], results: list[dict[str, Any]]) -> Iterator[str]:
+    calls = {
+        block["id"]: block
+        for message in body["messages"]
+        for block in _blocks(message)
+        if block.get("type") == "tool_use"
+    }
+    for result in results:
+        call = calls.get(result.get("tool_use_id"), {"name": "", "input": {}})
+        if result.get("is_error"):
+            yield f"That did not work: {_problem(result)}"
+        elif call["name"] == "save_memory":
+            yield f"Saved to your memory:\n\n{_quoted(str(call['input'].get('content', '')))}"
+        elif call["name"] == "memory_search":
+            yield _found(body, str(call["input"].get("query", "")), result)
+        else:
+            yield f"{call['name']} says:\n\n{_quoted(_content(result)[:500])}"
+
+
+def _found(body: dict[str, Any], query: str, result: dict[str, Any]) -> str:
+    """What memory holds on the question: curated lines first, they are authoritative."""
+    curated = _from_curated(body, query)
+    passages = [_quoted(f"{snippet}\n{where}".strip()) for snippet, where in _passages(result)][:3]
+    if not passages:
+        return curated or "I find nothing about that in your memory. Tell me, and ask me to remember it."
+    found = "This is what I find in your memory:\n\n" + "\n\n".join(passages)
+    return f"{curated}\n\n{found}" if curated else found
+
+
+def _passages(result: dict[str, Any]) -> list[tuple[str, str]]:
+    """(snippet, where it stands) of each search result, whatever the JSON around them."""
+    try:
+        waiting = [json.loads(_content(result))]
+    except ValueError:
+        waiting = []
+    found = []
+    while waiting:
+        value = waiting.pop(0)
+        if isinstance(value, dict) and isinstance(value.get("snippet"), str):
+            path, line = value.get("path", ""), value.get("start_line", "")
+            found.append((value["snippet"].strip(), f"*({path}, line {line})*" if path else ""))
+        elif isinstance(value, dict | list):
+            waiting += value.values() if isinstance(value, dict) else value
+    return found
+
+
+def _problem(result: dict[str, Any]) -> str:
+    try:
+        return str(json.loads(_content(result))["error"]["message"])
+    except (ValueError, KeyError, TypeError):
+        return _content(result)[:500]
+
+
+# -- What the prompt holds -----------------------------------------------------------------------
+
+
+def _from_curated(body: dict[str, Any], question: str) -> str:
+    """The lines of MEMORY.md that speak of what the question is about; all, when it is about nothing else."""
+    about = intents.subjects(question)
+    lines = [line for line in _curated(body) if not about or about & intents.subjects(line)]
+    return "I keep in mind:\n\n" + "\n".join(f"- {line}" for line in lines[:5]) if lines else ""
+
+
+def _curated(body: dict[str, Any]) -> list[str]:
+    """The lines of MEMORY.md, which the system prompt holds between <memory> tags."""
+    system = body.get("system") or ""
+    whole = system if isinstance(system, str) else "\n".join(block.get("text", "") for block in system)
+    inside = "\n".join(re.findall(r"<memory\b[^>]*>(.*?)</memory>", whole, re.DOTALL))
+    lines = (line.strip().removeprefix("- ").removeprefix("* ") for line in inside.splitlines())
+    return [line for line in lines if line and not line.startswith("#")]
+
+
+def _name(body: dict[str, Any]) -> str:
+    named = (
+        re.search(r"\b(?:my name is|i am called|ich heiße|ich heisse)\s+(\w+)", line, re.I) for line in _curated(body)
+    )
+    return next((f", {found[1]}" for found in named if found), "")
+
+
+# -- Summaries and titles ------------------------------------------------------------------------
+
+
+def _notes(transcript: str) -> str:
+    """The person's own statements as bullets, or NO_REPLY when there are none."""
+    said = [statement for words in _persons_words(transcript) for statement in intents.statements(words)]
+    asked = [line for line in map(intents.to_remember, said) if line]
+    notes = list(dict.fromkeys([*asked, *(line for line in said if not intents.to_remember(line))]))
+    return "\n".join(f"- {note[:300]}" for note in notes[:8]) or "NO_REPLY"
+
+
+def _summary(conversation: str) -> str:
+    """Title and summary as JSON, of the person's own words."""
+    words = list(_persons_words(conversation))
+    said = [statement for line in words for statement in intents.statements(line)]
+    title = _title(words[0]) if words else "Hello"
+    return json.dumps({"title": title, "summary": " ".join(said[:3])[:400]}, ensure_ascii=False)
+
+
+def _persons_words(transcript: str) -> Iterator[str]:
+    """What the person said, of lines that begin with who speaks; further lines belong to the same speaker."""
+    # With times in front, a colon in what somebody said makes no speaker.
+    begins = TIMED if TIMED.search(transcript) else UNTIMED
+    speaking = True
+    for line in transcript.splitlines():
+        speaker = begins.match(line)
+        if speaker:
+            speaking = not ASSISTANT.match(speaker["who"])
+            line = line[speaker.end() :]
+        if speaking and line.strip():
+            yield line
+
+
+def _title(words: str) -> str:
+    rest = intents.greeting(words).split()
+    said = " ".join((rest if len(rest) > 2 else words.split())[:6]).strip(" .,;:!?`")
+    return said[:60] or "Hello"
+
+
+# -- Small parts ---------------------------------------------------------------------------------
+
+
+def _say(*parts: str | Block) -> Reply:
+    return answer(*(text(part, size=SIZE) if isinstance(part, str) else part for part in parts), pace=PACE)
+
+
+def _blocks(message: dict[str, Any]) -> list[dict[str, Any]]:
+    content = message.get("content") or []
+    return [{"type": "text", "text": content}] if isinstance(content, str) else content
+
+
+def _text(message: dict[str, Any]) -> str:
+    return "\n".join(block["text"] for block in _blocks(message) if block.get("type") == "text")
+
+
+def _files(message: dict[str, Any]) -> str:
+    """The names of the attached files, of which nothing more is understood; "" when there are none."""
+    titles = [block.get("title", "a document") for block in _blocks(message) if block.get("type") == "document"]
+    texts = (block["text"] for block in _blocks(message) if block.get("type") == "text")
+    named = [found[1] for text in texts if (found := ATTACHED.match(text))]
+    return ", ".join(f"*{name}*" for name in [*named, *titles])
+
+
+def _words(message: dict[str, Any]) -> str:
+    """What the person wrote: the last text. What stands before it travels with it."""
+    return next((block["text"] for block in reversed(_blocks(message)) if block.get("type") == "text"), "")
+
+
+def _content(result: dict[str, Any]) -> str:
+    content = result.get("content") or ""
+    return content if isinstance(content, str) else _text(result)
+
+
+def _inside(words: str, tag: str) -> str:
+    found = re.search(rf"<{tag}>(.*?)(?:</{tag}>|\Z)", words, re.DOTALL)
+    return found[1].strip() if found else ""
+
+
+def _quoted(words: str) -> str:
+    return "\n".join(f"> {line}" for line in words[:2000].splitlines())

@@ -1,0 +1,143 @@
+"""A model that follows a script, over real HTTP: for tests, benchmarks and trying things out.
+
+    with ScriptedModel() as model:
+        model.script(answer("Hello."), rate_limited(retry_after=1), answer(tool_use("save_memory", {"content": "tea"})))
+        …                                       # point ANTHROPIC_BASE_URL at model.url
+        assert model.requests[0].body["model"] == "claude-sonnet-5-5"
+
+`python -m oneclaw.demo.scripted --port 9000 --pace 0.02` runs it alone.
+"""
+
+import argparse
+import collections
+import signal
+import time
+from collections.abc import Sequence
+from typing import Any, Self
+
+from oneclaw.demo.messages_server import Brain, MessagesServer, Recorded
+from oneclaw.demo.replies import (
+    Block,
+    Reply,
+    answer,
+    bad_request,
+    context_too_long,
+    cut,
+    ended,
+    error,
+    garbled,
+    html,
+    key_refused,
+    overloaded,
+    rate_limited,
+    recorded,
+    reset,
+    server_fault,
+    spend_limit,
+    stalled,
+    text,
+    thinking,
+    tool_use,
+    unknown_model,
+)
+
+__all__ = [
+    "Block",
+    "Recorded",
+    "Reply",
+    "ScriptedModel",
+    "answer",
+    "bad_request",
+    "context_too_long",
+    "cut",
+    "ended",
+    "error",
+    "garbled",
+    "html",
+    "key_refused",
+    "overloaded",
+    "rate_limited",
+    "recorded",
+    "reset",
+    "server_fault",
+    "spend_limit",
+    "stalled",
+    "text",
+    "thinking",
+    "tool_use",
+    "unknown_model",
+]
+
+
+ENDS = {signal.SIGINT, signal.SIGTERM}
+
+
+def hello(body: dict[str, Any]) -> Reply:
+    """What is answered when the script has ended and nobody said otherwise."""
+    return answer("Hello from the scripted model.")
+
+
+class ScriptedModel(MessagesServer):
+    """Answers requests in the order of the script, then by `default`, a rule from the request's JSON to a reply."""
+
+    def __init__(self, *replies: Reply, default: Brain = hello, port: int = 0) -> None:
+        super().__init__(self._next, port=port)
+        self.default = default
+        self._script = collections.deque(replies)
+
+    def script(self, *replies: Reply) -> None:
+        """Append replies to the script."""
+        self._script.extend(replies)
+
+    @property
+    def messages(self) -> list[Recorded]:
+        """The requests that asked for an answer, oldest first."""
+        return [request for request in self.requests if request.path.partition("?")[0] == "/v1/messages"]
+
+    def wait_for(self, count: int, seconds: float = 10.0) -> list[Recorded]:
+        """The answered requests, once there are `count`; TimeoutError when there are not in time."""
+        deadline = time.monotonic() + seconds
+        while len(self.messages) < count:
+            if time.monotonic() > deadline:
+                raise TimeoutError(f"{len(self.messages)} of {count} requests came within {seconds:g} seconds.")
+            time.sleep(0.01)
+        return self.messages
+
+    def _next(self, body: dict[str, Any]) -> Reply:
+        try:
+            return self._script.popleft()
+        except IndexError:
+            return self.default(body)
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(self, *failure: object) -> None:
+        self.stop()
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(
+        prog="python -m oneclaw.demo.scripted", description="A model that follows a script."
+    )
+    parser.add_argument("--port", type=int, default=0, help="0: a free one, which is printed")
+    parser.add_argument("--pace", type=float, default=0.0, help="seconds before each delta")
+    parser.add_argument("--first-byte", type=float, default=0.0, help="seconds before the first byte")
+    parser.add_argument("--size", type=int, default=8, help="characters of a delta")
+    parser.add_argument("--length", type=int, default=800, help="characters of an answer")
+    chosen = parser.parse_args(arguments)
+    words = ("The quick brown fox jumps over the lazy dog. " * (chosen.length // 45 + 1))[: chosen.length]
+
+    def paced(body: dict[str, Any]) -> Reply:
+        return answer(text(words, pace=chosen.pace, size=chosen.size), first_byte=chosen.first_byte)
+
+    # Before the server's thread begins, which inherits it: the signal is for sigwait alone.
+    signal.pthread_sigmask(signal.SIG_BLOCK, ENDS)
+    with ScriptedModel(default=paced, port=chosen.port) as model:
+        print(model.url, flush=True)
+        signal.sigwait(ENDS)
+
+
+if __name__ == "__main__":
+    main()

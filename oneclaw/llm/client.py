@@ -1,0 +1,340 @@
+"""The model: the only file that talks to it, and the only one that imports the SDK.
+
+async for event in llm.stream(llm.Request(model, system, messages)):
+    …                       # BlockStarted, TextDelta, …, at last Finished; or a ModelFailure is raised
+"""
+
+import asyncio
+import contextlib
+import functools
+import logging
+import math
+import random
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeVar
+from urllib.parse import urlsplit
+
+from django.conf import settings
+
+from oneclaw.llm.events import Event, Finished, Reader, Retrying, TextDelta
+from oneclaw.llm.failures import (
+    CutOff,
+    ModelError,
+    ModelFailure,
+    NoKey,
+    Refused,
+    TimedOut,
+    Unreachable,
+    of_answer,
+)
+
+if TYPE_CHECKING:
+    # At run time only where it is used: the SDK takes 75 MB and a second to import, which a process that asks no
+    # model (a command, an idle worker) need not pay.
+    import ssl
+
+    import anthropic
+    import httpx2
+
+log = logging.getLogger(__name__)
+T = TypeVar("T")
+
+# How often a request is sent at most, and how long one wait between two may be, in seconds.
+ATTEMPTS = 3
+LONGEST_WAIT = 30.0
+FIRST_WAIT = 0.5
+
+
+@dataclass(frozen=True)
+class Request:
+    """What the model is asked; all parts in the API's own form, `cache_control` included."""
+
+    model: str
+    system: Sequence[dict[str, Any]]
+    messages: Sequence[dict[str, Any]]
+    tools: Sequence[dict[str, Any]] = ()
+    max_tokens: int = settings.MAX_OUTPUT_TOKENS
+    # As the API has it; None leaves the choice to the model.
+    tool_choice: dict[str, Any] | None = None
+    # Tokens that it may think before it answers; 0 leaves that to the server.
+    thinking: int = 0
+
+
+async def stream(request: Request) -> AsyncGenerator[Event]:
+    """The answer as it grows. It is whole if and only if the last event is Finished.
+
+    Raises a ModelFailure otherwise, and nothing else. As long as nothing has arrived, a failure that may pass is
+    tried again, and a Retrying event says so first. Wrap it in contextlib.aclosing when you may leave early.
+    """
+    for attempt in range(1, ATTEMPTS + 1):
+        arrived = False
+        try:
+            async with contextlib.aclosing(_attempt(request)) as events:
+                async for event in events:
+                    arrived = True
+                    yield event
+            return
+        except ModelFailure as failure:
+            seconds = _wait(failure, attempt)
+            if arrived or seconds is None:
+                raise
+            retrying = Retrying(failure, seconds)
+        yield retrying
+        await asyncio.sleep(retrying.seconds)
+
+
+async def complete(request: Request) -> str:
+    """The text of a whole answer, for titles and summaries; "" if it has none. Raises a ModelFailure."""
+    text: list[str] = []
+    async for event in stream(request):
+        if isinstance(event, TextDelta):
+            text.append(event.text)
+        elif isinstance(event, Finished) and event.stop_reason == "refusal":
+            raise Refused
+    return "".join(text)
+
+
+def complete_sync(request: Request) -> str:
+    """The same for sync code, such as a task. Not to be called where an event loop runs."""
+    return asyncio.run(complete(request))
+
+
+async def count_tokens(request: Request) -> int:
+    """How many tokens the request has for its model. Raises a ModelFailure."""
+    parts = _parts(request)
+    del parts["max_tokens"]
+
+    async def ask() -> int:
+        return (await _client().messages.count_tokens(**parts)).input_tokens
+
+    return await _again_if_it_may_pass(ask)
+
+
+async def models() -> list[str]:
+    """The ids of the models that the server offers, newest first. Raises a ModelFailure."""
+
+    async def ask() -> list[str]:
+        return [model.id async for model in _client().models.list(limit=1000)]
+
+    return await _again_if_it_may_pass(ask)
+
+
+def is_demo() -> bool:
+    """Whether the rule-based demo model answers, because there is neither a key nor a base URL."""
+    return bool(settings.DEMO_URL and not settings.ANTHROPIC_API_KEY and not settings.ANTHROPIC_BASE_URL)
+
+
+def load() -> None:
+    """Import the SDK, which takes 75 MB and a second, before a process divides into several that share it."""
+    import anthropic
+    import anthropic.types  # noqa: F401
+
+
+async def warm() -> None:
+    """Load at the start what the first answer would otherwise wait for. Goes nowhere."""
+    import httpx2
+
+    try:
+        client = _client()
+    except NoKey:
+        return
+    answer = httpx2.MockTransport(lambda _: httpx2.Response(200, content=b""))
+    async with httpx2.AsyncClient(transport=answer) as http:
+        parts = _parts(Request("warm", [], [{"role": "user", "content": "warm"}]))
+        nowhere = client.with_options(http_client=http)
+        async with nowhere.messages.with_streaming_response.create(**parts, stream=True) as response:
+            await response.read()
+
+
+# -- One attempt ---------------------------------------------------------------------------------
+
+
+async def _attempt(request: Request) -> AsyncGenerator[Event]:
+    reader = Reader(request.model)
+    arrived = False
+    try:
+        create = _client().messages.with_streaming_response.create
+        async with create(**_parts(request), stream=True) as response:
+            kind = response.headers.get("content-type", "text/event-stream")
+            if not kind.startswith("text/event-stream"):
+                raise ModelError(f"status {response.status_code} with {kind} where a stream should be")
+            # The SDK's own reading of events costs three times as much as this.
+            chunks = response.http_response.aiter_bytes()
+            async for data in chunks:
+                for event in reader.feed(data):
+                    arrived = True
+                    if isinstance(event, Finished):
+                        await _read_to_the_end(chunks)
+                    yield event
+                if reader.finished or reader.failure:
+                    break
+        reader.close()
+        if reader.failure:
+            raise reader.failure
+    except Exception as error:
+        # The wire fails in many ways; each becomes a typed one.
+        failure = _failure(error, arrived)
+        if failure is error:
+            raise
+        raise failure from error
+
+
+async def _read_to_the_end(chunks: AsyncIterator[bytes]) -> None:
+    """Let the connection serve the next request. The answer is whole already: whatever fails now does not matter."""
+    import httpx2
+
+    with contextlib.suppress(httpx2.HTTPError, TimeoutError):
+        async with asyncio.timeout(0.2):
+            async for _ in chunks:
+                pass
+
+
+async def _again_if_it_may_pass(ask: Callable[[], Awaitable[T]]) -> T:
+    for attempt in range(1, ATTEMPTS + 1):
+        try:
+            return await ask()
+        except Exception as error:
+            failure = _failure(error, arrived=False)
+            seconds = _wait(failure, attempt)
+            if seconds is None:
+                raise failure from error
+        await asyncio.sleep(seconds)
+    raise AssertionError("The last attempt returns or raises.")
+
+
+def _wait(failure: ModelFailure, attempt: int) -> float | None:
+    """Seconds until the next attempt; None: there is none."""
+    if not failure.retryable or attempt >= ATTEMPTS:
+        return None
+    if failure.retry_after is not None:
+        return failure.retry_after if failure.retry_after <= LONGEST_WAIT else None
+    # Jitter keeps those who failed together from coming back together.
+    return FIRST_WAIT * 2 ** (attempt - 1) * random.uniform(0.5, 1)  # noqa: S311
+
+
+def _failure(error: Exception, arrived: bool) -> ModelFailure:
+    """The typed failure that `error` means."""
+    import anthropic
+    import httpx2
+
+    if isinstance(error, ModelFailure):
+        # An answer that ends before it began is no cut answer: the server closed the door.
+        return Unreachable(error.detail) if isinstance(error, CutOff) and not arrived else error
+    if isinstance(error, anthropic.APIStatusError):
+        return of_answer(error.status_code, error.body, _retry_after(error.response))
+    cause = error.__cause__ if isinstance(error, anthropic.APIConnectionError) else error
+    detail = f"{type(cause).__name__}: {cause}"
+    if isinstance(cause, httpx2.ConnectTimeout | httpx2.PoolTimeout):
+        return Unreachable(detail)
+    if isinstance(cause, httpx2.TimeoutException | TimeoutError):
+        return TimedOut(detail)
+    if isinstance(error, anthropic.APIConnectionError | httpx2.HTTPError | OSError):
+        return CutOff(detail) if arrived else Unreachable(detail)
+    log.error("The model's answer could not be handled", exc_info=error)
+    return ModelError(detail)
+
+
+def _retry_after(response: "httpx2.Response") -> float | None:
+    """Seconds, from `retry-after`; None when it is missing or a date."""
+    try:
+        seconds = float(response.headers.get("retry-after", ""))
+    except ValueError:
+        return None
+    return max(0.0, seconds) if math.isfinite(seconds) else None
+
+
+def _parts(request: Request) -> dict[str, Any]:
+    parts: dict[str, Any] = {
+        "model": request.model,
+        "messages": list(request.messages),
+        "max_tokens": request.max_tokens,
+    }
+    if request.thinking:
+        parts["thinking"] = {"type": "enabled", "budget_tokens": request.thinking}
+    if request.system:
+        parts["system"] = list(request.system)
+    if request.tools:
+        parts["tools"] = list(request.tools)
+        if request.tool_choice:
+            parts["tool_choice"] = request.tool_choice
+    return parts
+
+
+# -- One client for each event loop --------------------------------------------------------------
+
+_clients: dict[tuple[asyncio.AbstractEventLoop, str, str], "tuple[anthropic.AsyncAnthropic, object]"] = {}
+
+
+def _client() -> "anthropic.AsyncAnthropic":
+    """This loop's client, made when first needed and closed when the loop ends."""
+    key, address = _credentials()
+    held = (asyncio.get_running_loop(), key, address)
+    if held not in _clients:
+        client = _new_client(key, address)
+        # A loop that ends closes its async generators: this one closes the client then.
+        closing = _closing(held, client)
+        with contextlib.suppress(StopIteration):
+            closing.asend(None).send(None)
+        _clients[held] = client, closing
+    return _clients[held][0]
+
+
+async def _closing(
+    held: tuple[asyncio.AbstractEventLoop, str, str], client: "anthropic.AsyncAnthropic"
+) -> AsyncGenerator[None]:
+    try:
+        yield
+    finally:
+        del _clients[held]
+        await client.close()
+
+
+def _new_client(key: str, address: str) -> "anthropic.AsyncAnthropic":
+    import anthropic
+    import httpx2
+
+    loopback = urlsplit(address).hostname in ("127.0.0.1", "::1", "localhost")
+    timeout = httpx2.Timeout(settings.SILENCE_TIMEOUT, connect=settings.CONNECT_TIMEOUT, pool=settings.CONNECT_TIMEOUT)
+    return anthropic.AsyncAnthropic(
+        api_key=key,
+        base_url=address,
+        max_retries=0,
+        timeout=timeout,
+        # Servers of other makers expect the key where the API had it first.
+        default_headers={"x-api-key": key} if settings.ANTHROPIC_BASE_URL else None,
+        # aiohttp carries a stream at a third of the cost. A proxy of the environment is not asked for this machine,
+        # and no redirect may take the key elsewhere.
+        http_client=anthropic.DefaultAioHttpClient(
+            timeout=timeout,
+            limits=httpx2.Limits(max_connections=1000, max_keepalive_connections=100, keepalive_expiry=30),
+            verify=_certificates(not loopback),
+            trust_env=not loopback,
+            follow_redirects=False,
+        ),
+    )
+
+
+@functools.cache
+def _certificates(trust_env: bool) -> "ssl.SSLContext":
+    """Whom we trust. Reading it takes 20 ms of a client's 22, and a worker makes a client for each request."""
+    import httpx2
+
+    return httpx2.create_ssl_context(trust_env=trust_env)
+
+
+def _credentials() -> tuple[str, str]:
+    """(key, base URL), explicitly: the SDK would otherwise take what it finds in the environment and on disk."""
+    key, address = settings.ANTHROPIC_API_KEY, settings.ANTHROPIC_BASE_URL
+    if not key and not address:
+        address = settings.DEMO_URL or _demo_of_running_server()
+        if not address:
+            raise NoKey
+    return key or "none", address or "https://api.anthropic.com"
+
+
+def _demo_of_running_server() -> str:
+    """Where a command finds the demo model that `manage.py serve` has started; "" when it never has."""
+    with contextlib.suppress(OSError):
+        return settings.DEMO_ADDRESS_FILE.read_text().strip()
+    return ""

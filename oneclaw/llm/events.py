@@ -1,0 +1,219 @@
+"""The events of an answer: the API's stream, read strictly, as small values."""
+
+import json
+import math
+from dataclasses import dataclass, field
+from typing import Any
+
+from oneclaw.llm import sse
+from oneclaw.llm.failures import AnswerTooLarge, CutOff, ModelError, ModelFailure, of_answer
+from oneclaw.text import mended, mended_json
+
+# Characters of one answer, with its thinking and the arguments of its tools. The most tokens that may be asked for,
+# 128,000, are half of it in plain words: whoever sends more does not keep to what was asked.
+LARGEST_ANSWER = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class BlockStarted:
+    """A block begins: text, thinking, tool_use, … `block` is as the API opened it, without content."""
+
+    index: int
+    block: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class TextDelta:
+    index: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ThinkingDelta:
+    index: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class BlockFinished:
+    """A whole block. A tool_use whose arguments were cut or malformed has the input {} and says so in `error`."""
+
+    index: int
+    block: dict[str, Any]
+    error: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Retrying:
+    """Nothing has arrived yet; the request is sent again after `seconds`."""
+
+    failure: ModelFailure
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """The answer is whole. Only ever the last event."""
+
+    stop_reason: str
+    usage: dict[str, Any]
+    model: str
+
+
+Event = BlockStarted | TextDelta | ThinkingDelta | BlockFinished | Retrying | Finished
+
+
+@dataclass(slots=True)
+class _Open:
+    """A block that still grows."""
+
+    block: dict[str, Any]
+    text: list[str] = field(default_factory=list)
+    json: list[str] = field(default_factory=list)
+
+
+class Reader:
+    """Turns the bytes of one answer into events."""
+
+    def __init__(self, model: str) -> None:
+        self._parser = sse.Parser()
+        self._open: dict[int, _Open] = {}
+        self._model = model
+        self._stop_reason: str | None = None
+        self._usage: dict[str, Any] = {}
+        self._size = 0
+        # How it ended: whole, or not. Events that came before a failure in the same read still count.
+        self.finished = False
+        self.failure: ModelFailure | None = None
+
+    def feed(self, data: bytes) -> list[Event]:
+        """The events that `data` completes; text of one block that arrived together is one delta.
+
+        What is not an answer is in `failure` afterwards, and nothing more is read.
+        """
+        events: list[Event] = []
+        try:
+            for name, payload in self._parser.feed(data):
+                if self.finished or self.failure:
+                    break
+                self._take(name, payload, events)
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+            self.failure = ModelError(f"unreadable event: {error!r}")
+        return events
+
+    def close(self) -> None:
+        """The stream has ended, which is a failure unless the answer was whole."""
+        if not self.finished and not self.failure:
+            self.failure = CutOff("the stream ended early")
+
+    def _take(self, name: str, payload: bytes, events: list[Event]) -> None:
+        message = DECODER.decode(payload.decode("utf-8", "surrogatepass"))
+        kind = message.get("type") or name
+        self._size += _characters(kind, message)
+        if self._size > LARGEST_ANSWER:
+            self.failure = AnswerTooLarge(f"more than {LARGEST_ANSWER:,} characters")
+        elif kind == "content_block_delta":
+            self._delta(message["index"], message["delta"], events)
+        elif kind == "content_block_start":
+            index, block = message["index"], message["content_block"]
+            if index in self._open or not isinstance(index, int):
+                raise ValueError(f"block {index} was started twice")
+            self._open[index] = _Open(_checked(block))
+            events.append(BlockStarted(index, _checked(block)))
+        elif kind == "content_block_stop":
+            events.append(_finish(message["index"], self._open.pop(message["index"])))
+        elif kind == "message_start":
+            self._model = message["message"].get("model") or self._model
+            self._usage.update(message["message"].get("usage") or {})
+        elif kind == "message_delta":
+            self._stop_reason = message["delta"].get("stop_reason") or self._stop_reason
+            self._usage.update({key: value for key, value in (message.get("usage") or {}).items() if value is not None})
+        elif kind == "message_stop":
+            self._stop(events)
+        elif kind == "error":
+            self.failure = of_answer(200, message)
+        # ping, and whatever the API will bring one day, is passed over.
+
+    def _delta(self, index: int, delta: dict[str, Any], events: list[Event]) -> None:
+        growing = self._open[index]
+        kind = delta["type"]
+        if kind == "text_delta":
+            text = mended(delta["text"])
+            growing.text.append(text)
+            last = events[-1] if events else None
+            if isinstance(last, TextDelta) and last.index == index:
+                events[-1] = TextDelta(index, last.text + text)
+            else:
+                events.append(TextDelta(index, text))
+        elif kind == "input_json_delta":
+            growing.json.append(delta["partial_json"])
+        elif kind == "thinking_delta":
+            growing.text.append(mended(delta["thinking"]))
+            events.append(ThinkingDelta(index, growing.text[-1]))
+        elif kind == "signature_delta":
+            growing.block["signature"] = delta["signature"]
+        elif kind == "citations_delta":
+            growing.block["citations"] = [*(growing.block.get("citations") or []), delta["citation"]]
+
+    def _stop(self, events: list[Event]) -> None:
+        if self._open or not self._stop_reason:
+            self.failure = CutOff("the answer was closed before it was whole")
+            return
+        self.finished = True
+        events.append(Finished(self._stop_reason, self._usage, self._model))
+
+
+def _characters(kind: str, message: dict[str, Any]) -> int:
+    """What an event adds to an answer."""
+    if kind == "content_block_delta":
+        said = (part for name, part in message["delta"].items() if name != "type")
+        return sum(len(part) if isinstance(part, str) else len(str(part)) for part in said)
+    return len(str(message["content_block"])) if kind == "content_block_start" else 0
+
+
+def _finish(index: int, growing: _Open) -> BlockFinished:
+    block, kind, error = growing.block, growing.block["type"], ""
+    if kind in ("text", "thinking"):
+        block[kind] = (block.get(kind) or "") + "".join(growing.text)
+    elif growing.json:
+        block["input"], error = _arguments("".join(growing.json))
+    return BlockFinished(index, block, error)
+
+
+def _arguments(text: str) -> tuple[dict[str, Any], str]:
+    """The arguments of a tool call, or {} and what is wrong with them."""
+    try:
+        arguments = mended_json(DECODER.decode(text))
+    except ValueError as error:
+        return {}, f"The arguments are not valid JSON: {error}"
+    except RecursionError:
+        return {}, "The arguments are nested too deeply."
+    if not isinstance(arguments, dict):
+        return {}, "The arguments are not a JSON object."
+    return arguments, ""
+
+
+def _checked(block: dict[str, Any]) -> dict[str, Any]:
+    """A copy of a block as it starts, with what everybody relies on; ValueError without it."""
+    names = ("type", "id", "name") if block.get("type") == "tool_use" else ("type",)
+    if not all(isinstance(block.get(name), str) for name in names):
+        raise ValueError(f"a block without {' or '.join(names)}")
+    if block["type"] != "tool_use":
+        return dict(block)
+    if not isinstance(block.get("input", {}), dict):
+        raise ValueError("a tool call whose input is no object")
+    return {"input": {}, **block}
+
+
+def _no_constant(name: str) -> float:
+    raise ValueError(f"{name} is not JSON")
+
+
+def _finite(number: str) -> float:
+    """PostgreSQL keeps no infinity in JSON."""
+    if not math.isfinite(value := float(number)):
+        raise ValueError(f"{number} is too large")
+    return value
+
+
+DECODER = json.JSONDecoder(parse_float=_finite, parse_constant=_no_constant)

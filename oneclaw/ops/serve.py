@@ -1,0 +1,135 @@
+"""`manage.py serve`: make everything ready, then run web, worker and beat until Ctrl-C. PostgreSQL stops last."""
+
+import errno
+import importlib
+import os
+import signal
+import socket
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+import psycopg
+from django.conf import settings
+from django.core.management import call_command
+from django.db import DatabaseError, connection
+
+from oneclaw import llm, pubsub
+from oneclaw.ops import roles, static_files
+from oneclaw.ops.supervisor import Child, processes, supervise
+from oneclaw.people import invitations
+from oneclaw.postgres import embedded
+
+# What is loaded once and shared by all processes.
+SHARED = ("oneclaw.asgi", "celery.apps.worker", "celery.apps.beat", "celery.concurrency.thread")
+
+
+class CannotStart(Exception):
+    """Something outside must be put right first; the message says what."""
+
+
+def serve(say: Callable[[str], object]) -> None:
+    """Run all of OneClaw in this process and its children, until SIGINT or SIGTERM."""
+    with listen() as listening:
+        prepare()
+        announcement = Announcement(say)
+        answering, tell_answering = processes.Pipe(duplex=False)
+        ready = partial(tell_answering.send, True)
+        children = [
+            Child("web", partial(roles.web, listening, ready), patience=12, orphaned=signal.SIGTERM),
+            Child("worker", roles.worker, patience=8),
+            Child("beat", roles.beat, patience=3),
+        ]
+        if settings.NEEDS_DEMO:
+            children.append(demo_model())
+        for module in SHARED:
+            importlib.import_module(module)
+        llm.load()
+        let_go_of_database()
+        supervise(children, {answering: announcement.make}, each_look=hold_database)
+    settings.DEMO_ADDRESS_FILE.unlink(missing_ok=True)
+    if home := embedded_home():
+        embedded.ensure(home).leave()
+    say("OneClaw has stopped.")
+
+
+def listen() -> socket.socket:
+    """The listening socket. It stays open while the web process is started again, so that nobody is refused."""
+    host, port = settings.HOST, settings.PORT
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        return socket.create_server((host, port), family=family, backlog=2048)
+    except OSError as error:
+        if error.errno == errno.EADDRINUSE:
+            mend = f"stop what listens there, or choose another one, as in PORT={port + 1}."
+            raise CannotStart(f"Port {port} is taken: {mend}") from error
+        raise CannotStart(f"HOST={host} PORT={port} cannot be listened on: {error.strerror}.") from error
+
+
+def prepare() -> None:
+    """Reach the database, bring it up to date, and collect the static files."""
+    try:
+        psycopg.connect(**pubsub.connection_parameters() | {"connect_timeout": 5}).close()
+        call_command("migrate", verbosity=0, interactive=False)
+        static_files.collect()
+    except embedded.ServerUnavailable as error:
+        raise CannotStart(str(error)) from error
+    except psycopg.OperationalError as error:
+        raise CannotStart(f"The database of DATABASE_URL cannot be reached: {cause(error)}") from error
+    except DatabaseError as error:
+        raise CannotStart(f"The database cannot be brought up to date: {cause(error)}") from error
+    except OSError as error:
+        raise CannotStart(f"{error.filename} cannot be written ({error.strerror}).") from error
+
+
+def cause(error: Exception) -> str:
+    """What a failure says, without a second line that only asks back."""
+    lines = [line.strip() for line in str(error).strip().splitlines()]
+    return next((line for line in reversed(lines) if not line.endswith("?")), lines[-1])
+
+
+class Announcement:
+    """What a person is told once the page answers."""
+
+    def __init__(self, say: Callable[[str], object]) -> None:
+        self.say, self.made = say, False
+
+    def make(self) -> None:
+        """Tell it, the first time."""
+        if self.made:
+            return
+        self.made = True
+        settings.ADDRESS_FILE.write_text(f"http://127.0.0.1:{settings.PORT}\n")
+        self.say(f"OneClaw runs at {invitations.base_url()}  (Ctrl-C stops it)")
+        if link := invitations.first_account_link():
+            self.say(f"Make the first account: {link}")
+        if settings.NEEDS_DEMO:
+            self.say("A small demo model answers. For a real one, start again with ANTHROPIC_API_KEY=… set.")
+        let_go_of_database()
+
+
+def demo_model() -> Child:
+    """The demo model, on a free port that all other processes are told of."""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    settings.DEMO_URL = os.environ["ONECLAW_DEMO_URL"] = f"http://127.0.0.1:{port}"
+    settings.DEMO_ADDRESS_FILE.write_text(f"{settings.DEMO_URL}\n")
+    return Child("demo model", partial(roles.demo_model, port), patience=3)
+
+
+def let_go_of_database() -> None:
+    """Children must not share a connection, nor be forked beside the threads of a pool."""
+    connection.close()
+    connection.close_pool()  # type: ignore[attr-defined]
+
+
+def embedded_home() -> Path | None:
+    """The data folder of the embedded PostgreSQL, if that is the database."""
+    home = settings.DATABASES["default"]["OPTIONS"].get("home")
+    return Path(home) if home else None
+
+
+def hold_database() -> None:
+    """Give the embedded PostgreSQL a new guardian, should the last one have been killed."""
+    if home := embedded_home():
+        embedded.EmbeddedPostgres(home).hold()

@@ -1,0 +1,109 @@
+"""The forms of one-time links and of the person's own settings."""
+
+from typing import Any
+
+from django import forms
+from django.conf import settings
+from django.contrib.auth.forms import SetPasswordMixin
+from django.core.exceptions import ValidationError
+from django.utils.translation import gettext_lazy as _
+
+from oneclaw.models import ApiKey, User, validate_timezone
+from oneclaw.people import keys
+
+
+class WelcomeForm(SetPasswordMixin, forms.Form):
+    """A new person's name and password."""
+
+    name = forms.CharField(
+        label=_("Your name"), max_length=150, required=False, widget=forms.TextInput(attrs={"autocomplete": "name"})
+    )
+    password1, password2 = SetPasswordMixin.create_password_fields(
+        label1=_("Password"), label2=_("Password, once more")
+    )
+
+    def __init__(self, *args: Any, user: User, **kwargs: Any) -> None:
+        self.user = user
+        super().__init__(*args, **kwargs)
+
+    def clean(self) -> dict[str, Any]:
+        self.validate_passwords()
+        self.validate_password_for_user(self.user)
+        return super().clean() or {}
+
+    def save(self) -> User:
+        self.user.first_name = self.cleaned_data["name"]
+        self.user.set_password(self.cleaned_data["password1"])
+        self.user.save()
+        return self.user
+
+
+class FirstAccountForm(WelcomeForm):
+    """The same with an email, for the first account of all."""
+
+    email = forms.EmailField(label=_("Email"), widget=forms.EmailInput(attrs={"autocomplete": "email"}))
+    field_order = ("email", "name", "password1", "password2")
+
+    def clean_email(self) -> str:
+        self.user.email = self.cleaned_data["email"].strip().lower()
+        return self.user.email
+
+
+class SettingsForm(forms.ModelForm):
+    """What a person may change about themselves."""
+
+    class Meta:
+        model = User
+        fields = ("first_name", "timezone", "language", "appearance")
+        labels = {
+            "first_name": _("Name"),
+            "timezone": _("Timezone"),
+            "language": _("Language"),
+            "appearance": _("Appearance"),
+        }
+        widgets = {"timezone": forms.TextInput(attrs={"list": "timezones", "autocomplete": "off"})}
+        help_texts = {"timezone": _("Decides on which day a conversation is written down. Such as Europe/Zurich.")}
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["language"] = forms.ChoiceField(
+            label=_("Language"), required=False, choices=[("", _("As the browser says")), *settings.LANGUAGES]
+        )
+        self.fields["appearance"] = forms.ChoiceField(
+            label=_("Appearance"),
+            required=False,
+            choices=[("", _("As the device does")), *User.Appearance.choices],
+        )
+
+    def clean_timezone(self) -> str:
+        name = self.cleaned_data["timezone"].strip()
+        try:
+            validate_timezone(name)
+        except ValidationError as error:
+            raise ValidationError(_("This is not a timezone. Write it like Europe/Zurich.")) from error
+        return name
+
+    def save(self, commit: bool = True) -> User:
+        if "timezone" in self.changed_data:
+            self.instance.timezone_chosen = True
+        return super().save(commit)
+
+
+class KeyForm(forms.Form):
+    """A new key of the API."""
+
+    name = forms.CharField(
+        label=_("What it is for"),
+        max_length=ApiKey.LONGEST_NAME,
+        widget=forms.TextInput(attrs={"autocomplete": "off"}),
+    )
+    period = forms.ChoiceField(
+        label=_("It works for"),
+        initial=keys.USUAL,
+        choices=[
+            ("month", _("30 days")),
+            ("quarter", _("90 days")),
+            ("year", _("1 year")),
+            ("never", _("until I revoke it")),
+        ],
+    )

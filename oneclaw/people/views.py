@@ -1,0 +1,136 @@
+"""Pages of one-time links and of the person's own settings."""
+
+import zoneinfo
+
+from allauth.account.views import LoginView
+from django.conf import settings
+from django.contrib import auth, messages
+from django.contrib.auth.decorators import login_required
+from django.db import transaction
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils import translation
+from django.utils.translation import gettext as _
+from django.views.decorators.cache import cache_control, never_cache
+from django.views.decorators.debug import sensitive_post_parameters
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
+
+from oneclaw.models import User
+from oneclaw.people import devices, invitations, keys
+from oneclaw.people.forms import FirstAccountForm, KeyForm, SettingsForm, WelcomeForm
+from oneclaw.web.http import SignedInRequest
+
+BACKEND = "allauth.account.auth_backends.AuthenticationBackend"
+
+login = LoginView.as_view(
+    extra_context={"signup_open": lambda: settings.SIGNUP_OPEN, "nobody_yet": lambda: not User.objects.exists()}
+)
+
+
+@sensitive_post_parameters()
+@never_cache
+@require_http_methods(["GET", "POST"])
+def welcome(request: HttpRequest, uid: str, token: str) -> HttpResponse:
+    """A new person chooses a password and is signed in; the link is dead afterwards."""
+    with transaction.atomic():
+        # Of two that use the link at once, the second waits here and finds it used.
+        user = invitations.invited(uid, token, lock=request.method == "POST")
+        if user is None:
+            return render(request, "people/link_ended.html", status=410)
+        form = WelcomeForm(request.POST or None, user=user, initial={"name": user.first_name})
+        if request.method == "POST" and form.is_valid():
+            auth.login(request, form.save(), backend=BACKEND)
+            return redirect("chat")
+    return render(request, "people/welcome.html", {"form": form, "person": user})
+
+
+@sensitive_post_parameters()
+@never_cache
+@require_http_methods(["GET", "POST"])
+def first_account(request: HttpRequest, token: str) -> HttpResponse:
+    """The first person makes their account, an administrator's."""
+    if not invitations.first_account_open(token):
+        return render(request, "people/link_ended.html", status=410)
+    form = FirstAccountForm(request.POST or None, user=User())
+    if request.method == "POST" and form.is_valid():
+        data = form.cleaned_data
+        user = invitations.create_first_account(
+            email=data["email"], password=data["password1"], first_name=data["name"]
+        )
+        if user is None:
+            return render(request, "people/link_ended.html", status=410)
+        auth.login(request, user, backend=BACKEND)
+        return redirect("chat")
+    return render(request, "people/welcome.html", {"form": form, "person": None})
+
+
+@login_required
+@require_http_methods(["GET", "POST"])
+def settings_page(request: SignedInRequest) -> HttpResponse:
+    form = SettingsForm(request.POST or None, instance=request.user)
+    if request.method == "POST" and form.is_valid():
+        form.save()
+        with translation.override(request.user.language or None):
+            messages.success(request, _("Saved."))
+        return redirect("settings")
+    return settings_shown(request, form, KeyForm())
+
+
+def settings_shown(
+    request: SignedInRequest, form: SettingsForm, key_form: KeyForm, token: str = "", status: int = 200
+) -> HttpResponse:
+    """The whole page. `token` is that of a key which was made just now, and is never shown again."""
+    context = {
+        "form": form,
+        "timezones": sorted(zoneinfo.available_timezones()),
+        "devices": devices.of(request.user, request.session.session_key),
+        "key_form": key_form,
+        "keys": request.user.api_keys.all(),
+        "token": token,
+    }
+    return render(request, "people/settings.html", context, status=status)
+
+
+@login_required
+@require_POST
+def end_device(request: SignedInRequest, device_id: int) -> HttpResponse:
+    """Sign out elsewhere; here it is signing out."""
+    devices.end(request.user, device_id)
+    messages.success(request, _("Signed out there."))
+    return redirect("settings")
+
+
+@login_required
+@never_cache
+@require_http_methods(["GET", "POST"])
+def make_key(request: SignedInRequest) -> HttpResponse:
+    """POST: a new key of the API, whose token is shown once. GET is what a browser asks when somebody comes back."""
+    if request.method == "GET":
+        return redirect("settings")
+    key_form, token = KeyForm(request.POST), ""
+    if key_form.is_valid():
+        try:
+            _key, token = keys.make(request.user, key_form.cleaned_data["name"], key_form.cleaned_data["period"])
+            key_form = KeyForm()
+        except keys.TooMany as refused:
+            key_form.add_error(None, str(refused))
+    if key_form.errors:
+        # What is wrong stands far down the page.
+        key_form.fields["name"].widget.attrs["autofocus"] = True
+    form = SettingsForm(instance=request.user)
+    return settings_shown(request, form, key_form, token, status=200 if token else 422)
+
+
+@login_required
+@require_POST
+def revoke_key(request: SignedInRequest, key_id: int) -> HttpResponse:
+    keys.revoke(request.user, key_id)
+    messages.success(request, _("The key opens nothing any more."))
+    return redirect("settings")
+
+
+@require_GET
+@cache_control(max_age=86_400)
+def manifest(request: HttpRequest) -> HttpResponse:
+    """What a browser needs to install OneClaw like an app."""
+    return render(request, "manifest.json", content_type="application/manifest+json")

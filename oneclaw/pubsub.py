@@ -1,0 +1,116 @@
+"""Hints between processes, over PostgreSQL's LISTEN/NOTIFY: “something about this topic has changed, read the rows”.
+
+A hint may be lost (a listener that reconnects hears nothing of the gap), so it never carries the thing itself; every
+subscriber is told to read again after each reconnect.
+"""
+
+import asyncio
+import json
+import logging
+from collections.abc import Callable
+from typing import Any
+
+import psycopg
+from django.db import connection
+
+from oneclaw.threads import in_database
+
+logger = logging.getLogger(__name__)
+
+CHANNEL = "oneclaw"
+# PostgreSQL takes 8,000 bytes for a notification with its channel.
+LONGEST = 7_900
+# Seconds: a server that is gone without a word is noticed after 25, and none is waited for long.
+PATIENCE = {"keepalives_idle": 10, "keepalives_interval": 5, "keepalives_count": 3, "connect_timeout": 10}
+# What a subscriber hears when hints may have been missed.
+MISSED = {"kind": "changed"}
+
+Callback = Callable[[dict[str, Any]], None]
+
+
+def notify(topic: str, payload: dict[str, Any]) -> None:
+    """Tell every process that listens, once the surrounding transaction commits. Ids only. Sync."""
+    notify_all([(topic, payload)])
+
+
+def notify_all(told: list[tuple[str, dict[str, Any]]]) -> None:
+    """The same for several topics, by one statement."""
+    texts = [json.dumps(each) for each in told]
+    if (longest := max(map(len, texts))) > LONGEST:
+        raise ValueError(f"A hint of {longest} bytes is too long: hints carry ids, rows carry content.")
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_notify(%s, hint) FROM unnest(%s::text[]) AS hint", [CHANNEL, texts])
+
+
+def subscribe(topic: str, callback: Callback) -> Callable[[], None]:
+    """Call `callback(payload)` on this event loop for each hint about `topic`; returns what ends that."""
+    listener = Listener.of_this_loop()
+    listener.callbacks.setdefault(topic, set()).add(callback)
+
+    def unsubscribe() -> None:
+        callbacks = listener.callbacks.get(topic, set())
+        callbacks.discard(callback)
+        if not callbacks:
+            listener.callbacks.pop(topic, None)
+
+    return unsubscribe
+
+
+class Listener:
+    """One LISTEN connection for an event loop, for as long as the loop runs."""
+
+    _of_loop: tuple[asyncio.AbstractEventLoop, "Listener"] | None = None
+
+    def __init__(self) -> None:
+        self.callbacks: dict[str, set[Callback]] = {}
+        self.connected = asyncio.Event()
+        self.task = asyncio.create_task(self._listen(), name="hints")
+
+    @classmethod
+    def of_this_loop(cls) -> "Listener":
+        loop = asyncio.get_running_loop()
+        if cls._of_loop is None or cls._of_loop[0] is not loop:
+            cls._of_loop = loop, cls()
+        return cls._of_loop[1]
+
+    async def _listen(self) -> None:
+        delay = 0.1
+        while True:
+            try:
+                parameters = await in_database(connection_parameters)
+                async with await psycopg.AsyncConnection.connect(**parameters, autocommit=True) as listening:
+                    await listening.execute(f"LISTEN {CHANNEL}")
+                    delay = 0.1
+                    self.connected.set()
+                    for topic in list(self.callbacks):
+                        self._tell(topic, MISSED)
+                    async for notification in listening.notifies():
+                        self._take(notification.payload)
+            except (psycopg.Error, OSError) as error:
+                logger.warning("Hints are away for a moment: %s", error)
+            self.connected.clear()
+            await asyncio.sleep(delay)
+            delay = min(delay * 2, 2.0)
+
+    def _take(self, text: str) -> None:
+        try:
+            topic, payload = json.loads(text)
+        except (ValueError, TypeError):
+            logger.warning("This is no hint of ours, on a channel of ours: %.100s", text)
+        else:
+            self._tell(topic, payload)
+
+    def _tell(self, topic: str, payload: dict[str, Any]) -> None:
+        for callback in list(self.callbacks.get(topic, ())):
+            try:
+                callback(payload)
+            except Exception:
+                # Everybody in this process hears by this one task: whatever one of them does, the others hear on.
+                logger.exception("A hint about %s could not be followed.", topic)
+
+
+def connection_parameters() -> dict[str, Any]:
+    """What libpq needs to reach Django's database; without what only Django's own connections understand."""
+    known = {option.keyword.decode() for option in psycopg.pq.Conninfo.get_defaults()}
+    given = {name: value for name, value in connection.get_connection_params().items() if name in known}
+    return PATIENCE | given

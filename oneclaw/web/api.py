@@ -1,0 +1,189 @@
+"""The HTTP API under /api/v1/: who speaks by which key, and how a refusal is told. docs/api.md shows it in use.
+
+Each app brings its own operations in a module `api` with a `router`; oneclaw/urls.py puts them together.
+"""
+
+import datetime as dt
+from collections.abc import Mapping
+from typing import Any
+
+from django.core.exceptions import RequestDataTooBig
+from django.http import HttpRequest, HttpResponse
+from django.views.decorators.cache import cache_control
+from django.views.decorators.csrf import csrf_exempt
+from ninja import NinjaAPI, Router, Schema
+from ninja.errors import AuthenticationError, HttpError, ValidationError
+from ninja.operation import Operation
+from ninja.renderers import JSONRenderer
+from ninja.security import HttpBearer
+from pydantic import ConfigDict, Field
+
+from oneclaw.models import User
+from oneclaw.people import keys
+from oneclaw.people.preferences import activate
+from oneclaw.threads import in_database
+from oneclaw.web.pagination import BadCursor
+
+# Rows of a page of a list, unless somebody asks for more or fewer.
+LISTED, MOST_LISTED = 50, 200
+NO_KEY = (
+    "This needs a key that works. Make one under “Keys of the API” on the settings page, and send it with each request "
+    "as “Authorization: Bearer oc_…”."
+)
+
+
+class Refused(Exception):
+    """What was asked for is not done: an HTTP status, a code for programs, one sentence for people, and what else the
+    program needs to know."""
+
+    def __init__(self, status: int, code: str, sentence: str, **more: Any):
+        super().__init__(sentence)
+        self.status, self.code, self.sentence, self.more = status, code, sentence, more
+
+
+class Problem(Schema):
+    """Why something was not done."""
+
+    code: str = Field(description="For programs.", examples=["not_found"])
+    text: str = Field(description="One sentence for people.", examples=["There is no such conversation any more."])
+
+
+class Given(Schema):
+    """What a program sends. A name that is not known is an error, so that a typing mistake is seen."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+class KeyedRequest(HttpRequest):
+    """What has come with a key that works: `auth` is the person whose it is."""
+
+    auth: User
+
+
+class Key(HttpBearer):
+    """A key in the Authorization header, and nothing else: no cookie opens the API, so no other site can use one.
+
+    For async operations it looks the key up in a thread that lets go of its connection at once (`soon`).
+    """
+
+    def __init__(self, *, soon: bool = False) -> None:
+        super().__init__()
+        self.is_async = soon
+
+    def authenticate(self, request: HttpRequest, token: str) -> Any:
+        return self._soon(token) if self.is_async else at_home(keys.whose(token))
+
+    async def _soon(self, token: str) -> User | None:
+        return at_home(await in_database(keys.whose, token))
+
+
+def at_home(user: User | None) -> User | None:
+    """The same, with their language and timezone from here on: what a program says in their name is theirs."""
+    activate(user)
+    return user
+
+
+class Readable(JSONRenderer):
+    """JSON in which letters of every language stand as they are."""
+
+    json_dumps_params: Mapping[str, Any] = {"ensure_ascii": False}
+
+
+class Api(NinjaAPI):
+    """Every answer is about one person, so no cache keeps one."""
+
+    def create_response(self, request: HttpRequest, data: Any, **how: Any) -> HttpResponse:
+        return kept_by_none(super().create_response(request, data, **how))
+
+    def create_temporal_response(self, request: HttpRequest) -> HttpResponse:
+        return kept_by_none(super().create_temporal_response(request))
+
+    def get_openapi_operation_id(self, operation: Operation) -> str:
+        return operation.view_func.__name__
+
+
+def kept_by_none(response: HttpResponse) -> HttpResponse:
+    response["Cache-Control"] = "private, no-store"
+    return response
+
+
+api = Api(
+    title="OneClaw",
+    version="1",
+    description="Conversations and memory of the person whose key it is.",
+    auth=Key(),
+    renderer=Readable(),
+    docs_url=None,
+    docs_decorator=cache_control(max_age=3600),
+    urls_namespace="api",
+)
+router = Router(tags=["person"])
+
+
+def answers(usual: Mapping[int, Any] | type, *refusals: int) -> dict[int, Any]:
+    """What an operation may answer, for the description: `usual` by its status (or with 200), and refusals."""
+    expected = dict(usual) if isinstance(usual, Mapping) else {200: usual}
+    return expected | dict.fromkeys((401, *refusals), Problem)
+
+
+def told(request: HttpRequest, status: int, code: str, text: str, **more: Any) -> HttpResponse:
+    return api.create_response(request, {"code": code, "text": text} | more, status=status)
+
+
+@api.exception_handler(Refused)
+def refused(request: HttpRequest, refusal: Refused) -> HttpResponse:
+    return told(request, refusal.status, refusal.code, refusal.sentence, **refusal.more)
+
+
+@api.exception_handler(AuthenticationError)
+def not_known(request: HttpRequest, error: AuthenticationError) -> HttpResponse:
+    response = told(request, 401, "no_key", NO_KEY)
+    response["WWW-Authenticate"] = 'Bearer realm="OneClaw"'
+    return response
+
+
+@api.exception_handler(ValidationError)
+def not_valid(request: HttpRequest, error: ValidationError) -> HttpResponse:
+    """The first thing that is wrong, by its name."""
+    first = error.errors[0]
+    return told(request, 422, "invalid", f"{first['loc'][-1]}: {first['msg']}.")
+
+
+@api.exception_handler(BadCursor)
+def no_such_place(request: HttpRequest, error: BadCursor) -> HttpResponse:
+    return told(request, 422, "invalid", "cursor: Take it from “next” of the page before, as it is.")
+
+
+@api.exception_handler(HttpError)
+def not_read(request: HttpRequest, error: HttpError) -> HttpResponse:
+    return told(request, error.status_code, "invalid", "The body must be JSON.")
+
+
+@api.exception_handler(RequestDataTooBig)
+def too_large(request: HttpRequest, error: RequestDataTooBig) -> HttpResponse:
+    return told(request, 413, "too_large", "This is more than can be sent at once.")
+
+
+@csrf_exempt
+def nowhere(request: HttpRequest, **of_address: str) -> HttpResponse:
+    """An address under /api/ that there is not."""
+    return told(request, 404, "not_found", "The API has no such address. /api/v1/openapi.json lists all of them.")
+
+
+class Person(Schema):
+    """Whose key it is."""
+
+    email: str = Field(examples=["ada@example.org"])
+    name: str = Field(examples=["Ada"])
+    timezone: str = Field(examples=["Europe/Zurich"])
+    today: dt.date = Field(description="Which day it is for this person.")
+
+
+@router.get("/me", response=answers(Person))
+def me(request: KeyedRequest) -> Person:
+    """Who you are here."""
+    user = request.auth
+    return Person(email=user.email, name=user.first_name, timezone=user.timezone, today=user.day())
+
+
+api.add_router("", router)

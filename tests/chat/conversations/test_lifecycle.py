@@ -1,0 +1,101 @@
+"""A conversation ends by a command, by its page, or before it is compacted."""
+
+import uuid
+
+import pytest
+from django.urls import reverse
+
+from chat import compaction
+from chat.conversations import lifecycle
+from chat.models import ChatSession, Message
+from chat.signals import compaction_due, session_ended
+from chat.turns import commands
+from oneclaw.models import User
+from oneclaw.threads import in_database
+from tests.conversations import send
+
+
+@pytest.fixture
+def heard():
+    """(session, reason) of every session_ended."""
+    heard = []
+
+    def receive(session, reason, **_):
+        heard.append((session.pk, reason))
+
+    session_ended.connect(receive)
+    yield heard
+    session_ended.disconnect(receive)
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [("/new", "new"), (" /Reset\n", "reset"), ("/end", "end"), ("/news", None), ("see /new", None), ("new", None)],
+)
+def test_only_a_whole_message_is_a_command(text, reason):
+    assert commands.reason_of(text) == reason
+
+
+async def test_a_command_without_a_socket_ends_the_conversation_and_begins_another(
+    transactional_db, async_client, heard
+):
+    ada = await in_database(User.objects.create_user, "ada@example.org")
+    session = (await in_database(send, ada)).message.session
+    await async_client.aforce_login(ada)
+    answer = await async_client.post(f"/c/{session.pk}/send", {"client_id": str(uuid.uuid4()), "text": "/reset"})
+    assert (answer.status_code, answer.url) == (302, "/")
+    assert heard == [(session.pk, "reset")]
+    assert (await in_database(ChatSession.objects.get, pk=session.pk)).last_seq == 2
+
+
+def test_ending_by_the_page_keeps_the_conversation_and_archiving_takes_it_out_of_the_list(ada, client):
+    client.force_login(ada)
+    ended, archived = send(ada).message.session, send(ada).message.session
+    assert client.post(reverse("end", args=[ended.pk])).url == "/"
+    client.post(reverse("end", args=[archived.pk]), {"reason": "archive"})
+    assert list(ChatSession.objects.visible_to(ada).listed()) == [ended]
+    assert client.get(archived.get_absolute_url()).status_code == 200
+    assert client.post(reverse("end", args=[ended.pk]), {"reason": "whim"}).status_code == 400
+
+
+def test_nobody_ends_somebody_elses_conversation(ada, stranger, client):
+    session = send(ada).message.session
+    client.force_login(stranger)
+    assert client.post(reverse("end", args=[session.pk])).status_code == 404
+    with pytest.raises(lifecycle.SessionNotFound):
+        commands.obey(stranger, session.pk, "new")
+    session.refresh_from_db()
+    assert session.ended_at is None
+
+
+def test_a_conversation_that_does_not_exist_yet_has_nothing_to_end(ada, heard):
+    commands.obey(ada, uuid.uuid4(), "new")
+    assert heard == []
+    assert not Message.objects.exists()
+
+
+def test_every_receiver_runs_before_a_compaction(ada):
+    session = send(ada).message.session
+    seen = []
+
+    def receive(session, user, **_):
+        seen.append((session, user))
+
+    compaction_due.connect(receive)
+    try:
+        compaction.announce(session)
+    finally:
+        compaction_due.disconnect(receive)
+    assert seen == [(session, ada)]
+
+
+def test_a_receiver_that_fails_stops_the_compaction(ada):
+    def fail(**_):
+        raise RuntimeError("not read yet")
+
+    compaction_due.connect(fail)
+    try:
+        with pytest.raises(compaction.CompactionStopped, match="not read yet"):
+            compaction.announce(send(ada).message.session)
+    finally:
+        compaction_due.disconnect(fail)

@@ -1,0 +1,85 @@
+"""What waits for one socket."""
+
+import asyncio
+
+from chat.live.outbox import MOST_WAITING, Outbox
+
+
+async def drained(outbox, count):
+    sent = []
+
+    async def send(text):
+        sent.append(text)
+
+    task = asyncio.create_task(outbox.drain(send))
+    while len(sent) < count and not task.done():
+        await asyncio.sleep(0)
+    task.cancel()
+    return sent
+
+
+async def test_frames_leave_in_order():
+    outbox = Outbox()
+    for text in "abc":
+        outbox.offer(text)
+    assert await drained(outbox, 3) == ["a", "b", "c"]
+
+
+async def test_a_newer_frame_replaces_the_one_of_its_key_and_goes_to_the_end():
+    outbox = Outbox()
+    outbox.offer("old", "k")
+    outbox.offer("other")
+    outbox.offer("new", "k")
+    assert await drained(outbox, 2) == ["other", "new"]
+
+
+async def test_a_reader_that_does_not_read_is_given_up():
+    outbox = Outbox()
+
+    async def never(text):
+        raise AssertionError("nothing is sent any more")
+
+    while not outbox.overflowed:
+        outbox.offer("x" * 1000)
+    await asyncio.wait_for(outbox.drain(never), 1)
+
+
+async def test_a_slow_reader_of_one_growing_block_is_not_given_up():
+    outbox = Outbox()
+    for size in range(2000):
+        outbox.offer("x" * size, "block")
+    assert not outbox.overflowed
+    assert await drained(outbox, 1) == ["x" * 1999]
+
+
+def test_the_bound_is_as_documented():
+    assert MOST_WAITING == 256 * 1024
+
+
+async def test_what_waits_is_counted_in_bytes():
+    outbox = Outbox()
+    outbox.offer("😀" * (MOST_WAITING // 4))
+    assert not outbox.overflowed
+    outbox.offer("a")
+    assert outbox.overflowed
+
+
+async def test_what_is_owed_may_be_of_any_size_but_only_once_at_a_time():
+    outbox = Outbox()
+    outbox.owe((text * MOST_WAITING, None) for text in "abc")
+    outbox.offer("x" * MOST_WAITING)
+    assert not outbox.overflowed
+    assert [text[0] for text in await drained(outbox, 4)] == ["a", "b", "c", "x"]
+    outbox.owe([("d" * MOST_WAITING, None), ("e", None)])
+    assert not outbox.overflowed
+    outbox.owe([("f", None)])
+    assert outbox.overflowed
+
+
+async def test_a_frame_that_is_larger_than_the_bound_by_itself_is_sent():
+    outbox = Outbox()
+    for _ in range(3):
+        outbox.offer("x" * (MOST_WAITING + 1), "block")
+    outbox.offer("done")
+    assert not outbox.overflowed
+    assert [len(text) for text in await drained(outbox, 2)] == [MOST_WAITING + 1, 4]

@@ -1,0 +1,152 @@
+"""A text that grows shows, after its last delta, exactly what the finished text shows."""
+
+import itertools
+import re
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from chat.rendering import markdown
+from chat.rendering.incremental import GrowingText, blocks, render
+
+PIECES = [
+    *("word ", "two words", "\n", "\n\n", "- ", "* ", "1. ", "2) ", "# ", "### ", "> ", "    ", "\t", "  \n"),
+    *("```", "```py\n", "~~~\n", "`", "**", "*", "_", "~~", "[", "]", "(", ")", "[a]", "[a]: http://x.y\n", "[b]: <u>"),
+    *(
+        "|",
+        "| a | b |\n|---|:-:|\n",
+        "| 1 |\n",
+        "| a | b |\n|---|:-:|\n| c",
+        "| word ",
+        "---\n",
+        "===\n",
+        "***",
+        "- [ ] ",
+        "- [x] ",
+        "![i](http://x.y/p.png)",
+    ),
+    *(
+        "http://a.b/c_d",
+        "https",
+        "://",
+        "&amp;",
+        "&",
+        ";",
+        "<b>",
+        "<",
+        ">",
+        "\\",
+        "\r\n",
+        "\r",
+        "\0",
+        "é",
+        "東京",
+        "🦀",
+        "!",
+    ),
+    *("'", '"', "'title'", "-", "=", "+", "1", ".", ":", "#", "\u2028", "\x0c", "\u00a0", "  ", "://x.y/"),
+    *("a", "b, c.", "word", "plain words, and more", " ", "def f(x):\n    return 1\n", "!", "http", "ab.c", "\n    "),
+    *("$", "$$", "$$\n", "$x$", "$a_1", "\\(", "\\)", "\\[", "\\]", "\\[\n", "x\n$$ y", "$5 and $10", "\\$", "x^2"),
+    *("| a | b |\n|---|:-:|\n| c", "| word "),
+    *("[^1]", "[^a]", "[^1]: note\n", "[^a]: ", "\n\n    more", "[^", "^1"),
+    *("(see", "it's", "a:", "b)", ' "t")', "[a](u", "x;", "é—", "a-b", "@", "%", "+1", "a=b", "\u2003", "…"),
+]
+TEXTS = st.lists(st.sampled_from(PIECES), max_size=40).map("".join)
+
+
+def grown(text, cuts):
+    """(what the page shows after all deltas, the object)"""
+    growing, page = GrowingText(), {}
+    places = sorted({0, len(text), *(cut % (len(text) + 1) for cut in cuts)})
+    for start, end in itertools.pairwise(places):
+        growing.append(text[start:end])
+        page.update(growing.changes())
+    return [html for _, html in sorted(page.items()) if html], growing
+
+
+@settings(max_examples=400, deadline=None)
+@given(TEXTS, st.lists(st.integers(0, 500), max_size=12))
+@example("p\n| a |\n|---|\n| 1 |\n", [2, 7, 10, 13])
+@example("[a]: /url\n'ti\ntle'\n\n[a] x", [10, 14, 20])
+@example("para\n1. x", [5, 6, 7])
+@example("[x] first\n\n[x]: http://a.b\n\nlast", [9, 20, 27, 30])
+@example("$$\nx\n\n- $$\n", [3, 5, 7, 9, 11])
+@example("a [^1]\n- b\n\n[^1]: x\n\n    [a]: /u\n", [7, 12, 15, 20, 25])
+def test_any_split_of_deltas_gives_the_same_blocks(text, cuts):
+    page, growing = grown(text, cuts)
+    assert page == [html for html in blocks(text) if html]
+    assert growing.blocks() == blocks(text)
+
+
+@settings(max_examples=100, deadline=None)
+@given(TEXTS)
+@example("word [a]: http://x.y\n- [a]: http://x.y\n")
+@example("[a]: http://x.y\n'title'")
+def test_character_by_character_gives_the_same_blocks(text):
+    assert grown(text, range(len(text)))[0] == [html for html in blocks(text) if html]
+
+
+@settings(max_examples=100, deadline=None)
+@given(TEXTS)
+def test_joined_blocks_carry_the_text_of_the_whole_message(text):
+    def words(html):
+        return re.sub(r"\s+", "", re.sub(r"<[^>]*>", "", html))
+
+    assert words("".join(blocks(text))) == words(render(text))
+
+
+def test_only_the_open_block_is_sent_again():
+    growing = GrowingText()
+    growing.append("One.\n\nTwo.\n\nThr")
+    assert growing.changes() == [(0, "<p>One.</p>"), (1, "<p>Two.</p>"), (2, "<p>Thr</p>")]
+    growing.append("ee.")
+    assert growing.changes() == [(2, "<p>Three.</p>")]
+    assert growing.changes() == []
+
+
+def test_a_paragraph_is_rendered_once_when_it_came_at_once(monkeypatch):
+    made = []
+
+    class Counting:
+        def clean(self, html):
+            made.append(html)
+            return html
+
+    monkeypatch.setattr(markdown, "CLEANER", Counting())
+    growing = GrowingText()
+    for number in range(5):
+        growing.append(f"**Paragraph** {number}.")
+        growing.changes()
+        growing.append("\n\n")
+        growing.changes()
+    growing.append("- one\n- *two*\n")
+    growing.blocks()
+    assert len(made) == 6
+
+
+def test_a_block_that_is_no_more_is_sent_empty():
+    growing = GrowingText()
+    growing.append("para\n#")
+    assert len(growing.changes()) == 2
+    growing.append("hash")
+    assert growing.changes() == [(0, "<p>para<br>\n#hash</p>"), (1, "")]
+
+
+def test_a_link_defined_at_the_end_reaches_the_first_block():
+    growing = GrowingText()
+    growing.append("See [the docs].\n\nMore.\n\n")
+    growing.changes()
+    growing.append("[the docs]: https://docs.example.org\n")
+    ((index, html),) = growing.changes()
+    assert index == 0
+    assert 'href="https://docs.example.org"' in html
+
+
+@pytest.mark.parametrize("fence", ["```python\n", "1. Like so:\n   ```python\n   "])
+def test_code_gets_its_colours_when_its_fence_closes(fence):
+    growing = GrowingText()
+    growing.append(f"{fence}def f(): ...\n")
+    assert "<span" not in growing.blocks()[0]
+    growing.append(f"{fence.rpartition('`')[2].splitlines()[-1] if '1.' in fence else ''}```\n")
+    assert '<span class="k">def</span>' in growing.blocks()[0]

@@ -1,0 +1,174 @@
+"""What bounds a turn: rounds of tools, time, size, and Stop however it arrives."""
+
+import asyncio
+import threading
+import time
+import uuid
+
+import pytest
+from asgiref.sync import sync_to_async
+from django.db import connection
+
+from chat.models import Message, Turn
+from chat.rendering import messages
+from chat.turns import loop as turns
+from chat.turns import start
+from chat.turns.tools import Tool, ToolResult, registry
+from oneclaw import invariants, llm
+from oneclaw.demo import scripted as model
+from oneclaw.llm import events
+from oneclaw.threads import in_database
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture
+def noted():
+    """What the tool `note` was called with."""
+    calls = []
+
+    def note(call):
+        calls.append(call.input)
+        return ToolResult("Noted.", "Noted.")
+
+    tool = registry.register(Tool("note", "Notes.", {"type": "object"}, note))
+    yield calls
+    registry.forget(tool)
+
+
+def slowly():
+    return model.answer(model.text(["One."] + [" more"] * 100, pace=0.1))
+
+
+async def begun(ada):
+    """A turn that this process runs."""
+    await start.send(ada, uuid.uuid4(), uuid.uuid4(), "Hello")
+    (running,) = turns.running_turns
+    return running
+
+
+async def ended(running, seconds=5):
+    """The turn and its last answer, once this process has ended it; that the database is sound."""
+    async with asyncio.timeout(seconds):
+        while running in turns.running_turns:
+            await asyncio.sleep(0.01)
+
+    def stored():
+        assert list(invariants.check()) == []
+        turn = Turn.objects.get(pk=running.turn.pk)
+        return turn, turn.messages.select_related("turn").order_by("seq").last()
+
+    return await in_database(stored)
+
+
+def offers(answer):
+    """(the sentence is shown, Continue is offered)"""
+    html = messages.message_html(answer)
+    return answer.turn.error_text in html, 'data-action="continue"' in html
+
+
+async def test_a_turn_has_at_most_eight_rounds_of_tools_and_then_must_answer(ada, scripted, noted):
+    def eager(body):
+        free = body.get("tool_choice") != {"type": "none"}
+        return model.answer(model.tool_use("note", {"n": len(noted)})) if free else model.answer("Enough.")
+
+    scripted.default = eager
+    turn, answer = await ended(await begun(ada), 20)
+    assert (turn.status, answer.text) == ("complete", "Enough.")
+    assert (len(noted), len(scripted.messages)) == (8, 9)
+
+
+async def test_a_model_that_calls_tools_when_it_must_not_is_ended_and_they_are_not_run(ada, scripted, noted, settings):
+    settings.TOOL_ROUNDS = 1
+    scripted.default = lambda body: model.answer(model.tool_use("note", {}))
+    turn, _ = await ended(await begun(ada))
+    assert (turn.status, turn.error_code) == ("failed", "model_error")
+    assert len(noted) == 1
+
+
+async def test_a_turn_that_takes_too_long_is_ended_with_what_came_and_says_so(ada, scripted, settings):
+    settings.TURN_TIMEOUT = 1.5
+    scripted.script(slowly())
+    turn, answer = await ended(await begun(ada))
+    assert (turn.status, turn.error_code) == ("failed", "took_too_long")
+    assert turn.error_text == llm.TookTooLong().sentence
+    assert answer.text.startswith("One.")
+    assert offers(answer) == (True, True)
+
+
+@pytest.mark.parametrize("moment", [0.45, 0.55])
+async def test_stop_at_the_moment_of_the_time_limit_ends_the_turn_at_once(ada, scripted, settings, moment):
+    settings.TURN_TIMEOUT = 0.5
+    scripted.script(slowly())
+    running = await begun(ada)
+    loop = asyncio.get_running_loop()
+    loop.call_later(moment, running.end, "stopped")
+    # Both become due while the loop is busy, and so come in one go.
+    loop.call_later(0.35, time.sleep, 0.3)
+    turn, answer = await ended(running)
+    assert (turn.status, answer.status) == ("stopped", "stopped")
+
+
+async def test_stop_whose_hint_is_lost_is_seen_by_the_next_checkpoint(ada, scripted, settings):
+    settings.CHECKPOINT_SECONDS = 0.1
+    scripted.script(slowly())
+    running = await begun(ada)
+    await in_database(Turn.objects.update, stop_requested=True)
+    turn, _ = await ended(running, 2)
+    assert turn.status == "stopped"
+
+
+async def test_an_answer_that_grows_too_large_is_ended_with_what_came_and_says_so(ada, scripted, monkeypatch):
+    monkeypatch.setattr(events, "LARGEST_ANSWER", 200)
+    scripted.script(model.answer("Many words. " * 100))
+    turn, answer = await ended(await begun(ada))
+    assert (turn.status, turn.error_code) == ("failed", "answer_too_large")
+    assert 100 < len(answer.text) <= 200
+    assert offers(answer) == (True, True)
+
+
+@pytest.mark.parametrize("block", [model.tool_use("note", {"words": "x" * 300}), model.thinking("Hm. " * 100)])
+async def test_arguments_and_thinking_count_as_the_answer(ada, scripted, noted, monkeypatch, block):
+    monkeypatch.setattr(events, "LARGEST_ANSWER", 200)
+    scripted.script(model.answer(block))
+    turn, _ = await ended(await begun(ada))
+    assert (turn.status, turn.error_code) == ("failed", "answer_too_large")
+    assert not noted
+
+
+async def test_answers_are_saved_and_leases_renewed_while_everybody_else_waits(ada, scripted, settings):
+    settings.CHECKPOINT_SECONDS = 0.1
+    scripted.script(slowly())
+    free = threading.Event()
+
+    def wait():
+        with connection.cursor():
+            assert free.wait(20)
+
+    running = await begun(ada)
+    await grown(running, "")
+    waiting = [asyncio.create_task(in_database(wait)) for _ in range(settings.DATABASE_POOL + 2)]
+    await asyncio.sleep(0.3)
+    until, words = await sync_to_async(stored)(running)
+    after = await grown(running, words)
+    assert not any(task.done() for task in waiting)
+    assert after > until
+    free.set()
+    await asyncio.gather(*waiting)
+    running.end("stopped")
+    await ended(running)
+
+
+async def grown(running, words):
+    """Wait until more than these words are stored; until when the turn is held then."""
+    async with asyncio.timeout(15):
+        while True:
+            until, now = await sync_to_async(stored)(running)
+            if len(now) > len(words):
+                return until
+            await asyncio.sleep(0.05)
+
+
+def stored(running):
+    """Until when the turn is held, and its words."""
+    return Turn.objects.get(pk=running.turn.pk).lease_until, Message.objects.get(role="assistant").text

@@ -1,0 +1,32 @@
+"""The details of a message say what of memory went to the model with it, and whose it is."""
+
+from chat.context.prompt import build_request
+from chat.models import Message
+from chat.rendering.details import details_of
+from memory.index.documents import index_document
+from tests.conversations import send, settle
+
+
+def test_files_curated_memory_and_recalled_lines_are_named_and_can_be_opened(ada, append, space, client, stranger):
+    append(space, "Be brief.\n", path="AGENTS.md")
+    append(space, "- Ada drinks tea.\n")
+    day = append(space, "- The ferry to Naxos leaves at seven.\n", path="memory/2026-11-20.md").document
+    index_document(day.pk)
+    said = send(ada, "When does my ferry to Naxos leave?")
+    build_request(said.turn)
+    settle(said)
+    found = details_of(Message.objects.get(pk=said.answer.pk)).ingredients
+    assert [each.name for each in found] == ["AGENTS.md", "MEMORY.md", "memory/2026-11-20.md:1-1"]
+    assert [each.text for each in found] == ["Be brief.", "- Ada drinks tea.", "- The ferry to Naxos leaves at seven."]
+    client.force_login(ada)
+    page = client.get(f"/messages/{said.answer.pk}/details").content.decode()
+    assert f'href="/memory/{day.pk}/"' in page
+    assert "leaves at seven" in page
+
+
+def test_a_conversation_without_memory_says_so(ada, client):
+    said = send(ada)
+    build_request(said.turn)
+    settle(said)
+    client.force_login(ada)
+    assert "No memory went in." in client.get(f"/messages/{said.message.pk}/details").content.decode()

@@ -1,0 +1,82 @@
+"""Settings: every one is documented, and a wrong value is told in a sentence."""
+
+import re
+
+import pytest
+from django.core.exceptions import ImproperlyConfigured
+
+from oneclaw.config import environment
+from tests.stage import ROOT
+
+READ = re.findall(r'environment\.\w+\("([A-Z_]+)"', (ROOT / "oneclaw" / "settings.py").read_text())
+
+
+def test_the_documentation_names_exactly_the_settings_that_are_read():
+    documented = re.findall(r"^\| `([A-Z_]+)` \|", (ROOT / "docs" / "settings.md").read_text(), re.MULTILINE)
+    assert sorted(documented) == sorted(READ)
+
+
+BAD_PRICE = "X says “{}”; write it like claude-sonnet-5-5=3/15 or =3/15/0.3/3.75."
+BAD_ADDRESS = "X has brackets or a port that no address can have."
+
+
+@pytest.mark.parametrize(
+    ("read", "value", "sentence"),
+    [
+        (lambda: environment.choice("X", ["on", "off"], "on"), "maybe", "X is “maybe”; it must be one of on, off."),
+        (lambda: environment.flag("X", False), "perhaps", "X is “perhaps”; it must be yes or no."),
+        (lambda: environment.number("X", 1, 0, 5), "many", "X is “many”; it must be a number."),
+        (lambda: environment.number("X", 1, 0, 5), "6", "X is 6; it must lie between 0 and 5."),
+        (lambda: environment.number("X", 1, 0, 5), "nan", "X is nan; it must lie between 0 and 5."),
+        (lambda: environment.whole("X", 1, 0, 5), "1.5", "X is 1.5; it must be a whole number."),
+        (lambda: environment.several("X", ["pdf", "text"]), "pdf exe", "X has “exe”; it takes pdf, text, or none."),
+        (
+            lambda: environment.origins("X"),
+            "https://a.example, b",
+            "X has “b”; write it like https://chat.example.org.",
+        ),
+        (lambda: environment.origins("X"), "http://[", "X has “http://[”; write it like https://chat.example.org."),
+        (lambda: environment.key("X"), "kéy", "X holds a character that no key has: copy the key once more."),
+        (lambda: environment.address("X", ["http"]), "ftp://a", "X is not an address that starts with http://."),
+        (lambda: environment.postgres("X"), "postgresql://a:b/c", BAD_ADDRESS),
+        (lambda: environment.postgres("X"), "postgresql://u:p[x@a/c", BAD_ADDRESS),
+        (lambda: environment.address("X", ["http"]), "http://[a", BAD_ADDRESS),
+        (lambda: environment.address("X", ["redis"]), "redis://a:99999", BAD_ADDRESS),
+        (lambda: environment.prices("X"), "m=3", BAD_PRICE.format("m=3")),
+        (lambda: environment.prices("X"), "a=1/2 m=3/x", BAD_PRICE.format("m=3/x")),
+        (lambda: environment.postgres("X"), "postgresql://a", "X names no database: add /name after the host."),
+    ],
+)
+def test_a_wrong_value_is_told_in_a_sentence(monkeypatch, read, value, sentence):
+    monkeypatch.setenv("X", value)
+    with pytest.raises(ImproperlyConfigured) as refused:
+        read()
+    assert str(refused.value) == sentence
+
+
+def test_an_empty_variable_counts_as_not_set(monkeypatch):
+    monkeypatch.setenv("X", "  ")
+    assert environment.text("X", "default") == "default"
+    assert environment.words("X", ["one"]) == ["one"]
+    assert environment.whole("X", 7, 0, 9) == 7
+    assert environment.several("X", ["a", "b"]) == ["a", "b"]
+    assert environment.postgres("X") is None
+
+
+def test_a_database_address_becomes_djangos_entry(monkeypatch):
+    monkeypatch.setenv("X", "postgresql://ada:p%40ss@db.example.org:6000/team?sslmode=require&connect_timeout=3")
+    found = environment.postgres("X")
+    assert found == {
+        "ENGINE": "django.db.backends.postgresql",
+        "NAME": "team",
+        "USER": "ada",
+        "PASSWORD": "p@ss",
+        "HOST": "db.example.org",
+        "PORT": 6000,
+        "OPTIONS": {"sslmode": "require", "connect_timeout": "3"},
+    }
+
+
+def test_a_price_has_four_numbers_also_when_two_are_given(monkeypatch):
+    monkeypatch.setenv("X", "a=3/15, b=1/5/0.5/2")
+    assert environment.prices("X") == {"a": (3, 15, pytest.approx(0.3), 3.75), "b": (1, 5, 0.5, 2)}

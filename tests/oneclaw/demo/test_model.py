@@ -1,0 +1,247 @@
+"""The demo model: what a person without a key meets."""
+
+import json
+
+import pytest
+from django.conf import settings
+from django.utils import translation
+from django.utils.translation import gettext
+
+from oneclaw import llm
+from oneclaw.demo import model as demo
+
+TOOLS = [
+    {"name": name, "description": name, "input_schema": {"type": "object"}} for name in ("memory_search", "save_memory")
+]
+
+
+@pytest.fixture(scope="module")
+def address():
+    model = demo.start()
+    yield model.url
+    model.stop()
+
+
+@pytest.fixture(autouse=True)
+def without_a_key(settings, address, monkeypatch):
+    monkeypatch.setattr(demo, "PACE", 0)
+    settings.ANTHROPIC_API_KEY = settings.ANTHROPIC_BASE_URL = ""
+    settings.DEMO_URL = address
+
+
+async def ask(*messages, system="", tools=TOOLS):
+    """(text, tool calls) of the answer"""
+    turns = [
+        {"role": "assistant" if index % 2 else "user", "content": message} for index, message in enumerate(messages)
+    ]
+    request = llm.Request("any", [{"type": "text", "text": system}] if system else [], turns, tools)
+    blocks = [event.block async for event in llm.stream(request) if isinstance(event, llm.BlockFinished)]
+    calls = [(block["name"], block["input"]) for block in blocks if block["type"] == "tool_use"]
+    return "\n".join(block["text"] for block in blocks if block["type"] == "text"), calls
+
+
+def called(name, arguments, result, **more):
+    """The messages of a round of tools."""
+    content = result if isinstance(result, str) else json.dumps(result)
+    return (
+        [{"type": "tool_use", "id": "toolu_1", "name": name, "input": arguments}],
+        [{"type": "tool_result", "tool_use_id": "toolu_1", "content": content, **more}],
+    )
+
+
+async def test_it_is_known_as_the_demo(settings):
+    assert llm.is_demo()
+    assert await llm.models() == ["oneclaw-demo"]
+    settings.ANTHROPIC_API_KEY = "sk-x"
+    assert not llm.is_demo()
+
+
+async def test_it_says_what_it_is_and_how_to_set_a_key():
+    said, calls = await ask("Hello!")
+    assert said.startswith("Hello!")
+    assert "demo" in said
+    assert "ANTHROPIC_API_KEY" in said
+    assert calls == []
+
+
+async def test_it_reflects_the_persons_words():
+    said, calls = await ask("Trees are green.")
+    assert "> Trees are green." in said
+    assert calls == []
+
+
+@pytest.mark.parametrize(
+    ("asked", "kept"),
+    [
+        ("Remember that I like tea.", "I like tea."),
+        ("remember: my cat is called Miso", "My cat is called Miso"),
+        ("Hi! Please remember that my sister Ada lives in Bern. What is new?", "My sister Ada lives in Bern."),
+        ("Could you remember that I am allergic to nuts?", ""),
+        ("Don't forget that the rent is due on Friday.", "The rent is due on Friday."),
+        ("Can you note down the code 4711 for the door.", "The code 4711 for the door."),
+        ("Merke dir, dass ich Tee mag.", "Ich bat zu merken, dass ich Tee mag."),
+        ("Bitte merk dir: meine Katze heißt Miso.", "Meine Katze heißt Miso."),
+    ],
+)
+async def test_what_it_is_asked_to_remember_it_saves(asked, kept):
+    _, calls = await ask(asked)
+    if kept:
+        assert calls == [("save_memory", {"content": kept})]
+    else:
+        assert [name for name, _ in calls] in (["save_memory"], ["memory_search"])
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        "What did I tell you about my cat?",
+        "Do you remember my sister?",
+        "When is my birthday?",
+        "Where do I live?",
+        "Who is my dentist?",
+        "What do you know about Bern?",
+        "What is my cat called?",
+        "Did I mention the rent?",
+        "Was weißt du über meine Katze?",
+        "Wie heißt meine Katze?",
+        "Weißt du noch, wo ich wohne?",
+    ],
+)
+async def test_questions_about_the_past_search_memory(asked):
+    _, calls = await ask(asked)
+    assert calls == [("memory_search", {"query": asked})]
+
+
+@pytest.mark.parametrize("asked", ["Hello", "What is the capital of France?", "Write a poem.", "Thanks, bye!"])
+async def test_other_sentences_call_no_tool(asked):
+    _, calls = await ask(asked)
+    assert calls == []
+
+
+@pytest.mark.parametrize("language", [code for code, _ in settings.LANGUAGES])
+async def test_what_the_first_page_suggests_is_understood_in_every_language(language):
+    with translation.override(language):
+        remember, past, help = map(
+            gettext,
+            ("Remember that I prefer short answers.", "What do you remember about me?", "What can you do?"),
+        )
+    assert [name for name, _ in (await ask(remember))[1]] == ["save_memory"]
+    assert (await ask(past))[1] == [("memory_search", {"query": past})]
+    said, calls = await ask(help)
+    assert demo.WHAT_I_DO in said
+    assert "You wrote" not in said
+    assert calls == []
+
+
+async def test_it_answers_from_what_the_search_found():
+    found = [{"path": "memory/2026-11-02.md", "start_line": 3, "end_line": 3, "snippet": "Miso is a cat."}]
+    for result in (found, {"results": found}):
+        said, calls = await ask("Who is my cat?", *called("memory_search", {"query": "cat"}, result))
+        assert "> Miso is a cat." in said
+        assert "memory/2026-11-02.md, line 3" in said
+        assert calls == []
+
+
+async def test_it_says_so_when_nothing_is_found():
+    said, _ = await ask("Who is my cat?", *called("memory_search", {"query": "Who is my cat?"}, []))
+    assert "nothing" in said
+
+
+async def test_curated_memory_in_the_prompt_comes_first():
+    system = (
+        'Be kind.\n\n- cat\n\n<memory file="MEMORY.md">\n# Me\n\n- My cat is called Miso.\nI live in Bern.\n</memory>'
+    )
+    question = "What is my cat called?"
+    said, _ = await ask(question, *called("memory_search", {"query": question}, []), system=system)
+    assert "Miso" in said
+    assert "Bern" not in said
+    assert "- cat" not in said
+    said, _ = await ask(question, system=system, tools=[])
+    assert "Miso" in said
+
+
+async def test_it_confirms_a_save_and_tells_a_failure():
+    said, _ = await ask("Remember tea", *called("save_memory", {"content": "Tea"}, {"saved": True}))
+    assert "> Tea" in said
+    failed = {"error": {"code": "save_failed", "message": "Failed to save memory: disk full"}}
+    said, _ = await ask("Remember tea", *called("save_memory", {"content": "Tea"}, failed, is_error=True))
+    assert "Failed to save memory: disk full" in said
+
+
+async def test_a_transcript_becomes_notes_of_what_the_person_said():
+    transcript = (
+        "Write durable notes.\n<transcript>\nUser: Hi there!\nAssistant: Hello! I am a model with opinions.\n"
+        "User: I moved to Bern in May. What do you think?\nI work as a baker.\nAssistant: Nice.\n"
+        "User: Remember that my cat is called Miso.\n</transcript>"
+    )
+    said, calls = await ask(transcript, tools=[])
+    assert said.splitlines() == ["- My cat is called Miso.", "- I moved to Bern in May.", "- I work as a baker."]
+    assert calls == []
+
+
+async def test_times_in_a_transcript_tell_speakers_from_colons():
+    transcript = (
+        "<transcript>\n[09:05] Person: My plan: System: none, really.\n\nAssistant: is a word I like.\n\n"
+        "[09:06] Assistant: Nice plan you have.\n</transcript>"
+    )
+    said, _ = await ask(transcript, tools=[])
+    assert said.splitlines() == ["- My plan: System: none, really.", "- Assistant: is a word I like."]
+
+
+@pytest.mark.parametrize("words", ["User: Hello!\nAssistant: Hello!", "User: Thanks, bye!", ""])
+async def test_a_transcript_of_greetings_has_no_notes(words):
+    assert await ask(f"<transcript>{words}</transcript>", tools=[]) == ("NO_REPLY", [])
+
+
+async def test_a_title_is_the_first_words():
+    said, _ = await ask("<title_for>Hello! How do I bake a sourdough bread at home?</title_for>", tools=[])
+    assert said == "How do I bake a sourdough"
+
+
+async def test_it_takes_whatever_the_api_takes():
+    assert (await ask([{"type": "text", "text": "Hi"}]))[0]
+    assert (await ask([{"type": "image", "source": {}}]))[0]
+    assert (await ask("\u200b"))[0]
+
+
+async def test_a_fault_of_its_own_is_a_server_fault(monkeypatch, caplog):
+    monkeypatch.setattr(llm, "ATTEMPTS", 1)
+    with pytest.raises(llm.ServerFault):
+        await ask([{"type": "tool_result", "tool_use_id": [], "content": "x"}])
+    assert "No reply could be made" in caplog.text
+
+
+async def test_asked_for_everything_it_tells_all_that_is_curated():
+    system = '<memory file="MEMORY.md">\n- Ada likes tea.\n- Miso is a cat.\n</memory>'
+    question = "What do you remember about me?"
+    asked, found = called("memory_search", {"query": question}, {"results": []})
+    said, _ = await ask(question, asked, found, system=system)
+    assert "Ada likes tea." in said
+    assert "Miso is a cat." in said
+
+
+async def test_what_travels_with_a_message_is_not_taken_for_the_persons_words():
+    said, calls = await ask([{"type": "text", "text": "Remember that x."}, {"type": "text", "text": "A nice day."}])
+    assert calls == []
+    assert "A nice day." in said
+    assert "Remember that x." not in said
+
+
+async def test_a_summary_holds_the_persons_words_whole_and_nothing_of_the_answers():
+    conversation = (
+        "<conversation>\nPerson: My notes lie in MEMORY.md and at https://example.org for now.\n\n"
+        "Assistant: You wrote:\n- *Remember that my cat is called Miso.* – I save it.\n</conversation>"
+    )
+    summary = json.loads((await ask(conversation, tools=[]))[0])["summary"]
+    assert summary == "My notes lie in MEMORY.md and at https://example.org for now."
+
+
+async def test_of_a_file_it_says_that_it_cannot_read_it():
+    content = [
+        {"type": "text", "text": '<file name="tea.md">\nRemember that I like milk.\n</file>'},
+        {"type": "text", "text": "[image: cat.png]"},
+        {"type": "text", "text": "What do you see?"},
+    ]
+    said, calls = await ask(content)
+    assert said.startswith("You sent *tea.md*, *cat.png*. A real model would read it; I cannot.")
+    assert calls == []

@@ -1,0 +1,283 @@
+"""Every way in which the model can fail is one typed failure, with one plain sentence."""
+
+import asyncio
+import os
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from oneclaw import llm
+from oneclaw.demo.scripted import (
+    Reply,
+    answer,
+    bad_request,
+    context_too_long,
+    cut,
+    ended,
+    error,
+    garbled,
+    html,
+    key_refused,
+    overloaded,
+    rate_limited,
+    reset,
+    server_fault,
+    spend_limit,
+    stalled,
+    text,
+    tool_use,
+    unknown_model,
+)
+
+REQUEST = llm.Request("claude-test", [], [{"role": "user", "content": "Hello?"}])
+WHOLE = answer("Hello there, world.")
+
+
+@pytest.fixture(autouse=True)
+def impatient(monkeypatch):
+    monkeypatch.setattr(llm, "FIRST_WAIT", 0.05)
+
+
+async def outcome(request=REQUEST):
+    """(text that was shown, seconds of each announced wait, the failure or Finished)"""
+    said, waits = "", []
+    try:
+        async for event in llm.stream(request):
+            if isinstance(event, llm.TextDelta):
+                said += event.text
+            elif isinstance(event, llm.Retrying):
+                waits.append(event.seconds)
+            elif isinstance(event, llm.Finished):
+                return said, waits, event
+    except llm.ModelFailure as failure:
+        return said, waits, failure
+    raise AssertionError("A stream ends with Finished or a failure.")
+
+
+@pytest.mark.parametrize(
+    ("reply", "expected"),
+    [
+        (key_refused(), llm.KeyRefused),
+        (error(403, "permission_error", "no"), llm.KeyRefused),
+        (error(402, "billing_error", "pay"), llm.SpendLimit),
+        (spend_limit(), llm.SpendLimit),
+        (unknown_model("claude-test"), llm.UnknownModel),
+        (bad_request(), llm.BadRequest),
+        (context_too_long(), llm.ContextTooLong),
+        (error(413, "request_too_large", "big"), llm.ContextTooLong),
+        (rate_limited(retry_after=600), llm.RateLimited),
+        (html(), llm.ModelError),
+        (bad_request("input length and `max_tokens` exceed context limit: 1 + 2 > 3"), llm.ContextTooLong),
+        (garbled(WHOLE), llm.ModelError),
+    ],
+)
+async def test_what_cannot_pass_is_not_tried_again(scripted, reply, expected):
+    scripted.script(reply)
+    said, waits, failure = await outcome()
+    assert type(failure) is expected
+    assert (said, waits, len(scripted.requests)) == ("", [], 1)
+    assert failure.sentence.endswith(".")
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        rate_limited(retry_after=0.05),
+        rate_limited(),
+        error(429, "rate_limit_error", "no", retry_after="inf"),
+        error(429, "rate_limit_error", "no", retry_after="Wed, 21 Oct 2026 07:28:00 GMT"),
+        overloaded(),
+        overloaded(WHOLE),
+        server_fault(500),
+        server_fault(502),
+        server_fault(504),
+        reset(WHOLE),
+        cut(WHOLE),
+        ended(WHOLE),
+        reset(WHOLE, after=200),
+    ],
+)
+async def test_before_any_text_what_may_pass_is_tried_again(scripted, reply):
+    scripted.script(reply, WHOLE)
+    said, waits, finished = await outcome()
+    assert said == "Hello there, world."
+    assert isinstance(finished, llm.Finished)
+    assert len(waits) == 1
+    assert len(scripted.requests) == 2
+
+
+@pytest.mark.parametrize(
+    ("reply", "expected"),
+    [
+        (rate_limited(retry_after=0.01), llm.RateLimited),
+        (overloaded(), llm.Overloaded),
+        (server_fault(), llm.ServerFault),
+        (reset(WHOLE), llm.Unreachable),
+    ],
+)
+async def test_it_is_tried_three_times_at_most(scripted, reply, expected):
+    scripted.default = lambda body: reply
+    _, waits, failure = await outcome()
+    assert type(failure) is expected
+    assert (len(waits), len(scripted.requests)) == (2, 3)
+
+
+async def test_the_servers_wait_is_obeyed_and_told(scripted):
+    scripted.script(rate_limited(retry_after=0.3), WHOLE)
+    began = time.monotonic()
+    _, waits, _ = await outcome()
+    assert waits == [0.3]
+    assert time.monotonic() - began >= 0.3
+
+
+async def test_a_wait_that_is_too_long_is_told_to_the_person(scripted):
+    scripted.script(rate_limited(retry_after=600))
+    _, _, failure = await outcome()
+    assert failure.retry_after == 600
+    assert "10 minutes" in failure.sentence
+
+
+@pytest.mark.parametrize(
+    ("reply", "expected"),
+    [
+        (overloaded(WHOLE, after="Hello"), llm.Overloaded),
+        (reset(WHOLE, after="Hello"), llm.CutOff),
+        (cut(WHOLE, after="Hello"), llm.CutOff),
+        (ended(WHOLE, after="Hello"), llm.CutOff),
+        (garbled(WHOLE, after="Hello"), llm.ModelError),
+        (cut(answer("Hello", tool_use("t", {"a": 1})), after="Hello"), llm.CutOff),
+    ],
+)
+async def test_after_text_what_came_is_kept_and_nothing_is_tried_again(scripted, reply, expected):
+    scripted.script(reply)
+    said, waits, failure = await outcome()
+    assert type(failure) is expected
+    assert said.startswith("Hello")
+    assert (waits, len(scripted.requests)) == ([], 1)
+
+
+@pytest.mark.parametrize("after", [None, "Hello"])
+async def test_silence_ends_by_the_timeout(scripted, settings, after):
+    settings.SILENCE_TIMEOUT = 0.3
+    scripted.script(stalled(WHOLE, after=after))
+    began = time.monotonic()
+    said, waits, failure = await outcome()
+    assert type(failure) is llm.TimedOut
+    assert said.startswith("Hello") == bool(after)
+    assert waits == []
+    assert time.monotonic() - began < 2
+
+
+async def test_a_slow_answer_that_never_falls_silent_is_waited_for(scripted, settings):
+    settings.SILENCE_TIMEOUT = 0.3
+    scripted.script(answer(text("abcdefgh", pace=0.1, size=1), first_byte=0.2))
+    said, _, finished = await outcome()
+    assert said == "abcdefgh"
+    assert isinstance(finished, llm.Finished)
+
+
+async def test_a_server_that_is_not_there(scripted, settings):
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+    settings.ANTHROPIC_BASE_URL = f"http://127.0.0.1:{port}"
+    _, waits, failure = await outcome()
+    assert type(failure) is llm.Unreachable
+    assert len(waits) == 2
+
+
+async def test_an_address_that_does_not_accept_is_given_up_in_time(scripted, settings):
+    settings.CONNECT_TIMEOUT = 0.2
+    # A listener whose queue is full accepts nothing more.
+    with socket.create_server(("127.0.0.1", 0), backlog=0) as full:
+        held = []
+        for _ in range(3):
+            waiting = socket.socket()
+            waiting.setblocking(False)
+            waiting.connect_ex(full.getsockname())
+            held.append(waiting)
+        settings.ANTHROPIC_BASE_URL = f"http://127.0.0.1:{full.getsockname()[1]}"
+        began = time.monotonic()
+        _, _, failure = await outcome()
+        assert time.monotonic() - began < 3
+        for waiting in held:
+            waiting.close()
+    assert type(failure) is llm.Unreachable
+
+
+async def test_without_a_key_nothing_is_asked(settings):
+    settings.ANTHROPIC_API_KEY = settings.ANTHROPIC_BASE_URL = settings.DEMO_URL = ""
+    _, waits, failure = await outcome()
+    assert type(failure) is llm.NoKey
+    assert waits == []
+    with pytest.raises(llm.NoKey):
+        await llm.count_tokens(REQUEST)
+
+
+async def test_credentials_of_the_environment_are_not_picked_up(settings, monkeypatch):
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "from the environment")
+    monkeypatch.setenv("ANTHROPIC_AUTH_TOKEN", "from the environment")
+    settings.ANTHROPIC_API_KEY = settings.ANTHROPIC_BASE_URL = settings.DEMO_URL = ""
+    assert type((await outcome())[2]) is llm.NoKey
+
+
+async def test_a_base_url_without_a_key_is_asked_with_a_placeholder(scripted, settings):
+    settings.ANTHROPIC_API_KEY = ""
+    await outcome()
+    assert scripted.requests[0].headers["authorization"] == "Bearer none"
+
+
+@pytest.mark.parametrize("status", [301, 307, 404])
+async def test_an_address_where_something_else_answers(scripted, status):
+    page = Reply(status=status, headers={"content-type": "text/html", "location": "http://127.0.0.1:1/"}, body=b"<p>")
+    scripted.default = lambda body: page
+    _, _, failure = await outcome()
+    assert type(failure) is llm.Unreachable
+    assert "ANTHROPIC_BASE_URL" in failure.sentence
+
+
+def test_nothing_but_a_request_loads_the_sdk():
+    """It takes 75 MB and a second, which an idle worker and the commands need not pay."""
+    code = "import django; django.setup(); import sys, chat.turns.loop; print('anthropic' in sys.modules)"
+    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment())
+    assert shown.stdout.strip() == "False"
+
+
+def environment():
+    return {**os.environ, "DJANGO_SETTINGS_MODULE": "oneclaw.settings"}
+
+
+async def test_no_secret_is_told(scripted, settings):
+    settings.ANTHROPIC_API_KEY = "sk-ant-secret"
+    scripted.default = lambda body: key_refused()
+    _, _, failure = await outcome()
+    assert "sk-ant-secret" not in f"{failure.sentence} {failure} {failure!r}"
+
+
+async def test_other_requests_fail_in_the_same_ways(scripted, settings):
+    scripted.script(unknown_model())
+    with pytest.raises(llm.UnknownModel):
+        await llm.complete(REQUEST)
+    settings.ANTHROPIC_BASE_URL += "/nowhere"
+    with pytest.raises(llm.UnknownModel):
+        await llm.models()
+
+
+async def test_stopping_passes_through(scripted):
+    scripted.script(stalled(WHOLE, after="Hello"))
+    task = asyncio.create_task(outcome())
+    await asyncio.sleep(0.2)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+
+
+def test_every_failure_has_its_own_sentence_and_a_code_of_the_protocol():
+    protocol = (Path(__file__).parents[3] / "docs" / "protocol.md").read_text()
+    failures = llm.ModelFailure.__subclasses__()
+    assert len({str(failure.words) for failure in failures}) == len(failures) >= 14
+    for failure in failures:
+        assert f"`{failure.code}`" in protocol

@@ -1,0 +1,46 @@
+"""Server-sent events, whatever the wire did to them."""
+
+import itertools
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from oneclaw.llm import sse
+
+LINES = st.lists(
+    st.sampled_from(
+        ["data: a", "data:b", "data", "event: x", "event:y", ": comment", "id: 1", "", "", "x: y", "data: é🦀"]
+    ),
+    max_size=20,
+)
+
+
+def events(*pieces):
+    parser = sse.Parser()
+    return [event for piece in pieces for event in parser.feed(piece)]
+
+
+@settings(max_examples=300, deadline=None)
+@given(LINES, st.sampled_from(["\n", "\r\n", "\r"]), st.lists(st.integers(0, 400), max_size=20))
+def test_any_split_and_any_line_end_give_the_same_events(lines, end, cuts):
+    plain = "".join(f"{line}\n" for line in lines).encode()
+    sent = "".join(f"{line}{end}" for line in lines).encode()
+    places = sorted({0, len(sent), *(place % (len(sent) + 1) for place in cuts)})
+    pieces = [sent[start:stop] for start, stop in itertools.pairwise(places)]
+    assert events(*pieces) == events(plain)
+    assert events(*(bytes([byte]) for byte in sent)) == events(plain)
+
+
+def test_lines_of_data_are_joined_and_other_fields_passed_over():
+    assert events(b"event: news\ndata: one\ndata:two\nid: 7\n: note\n\n") == [("news", b"one\ntwo")]
+
+
+def test_an_event_without_its_empty_line_does_not_exist():
+    assert events(b"data: one\n\ndata: two\n") == [("message", b"one")]
+
+
+def test_an_event_without_end_is_refused(monkeypatch):
+    monkeypatch.setattr(sse, "LARGEST_EVENT", 1000)
+    with pytest.raises(ValueError, match="larger"):
+        events(*[b"data: " + b"x" * 400] * 3)

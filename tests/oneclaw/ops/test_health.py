@@ -1,0 +1,52 @@
+"""Whether it lives, and whether it is ready."""
+
+import datetime as dt
+
+import pytest
+from django.db.migrations.recorder import MigrationRecorder
+from django.utils import timezone
+
+from oneclaw import tasks
+from oneclaw.models import Heartbeat
+from oneclaw.ops import health
+
+
+def test_a_living_process_needs_no_database_to_say_so(client):
+    found = client.get("/healthz")
+    assert (found.status_code, found.content) == (200, b"ok\n")
+
+
+@pytest.mark.django_db
+def test_it_is_ready_once_a_worker_has_done_a_task(client):
+    assert client.get("/readyz").status_code == 503
+    tasks.heartbeat()
+    found = client.get("/readyz")
+    assert (found.status_code, found.json()) == (200, {"database": True, "migrations": True, "worker": True})
+
+
+@pytest.mark.django_db
+def test_a_worker_that_has_been_silent_for_a_minute_is_missing(client):
+    tasks.heartbeat()
+    Heartbeat.objects.update(at=timezone.now() - dt.timedelta(seconds=61))
+    found = client.get("/readyz")
+    assert (found.status_code, found.json()["worker"]) == (503, False)
+
+
+@pytest.mark.django_db
+def test_a_migration_that_is_not_applied_is_missing(client):
+    tasks.heartbeat()
+    MigrationRecorder.Migration.objects.filter(app="oneclaw").order_by("name").last().delete()
+    found = client.get("/readyz")
+    assert (found.status_code, found.json()["migrations"]) == (503, False)
+
+
+@pytest.mark.django_db
+def test_two_heartbeats_are_one_row():
+    health.note_worker()
+    health.note_worker()
+    assert Heartbeat.objects.count() == 1
+
+
+def test_nothing_is_changed_by_looking(client):
+    assert client.post("/healthz").status_code == 405
+    assert client.post("/readyz").status_code == 405
