@@ -2,12 +2,13 @@
 
 import logging
 from functools import partial
+from typing import Any
 
-from celery import Task, shared_task
+from celery import Task, shared_task, signals
 from django.db import transaction
 
 from oneclaw import invariants
-from oneclaw.ops import health
+from oneclaw.models import Heartbeat
 
 logger = logging.getLogger(__name__)
 
@@ -28,7 +29,13 @@ def send(task: Task, *arguments: int | str, countdown: float = 0) -> None:
 
 @shared_task
 def heartbeat() -> None:
-    health.note_worker()
+    Heartbeat.objects.record(Heartbeat.WORKER)
+
+
+@signals.worker_ready.connect
+def show_life(**kwargs: Any) -> None:
+    """Record that a worker which has just started is alive, although no task has reached it yet."""
+    heartbeat()
 
 
 @shared_task
