@@ -39,7 +39,7 @@ SECRET_KEY = secret_key(environment.text("ONECLAW_SECRET_KEY"), HOME)
 
 # The embedded PostgreSQL runs when no DATABASE_URL names another.
 _database = environment.postgres("DATABASE_URL") or {
-    "ENGINE": "oneclaw.db.postgresql",
+    "ENGINE": "oneclaw.postgres.backend",
     "NAME": "oneclaw",
     "OPTIONS": {"home": str(HOME)},
 }
@@ -204,7 +204,7 @@ LANGUAGES = [
 ]
 LOCALE_PATHS = [BASE_DIR / "locale"]
 # Dates as we write them, where that is not as Django does.
-FORMAT_MODULE_PATH = ["oneclaw.formats"]
+FORMAT_MODULE_PATH = ["oneclaw.languages.formats"]
 USE_I18N = True
 USE_TZ = True
 TIME_ZONE = "UTC"
