@@ -10,7 +10,7 @@ from memory.files import disk
 from memory.files.import_changes import is_taken_in
 from memory.files.mirror import folder_of
 from memory.models import MemoryDocument
-from memory.policy.locks import hold
+from oneclaw.locks import hold
 from memory.policy.tombstones import of_space
 from oneclaw.invariants import Invariant, by_query, grace
 

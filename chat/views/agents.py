@@ -9,7 +9,7 @@ from chat.conversations import agents, model_choice
 from chat.models import Agent
 from chat.turns.tools import registry
 from oneclaw.text import BadText
-from oneclaw.web.http import SignedInRequest
+from oneclaw.people.requests import SignedInRequest
 
 
 @login_required

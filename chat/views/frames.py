@@ -19,7 +19,7 @@ from chat.turns import commands, start
 from oneclaw.models import User
 from oneclaw.text import checked
 from oneclaw.threads import in_database
-from oneclaw.web.http import SignedInRequest
+from oneclaw.people.requests import SignedInRequest
 
 
 @login_required

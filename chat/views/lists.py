@@ -21,7 +21,7 @@ from chat.views import pages, toasts
 from chat.views.toasts import Toast
 from oneclaw.models import User
 from oneclaw.text import BadText
-from oneclaw.web.http import SignedInRequest
+from oneclaw.people.requests import SignedInRequest
 
 # Conversations of one page.
 LISTED = 100

@@ -19,7 +19,7 @@ from chat.views.toasts import Toast
 from oneclaw.models import User
 from oneclaw.text import BadText, Words, checked
 from oneclaw.threads import in_database
-from oneclaw.web.http import SignedInRequest
+from oneclaw.people.requests import SignedInRequest
 
 # What is said to whoever presses something that cannot be done just now.
 BUSY = transcript.Busy.words

@@ -35,7 +35,7 @@ from oneclaw.models import User
 from oneclaw.standing import Standing
 from oneclaw.text import BadText, checked
 from oneclaw.threads import in_database, in_patience
-from oneclaw.web.http import SignedInRequest
+from oneclaw.people.requests import SignedInRequest
 
 
 @login_required

@@ -14,7 +14,7 @@ from chat.models import ChatSession, SavedPrompt, default_agent
 from chat.turns import commands
 from chat.views import pages
 from oneclaw.text import BadText
-from oneclaw.web.http import SignedInRequest
+from oneclaw.people.requests import SignedInRequest
 
 
 @login_required

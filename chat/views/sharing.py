@@ -17,7 +17,7 @@ from chat.models import SharedLink
 from chat.transfer import share as sharing
 from chat.views import lists, pages, toasts
 from chat.views.toasts import Toast
-from oneclaw.web.http import SignedInRequest
+from oneclaw.people.requests import SignedInRequest
 
 # Of a shared page: its own looks and scripts, which ask for nothing else; no form, no frame.
 POLICY = {

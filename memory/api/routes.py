@@ -23,7 +23,7 @@ from memory.documents.write import Append, Author, Operation, Replace, Source
 from memory.models import MemoryDocument, MemoryRevision
 from memory.policy import reasons
 from memory.policy.access import may_write, sources_for
-from memory.policy.locks import hold
+from oneclaw.locks import hold
 from memory.policy.paths import checked_path
 from memory.search.manager import HybridSearchManager
 from memory.search.passage import FOUND, LONGEST_QUERY

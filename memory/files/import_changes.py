@@ -16,7 +16,7 @@ from memory.files import disk, mirror
 from memory.models import MemoryDocument, MemoryRevision, content_hash
 from memory.policy import reasons, tombstones
 from memory.policy.line_ends import as_before
-from memory.policy.locks import hold
+from oneclaw.locks import hold
 from memory.policy.paths import LONGEST, BadPath, checked_path
 from oneclaw.models import Space, User
 

@@ -10,7 +10,7 @@ from django.db import transaction
 
 from memory.files import disk
 from memory.models import MemoryDocument
-from memory.policy.locks import hold
+from oneclaw.locks import hold
 from oneclaw.models import Space
 
 

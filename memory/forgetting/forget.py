@@ -41,7 +41,7 @@ from memory.models import (
 )
 from memory.notes import recent
 from memory.policy import reasons
-from memory.policy.locks import hold
+from oneclaw.locks import hold
 from memory.policy.tombstones import Known, keyed, lock_of, of_space
 from oneclaw.models import Space, User
 

@@ -17,7 +17,7 @@ from memory.index.vectors import embed_transcript, embedded_text
 from memory.models import Forgetting, TranscriptChunk, TranscriptIndex
 from memory.notes.claims import locked
 from memory.policy import switches
-from memory.policy.locks import hold
+from oneclaw.locks import hold
 from memory.policy.switches import Switch
 from memory.search.index_format import LAYOUT, pack, text_key
 from memory.text.chunking import speakers, units

@@ -7,7 +7,7 @@ from django.db import connection, transaction
 
 from memory.index.vectors import embed_document, embedded_text
 from memory.models import DocumentIndex, MemoryChunk, MemoryDocument
-from memory.policy.locks import hold
+from oneclaw.locks import hold
 from memory.search.index_format import ASKS, HEADING, LAYOUT, TELLS_TIME, pack, text_key
 from memory.text.chunking import Unit, speakers, units
 from memory.text.dates import TIME_WORDS, day_in

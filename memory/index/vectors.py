@@ -26,7 +26,7 @@ from memory.models import (
     TranscriptChunk,
     TranscriptIndex,
 )
-from memory.policy.locks import hold
+from oneclaw.locks import hold
 from memory.text.chunking import SPEAKER, speakers
 
 # Texts in one go.

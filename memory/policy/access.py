@@ -10,7 +10,7 @@ from django.db.models import Q, QuerySet
 from chat.models import Agent, ChatSession
 from memory.models import AgentSpace, MemoryDocument
 from memory.policy import switches
-from memory.policy.locks import hold
+from oneclaw.locks import hold
 from memory.policy.paths import BadPath, checked_path
 from memory.policy.switches import Switch
 from oneclaw.models import Space, SpaceMember, User

@@ -16,7 +16,7 @@ from django.conf import settings
 
 from memory.documents.diff import diff
 from memory.models import ForgottenLine, MemoryDocument, MemoryRevision
-from memory.policy.locks import hold
+from oneclaw.locks import hold
 from memory.policy.same_words import MARKS
 from memory.text.terms import UNSEGMENTED
 

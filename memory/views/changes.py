@@ -17,7 +17,7 @@ from memory.models import MemoryDocument, MemoryRevision
 from memory.policy import reasons, tombstones
 from memory.policy.access import may_write
 from memory.policy.line_ends import as_before
-from oneclaw.web.http import SignedInRequest
+from oneclaw.people.requests import SignedInRequest
 
 
 @login_required

@@ -15,7 +15,7 @@ from memory.models import Decision
 from memory.policy.access import may_write
 from memory.tools import decisions, saved
 from memory.tools.calls import call_of
-from oneclaw.web.http import SignedInRequest
+from oneclaw.people.requests import SignedInRequest
 
 
 @login_required

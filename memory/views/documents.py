@@ -21,7 +21,7 @@ from memory.search.passage import FOUND, LONGEST_QUERY, Passage
 from memory.tools import decisions
 from memory.transfer.archive import taken_along
 from oneclaw.models import Space, User
-from oneclaw.web.http import SignedInRequest
+from oneclaw.people.requests import SignedInRequest
 
 # Documents of a page of the list, and changes of a page of the history.
 LISTED = 100

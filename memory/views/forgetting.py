@@ -18,7 +18,7 @@ from memory.policy.tombstones import words_of
 from memory.search.manager import HybridSearchManager
 from memory.search.passage import FOUND, LONGEST_QUERY
 from oneclaw.models import Space
-from oneclaw.web.http import SignedInRequest
+from oneclaw.people.requests import SignedInRequest
 
 # Receipts that the page lists, and lines that it offers.
 LISTED, OFFERED = 20, forget_plans.MOST_LINES

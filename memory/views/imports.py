@@ -13,7 +13,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from memory.documents import write
 from memory.transfer import archive, imports
-from oneclaw.web.http import SignedInRequest
+from oneclaw.people.requests import SignedInRequest
 
 # Lines of one file that the page shows; the rest is counted.
 LONGEST_SHOWN = 400

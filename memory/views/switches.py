@@ -10,7 +10,7 @@ from django.views.decorators.http import require_http_methods
 
 from memory.policy import switches
 from memory.policy.switches import Switch
-from oneclaw.web.http import SignedInRequest
+from oneclaw.people.requests import SignedInRequest
 
 # What each is called on the page, and what it means to the person.
 WORDS = {

@@ -18,7 +18,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from oneclaw.models import User
 from oneclaw.people import devices, invitations, keys
 from oneclaw.people.forms import FirstAccountForm, KeyForm, SettingsForm, WelcomeForm
-from oneclaw.web.http import SignedInRequest
+from oneclaw.people.requests import SignedInRequest
 
 BACKEND = "allauth.account.auth_backends.AuthenticationBackend"
 
