@@ -170,7 +170,7 @@ def edits(stack: contextlib.ExitStack, seconds: float, pace: float) -> None:
     environment = prepared(stack, ANTHROPIC_BASE_URL=model.url)
     from django.db import connection
 
-    from memory.files.mirror import folder_of
+    from memory.files.folders import folder_of
     from oneclaw.models import Space, User
 
     spaces = [Space.objects.own_of(User.objects.create_user(f"editor{n}@example.org")) for n in range(EDITORS)]
@@ -260,7 +260,7 @@ def read(way: Way, state: dict[str, Any], files: dict[str, Path]) -> None:
 
 def count_edits(at: dict[str, Any]) -> None:
     """Every edit once in its document, and the file the same."""
-    from memory.files.mirror import folder_of
+    from memory.files.folders import folder_of
     from memory.models import MemoryDocument
 
     documents = {(each.space_id, each.path): each for each in MemoryDocument.objects.select_related("space")}

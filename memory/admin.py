@@ -13,9 +13,9 @@ from django.utils.translation import gettext_lazy as _
 
 from memory.documents import write
 from memory.documents.write import Author, Delete, Replace, Source
-from memory.models import EmbeddingModel, Errand, Flush, Forgetting, MemoryDocument, MemoryRevision
+from memory.index.vectors import notice
+from memory.models import EmbeddingModel, Errand, Flush, Forgetting, MemoryDocument, MemoryRevision, reasons
 from memory.notes import status
-from memory.policy import reasons
 from memory.policy.line_ends import as_before
 from oneclaw.admin import ReadOnlyAdmin
 
@@ -119,8 +119,6 @@ class MemoryDocumentAdmin(admin.ModelAdmin):
     ]
 
     def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> Any:
-        from memory.index.vectors import notice
-
         if request.method == "GET" and (told := notice()):
             messages.warning(request, told)
         return super().changelist_view(request, extra_context)

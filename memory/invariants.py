@@ -7,12 +7,12 @@ from django.db import transaction
 from memory.documents.diff import HunkMismatch
 from memory.documents.write import content_at
 from memory.files import disk
-from memory.files.import_changes import is_taken_in
-from memory.files.mirror import folder_of
+from memory.files.folders import folder_of
+from memory.files.merge_base import is_imported
 from memory.models import MemoryDocument
-from oneclaw.locks import hold
 from memory.policy.tombstones import of_space
 from oneclaw.invariants import Invariant, by_query, grace
+from oneclaw.locks import hold
 
 # Documents that are looked at together; each may have a megabyte.
 BATCH = 20
@@ -223,7 +223,7 @@ def differs(document: MemoryDocument) -> bool:
     if content == (None if document.is_deleted else document.content):
         return False
     known = of_space(document.space_id)
-    just_edited = content is not None and (not is_taken_in(document, content) or known.is_in_text(content))
+    just_edited = content is not None and (not is_imported(document, content) or known.is_in_text(content))
     return not (just_edited and disk.age(folder, document.path) < grace("memory-sweep"))
 
 

@@ -3,13 +3,18 @@
 from celery import shared_task
 
 from chat.models import ChatSession
-from memory.files import projections, watch
+from memory.files import watch
+from memory.files.mirror import try_to_mirror
 from memory.forgetting import forget
 from memory.index import conversations, vectors
-from memory.models import Errand
+from memory.index.documents import try_to_index
+from memory.models import Errand, MemoryDocument
 from memory.notes import errands, flush
 from memory.transfer import imports
 from oneclaw.tasks import hint, send
+
+# Documents whose index, and whose file, one sweep enqueues at most.
+DOCUMENTS_PER_SWEEP = 1000
 
 
 def flush_soon(session: ChatSession | None, reason: str) -> None:
@@ -73,12 +78,12 @@ def run_errand(errand_id: int) -> None:
 
 @shared_task
 def index_document(document_id: int) -> None:
-    projections.index(document_id)
+    try_to_index(document_id)
 
 
 @shared_task
 def mirror_document(document_id: int) -> None:
-    projections.mirror(document_id)
+    try_to_mirror(document_id)
 
 
 @shared_task
@@ -116,10 +121,9 @@ def sweep() -> None:
         send(flush_session, flush_id)
     for errand_id in [] if flushes else errands.due():
         send(run_errand, errand_id)
-    to_index, to_mirror = projections.behind()
-    for document_id in to_index:
+    for document_id in MemoryDocument.objects.to_index().first_ids(DOCUMENTS_PER_SWEEP):
         send(index_document, document_id)
-    for document_id in to_mirror:
+    for document_id in MemoryDocument.objects.to_mirror().first_ids(DOCUMENTS_PER_SWEEP):
         send(mirror_document, document_id)
     imports.forget_old()
     for index_id in conversations.due():

@@ -17,9 +17,9 @@ from chat.live.outbox import Frame
 from chat.models import Turn
 from chat.turns import commands, start
 from oneclaw.models import User
+from oneclaw.people.requests import SignedInRequest
 from oneclaw.text import checked
 from oneclaw.threads import in_database
-from oneclaw.people.requests import SignedInRequest
 
 
 @login_required

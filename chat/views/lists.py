@@ -20,8 +20,8 @@ from chat.models import ChatSession, ChatSessionQuerySet, Folder
 from chat.views import pages, toasts
 from chat.views.toasts import Toast
 from oneclaw.models import User
-from oneclaw.text import BadText
 from oneclaw.people.requests import SignedInRequest
+from oneclaw.text import BadText
 
 # Conversations of one page.
 LISTED = 100

@@ -17,9 +17,9 @@ from chat.turns import retry, start
 from chat.views import toasts
 from chat.views.toasts import Toast
 from oneclaw.models import User
+from oneclaw.people.requests import SignedInRequest
 from oneclaw.text import BadText, Words, checked
 from oneclaw.threads import in_database
-from oneclaw.people.requests import SignedInRequest
 
 # What is said to whoever presses something that cannot be done just now.
 BUSY = transcript.Busy.words

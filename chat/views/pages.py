@@ -32,10 +32,10 @@ from chat.views.attachments import kept_file
 from chat.views.toasts import Toast
 from oneclaw import llm
 from oneclaw.models import User
+from oneclaw.people.requests import SignedInRequest
 from oneclaw.standing import Standing
 from oneclaw.text import BadText, checked
 from oneclaw.threads import in_database, in_patience
-from oneclaw.people.requests import SignedInRequest
 
 
 @login_required

@@ -13,8 +13,8 @@ from chat.conversations.saved_prompts import pieces, variables
 from chat.models import ChatSession, SavedPrompt, default_agent
 from chat.turns import commands
 from chat.views import pages
-from oneclaw.text import BadText
 from oneclaw.people.requests import SignedInRequest
+from oneclaw.text import BadText
 
 
 @login_required

@@ -20,13 +20,12 @@ from memory.api.shapes import (
 )
 from memory.documents import write
 from memory.documents.write import Append, Author, Operation, Replace, Source
-from memory.models import MemoryDocument, MemoryRevision
-from memory.policy import reasons
+from memory.models import MemoryDocument, MemoryRevision, reasons
 from memory.policy.access import may_write, sources_for
-from oneclaw.locks import hold
 from memory.policy.paths import checked_path
 from memory.search.manager import HybridSearchManager
 from memory.search.passage import FOUND, LONGEST_QUERY
+from oneclaw.locks import hold
 from oneclaw.models import Space, SpaceMember, User
 from oneclaw.web.api import LISTED, MOST_LISTED, KeyedRequest, Refused, answers
 from oneclaw.web.pagination import cursor_of, place_of

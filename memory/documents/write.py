@@ -2,7 +2,7 @@
 
     apply(space, "MEMORY.md", Append("- likes tea\\n"), Author(Source.TOOL, user))
 
-After COMMIT the search index and the file follow (memory/files/projections.py).
+After COMMIT the signal `document_written` brings the search index and the file up to date (memory/receivers.py).
 """
 
 from dataclasses import dataclass
@@ -14,12 +14,11 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from memory.documents.diff import apply_hunks, diff
-from memory.files import projections
-from memory.files.disk import LARGEST
+from memory.documents.guard import without_forgotten
 from memory.models import MemoryDocument, MemoryRevision, content_hash
-from memory.policy import tombstones
-from memory.policy.paths import BadPath, checked_path
+from memory.policy.paths import DOCUMENT_MAX_BYTES, BadPath, checked_path
 from memory.policy.same_words import stands_in
+from memory.signals import document_written
 from oneclaw.models import Space, User
 from oneclaw.text import UNSTORABLE, BadText, Told, counted
 
@@ -67,12 +66,12 @@ class MissingDocument(DocumentError):
 
 
 class TooLarge(DocumentError):
-    """The document would become larger than LARGEST."""
+    """The document would become larger than DOCUMENT_MAX_BYTES."""
 
     words = _("%(path)s would have %(size)s bytes; at most %(most)s are possible.")
 
     def __init__(self, path: str, size: int):
-        super().__init__(path=path, size=counted(size), most=counted(LARGEST))
+        super().__init__(path=path, size=counted(size), most=counted(DOCUMENT_MAX_BYTES))
 
 
 class Separator(Enum):
@@ -129,7 +128,7 @@ def apply(space: Space, path: str, operation: Operation, author: Author) -> Memo
     An operation whose key has happened already returns the revision that it made then. Raises BadPath, BadText, or a
     DocumentError. Whether `author` may do this is for the caller to know.
 
-    What was forgotten does not come back by it (memory/policy/tombstones.py): LineForgotten for a tool and a flush.
+    What was forgotten does not come back by it (memory/documents/guard.py): LineForgotten for a tool and a flush.
     """
     path = checked_path(path)
     if isinstance(operation, Append) and not operation.text:
@@ -145,7 +144,7 @@ def apply(space: Space, path: str, operation: Operation, author: Author) -> Memo
         if isinstance(operation, Append) and stands_in(operation.unless_there, document.content):
             return None
         existed = document.version > 0 and not document.is_deleted
-        content = tombstones.guarded(document, _content_after(document, operation), author.source)
+        content = without_forgotten(document, _content_after(document, operation), author.source)
         if content == document.content and existed and not isinstance(operation, Delete):
             return None
         return _write(document, operation, content, author)
@@ -157,7 +156,7 @@ def check(path: str, content: str) -> None:
         words = _("%(path)s cannot hold this text: it contains NUL or half a surrogate pair.")
         raise BadText("bad_text", words, path=path)
     size = len(content.encode())
-    if size > LARGEST:
+    if size > DOCUMENT_MAX_BYTES:
         raise TooLarge(path, size)
 
 
@@ -173,6 +172,13 @@ def content_at(document: MemoryDocument, number: int) -> str:
     for hunks in revisions.values_list("hunks", flat=True).iterator(chunk_size=100):
         content = apply_hunks(content, hunks)
     return content
+
+
+def announce(document_id: int) -> None:
+    """Send `document_written` once this transaction is committed. A receiver that fails is logged: columns of the row
+    say what is still to do."""
+    send = partial(document_written.send, sender=MemoryDocument, document_id=document_id)
+    transaction.on_commit(send, robust=True)
 
 
 def _locked(space: Space, path: str) -> MemoryDocument:
@@ -241,5 +247,5 @@ def _write(document: MemoryDocument, operation: Operation, content: str, author:
         operation_key=author.operation_key,
         created_at=now,
     )
-    transaction.on_commit(partial(projections.follow, document.pk), robust=True)
+    announce(document.pk)
     return revision

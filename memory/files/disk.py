@@ -14,15 +14,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from memory.policy.paths import DOCUMENT_MAX_BYTES
+
 # What was remembered is its owner's alone.
 FOLDER_MODE = 0o700
 FILE_MODE = 0o600
 
 
-# Bytes of UTF-8 that a document may have, and its file.
-LARGEST = 1024 * 1024
 # Of a file that is no document, for finding words in it.
-LARGEST_LOOKED_AT = 16 * LARGEST
+SEARCHED_FILE_MAX_BYTES = 16 * DOCUMENT_MAX_BYTES
 DRAFT = re.compile(r"\.[0-9a-f]{16}\.tmp")
 # Seconds after its last change until a file counts as written whole.
 REST = 0.5
@@ -72,11 +72,11 @@ def read(root: Path, path: str) -> str:
             with os.fdopen(file, "rb") as stream:
                 if not stat.S_ISREG(os.fstat(file).st_mode):
                     raise Refused(f"{path} is not a file.")
-                data = stream.read(LARGEST + 1)
+                data = stream.read(DOCUMENT_MAX_BYTES + 1)
     except OSError as error:
         raise Refused(f"{path} cannot be read: {error.strerror}.") from error
-    if len(data) > LARGEST:
-        raise Refused(f"{path} has more than {LARGEST:,} bytes.")
+    if len(data) > DOCUMENT_MAX_BYTES:
+        raise Refused(f"{path} has more than {DOCUMENT_MAX_BYTES:,} bytes.")
     try:
         return data.decode()
     except UnicodeDecodeError as error:
@@ -91,7 +91,7 @@ def words_in(root: Path, path: str) -> str:
             with os.fdopen(file, "rb") as stream:
                 if not stat.S_ISREG(os.fstat(file).st_mode):
                     return ""
-                return stream.read(LARGEST_LOOKED_AT).decode(errors="replace")
+                return stream.read(SEARCHED_FILE_MAX_BYTES).decode(errors="replace")
     except OSError:
         return ""
 

@@ -1,7 +1,7 @@
 """Files that are gone from the folder although nobody deleted their document: asked about, never assumed."""
 
 from memory.files import disk
-from memory.files.mirror import folder_of
+from memory.files.folders import folder_of
 from memory.models import MemoryDocument
 from oneclaw.models import Space
 

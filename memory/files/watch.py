@@ -16,7 +16,7 @@ from django.db import Error as DatabaseFailure
 from django.db import connection
 
 from memory.files import disk
-from memory.files.import_changes import look_through
+from memory.files.scan import scan_folder
 from oneclaw.models import Space
 
 logger = logging.getLogger(__name__)
@@ -49,15 +49,13 @@ def watch(stop: threading.Event) -> None:
 def scan() -> None:
     """Look through the folder of every space."""
     for space in Space.objects.filter(pk__in=folders()).select_related("owner"):
-        look_through(space)
+        scan_folder(space)
 
 
 def looked_through(spaces: set[int]) -> set[int]:
     """Take in what changed in these; the ones that must be looked at again come back."""
     try:
-        return {
-            space.pk for space in Space.objects.filter(pk__in=spaces).select_related("owner") if look_through(space)
-        }
+        return {space.pk for space in Space.objects.filter(pk__in=spaces).select_related("owner") if scan_folder(space)}
     except DatabaseFailure:
         logger.exception("What changed in folders could not be taken in; it is tried again.")
         return spaces

@@ -3,7 +3,7 @@
 import logging
 
 from memory.files import disk
-from memory.files.mirror import folder_of
+from memory.files.folders import folder_of
 from memory.policy.tombstones import Known
 from oneclaw.models import Space
 

@@ -19,8 +19,9 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy
 
 from chat.models import ChatSession, Turn
+from memory.documents import write
 from memory.documents.diff import diff
-from memory.files import projections
+from memory.files.mirror import try_to_mirror
 from memory.forgetting import conversations
 from memory.forgetting.files import clean_files, files_with
 from memory.forgetting.plan import ForgetError, Going, Plan, Wanted, found_in, plan_of
@@ -38,11 +39,11 @@ from memory.models import (
     MemoryRevision,
     Upload,
     content_hash,
+    reasons,
 )
 from memory.notes import recent
-from memory.policy import reasons
-from oneclaw.locks import hold
 from memory.policy.tombstones import Known, keyed, lock_of, of_space
+from oneclaw.locks import hold
 from oneclaw.models import Space, User
 
 logger = logging.getLogger(__name__)
@@ -88,7 +89,7 @@ def finish(forgetting_id: int) -> bool:
     space, known = forgetting.space, of_space(forgetting.space_id)
     changed = space.documents.filter(revisions__source=MemoryRevision.Source.FORGET, mirrored_version__lt=F("version"))
     for pk in list(changed.values_list("pk", flat=True).distinct()):
-        projections.mirror(pk)
+        try_to_mirror(pk)
     clean_files(space, known)
     sessions = conversations.sessions_of(space)
     # Who read memory before may have written it down after.
@@ -161,7 +162,7 @@ def _forget(space: Space, wanted: Wanted, user: User | None, digest: str | None,
     forgetting.counts = made.counts
     forgetting.save(update_fields=["counts"])
     for going in made.documents:
-        transaction.on_commit(partial(projections.follow, going.document_id), robust=True)
+        write.announce(going.document_id)
     transaction.on_commit(partial(finish_soon, forgetting.pk), robust=True)
     return forgetting
 

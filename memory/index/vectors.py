@@ -26,8 +26,8 @@ from memory.models import (
     TranscriptChunk,
     TranscriptIndex,
 )
-from oneclaw.locks import hold
 from memory.text.chunking import SPEAKER, speakers
+from oneclaw.locks import hold
 
 # Texts in one go.
 BATCH = 512

@@ -10,8 +10,8 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from chat.models import Message
-from memory.policy import reasons
-from memory.search.index_format import LAYOUT
+from memory.models import reasons
+from memory.text.index_format import LAYOUT
 from oneclaw.models import Space, User
 
 
@@ -29,6 +29,10 @@ class MemoryDocumentQuerySet(models.QuerySet["MemoryDocument"]):
 
     def to_mirror(self) -> "MemoryDocumentQuerySet":
         return self.filter(mirrored_version__lt=F("version"))
+
+    def first_ids(self, limit: int) -> list[int]:
+        """Return the ids of the oldest `limit` documents."""
+        return list(self.order_by("pk").values_list("pk", flat=True)[:limit])
 
     def to_index(self) -> "MemoryDocumentQuerySet":
         """Those whose index is not of their version, or of another layout than search reads."""

@@ -17,6 +17,7 @@ from chat.models import ChatSession, Message
 from memory.models import Flush
 from memory.notes.summary import Said
 from memory.policy import switches
+from memory.policy.access import locked
 from memory.policy.tombstones import of_space
 
 # Seconds from one failure to the next try.
@@ -142,12 +143,6 @@ def covered_through(session: ChatSession) -> int:
 def imported_through(session: ChatSession) -> int:
     """The number of the last message that came out of a file; 0 when none did."""
     return session.flushes.filter(reason=IMPORTED).aggregate(through=Max("through_seq"))["through"] or 0
-
-
-def locked(session_id: uuid.UUID) -> ChatSession | None:
-    """The session under its row lock; None when nothing of it is to be remembered."""
-    kept = ChatSession.objects.filter(pk=session_id, mode=ChatSession.Mode.AGENT, deleted_at=None)
-    return kept.select_related("owner").select_for_update(of=("self",), no_key=True).first()
 
 
 def is_noted(session: ChatSession) -> bool:

@@ -15,8 +15,8 @@ from django.utils import timezone
 from chat.models import ChatSession
 from memory.models import Errand
 from memory.notes import last_messages, recent
-from memory.notes.claims import DELAYS, ClaimLost, in_words, is_noted, locked
-from memory.policy.access import own_space
+from memory.notes.claims import DELAYS, ClaimLost, in_words, is_noted
+from memory.policy.access import locked, own_space
 
 logger = logging.getLogger(__name__)
 

@@ -18,12 +18,12 @@ from django.utils import dateformat, timezone, translation
 from chat.models import ChatSession
 from memory.documents import write
 from memory.documents.write import Append, Author, Separator, Source
-from memory.models import Errand, Flush, MemoryDocument, content_hash
+from memory.models import Errand, Flush, MemoryDocument, content_hash, reasons
 from memory.notes import errands
-from memory.notes.claims import IMPORTED, TRIES, Claim, ClaimLost, held, in_words, is_noted, locked, postpone, take
+from memory.notes.claims import IMPORTED, TRIES, Claim, ClaimLost, held, in_words, is_noted, postpone, take
 from memory.notes.summary import extract, summarise
-from memory.policy import reasons, switches, tombstones
-from memory.policy.access import own_space
+from memory.policy import switches, tombstones
+from memory.policy.access import locked, own_space
 from memory.policy.same_words import without
 from memory.policy.secrets import masked
 from memory.prompt.given import text_given

@@ -11,10 +11,10 @@ from chat.models import ChatSession, Message
 from memory.documents import write as documents
 from memory.documents.write import Author, Replace, Source
 from memory.files import disk
-from memory.files.mirror import folder_of
-from memory.models import Errand, MemoryDocument
+from memory.files.folders import folder_of
+from memory.models import Errand, MemoryDocument, reasons
 from memory.notes.claims import imported_through
-from memory.policy import reasons, secrets, switches, tombstones
+from memory.policy import secrets, switches, tombstones
 from oneclaw import llm
 from oneclaw.llm.failures import ModelFailure
 from oneclaw.llm.quoting import quoted, shortened

@@ -14,10 +14,10 @@ from django.template.loader import get_template
 from chat.models import ChatSession, Message
 from memory.documents import write as documents
 from memory.documents.write import Author, Replace, Source
-from memory.models import Errand, MemoryDocument
+from memory.models import Errand, MemoryDocument, reasons
 from memory.notes.claims import TRIES, imported_through
-from memory.policy import reasons, secrets, switches, tombstones
-from memory.policy.access import RECENT
+from memory.policy import secrets, switches, tombstones
+from memory.policy.paths import RECENT
 from oneclaw import llm
 from oneclaw.llm.failures import ModelFailure
 from oneclaw.llm.quoting import quoted, shortened

@@ -10,12 +10,10 @@ from django.db.models import Q, QuerySet
 from chat.models import Agent, ChatSession
 from memory.models import AgentSpace, MemoryDocument
 from memory.policy import switches
-from oneclaw.locks import hold
-from memory.policy.paths import BadPath, checked_path
+from memory.policy.paths import RECENT, BadPath, checked_path
 from memory.policy.switches import Switch
+from oneclaw.locks import hold
 from oneclaw.models import Space, SpaceMember, User
-
-RECENT = "Recent Conversations.md"
 
 
 @dataclass(frozen=True)
@@ -43,6 +41,17 @@ def sources_for(user: User) -> Sources:
     """What the person's programs may search: what is switched on for them."""
     on = switches.on_for(user)
     return Sources(Switch.SAVED in on, Switch.RECENT in on, user if Switch.TRANSCRIPTS in on else None)
+
+
+def locked(session_id: uuid.UUID) -> ChatSession | None:
+    """Lock the session's row and return it; None when nothing of it is to be remembered."""
+    kept = ChatSession.objects.filter(pk=session_id, mode=ChatSession.Mode.AGENT, deleted_at=None)
+    return kept.select_related("owner").select_for_update(of=("self",), no_key=True).first()
+
+
+def reads(session: ChatSession) -> bool:
+    """Return whether memory may be read in the session."""
+    return not session.is_temporary
 
 
 def spaces_of(session: ChatSession) -> list[Space]:

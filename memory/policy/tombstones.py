@@ -14,9 +14,7 @@ from functools import partial
 
 from django.conf import settings
 
-from memory.documents.diff import diff
 from memory.models import ForgottenLine, MemoryDocument, MemoryRevision
-from oneclaw.locks import hold
 from memory.policy.same_words import MARKS
 from memory.text.terms import UNSEGMENTED
 
@@ -36,12 +34,6 @@ class LineForgotten(Exception):
 
     def __init__(self, path: str):
         super().__init__(f"{path} cannot take a line that the person has had forgotten.")
-
-
-# A change by the person's own hand may write a forgotten line again, and it is remembered from then on.
-BY_HAND = (Source.PAGE, Source.ADMIN)
-# Who writes by these has looked before what is forgotten, and looks again.
-LOOKED = (Source.TOOL, Source.FLUSH)
 
 
 @dataclass(frozen=True)
@@ -163,30 +155,6 @@ def keyed(space_id: int, words: Sequence[str]) -> str:
 def words_of(line: str) -> tuple[str, ...]:
     """The words of a line, to compare: without bullets, marks, case, and without the time and speaker of our notes."""
     return tuple(word for _, _, word in _spans(SAID.sub("", MARKS.sub("", line), count=1)))
-
-
-def guarded(document: MemoryDocument, content: str, source: str) -> str:
-    """`content` as it may be written into a document whose row is locked. No forgetting begins before the end of this
-    transaction, which must be open.
-
-    A forgotten line that the person writes by hand is remembered again. From a file, an import or an earlier state it
-    is left out. For the model's saves and notes, which were looked at before, it is LineForgotten.
-    """
-    # After the document's row and not before it: a forgetting waits in the same order.
-    hold(lock_of(document.space_id), shared=True)
-    known = of_space(document.space_id)
-    if not known:
-        return content
-    added = [line for hunk in diff(document.content, content) for line in hunk["added"]]
-    marks = {mark for line in added for mark in known.marks_in(line)}
-    if not marks:
-        return content
-    if source in BY_HAND:
-        ForgottenLine.objects.filter(space=document.space_id, hash__in=marks).delete()
-        return content
-    if source in LOOKED:
-        raise LineForgotten(document.path)
-    return known.without(content)
 
 
 def since(document: MemoryDocument, version: int) -> bool:

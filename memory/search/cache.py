@@ -15,8 +15,8 @@ from zlib import crc32
 import numpy as np
 from numpy.typing import NDArray
 
-from memory.prompt.context import CURATED
-from memory.search.index_format import Haystack, unpack
+from memory.policy.paths import CURATED
+from memory.text.index_format import Haystack, unpack
 
 # Units from which on a haystack is kept, and units that a process keeps in all: some 400 bytes each. The last one
 # searched is kept whatever its size.

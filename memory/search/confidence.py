@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from memory.search.index_format import Haystack
 from memory.search.query import Concept, Question
+from memory.text.index_format import Haystack
 
 # The logit at which the default floor of 0.35 stands, and how steeply the score leaves it.
 FLOOR, STEEPNESS = -0.62, 0.5

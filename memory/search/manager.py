@@ -19,14 +19,15 @@ from psycopg.pq import Format
 
 from memory.index import models, vectors
 from memory.index.embeddings import Embedder, embedder, near_words
-from memory.policy.access import RECENT, Sources
+from memory.policy.access import Sources
+from memory.policy.paths import RECENT
 from memory.search.approximate import Estimate
 from memory.search.cache import Found, Packed, array, drop, keep, kept
 from memory.search.confidence import score, stands
-from memory.search.index_format import LAYOUT
 from memory.search.passage import Line, Passage, passage
 from memory.search.query import Question, without_names
 from memory.search.ranking import Legs, Run, ages, by_words, passages
+from memory.text.index_format import LAYOUT
 from memory.text.languages import NAMES
 from oneclaw.models import Space
 from oneclaw.text import mended

@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memory.search.confidence import Evidence, coverage, strangeness
-from memory.search.index_format import ASKS, HEADING, TELLS_TIME, Haystack, summed
 from memory.search.query import Concept, Question
 from memory.text.dates import Period
+from memory.text.index_format import ASKS, HEADING, TELLS_TIME, Haystack, summed
 
 Numbers = NDArray[np.float64]
 

@@ -15,8 +15,7 @@ from django.utils.translation import gettext_lazy as _
 from chat.models import Message
 from memory.documents import undo, write
 from memory.documents.write import Author, DocumentError, Replace, Source
-from memory.models import Decision, MemoryDocument, MemoryRevision, content_hash
-from memory.policy import reasons
+from memory.models import Decision, MemoryDocument, MemoryRevision, content_hash, reasons
 from memory.policy.secrets import masked, secrets_in
 from memory.tools.calls import call_of
 from memory.tools.contradictions import Contradicted

@@ -18,12 +18,12 @@ from chat.turns.tools import Tool, ToolCall, ToolError, ToolResult, waited_in_va
 from memory.documents import write
 from memory.documents.write import Append, Author, Separator, Source
 from memory.index import transcripts
-from memory.models import MemoryRevision
-from memory.policy import reasons, switches, tombstones
+from memory.models import MemoryRevision, reasons
+from memory.policy import switches, tombstones
 from memory.policy.access import find_document, own_space, sources_of, spaces_of
+from memory.policy.paths import CURATED
 from memory.policy.secrets import masked
 from memory.policy.tombstones import LineForgotten
-from memory.prompt.context import CURATED
 from memory.prompt.given import place_of
 from memory.search.manager import HybridSearchManager
 from memory.search.passage import Said
@@ -203,10 +203,6 @@ def memory_get(call: ToolCall) -> ToolResult:
         told = ngettext("%(path)s has %(count)d line", "%(path)s has %(count)d lines", len(lines))
         summary = told % {"path": path, "count": len(lines)}
     return ToolResult(result | {"text": text}, summary)
-
-
-def reads(session: ChatSession) -> bool:
-    return not session.is_temporary
 
 
 def searches(session: ChatSession) -> bool:

@@ -11,10 +11,8 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from memory.documents import write
-from memory.files.disk import LARGEST
 from memory.models import MemoryDocument
-from memory.policy.paths import BadPath, checked_path
-from memory.prompt.context import FILES
+from memory.policy.paths import DOCUMENT_MAX_BYTES, WORKSPACE_FILES, BadPath, checked_path
 from oneclaw.models import Space, User
 from oneclaw.text import Told, counted
 
@@ -132,8 +130,8 @@ def _path_of(entry: zipfile.ZipInfo, name: str) -> str:
         raise BadPath(_("It is a symbolic link: only plain files are taken."))
     if _kind(entry) not in (0, stat.S_IFREG):
         raise BadPath(_("It is not a plain file."))
-    if entry.file_size > LARGEST:
-        raise BadPath(_("It has more than %(most)s bytes."), most=counted(LARGEST))
+    if entry.file_size > DOCUMENT_MAX_BYTES:
+        raise BadPath(_("It has more than %(most)s bytes."), most=counted(DOCUMENT_MAX_BYTES))
     if entry.flag_bits & 0x1:
         raise BadPath(_("It is encrypted: only plain files are taken."))
     if entry.compress_type not in METHODS:
@@ -145,7 +143,7 @@ def _bytes_of(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> bytes:
     """Never more is unpacked than the archive says, and than a document may have."""
     try:
         with archive.open(entry) as stream:
-            return stream.read(LARGEST)
+            return stream.read(DOCUMENT_MAX_BYTES)
     except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError) as error:
         raise BadPath(_("It is damaged, or packed in a way that cannot be read.")) from error
 
@@ -157,7 +155,7 @@ def _folder_around(names: list[str]) -> str:
     if not around or around in ("memory/", "./", "../") or not all(name.startswith(around) for name in ours):
         return ""
     inside = {name.removeprefix(around) for name in ours}
-    is_workspace = inside & {*FILES, "memory.md"} or any(name.startswith("memory/") for name in inside)
+    is_workspace = inside & {*WORKSPACE_FILES, "memory.md"} or any(name.startswith("memory/") for name in inside)
     return around if is_workspace else ""
 
 

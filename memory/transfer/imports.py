@@ -15,8 +15,7 @@ from django.utils import timezone
 from memory.documents import write
 from memory.documents.diff import Hunk, diff
 from memory.documents.write import Author, Replace, Source
-from memory.models import Upload
-from memory.policy import reasons
+from memory.models import Upload, reasons
 from memory.transfer import archive
 from oneclaw.models import Space, User
 

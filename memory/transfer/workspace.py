@@ -6,8 +6,7 @@ from pathlib import Path
 from memory.documents import write
 from memory.documents.write import Author, Replace, Source
 from memory.files import disk
-from memory.models import MemoryDocument, content_hash
-from memory.policy import reasons
+from memory.models import MemoryDocument, content_hash, reasons
 from memory.policy.paths import checked_path
 from oneclaw.models import Space, User
 

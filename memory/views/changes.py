@@ -11,10 +11,10 @@ from django.views.decorators.http import require_http_methods, require_POST
 from memory.documents import undo, write
 from memory.documents.merge import Overlap, merge
 from memory.documents.write import Author, Delete, Replace, Source
-from memory.files import projections
+from memory.files.mirror import try_to_mirror
 from memory.files.missing import gone_files, put_back
-from memory.models import MemoryDocument, MemoryRevision
-from memory.policy import reasons, tombstones
+from memory.models import MemoryDocument, MemoryRevision, reasons
+from memory.policy import tombstones
 from memory.policy.access import may_write
 from memory.policy.line_ends import as_before
 from oneclaw.people.requests import SignedInRequest
@@ -127,7 +127,7 @@ def file_gone(request: SignedInRequest, document_id: int) -> HttpResponse:
             messages.error(request, str(error))
     else:
         put_back(document)
-        projections.mirror(document.pk)
+        try_to_mirror(document.pk)
     return redirect("memory")
 
 

@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from chat.conversations import lifecycle, retention
 from chat.models import ChatSession
-from memory.files.mirror import folder_of
+from memory.files.folders import folder_of
 from memory.models import Flush, MemoryDocument, TranscriptIndex
 
 

@@ -11,7 +11,7 @@ from django.utils.html import escape
 from chat.conversations import transcript
 from chat.models import Message, Turn
 from chat.rendering.messages import page_messages
-from memory.policy import reasons
+from memory.models import reasons
 from memory.policy.paths import BadPath
 from oneclaw import llm
 from oneclaw.demo import scripted as model

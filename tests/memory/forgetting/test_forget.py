@@ -15,8 +15,8 @@ from chat.turns.tools import ToolCall, ToolError
 from memory.documents import undo
 from memory.documents import write as documents
 from memory.documents.write import Append, Author, Delete, Replace, Source
-from memory.files import mirror
-from memory.files.import_changes import look_through
+from memory.files import folders
+from memory.files.scan import scan_folder
 from memory.forgetting import forget as forgetting
 from memory.forgetting import plan as forget_plans
 from memory.index import conversations
@@ -82,7 +82,7 @@ def holders(marker, *labels):
 
 
 def files_of(space):
-    return {path.name: path.read_bytes() for path in mirror.folder_of(space).rglob("*") if path.is_file()}
+    return {path.name: path.read_bytes() for path in folders.folder_of(space).rglob("*") if path.is_file()}
 
 
 def talk(session, say, space):
@@ -120,7 +120,7 @@ def test_it_is_nowhere_any_more(space, session, say, write, forget, ada):
     write(space, recent, "Recent Conversations.md")
     documents.apply(space, "MEMORY.md", Replace("# About\n- tea\n", 1), Author(Source.ADMIN, ada))
     documents.apply(space, "MEMORY.md", Append(LINE), Author(Source.FILE, ada, operation_key="file:1:1:0123"))
-    folder = mirror.folder_of(space)
+    folder = folders.folder_of(space)
     for name in ("MEMORY.md~", ".0123456789abcdef.tmp", "MEMORY.md.1.refused"):
         (folder / name).write_text(f"{LINE}\n- kept\n")
     talk(session, say, space)
@@ -362,20 +362,20 @@ def test_a_file_that_still_has_it_loses_it(space, write, forget, monkeypatch, dj
     monkeypatch.setattr("memory.files.disk.REST", 0)
     write(space, f"{LINE}\n- tea\n")
     forget()
-    folder = mirror.folder_of(space)
+    folder = folders.folder_of(space)
     assert (folder / "MEMORY.md").read_text() == "- tea\n"
     # An editor that had it open saves it, with another change; and there is a new file.
     (folder / "MEMORY.md").write_text(f"{LINE}\n- tea\n- coffee\n")
     (folder / "new.md").write_text(f"{LINE}\n- new\n")
     assert [str(one) for one in invariants.check()] == []
     with django_capture_on_commit_callbacks(execute=True):
-        look_through(space)
-    look_through(space)
+        scan_folder(space)
+    scan_folder(space)
     assert files_of(space) == {"MEMORY.md": b"- tea\n- coffee\n", "new.md": b"- new\n"}
     assert not MemoryDocument.objects.to_mirror().exists()
     assert holders(MARKER, "memory") == []
     (folder / "MEMORY.md").write_text(f"- tea\n- coffee\n{LINE}\n")
-    look_through(space)
+    scan_folder(space)
     assert files_of(space)["MEMORY.md"] == b"- tea\n- coffee\n"
 
 
@@ -424,10 +424,10 @@ def test_a_revision_loses_lines_in_a_forgetting_and_changes_in_no_other_way(spac
 
 def test_what_a_crash_left_undone_the_sweep_does(space, ada, write):
     write(space, f"{LINE}\n- tea\n")
-    (mirror.folder_of(space) / "copy.txt").write_text(LINE)
+    (folders.folder_of(space) / "copy.txt").write_text(LINE)
     # The process died before anything followed the commit.
     forgetting.forget(space, [LINE], ada)
-    assert MARKER in (mirror.folder_of(space) / "MEMORY.md").read_text()
+    assert MARKER in (folders.folder_of(space) / "MEMORY.md").read_text()
     assert [str(one) for one in invariants.check()] == []
     forgetting.finish_all()
     assert files_of(space) == {"MEMORY.md": b"- tea\n", "copy.txt": b""}

@@ -5,7 +5,7 @@ import pytest
 from chat.conversations import lifecycle
 from memory import tasks
 from memory.files import disk
-from memory.files.mirror import folder_of
+from memory.files.folders import folder_of
 from memory.models import Errand, MemoryDocument
 from memory.notes import errands
 from oneclaw.demo.scripted import answer, error

@@ -12,8 +12,8 @@ from django.utils import timezone
 
 from memory.documents import write
 from memory.documents.write import Author, Delete, Source
-from memory.files.disk import LARGEST
 from memory.models import MemoryRevision, Upload
+from memory.policy.paths import DOCUMENT_MAX_BYTES
 from memory.tasks import sweep
 from memory.transfer import archive
 
@@ -117,7 +117,7 @@ def test_an_openclaw_workspace_folder_that_was_zipped_whole_comes_in_as_it_is(at
         ("pipe.md", "", "not a plain file"),
         ("latin.md", "für".encode("latin-1"), "not valid UTF-8: byte 2"),
         ("nul.md", "a\0b", "contains NUL"),
-        ("bomb.md", b"0" * (LARGEST + 1), "more than 1,048,576 bytes"),
+        ("bomb.md", b"0" * (DOCUMENT_MAX_BYTES + 1), "more than 1,048,576 bytes"),
     ],
 )
 def test_what_cannot_be_taken_is_refused_by_itself_and_says_why(at, space, name, content, why):
@@ -137,7 +137,10 @@ def test_the_same_name_in_two_unicode_forms_is_taken_once(at, space):
     [
         (b"no zip", "not a zip file"),
         (packed([("MEMORY.md", "x" * 2000)])[:-20], "not a zip file"),
-        (packed([(f"{number}.md", b"0" * LARGEST) for number in range(51)]), "unpacks to more than 52,428,800 bytes"),
+        (
+            packed([(f"{number}.md", b"0" * DOCUMENT_MAX_BYTES) for number in range(51)]),
+            "unpacks to more than 52,428,800 bytes",
+        ),
         (packed([(f"{number}.md", "") for number in range(archive.MOST_FILES + 1)]), "holds 5,001 files"),
     ],
 )
