@@ -18,7 +18,7 @@ from django.utils import dateformat, timezone, translation
 from chat.models import ChatSession
 from memory.documents import write
 from memory.documents.write import Append, Author, Separator, Source
-from memory.models import Errand, Flush, MemoryDocument, content_hash, reasons
+from memory.models import Errand, Flush, MemoryDocument, MemoryRevision, content_hash, reasons
 from memory.notes import errands
 from memory.notes.claims import IMPORTED, TRIES, Claim, ClaimLost, held, in_words, is_noted, postpone, take
 from memory.notes.summary import extract, summarise
@@ -155,7 +155,7 @@ def _written(claim: Claim) -> tuple[str, bool]:
         return extract(said), False
 
 
-def _append(flush: Flush, claim: Claim, notes: str) -> write.MemoryRevision:
+def _append(flush: Flush, claim: Claim, notes: str) -> MemoryRevision:
     last = claim.messages[-1]
     at, title = claim.session.owner.local(last.created_at), tombstones.named(flush.space_id, claim.session.name)
     section = f"## {at:%H:%M} {title}\n\n{notes}\n"

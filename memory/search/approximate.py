@@ -63,7 +63,8 @@ class Estimate:
     def _windows(self, exact: Numbers, units: NDArray[np.intp]) -> Numbers:
         """The mean over the window of each unit; NaN where not all of it is known."""
         around, within = self.found.haystack.window_of(units)
-        return np.where(within, exact[around], 0).sum(axis=1) / within.sum(axis=1)
+        means: Numbers = np.where(within, exact[around], 0).sum(axis=1) / within.sum(axis=1)
+        return means
 
 
 @dataclass(frozen=True)

@@ -2,11 +2,11 @@
 
 import datetime as dt
 import json
+import uuid
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import takewhile
-from typing import Any
 
 import numpy as np
 from django.conf import settings
@@ -120,6 +120,8 @@ SELECT DISTINCT ON (text_key) text_key, vector::text FROM memory_textvector
  WHERE text_key = ANY(%s::bigint[]) AND space_id = ANY(%s::bigint[]) AND model_id = %s::bigint
    AND vector_dims(vector) = %s
 """
+# What is put into a statement, by its name there.
+Parameters = dict[str, int | str | list[int] | uuid.UUID | None]
 COSINE = np.dtype([("key", ">i8"), ("cosine", ">f4")])
 # A passage takes in neighbours that score at most this much less than its best line: short ones, that hold what
 # answers. Without a limit each is filled to SNIPPET_LENGTH characters: fewer and with more context.
@@ -212,7 +214,7 @@ class HybridSearchManager:
         owner = self.sources.transcripts_of
         key = (tuple(self.spaces), asked.model, (owner.pk if owner else None, self.sources.notes, self.sources.recent))
         known = kept(key)
-        parameters: dict[str, Any] = {
+        parameters: Parameters = {
             "spaces": self.spaces,
             "layout": LAYOUT,
             "exact": settings.EXACT_UNITS,
@@ -222,7 +224,7 @@ class HybridSearchManager:
             "recent_path": RECENT,
             "recent": self.sources.recent,
             "notes": self.sources.notes,
-            "owner": owner and owner.pk,
+            "owner": owner.pk if owner else None,
             "but_session": self.sources.but_session,
         }
         sql = HELD + UNITS if owner is None else HELD + HELD_TRANSCRIPTS + UNITS + TRANSCRIPTS
@@ -278,7 +280,7 @@ class HybridSearchManager:
         documents = found.document_ids[haystack.document[places]]
         ordinals, text_keys = haystack.ordinal[places], haystack.units["key"][places]
         sql = LINES if owner is None else LINES + SAID_LINES
-        parameters: dict[str, Any] = {"spaces": self.spaces, "owner": owner and owner.pk}
+        parameters: Parameters = {"spaces": self.spaces, "owner": owner.pk if owner else None}
         for prefix, of_kind in (("", documents > 0), ("said_", documents < 0)):
             parameters[f"{prefix}ids"] = array(abs(documents[of_kind]).tolist())
             parameters[f"{prefix}ordinals"] = array(ordinals[of_kind].tolist())
@@ -344,4 +346,6 @@ def binary_cursor() -> CursorWrapper:
     connection.ensure_connection()
     cursor = Cursor(connection.connection)
     cursor.format = Format.BINARY
-    return connection._prepare_cursor(cursor)  # type: ignore[attr-defined]  # so that it is logged and counted like any other
+    # So that it is logged and counted like any other.
+    wrapped: CursorWrapper = connection._prepare_cursor(cursor)  # type: ignore[attr-defined]
+    return wrapped

@@ -194,7 +194,10 @@ def _cues(haystack: Haystack, question: Question, named: set[int], weights: Weig
 
 
 def _cue_of_days(haystack: Haystack, question: Question) -> Numbers:
-    return np.max([np.zeros(len(haystack)), *(_closeness(haystack, period) for period in question.periods)], axis=0)
+    """How near the day of each unit is to a period that the question means."""
+    nearness = [np.zeros(len(haystack)), *(_closeness(haystack, period) for period in question.periods)]
+    nearest: Numbers = np.max(nearness, axis=0)
+    return nearest
 
 
 def _closeness(haystack: Haystack, period: Period) -> Numbers:
@@ -358,7 +361,8 @@ def best_first(total: Numbers, most: int) -> list[int]:
         among = np.flatnonzero(total >= bound)
     else:
         among = np.arange(len(total))
-    return among[np.argsort(-total[among], kind="stable")].tolist()
+    places: list[int] = among[np.argsort(-total[among], kind="stable")].tolist()
+    return places
 
 
 def standardised(scores: Numbers, over: tuple[float, float] | None = None) -> Numbers:
