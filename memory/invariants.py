@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from django.db import transaction
 
-from memory.documents.diff import HunkMismatch
+from memory.documents.diff import HunkMismatchError
 from memory.documents.write import content_at
 from memory.files import disk
 from memory.files.folders import folder_of
@@ -184,7 +184,7 @@ def not_the_sum() -> Iterator[str]:
     for document in every_document():
         try:
             content = content_at(document, document.version)
-        except HunkMismatch as error:
+        except HunkMismatchError as error:
             yield f"the revisions of document {document.pk} do not fit one another: {error}"
         else:
             if content != document.content:
@@ -218,7 +218,7 @@ def differs(document: MemoryDocument) -> bool:
     folder = folder_of(document.space)
     try:
         content = disk.read(folder, document.path)
-    except disk.Refused:
+    except disk.UnreadableFileError:
         content = None
     if content == (None if document.is_deleted else document.content):
         return False

@@ -180,11 +180,11 @@ def refusals() -> Iterator[None]:
     """What the write path refuses, in its own words."""
     try:
         yield
-    except write.StaleVersion as error:
+    except write.StaleVersionError as error:
         raise Refused(409, "conflict", str(error), version=error.version) from error
-    except write.TooLarge as error:
+    except write.DocumentTooLargeError as error:
         raise Refused(413, "too_large", str(error)) from error
     except write.BadText as error:
         raise Refused(422, error.code, error.sentence) from error
-    except write.BadPath as error:
+    except write.BadPathError as error:
         raise Refused(422, "bad_path", str(error)) from error

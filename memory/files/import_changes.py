@@ -53,7 +53,7 @@ def import_changes(document_id: int) -> None:
         return
     try:
         revision = write.apply(document.space, document.path, Replace(changed, document.version), author)
-    except write.TooLarge:
+    except write.DocumentTooLargeError:
         # Each side fits, but not both together.
         if is_whole:
             write_conflict_copy(document, theirs, key)

@@ -8,7 +8,7 @@ from memory.files.folders import folder_of
 from memory.files.import_changes import import_new_file
 from memory.files.mirror import synchronise
 from memory.models import content_hash
-from memory.policy.paths import BadPath, checked_path
+from memory.policy.paths import BadPathError, checked_path
 from oneclaw.models import Space
 
 logger = logging.getLogger(__name__)
@@ -43,7 +43,7 @@ def scan_folder(space: Space) -> bool:
                     import_new_file(space, found.path)
                 else:
                     synchronise(pk)
-            except (disk.Refused, write.BadText, write.DocumentError, BadPath) as refusal:
+            except (disk.UnreadableFileError, write.BadText, write.DocumentError, BadPathError) as refusal:
                 log_refusal(space, found, str(refusal))
     except FileNotFoundError:
         # The folder, or one in it, was not there or went meanwhile.
@@ -54,11 +54,11 @@ def scan_folder(space: Space) -> bool:
 
 
 def checked_text(space: Space, found: disk.Found) -> str:
-    """Return the file's text; BadPath or Refused when it cannot be a document."""
+    """Return the file's text; BadPathError or UnreadableFileError when it cannot be a document."""
     if found.is_link:
-        raise BadPath("It is a symbolic link: only plain files are taken in.")
+        raise BadPathError("It is a symbolic link: only plain files are taken in.")
     if checked_path(found.path) != found.path:
-        raise BadPath("Its name is not in Unicode form NFC.")
+        raise BadPathError("Its name is not in Unicode form NFC.")
     text = disk.read(folder_of(space), found.path)
     write.check(found.path, text)
     return text

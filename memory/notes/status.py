@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from chat.models import ChatSession
 from memory.index.documents import index_document
-from memory.index.embeddings.failures import EmbeddingFailure
+from memory.index.embeddings.failures import EmbeddingError
 from memory.index.vectors import embed_document
 from memory.index.vectors import state as index_state
 from memory.models import Errand, Flush, MemoryDocument, MemoryDocumentQuerySet
@@ -83,7 +83,7 @@ def index_all(
         try:
             index_document(document_id, force=force)
             embed_document(document_id)
-        except EmbeddingFailure:
+        except EmbeddingError:
             # Words find it, and the sweep asks the server again.
             waiting += 1
         except Exception:

@@ -10,7 +10,7 @@ from django.db.models import Q, QuerySet
 from chat.models import Agent, ChatSession
 from memory.models import AgentSpace, MemoryDocument
 from memory.policy import switches
-from memory.policy.paths import RECENT, BadPath, checked_path
+from memory.policy.paths import RECENT, BadPathError, checked_path
 from memory.policy.switches import Switch
 from oneclaw.locks import hold
 from oneclaw.models import Space, SpaceMember, User
@@ -106,7 +106,7 @@ def find_document(session: ChatSession, path: str) -> MemoryDocument | None:
     """The document that the session means by `path`; the person's own goes before a shared one."""
     try:
         path = checked_path(path)
-    except BadPath:
+    except BadPathError:
         return None
     if not is_read(path, switches.on_for(session.owner)):
         return None

@@ -25,38 +25,40 @@ WORKSPACE_FILES = (
 )
 
 
-class BadPath(Told, ValueError):
+class BadPathError(Told, ValueError):
     """A path that no document may have, and why."""
 
 
 def checked_path(path: str) -> str:
-    """Return `path` in Unicode form NFC; BadPath unless it is the relative path of a Markdown file in a folder."""
+    """Return `path` in Unicode form NFC; BadPathError unless it is the relative path of a Markdown file in a folder."""
     path = unicodedata.normalize("NFC", path)
     shown = "".join(char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in path)[:80]
     if any(unicodedata.category(char) in ("Cc", "Cs", "Zl", "Zp") for char in path):
-        raise BadPath(_("“%(path)s” cannot be a file of a memory: it contains control characters."), path=shown)
+        raise BadPathError(_("“%(path)s” cannot be a file of a memory: it contains control characters."), path=shown)
     if len(path.encode()) > PATH_MAX_BYTES:
-        raise BadPath(
+        raise BadPathError(
             _("“%(path)s” cannot be a file of a memory: its path is longer than %(most)s bytes."),
             path=f"{shown}…",
             most=PATH_MAX_BYTES,
         )
     if path.startswith("/") or "\\" in path or path[1:2] == ":":
-        raise BadPath(
+        raise BadPathError(
             _("“%(path)s” cannot be a file of a memory: write its path relative to the folder, with /."), path=shown
         )
     for name in path.split("/"):
         if name in ("", ".", ".."):
-            raise BadPath(
+            raise BadPathError(
                 _("“%(path)s” cannot be a file of a memory: no part of its path may be empty, . or .."), path=shown
             )
         if name.startswith(".") or name != name.strip():
-            raise BadPath(
+            raise BadPathError(
                 _("“%(path)s” cannot be a file of a memory: no name may be hidden or begin or end with space."),
                 path=shown,
             )
     if ".md/" in path:
-        raise BadPath(_("“%(path)s” cannot be a file of a memory: a folder may not be named like a file."), path=shown)
+        raise BadPathError(
+            _("“%(path)s” cannot be a file of a memory: a folder may not be named like a file."), path=shown
+        )
     if not path.endswith(".md"):
-        raise BadPath(_("“%(path)s” cannot be a file of a memory: its name must end with .md."), path=shown)
+        raise BadPathError(_("“%(path)s” cannot be a file of a memory: its name must end with .md."), path=shown)
     return path

@@ -29,7 +29,7 @@ BLANK = "[forgotten]"
 Source = MemoryRevision.Source
 
 
-class LineForgotten(Exception):
+class LineForgottenError(Exception):
     """The person has had this line forgotten; nothing was written."""
 
     def __init__(self, path: str):

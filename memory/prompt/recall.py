@@ -11,7 +11,7 @@ from django.template.loader import get_template
 
 from chat.models import ChatSession, Message
 from chat.turns.tools import registry
-from memory.index.embeddings.failures import EmbeddingFailure
+from memory.index.embeddings.failures import EmbeddingError
 from memory.models import MemoryDocument
 from memory.policy import switches
 from memory.policy.access import Sources, is_read, reads, spaces_of
@@ -27,7 +27,7 @@ logger = logging.getLogger(__name__)
 
 # How a search may fail: the database, the embedding server or its settings, time that ran out, the disk, and an index
 # that cannot be read (its numbers are a ValueError).
-FAILURES = (DatabaseFailure, EmbeddingFailure, ImproperlyConfigured, OSError, ValueError)
+FAILURES = (DatabaseFailure, EmbeddingError, ImproperlyConfigured, OSError, ValueError)
 # Passages that travel with a message, and the characters of each and of all.
 MOST_PASSAGES, LONGEST_PASSAGE, BUDGET_OF_RECALLED = 3, 800, 4_000
 

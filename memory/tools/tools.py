@@ -23,7 +23,7 @@ from memory.policy import switches, tombstones
 from memory.policy.access import find_document, own_space, sources_of, spaces_of
 from memory.policy.paths import CURATED
 from memory.policy.secrets import masked
-from memory.policy.tombstones import LineForgotten
+from memory.policy.tombstones import LineForgottenError
 from memory.prompt.given import place_of
 from memory.search.manager import HybridSearchManager
 from memory.search.passage import Said
@@ -66,11 +66,11 @@ def save_memory(call: ToolCall) -> ToolResult:
     try:
         space = own_space(call.session)
         if tombstones.of_space(space.pk).is_in_text(content):
-            raise LineForgotten(CURATED)
+            raise LineForgottenError(CURATED)
         if known_at := place_of(content, call.session):
             return already_known(known_at, content)
         revision = keep(space, headed(call.user, content), author, ask=bool(secret))
-    except LineForgotten as error:
+    except LineForgottenError as error:
         raise ToolError("forgotten", FORGOTTEN) from error
     except (write.DocumentError, write.BadText) as error:
         with translation.override("en"):

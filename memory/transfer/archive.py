@@ -12,7 +12,7 @@ from django.utils.translation import gettext_lazy as _
 
 from memory.documents import write
 from memory.models import MemoryDocument
-from memory.policy.paths import DOCUMENT_MAX_BYTES, WORKSPACE_FILES, BadPath, checked_path
+from memory.policy.paths import DOCUMENT_MAX_BYTES, WORKSPACE_FILES, BadPathError, checked_path
 from oneclaw.models import Space, User
 from oneclaw.text import Told, counted
 
@@ -106,14 +106,14 @@ def _read(archive: zipfile.ZipFile, entries: list[zipfile.ZipInfo]) -> Opened:
                 raise Unusable(words, most=counted(LARGEST_UNPACKED))
             data = _bytes_of(archive, entry)
             if path in found.texts:
-                raise BadPath(_("%(path)s stands there twice."), path=path)
+                raise BadPathError(_("%(path)s stands there twice."), path=path)
             text = data.decode()
             write.check(path, text)
             found.texts[path] = text
         except UnicodeDecodeError as error:
             words = _("It is not valid UTF-8: byte %(number)s cannot be read.")
             found.refused[_shown(name)] = words % {"number": error.start + 1}
-        except (BadPath, write.BadText, write.DocumentError) as error:
+        except (BadPathError, write.BadText, write.DocumentError) as error:
             found.refused[_shown(name)] = str(error)
     return found
 
@@ -127,15 +127,15 @@ def _is_none_of_ours(entry: zipfile.ZipInfo, name: str) -> bool:
 
 def _path_of(entry: zipfile.ZipInfo, name: str) -> str:
     if _kind(entry) == stat.S_IFLNK:
-        raise BadPath(_("It is a symbolic link: only plain files are taken."))
+        raise BadPathError(_("It is a symbolic link: only plain files are taken."))
     if _kind(entry) not in (0, stat.S_IFREG):
-        raise BadPath(_("It is not a plain file."))
+        raise BadPathError(_("It is not a plain file."))
     if entry.file_size > DOCUMENT_MAX_BYTES:
-        raise BadPath(_("It has more than %(most)s bytes."), most=counted(DOCUMENT_MAX_BYTES))
+        raise BadPathError(_("It has more than %(most)s bytes."), most=counted(DOCUMENT_MAX_BYTES))
     if entry.flag_bits & 0x1:
-        raise BadPath(_("It is encrypted: only plain files are taken."))
+        raise BadPathError(_("It is encrypted: only plain files are taken."))
     if entry.compress_type not in METHODS:
-        raise BadPath(_("It is packed in an unusual way: only what is stored or deflated is taken."))
+        raise BadPathError(_("It is packed in an unusual way: only what is stored or deflated is taken."))
     return checked_path(name)
 
 
@@ -145,7 +145,7 @@ def _bytes_of(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> bytes:
         with archive.open(entry) as stream:
             return stream.read(DOCUMENT_MAX_BYTES)
     except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError) as error:
-        raise BadPath(_("It is damaged, or packed in a way that cannot be read.")) from error
+        raise BadPathError(_("It is damaged, or packed in a way that cannot be read.")) from error
 
 
 def _folder_around(names: list[str]) -> str:

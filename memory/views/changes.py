@@ -9,10 +9,10 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST
 
 from memory.documents import undo, write
-from memory.documents.merge import Overlap, merge
+from memory.documents.merge import OverlapError, merge
 from memory.documents.write import Author, Delete, Replace, Source
 from memory.files.mirror import try_to_mirror
-from memory.files.missing import gone_files, put_back
+from memory.files.missing import documents_without_file, write_file_again
 from memory.models import MemoryDocument, MemoryRevision, reasons
 from memory.policy import tombstones
 from memory.policy.access import may_write
@@ -38,7 +38,7 @@ def edit(request: SignedInRequest, document_id: int) -> HttpResponse:
     try:
         author = Author(Source.PAGE, request.user, reason=reasons.EDITED)
         write.apply(document.space, document.path, Replace(mine, base_version), author)
-    except write.StaleVersion:
+    except write.StaleVersionError:
         document.refresh_from_db()
         if tombstones.since(document, base_version):
             # Who began before it did not mean to write it again.
@@ -68,7 +68,7 @@ def delete_line(request: SignedInRequest, document_id: int) -> HttpResponse:
             base_version,
             Author(Source.PAGE, request.user, reason=reasons.LINE_DELETED),
         )
-    except (Overlap, IndexError):
+    except (OverlapError, IndexError):
         messages.error(request, _("That line was changed meanwhile, so it was not deleted."))
     else:
         messages.success(request, _("The line is deleted. The history below can bring it back."))
@@ -117,7 +117,7 @@ def undo_change(request: SignedInRequest, revision_id: int) -> HttpResponse:
 def file_gone(request: SignedInRequest, document_id: int) -> HttpResponse:
     """The person's answer to a file that is gone: the document goes too, or the file comes back."""
     document = changeable(request, document_id)
-    if document not in gone_files(document.space):
+    if document not in documents_without_file(document.space):
         messages.info(request, _("Its file is there again; nothing was changed."))
     elif request.POST.get("answer") == "delete":
         author = Author(Source.PAGE, request.user, reason=reasons.FILE_DELETED)
@@ -126,7 +126,7 @@ def file_gone(request: SignedInRequest, document_id: int) -> HttpResponse:
         except write.DocumentError as error:
             messages.error(request, str(error))
     else:
-        put_back(document)
+        write_file_again(document)
         try_to_mirror(document.pk)
     return redirect("memory")
 

@@ -10,7 +10,7 @@ from django.views.decorators.http import require_GET
 
 from chat.rendering.incremental import blocks
 from memory.documents import write
-from memory.files.missing import gone_files
+from memory.files.missing import documents_without_file
 from memory.index.vectors import notice
 from memory.models import MemoryDocument
 from memory.notes import coverage
@@ -48,7 +48,7 @@ def document_list(request: SignedInRequest) -> HttpResponse:
     found = MemoryDocument.objects.visible_to(request.user).present().select_related("space")
     ordered = found.order_by(mine, "space", kind, "-path").defer("content")
     page = Paginator(ordered, LISTED).get_page(request.GET.get("page"))
-    gone = gone_files(Space.objects.own_of(request.user))
+    gone = documents_without_file(Space.objects.own_of(request.user))
     context = {
         "page": page,
         "gone": gone,

@@ -112,7 +112,7 @@ def make_key(request: SignedInRequest) -> HttpResponse:
         try:
             _key, token = keys.make(request.user, key_form.cleaned_data["name"], key_form.cleaned_data["period"])
             key_form = KeyForm()
-        except keys.TooMany as refused:
+        except keys.TooManyKeysError as refused:
             key_form.add_error(None, str(refused))
     if key_form.errors:
         # What is wrong stands far down the page.

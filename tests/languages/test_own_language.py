@@ -12,7 +12,7 @@ from chat.conversations import transcript
 from chat.models import Message, Turn
 from chat.rendering.messages import page_messages
 from memory.models import reasons
-from memory.policy.paths import BadPath
+from memory.policy.paths import BadPathError
 from oneclaw import llm
 from oneclaw.demo import scripted as model
 from oneclaw.llm import failures
@@ -181,7 +181,7 @@ def test_a_sentence_is_made_when_it_is_asked_for():
             failure = llm.RateLimited(retry_after=seconds)
             assert failures.shown(failure.kept) == failure.sentence
     # Without names, a percent sign is one.
-    assert str(BadPath("100%")) == "100%"
+    assert str(BadPathError("100%")) == "100%"
 
 
 def test_the_history_says_why_in_the_readers_language():

@@ -34,7 +34,7 @@ class Embedder(Protocol):
     related: float | None
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """One row of length 1 (or 0) for each text. EmbeddingFailure when a server does not give them."""
+        """One row of length 1 (or 0) for each text. EmbeddingError when a server does not give them."""
 
     def embed_question(self, text: str) -> NDArray[np.float32]:
         """The vector of a question, for which a person waits."""

@@ -1,7 +1,7 @@
 """What can go wrong with an embedding server."""
 
 
-class EmbeddingFailure(Exception):
+class EmbeddingError(Exception):
     """The embedding server gave no vectors. The message is one sentence; search goes on by words."""
 
     def __init__(

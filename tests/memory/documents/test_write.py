@@ -58,14 +58,14 @@ def test_an_opening_goes_into_an_empty_document_only(space, document_of):
 def test_a_replace_names_the_version_that_it_saw(space, append, document_of):
     append(space, "one")
     write.apply(space, "MEMORY.md", Replace("two\n", 1), BY_TOOL)
-    with pytest.raises(write.StaleVersion, match=r"you saw version 1, it has version 2") as stale:
+    with pytest.raises(write.StaleVersionError, match=r"you saw version 1, it has version 2") as stale:
         write.apply(space, "MEMORY.md", Replace("three\n", 1), BY_TOOL)
     assert (stale.value.base_version, stale.value.version) == (1, 2)
     assert document_of(space).content == "two\n"
 
 
 def test_a_replace_of_a_document_that_is_not_there_names_version_0(space):
-    with pytest.raises(write.StaleVersion):
+    with pytest.raises(write.StaleVersionError):
         write.apply(space, "MEMORY.md", Replace("x", 3), BY_TOOL)
     assert not MemoryDocument.objects.exists()
 
@@ -99,16 +99,16 @@ def test_a_deleted_document_keeps_its_history_and_can_come_back(space, append, d
 def test_a_delete_names_the_version_that_it_saw(space, append):
     append(space, "one")
     append(space, "two")
-    with pytest.raises(write.StaleVersion):
+    with pytest.raises(write.StaleVersionError):
         write.apply(space, "MEMORY.md", Delete(1), BY_TOOL)
 
 
 def test_what_is_not_there_cannot_be_deleted(space, append):
-    with pytest.raises(write.MissingDocument, match=r"There is no MEMORY\.md\."):
+    with pytest.raises(write.MissingDocumentError, match=r"There is no MEMORY\.md\."):
         write.apply(space, "MEMORY.md", Delete(2), BY_TOOL)
     append(space, "one")
     write.apply(space, "MEMORY.md", Delete(1), BY_TOOL)
-    with pytest.raises(write.MissingDocument):
+    with pytest.raises(write.MissingDocumentError):
         write.apply(space, "MEMORY.md", Delete(2), BY_TOOL)
 
 
@@ -131,13 +131,13 @@ def test_text_that_cannot_be_stored_is_refused(space, text):
 
 def test_a_document_has_1_mib_at_most(space, document_of):
     write.apply(space, "a.md", Replace("é" * (512 * 1024), 0), BY_TOOL)
-    with pytest.raises(write.TooLarge, match=r"a\.md would have 1,048,579 bytes; at most 1,048,576"):
+    with pytest.raises(write.DocumentTooLargeError, match=r"a\.md would have 1,048,579 bytes; at most 1,048,576"):
         write.apply(space, "a.md", Append("x"), BY_TOOL)
     assert document_of(space, "a.md").version == 1
 
 
 def test_a_path_outside_the_folder_is_refused(space):
-    with pytest.raises(write.BadPath):
+    with pytest.raises(write.BadPathError):
         write.apply(space, "../MEMORY.md", Append("x"), BY_TOOL)
 
 
@@ -172,7 +172,7 @@ def test_the_revisions_add_up_to_every_content_that_the_document_had(space, step
         }[kind]
         try:
             write.apply(space, "a.md", operation, BY_TOOL)
-        except (write.BadText, write.MissingDocument):
+        except (write.BadText, write.MissingDocumentError):
             continue
         document = MemoryDocument.objects.filter(path="a.md").first()
         if document:

@@ -160,7 +160,7 @@ def changed(content: str, place: int, line: str) -> str:
 
 @pytest.mark.django_db
 def test_file_and_document_settle_and_every_text_is_kept(monkeypatch, tmp_path, settings):
-    monkeypatch.setattr(disk, "REST", 0)
+    monkeypatch.setattr(disk, "REST_SECONDS", 0)
     settings.WORKSPACES = tmp_path
     quick = hypothesis_settings(
         max_examples=20, stateful_step_count=15, deadline=None, suppress_health_check=list(HealthCheck)

@@ -34,7 +34,7 @@ from memory.models import (
     Upload,
 )
 from memory.notes import claims, errands, flush
-from memory.policy.tombstones import LineForgotten
+from memory.policy.tombstones import LineForgottenError
 from memory.search.manager import HybridSearchManager
 from memory.tools import tools
 from oneclaw import invariants
@@ -322,9 +322,9 @@ def test_a_flush_that_raced_with_the_forgetting_is_done_again_without_it(space, 
     claim = claims.take(queued.pk)
     notes, _ = flush._notes(claim)
     forget()
-    with pytest.raises(LineForgotten), transaction.atomic():
+    with pytest.raises(LineForgottenError), transaction.atomic():
         flush.finish(claim, notes)
-    claims.postpone(claim, LineForgotten("x"))
+    claims.postpone(claim, LineForgottenError("x"))
     Flush.objects.update(due_at=timezone.now())
     scripted.script(answer(f"{LINE}\n- Ada said hello."))
     flush.run(queued.pk)
@@ -346,20 +346,20 @@ def test_an_import_a_restored_state_and_an_undo_do_not_bring_it_back(space, writ
         documents.apply(space, path, Replace(text, version), Author(Source.IMPORT, ada))
         assert MemoryDocument.objects.get(path=path).content == "- imported\n"
     assert holders(MARKER, "memory") == []
-    with pytest.raises(undo.IsForgetting):
+    with pytest.raises(undo.CannotUndoForgettingError):
         undo.undo(MemoryRevision.objects.get(source="forget"), Author(Source.UNDO, ada))
 
 
 def test_a_line_number_of_before_deletes_no_other_line(space, write, forget, ada):
     write(space, f"{LINE}\n- one\n- two\n")
     forget()
-    with pytest.raises(undo.Overlap):
+    with pytest.raises(undo.OverlapError):
         undo.delete_line(MemoryDocument.objects.get(), 1, 1, Author(Source.PAGE, ada))
     assert MemoryDocument.objects.get().content == "- one\n- two\n"
 
 
 def test_a_file_that_still_has_it_loses_it(space, write, forget, monkeypatch, django_capture_on_commit_callbacks):
-    monkeypatch.setattr("memory.files.disk.REST", 0)
+    monkeypatch.setattr("memory.files.disk.REST_SECONDS", 0)
     write(space, f"{LINE}\n- tea\n")
     forget()
     folder = folders.folder_of(space)
@@ -474,7 +474,7 @@ def test_saves_at_the_same_time_lose_nothing_and_bring_nothing_back(ada):
                 try:
                     path = "MEMORY.md" if number % 2 else f"{name}{number}.md"
                     documents.apply(space, path, Append(text), Author(Source.TOOL, ada))
-                except LineForgotten:
+                except LineForgottenError:
                     pass
 
     def forget():

@@ -12,7 +12,7 @@ from django.core.management import call_command
 from memory.index import embeddings as providers
 from memory.index import models, vectors
 from memory.index.embeddings import embedder, remote
-from memory.index.embeddings.failures import EmbeddingFailure
+from memory.index.embeddings.failures import EmbeddingError
 from memory.models import DocumentIndex, EmbeddingModel, MemoryDocument, TextVector
 from memory.search import cache
 from tests.embedding_server import letters
@@ -56,7 +56,7 @@ def test_a_passing_failure_is_tried_again(embeddings, step):
 @pytest.mark.parametrize(("step", "tries"), [(500, 3), (401, 1), ("garbage", 1)])
 def test_what_fails_three_times_or_for_good_is_a_failure(embeddings, step, tries):
     embeddings.script = [step] * 5
-    with pytest.raises(EmbeddingFailure):
+    with pytest.raises(EmbeddingError):
         embedder().embed(["a"])
     assert len(embeddings.asked) == tries
 
@@ -384,7 +384,7 @@ def test_a_server_that_says_to_wait_an_hour_is_not_waited_for(embeddings, monkey
 def test_a_key_that_a_server_repeats_is_not_told(embeddings, settings, caplog):
     settings.OPENAI_API_KEY = "sk-very-secret"
     embeddings.script = [401]
-    with pytest.raises(EmbeddingFailure, match="401: No such key: Bearer …") as failure:
+    with pytest.raises(EmbeddingError, match="401: No such key: Bearer …") as failure:
         embedder().embed_question("a")
     assert "secret" not in str(failure.value) + caplog.text + repr(embedder())
 
@@ -394,7 +394,7 @@ def test_a_password_in_an_address_is_in_no_name(ada, write, embeddings, settings
     write(ada, "MEMORY.md", NOTES)
     assert vectors.embed_pending() == 1
     embeddings.script = [401]
-    with pytest.raises(EmbeddingFailure):
+    with pytest.raises(EmbeddingError):
         embedder().embed(["a"])
     assert "is left alone" in caplog.text
     told = [str(vectors.state(MemoryDocument.objects.all())), *EmbeddingModel.objects.values_list("name", flat=True)]
