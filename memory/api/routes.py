@@ -24,7 +24,7 @@ from memory.models import MemoryDocument, MemoryRevision, reasons
 from memory.policy.access import may_write, sources_for
 from memory.policy.paths import checked_path
 from memory.search.manager import HybridSearchManager
-from memory.search.passage import FOUND, LONGEST_QUERY
+from memory.search.passage import QUERY_MAX_CHARS, RESULTS_SHOWN
 from oneclaw.locks import hold
 from oneclaw.models import Space, SpaceMember, User
 from oneclaw.web.api import LISTED, MOST_LISTED, KeyedRequest, Refused, answers
@@ -133,9 +133,9 @@ def append_to_document(
 @router.get("/memory/search", response=answers(list[PassageOut], 404, 422))
 def search(
     request: KeyedRequest,
-    q: str = Query(max_length=LONGEST_QUERY, description="In natural words and with names.", examples=["green tea"]),
+    q: str = Query(max_length=QUERY_MAX_CHARS, description="In natural words and with names.", examples=["green tea"]),
     space: int | None = Query(None, ge=1, lt=2**62, description="Only this one; all of yours without it."),
-    limit: int = Query(FOUND, ge=1, le=MOST_FOUND),
+    limit: int = Query(RESULTS_SHOWN, ge=1, le=MOST_FOUND),
 ) -> list[PassageOut]:
     """What memory holds about something, the surest first. What you have switched off is not searched."""
     user = request.auth

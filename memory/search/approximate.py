@@ -9,18 +9,18 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from memory.search.cache import Found
+from memory.search.cache import SearchData
 from memory.search.ranking import Legs, Numbers, Scores, Words, best_first, standardised, vector_leg
 
 # Units whose windows get their exact cosines: the best by all that counts, and the nearest.
-BEST, NEAREST = 200, 50
+BEST_UNITS, NEAREST_UNITS = 200, 50
 
 
 @dataclass(frozen=True)
-class Estimate:
+class ApproximateScores:
     """The guessed cosine of each unit and the mean of each window, standardised; and the scores by them."""
 
-    found: Found
+    found: SearchData
     words: Words
     legs: Legs
     vector: NDArray[np.float32]
@@ -29,9 +29,9 @@ class Estimate:
     window: Numbers
 
     @classmethod
-    def of(cls, found: Found, words: Words, legs: Legs, vector: NDArray[np.float32]) -> "Estimate":
-        cosines = guessed(found, vector)
-        windows = found.haystack.windowed(cosines) / found.haystack.sizes
+    def of(cls, found: SearchData, words: Words, legs: Legs, vector: NDArray[np.float32]) -> "ApproximateScores":
+        cosines = cosines_by_signs(found, vector)
+        windows = found.corpus.windowed(cosines) / found.corpus.sizes
         return cls(found, words, legs, vector, cosines, standardised(cosines), standardised(windows))
 
     def total(self) -> Numbers:
@@ -40,9 +40,11 @@ class Estimate:
 
     def wanted(self, total: Numbers) -> NDArray[np.intp]:
         """The units of which, and of whose windows, the exact cosines are wanted."""
-        return np.unique(np.concatenate([best_first(total, BEST), best_first(self.cosines, NEAREST)])).astype(np.intp)
+        return np.unique(
+            np.concatenate([best_first(total, BEST_UNITS), best_first(self.cosines, NEAREST_UNITS)])
+        ).astype(np.intp)
 
-    def settled(self, wanted: NDArray[np.intp], exact: Numbers) -> Scores:
+    def corrected(self, wanted: NDArray[np.intp], exact: Numbers) -> Scores:
         """The scores: of the units wanted by their exact cosines, of the others by the guess, as far as the sample says
         that it may be believed. `exact` has the cosine of each unit, NaN where nobody asked."""
         sample = self.found.sample
@@ -62,7 +64,7 @@ class Estimate:
 
     def _windows(self, exact: Numbers, units: NDArray[np.intp]) -> Numbers:
         """The mean over the window of each unit; NaN where not all of it is known."""
-        around, within = self.found.haystack.window_of(units)
+        around, within = self.found.corpus.window_of(units)
         means: Numbers = np.where(within, exact[around], 0).sum(axis=1) / within.sum(axis=1)
         return means
 
@@ -92,7 +94,7 @@ class Relation:
         return (exact - self.mean) / self.deviation
 
 
-def guessed(found: Found, vector: NDArray[np.float32]) -> Numbers:
+def cosines_by_signs(found: SearchData, vector: NDArray[np.float32]) -> Numbers:
     """A cosine for each unit by the signs alone; the mean of all for those that have none."""
     assert found.bits is not None
     mine = np.zeros(len(found.bits) * 8, np.uint8)

@@ -21,9 +21,9 @@ from memory.index import models, vectors
 from memory.index.embeddings import Embedder, embedder, near_words
 from memory.policy.access import Sources
 from memory.policy.paths import RECENT
-from memory.search.approximate import Estimate
-from memory.search.cache import Found, Packed, array, drop, keep, kept
-from memory.search.confidence import score, stands
+from memory.search.approximate import ApproximateScores
+from memory.search.cache import PackedDocument, SearchData, array, cached, discard, store
+from memory.search.confidence import contains, score
 from memory.search.passage import Line, Passage, passage
 from memory.search.query import Question, without_names
 from memory.search.ranking import Legs, Run, ages, by_words, passages
@@ -127,7 +127,7 @@ COSINE = np.dtype([("key", ">i8"), ("cosine", ">f4")])
 # answers. Without a limit each is filled to SNIPPET_LENGTH characters: fewer and with more context.
 SLACK = 0.5
 # Characters of a question that are read, whoever asks.
-LONGEST_READ = 10_000
+QUERY_READ_MAX_CHARS = 10_000
 
 
 class HybridSearchManager:
@@ -156,39 +156,39 @@ class HybridSearchManager:
         if not query.strip() or max_results < 1 or not self.spaces or not self.sources:
             return []
         # A shell hands over bytes that are no Unicode as halves of surrogate pairs.
-        query, model = mended(query.strip()[:LONGEST_READ]), embedder()
+        query, model = mended(query.strip()[:QUERY_READ_MAX_CHARS]), embedder()
         asked = Asked.by(model, query)
         found, cosines = self._read(asked)
-        haystack = found.haystack
-        if not len(haystack):
+        corpus = found.corpus
+        if not len(corpus):
             return []
         today = today or timezone.now().date()
         question = Question.read(
-            query, today, near_words if model else None, tuple(NAMES[number] for number in haystack.languages)
+            query, today, near_words if model else None, tuple(NAMES[number] for number in corpus.languages)
         )
-        known = [one for one in question.concepts if not one.is_doubtful or stands(haystack, one)]
+        known = [one for one in question.concepts if not one.is_doubtful or contains(corpus, one)]
         question = replace(question, concepts=tuple(known) or question.concepts)
         weighed = legs(model)
-        age = ages(haystack, found.lasting, today.toordinal(), settings.HALF_LIFE)
-        words = by_words(haystack, question, weighed, age)
+        age = ages(corpus, found.lasting, today.toordinal(), settings.HALF_LIFE)
+        words = by_words(corpus, question, weighed, age)
         lines: dict[int, Line] = {}
         # Where most have no vector yet, words decide alone.
         if asked.vector is not None and is_large(found) and found.signed.mean() >= 0.5:
-            estimate = Estimate.of(found, words, weighed, asked.vector)
+            estimate = ApproximateScores.of(found, words, weighed, asked.vector)
             rough = estimate.total()
             wanted = estimate.wanted(rough)
-            around = np.unique(haystack.window_of(wanted)[0])
+            around = np.unique(corpus.window_of(wanted)[0])
             # The lines of all that may win come along, for two round trips are enough.
-            runs = passages(rough, haystack, 2 * max_results + 10, slack, settings.SNIPPET_LENGTH, settings.MMR)
+            runs = passages(rough, corpus, 2 * max_results + 10, slack, settings.SNIPPET_LENGTH, settings.MMR)
             likely = np.union1d(around, units_of(runs)).tolist()
-            lines, exact = self._lines(found, likely, asked, np.unique(haystack.units["key"][around]))
-            scores = estimate.settled(wanted, found.by_unit(exact["key"], exact["cosine"]))
+            lines, exact = self._lines(found, likely, asked, np.unique(corpus.units["key"][around]))
+            scores = estimate.corrected(wanted, found.by_unit(exact["key"], exact["cosine"]))
         else:
             cosine = mostly(found.by_unit(cosines["key"], cosines["cosine"])) if len(cosines) else None
-            scores = words.with_cosines(haystack, cosine, weighed)
+            scores = words.with_cosines(corpus, cosine, weighed)
         certain, best = scores.evidence.logit(), float(scores.total.max())
         most_said = max(float(scores.text.max()), 1e-9)
-        runs = passages(scores.total, haystack, max_results, slack, settings.SNIPPET_LENGTH, settings.MMR)
+        runs = passages(scores.total, corpus, max_results, slack, settings.SNIPPET_LENGTH, settings.MMR)
         marked = ((run, score(certain, best - run.score)) for run in runs)
         won = list(takewhile(lambda one: one[1] >= min_score, marked))
         if missing := [at for at in units_of([run for run, _ in won]) if at not in lines]:
@@ -198,7 +198,7 @@ class HybridSearchManager:
                 run,
                 mark,
                 held,
-                found.documents[haystack.document[run.best]],
+                found.documents[corpus.document[run.best]],
                 cosine=0.0 if scores.vector is None else float(scores.vector[run.best]),
                 text_score=float(scores.text[run.best]) / most_said,
                 owner=self.sources.transcripts_of,
@@ -209,11 +209,11 @@ class HybridSearchManager:
             and len(held) == run.last + 1 - run.first
         ]
 
-    def _read(self, asked: "Asked") -> tuple[Found, NDArray[np.void]]:
-        """The haystack as it is now, and the cosines of all vectors by their keys, where they are not too many."""
+    def _read(self, asked: "Asked") -> tuple[SearchData, NDArray[np.void]]:
+        """The corpus as it is now, and the cosines of all vectors by their keys, where they are not too many."""
         owner = self.sources.transcripts_of
         key = (tuple(self.spaces), asked.model, (owner.pk if owner else None, self.sources.notes, self.sources.recent))
-        known = kept(key)
+        known = cached(key)
         parameters: Parameters = {
             "spaces": self.spaces,
             "layout": LAYOUT,
@@ -235,23 +235,23 @@ class HybridSearchManager:
         with binary_cursor() as cursor:
             cursor.execute(sql, parameters)
             rows = cursor.fetchall()
-        fresh = [Packed(row[0], row[1], row[2], row[3], row[4] or b"") for row in rows if row[0] is not None]
+        fresh = [PackedDocument(row[0], row[1], row[2], row[3], row[4] or b"") for row in rows if row[0] is not None]
         told = {row[1]: row[3] or b"" for row in rows if row[0] is None}
-        found = known.changed(np.frombuffer(told["ids"], ">i8"), fresh) if known else Found.of(fresh)
+        found = known.changed(np.frombuffer(told["ids"], ">i8"), fresh) if known else SearchData.of(fresh)
         if known is not None and is_large(known) != is_large(found):
             # What is kept lacks the signs that are needed now, or has those that no longer are.
-            drop(key)
+            discard(key)
             return self._read(asked)
         if is_large(found) and asked.vector is not None:
             found = self._sampled(found, known, asked)
         if found is known:
-            _ = found.haystack.postings
+            _ = found.corpus.postings
         else:
-            keep(key, found)
+            store(key, found)
         return found, np.frombuffer(told.get("cosines", b""), COSINE)
 
-    def _sampled(self, found: Found, known: Found | None, asked: "Asked") -> Found:
-        """The haystack with the vectors of its sample: as before, or by a trip of its own when it is another."""
+    def _sampled(self, found: SearchData, known: SearchData | None, asked: "Asked") -> SearchData:
+        """The corpus with the vectors of its sample: as before, or by a trip of its own when it is another."""
         assert asked.vector is not None
         keys, width = found.sample_keys, len(asked.vector)
         if (
@@ -270,15 +270,19 @@ class HybridSearchManager:
         return replace(found, sampled=np.array([by_key.get(key, nothing) for key in keys.tolist()]))
 
     def _lines(
-        self, found: Found, units: Sequence[int], asked: "Asked | None" = None, keys: NDArray[np.int64] | None = None
+        self,
+        found: SearchData,
+        units: Sequence[int],
+        asked: "Asked | None" = None,
+        keys: NDArray[np.int64] | None = None,
     ) -> tuple[dict[int, Line], NDArray[np.void]]:
         """The lines of these units as far as they still stand there; the exact cosines of the texts of these keys."""
         if not len(units) and keys is None:
             return {}, np.zeros(0, COSINE)
-        haystack, owner = found.haystack, self.sources.transcripts_of
+        corpus, owner = found.corpus, self.sources.transcripts_of
         places = np.array(units, np.intp)
-        documents = found.document_ids[haystack.document[places]]
-        ordinals, text_keys = haystack.ordinal[places], haystack.units["key"][places]
+        documents = found.document_ids[corpus.document[places]]
+        ordinals, text_keys = corpus.ordinal[places], corpus.units["key"][places]
         sql = LINES if owner is None else LINES + SAID_LINES
         parameters: Parameters = {"spaces": self.spaces, "owner": owner.pk if owner else None}
         for prefix, of_kind in (("", documents > 0), ("said_", documents < 0)):
@@ -319,9 +323,9 @@ class Asked:
         return json.dumps([] if self.vector is None else self.vector.tolist())
 
 
-def is_large(found: Found) -> bool:
+def is_large(found: SearchData) -> bool:
     """Whether signs choose what of it is compared."""
-    return len(found.haystack) > settings.EXACT_UNITS
+    return len(found.corpus) > settings.EXACT_UNITS
 
 
 def units_of(runs: Iterable[Run]) -> list[int]:

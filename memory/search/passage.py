@@ -9,13 +9,13 @@ from typing import NamedTuple
 from django.conf import settings
 
 from memory.index.transcripts import label
-from memory.search.cache import Packed
+from memory.search.cache import PackedDocument
 from memory.search.ranking import Run
 from memory.text.dates import day_in
 from oneclaw.models import User
 
 # Characters of a search that a person types, and passages that it shows.
-LONGEST_QUERY, FOUND = 1000, 20
+QUERY_MAX_CHARS, RESULTS_SHOWN = 1000, 20
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ def passage(
     run: Run,
     mark: float,
     lines: Sequence[Line],
-    document: Packed,
+    document: PackedDocument,
     cosine: float,
     text_score: float,
     owner: User | None,

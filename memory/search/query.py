@@ -13,7 +13,7 @@ from memory.text.terms import TOKEN, WORD, composed, names_too, parts_of, plain,
 NAME = re.compile(r"(?<=[\w,;:'’\"“(-] )[\"“(]?[A-ZÀ-ÖØ-ÞА-Я][\w'’-]*")
 ENGLISH = ("english",)
 # Words a question may have; the rest of a longer one is not looked at.
-LONGEST_QUESTION = 64
+QUESTION_MAX_WORDS = 64
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ class Question:
             set() if language == "german" else {name for found in NAME.findall(text) for name in WORD.findall(found)}
         )
         periods = tuple(periods_meant(text, today))
-        wanted = wanted[:LONGEST_QUESTION]
+        wanted = wanted[:QUESTION_MAX_WORDS]
         near = near_words([plain(part) for part in wanted]) if near_words else [{}] * len(wanted)
         concepts = (
             Concept(

@@ -14,29 +14,29 @@ from heapq import heapify, heappop, heappush
 import numpy as np
 from numpy.typing import NDArray
 
-from memory.search.confidence import Evidence, coverage, strangeness
+from memory.search.confidence import Evidence, coverage, share_of_unknown_names
 from memory.search.query import Concept, Question
 from memory.text.dates import Period
-from memory.text.index_format import ASKS, HEADING, TELLS_TIME, Haystack, summed
+from memory.text.index_format import ASKS, HEADING, TELLS_TIME, Corpus, summed
 
 Numbers = NDArray[np.float64]
 
 # BM25 (Robertson and Zaragoza, 2009): how soon repetition saturates, how much length counts.
 K1, B = 1.2, 0.75
 # What the oldest dated note loses: as much as nothing beside any other reason, so that only equals part by age.
-FADED = 0.01
+AGE_PENALTY_MAX = 0.01
 # Days after which a note is as old as any.
-OLDEST = 36_500
+AGE_MAX_DAYS = 36_500
 # Two lines say the same from this share of common terms on; and how many points of ranking one step of MMR's scale is.
-SAME, POINTS = 0.5, 12.0
+DUPLICATE_SIMILARITY, MMR_SCALE_POINTS = 0.5, 12.0
 # Units of the memories in which the models' cosines were measured.
-MEASURED = 650
+MEASURED_UNITS = 650
 # Units on each side that a filled passage may take in, and the points of ranking by which a line is worth e times more.
-SPAN, STEEP = 12, 1.5
+FILL_UNITS_PER_SIDE, FILL_POINTS_PER_E = 12, 1.5
 # A deviation of scores by words counts as at least this share of their mean, nearly.
-CONTRAST = 0.5
+DEVIATION_MIN_SHARE = 0.5
 # Units that may begin a passage, however few are asked for: so many that the first results are the same for any number.
-POOL = 1500
+CANDIDATE_UNITS_MIN = 1500
 
 
 @dataclass(frozen=True)
@@ -88,7 +88,7 @@ class Legs:
         """
         deviation = max(deviation, 1e-9)
         if self.unrelated is not None:
-            best += self.unrelated * (1 - math.sqrt(math.log(max(count, 2)) / math.log(MEASURED)))
+            best += self.unrelated * (1 - math.sqrt(math.log(max(count, 2)) / math.log(MEASURED_UNITS)))
         unrelated = mean + 3.2 * deviation if self.unrelated is None else self.unrelated
         related = mean + 4.5 * deviation if self.related is None else self.related
         # Bounded, so that a word that stands there is found whatever the vectors say.
@@ -104,15 +104,15 @@ class Words:
     text: Numbers
     covered: float
     knows_speaker: bool
-    strange: float
+    unknown_names: float
 
-    def with_cosines(self, haystack: Haystack, cosines: Numbers | None, legs: Legs) -> Scores:
+    def with_cosines(self, corpus: Corpus, cosines: Numbers | None, legs: Legs) -> Scores:
         """The scores with the vector leg."""
         if cosines is None:
             return self.scores(self.total, None, None)
         known = ~np.isnan(cosines)
         filled = np.where(known, cosines, cosines[known].mean() if known.any() else 0.0)
-        windows = haystack.windowed(filled) / haystack.sizes
+        windows = corpus.windowed(filled) / corpus.sizes
         total = self.total + vector_leg(legs, standardised(filled), standardised(windows))
         known_ones = cosines[known]
         nearness = None
@@ -122,7 +122,9 @@ class Words:
 
     def scores(self, total: Numbers, cosines: Numbers | None, nearness: float | None) -> Scores:
         """All in all, with what vectors bring."""
-        return Scores(total, cosines, self.text, Evidence(self.covered, nearness, self.knows_speaker, self.strange))
+        return Scores(
+            total, cosines, self.text, Evidence(self.covered, nearness, self.knows_speaker, self.unknown_names)
+        )
 
 
 def vector_leg(legs: Legs, unit: Numbers, window: Numbers) -> Numbers:
@@ -130,79 +132,77 @@ def vector_leg(legs: Legs, unit: Numbers, window: Numbers) -> Numbers:
     return legs.vector * (Weights.vector_unit * unit + Weights.vector_window * window)
 
 
-def by_words(haystack: Haystack, question: Question, legs: Legs, age: Numbers | float = 0.0) -> Words:
+def by_words(corpus: Corpus, question: Question, legs: Legs, age: Numbers | float = 0.0) -> Words:
     """What speaks for each unit apart from vectors."""
     weights = Weights()
-    asked, concepts = _named(haystack, question)
-    found = matches(haystack, concepts)
-    windows = [Frequency(*haystack.in_windows(one.places, one.often)) for one in found]
-    documents = [
-        Frequency(*summed(haystack.document[one.places], one.often, len(haystack.starts) - 1)) for one in found
-    ]
-    lengths = haystack.lengths
+    asked, concepts = _named(corpus, question)
+    found = matches(corpus, concepts)
+    windows = [Frequency(*corpus.in_windows(one.places, one.often)) for one in found]
+    documents = [Frequency(*summed(corpus.document[one.places], one.often, len(corpus.starts) - 1)) for one in found]
+    lengths = corpus.lengths
     unit = bm25(found, lengths[0])
     document = bm25(documents, lengths[2])
     total = legs.text * (
         weights.text_unit * by_contrast(unit)
         + weights.text_window * by_contrast(bm25(windows, lengths[1]))
-        + weights.text_document * by_contrast(document[haystack.document])
+        + weights.text_document * by_contrast(document[corpus.document])
     )
     timeless = [window for concept, window in zip(concepts, windows, strict=True) if not concept.is_time]
     # A question that is nothing but a day is answered by that day.
     if timeless or not windows:
-        covered = coverage([(window.places, window.often) for window in timeless], len(haystack))
+        covered = coverage([(window.places, window.often) for window in timeless], len(corpus))
     else:
-        covered = float(_cue_of_days(haystack, question).max() >= 1)
-    total = total + _cues(haystack, question, asked, weights) - FADED * age
-    return Words(total, unit, covered, bool(asked), strangeness(haystack, question))
+        covered = float(_cue_of_days(corpus, question).max() >= 1)
+    total = total + _cues(corpus, question, asked, weights) - AGE_PENALTY_MAX * age
+    return Words(total, unit, covered, bool(asked), share_of_unknown_names(corpus, question))
 
 
-def ages(haystack: Haystack, lasting: Sequence[bool], today: int, half_life: float) -> Numbers:
+def ages(corpus: Corpus, lasting: Sequence[bool], today: int, half_life: float) -> Numbers:
     """How far each dated unit has faded: 0 of today, 0.5 after `half_life` days, towards 1.
 
     `lasting` says of each document whether it never fades; `today` is a day's toordinal().
     """
-    old = np.clip(today - haystack.days, 0, OLDEST)
-    old[haystack.days == 0] = 0
+    old = np.clip(today - corpus.days, 0, AGE_MAX_DAYS)
+    old[corpus.days == 0] = 0
     if any(lasting):
-        old[np.array(lasting, bool)[haystack.document]] = 0
+        old[np.array(lasting, bool)[corpus.document]] = 0
     return _faded(half_life)[old]
 
 
 @lru_cache(maxsize=4)
 def _faded(half_life: float) -> Numbers:
     """By age in days."""
-    return 1 - 0.5 ** (np.arange(OLDEST + 1) / half_life)
+    return 1 - 0.5 ** (np.arange(AGE_MAX_DAYS + 1) / half_life)
 
 
-def _named(haystack: Haystack, question: Question) -> tuple[set[int], list[Concept]]:
+def _named(corpus: Corpus, question: Question) -> tuple[set[int], list[Concept]]:
     """Who of those who talk is named in the question, and the concepts that are left without their names."""
-    named = {concept.name for concept in question.concepts} & haystack.speakers
+    named = {concept.name for concept in question.concepts} & corpus.speakers
     return named, [concept for concept in question.concepts if concept.name not in named]
 
 
-def _cues(haystack: Haystack, question: Question, named: set[int], weights: Weights) -> Numbers:
+def _cues(corpus: Corpus, question: Question, named: set[int], weights: Weights) -> Numbers:
     """What speaks for a line apart from its words."""
-    cues = -weights.heading * haystack.flagged(HEADING) - weights.asking * haystack.flagged(ASKS)
-    replies = haystack.flagged(ASKS)[:-1] & (haystack.section[1:] == haystack.section[:-1])
+    cues = -weights.heading * corpus.flagged(HEADING) - weights.asking * corpus.flagged(ASKS)
+    replies = corpus.flagged(ASKS)[:-1] & (corpus.section[1:] == corpus.section[:-1])
     cues[1:] += weights.reply * replies
     if len(named) == 1:
-        cues += weights.speaker * (haystack.speaker == next(iter(named)))
+        cues += weights.speaker * (corpus.speaker == next(iter(named)))
     if question.asks_when:
-        cues += weights.time * haystack.flagged(TELLS_TIME)
-    return cues + weights.day * _cue_of_days(haystack, question)
+        cues += weights.time * corpus.flagged(TELLS_TIME)
+    return cues + weights.day * _cue_of_days(corpus, question)
 
 
-def _cue_of_days(haystack: Haystack, question: Question) -> Numbers:
+def _cue_of_days(corpus: Corpus, question: Question) -> Numbers:
     """How near the day of each unit is to a period that the question means."""
-    nearness = [np.zeros(len(haystack)), *(_closeness(haystack, period) for period in question.periods)]
+    nearness = [np.zeros(len(corpus)), *(_closeness(corpus, period) for period in question.periods)]
     nearest: Numbers = np.max(nearness, axis=0)
     return nearest
 
 
-def _closeness(haystack: Haystack, period: Period) -> Numbers:
+def _closeness(corpus: Corpus, period: Period) -> Numbers:
     """1 on the days meant, then less each day (what happened is told afterwards), 0 before them and without a day."""
-    days = haystack.days
+    days = corpus.days
     after = np.maximum(days - period.last.toordinal(), 0)
     return np.where(days >= period.first.toordinal(), np.exp(-after / 7), 0)
 
@@ -215,15 +215,15 @@ class Frequency:
     often: Numbers
 
 
-def matches(haystack: Haystack, concepts: Sequence[Concept]) -> list[Frequency]:
+def matches(corpus: Corpus, concepts: Sequence[Concept]) -> list[Frequency]:
     """For each concept the units in which it stands."""
     terms = np.unique(np.array([term for concept in concepts for term in concept.terms] or [0], np.uint32))
-    holding = dict(zip(terms.tolist(), haystack.holding(terms), strict=True))
+    holding = dict(zip(terms.tolist(), corpus.holding(terms), strict=True))
     found = []
     for concept in concepts:
         units = [holding[term] for term in concept.terms]
         weights = np.repeat(list(concept.terms.values()), [len(one) for one in units])
-        found.append(Frequency(*summed(np.concatenate(units), weights, len(haystack))))
+        found.append(Frequency(*summed(np.concatenate(units), weights, len(corpus))))
     return found
 
 
@@ -254,7 +254,7 @@ class Run:
 
 
 def passages(
-    total: Numbers, haystack: Haystack, most: int, slack: float, longest: int, relevance: float = 1.0
+    total: Numbers, corpus: Corpus, most: int, slack: float, longest: int, relevance: float = 1.0
 ) -> Iterator[Run]:
     """The passages, best first; no unit is in two.
 
@@ -264,8 +264,8 @@ def passages(
     does. `relevance` is MMR's λ (Carbonell and Goldstein, 1998): below 1, lines that say nearly what a better one says
     make room.
     """
-    characters, section = haystack.units["characters"], haystack.section
-    heading = haystack.flagged(HEADING)
+    characters, section = corpus.units["characters"], corpus.section
+    heading = corpus.flagged(HEADING)
     taken: set[int] = set()
 
     def free(at: int, of: int, size: int) -> bool:
@@ -279,9 +279,9 @@ def passages(
         )
 
     followed = heading & np.append(section[1:] == section[:-1], False)
-    pool = np.array(best_first(total, max(POOL, most * 24)), np.intp)
+    pool = np.array(best_first(total, max(CANDIDATE_UNITS_MIN, most * 24)), np.intp)
     candidates = pool[~followed[pool]].tolist()
-    for best, score in diverse(total, haystack, candidates, relevance):
+    for best, score in diverse(total, corpus, candidates, relevance):
         if best in taken:
             continue
         if slack == math.inf:
@@ -304,11 +304,11 @@ def fullest(
 ) -> tuple[int, int]:
     """The first and the last unit of the run around `best` that has the most score within `longest` characters."""
     low = high = best
-    while best - low < SPAN and free(low - 1, best, 0):
+    while best - low < FILL_UNITS_PER_SIDE and free(low - 1, best, 0):
         low -= 1
-    while high - best < SPAN and free(high + 1, best, 0):
+    while high - best < FILL_UNITS_PER_SIDE and free(high + 1, best, 0):
         high += 1
-    worth = np.exp((total[low : high + 1] - total[best]) / STEEP)
+    worth = np.exp((total[low : high + 1] - total[best]) / FILL_POINTS_PER_E)
     gained = np.concatenate([[0.0], np.cumsum(worth)])
     sizes = np.concatenate([[0], np.cumsum(characters[low : high + 1].astype(int) + 1)])
     runs = [
@@ -320,28 +320,26 @@ def fullest(
     return max(runs, key=lambda run: gained[run[1] + 1 - low] - gained[run[0] - low], default=(best, best))
 
 
-def diverse(
-    total: Numbers, haystack: Haystack, candidates: Sequence[int], relevance: float
-) -> Iterator[tuple[int, float]]:
+def diverse(total: Numbers, corpus: Corpus, candidates: Sequence[int], relevance: float) -> Iterator[tuple[int, float]]:
     """The candidates with their scores, highest first, each less by its likeness to those before it.
 
     Greedy, so that the first are the same however many are taken.
     """
-    cost = POINTS * (1 - relevance) / relevance
+    cost = MMR_SCALE_POINTS * (1 - relevance) / relevance
     ranked = list(zip(candidates, total[candidates].tolist(), strict=True))
     if not cost:
         yield from ranked
         return
-    ends = haystack.term_ends
+    ends = corpus.term_ends
     shown: list[frozenset[int]] = []
     # Score, place in the order, unit, and how many of those shown it has been compared with.
     waiting = [(-score, place, at, 0) for place, (at, score) in enumerate(ranked)]
     heapify(waiting)
     while waiting:
         score, place, at, compared = heappop(waiting)
-        terms = frozenset(haystack.terms[ends[at] - haystack.units["terms"][at] : ends[at]].tolist())
+        terms = frozenset(corpus.terms[ends[at] - corpus.units["terms"][at] : ends[at]].tolist())
         alike = max((likeness(terms, other) for other in shown[compared:]), default=0.0)
-        less = max(score, -float(total[at]) + cost * max(alike - SAME, 0) / (1 - SAME))
+        less = max(score, -float(total[at]) + cost * max(alike - DUPLICATE_SIMILARITY, 0) / (1 - DUPLICATE_SIMILARITY))
         if less > score and waiting and less > waiting[0][0]:
             heappush(waiting, (less, place, at, len(shown)))
             continue
@@ -375,4 +373,4 @@ def by_contrast(scores: Numbers) -> Numbers:
     """The same of scores from 0 on. What differs little beside its mean tells little, and is not blown up: in a memory
     of a few lines the word stands in every window, and their lengths would decide."""
     mean, deviation = (float(scores.mean()), float(scores.std())) if len(scores) else (0.0, 0.0)
-    return standardised(scores, (mean, math.hypot(deviation, CONTRAST * mean)))
+    return standardised(scores, (mean, math.hypot(deviation, DEVIATION_MIN_SHARE * mean)))

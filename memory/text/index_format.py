@@ -35,7 +35,7 @@ HEAD = struct.Struct("<II")
 
 
 @dataclass(frozen=True)
-class Haystack:
+class Corpus:
     """All units of the documents searched, one after the other."""
 
     units: NDArray[np.void]
@@ -85,7 +85,7 @@ class Haystack:
 
     @cached_property
     def postings(self) -> tuple[NDArray[np.uint32], NDArray[np.int32]]:
-        """All terms in their order, and for each its unit: worth making for a haystack that is searched again."""
+        """All terms in their order, and for each its unit: worth making for a corpus that is searched again."""
         order = np.argsort(self.terms)
         return self.terms[order], self.unit_of_term[order]
 
@@ -193,7 +193,7 @@ def pack(units: Sequence[tuple[int, ...]], terms: Sequence[int], language: int =
     return head + np.array(list(units), UNIT).tobytes() + np.array(terms, TERM).tobytes()
 
 
-def unpack(documents: Iterable[bytes | memoryview]) -> Haystack:
+def unpack(documents: Iterable[bytes | memoryview]) -> Corpus:
     """The documents, put together."""
     units, terms, counts, languages = [], [], [], []
     for data in documents:
@@ -208,7 +208,7 @@ def unpack(documents: Iterable[bytes | memoryview]) -> Haystack:
     starts = np.concatenate([[0], np.cumsum(lengths)])
     document = np.repeat(np.arange(len(lengths), dtype=np.int32), lengths)
     turns = (np.diff(document, prepend=-1) != 0) | (np.diff(every["section"].astype(np.int32), prepend=-1) != 0)
-    return Haystack(
+    return Corpus(
         units=every,
         document=document,
         section=np.cumsum(turns),

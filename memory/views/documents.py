@@ -17,7 +17,7 @@ from memory.notes import coverage
 from memory.policy import switches
 from memory.policy.access import Sources, may_forget, may_write
 from memory.search.manager import HybridSearchManager
-from memory.search.passage import FOUND, LONGEST_QUERY, Passage
+from memory.search.passage import QUERY_MAX_CHARS, RESULTS_SHOWN, Passage
 from memory.tools import decisions
 from memory.transfer.archive import taken_along
 from oneclaw.models import Space, User
@@ -40,7 +40,7 @@ def document_list(request: SignedInRequest) -> HttpResponse:
         output_field=IntegerField(),
     )
     mine = Case(When(space__owner=request.user, space__kind="own", then=Value(0)), default=Value(1))
-    query = request.GET.get("q", "")[:LONGEST_QUERY]
+    query = request.GET.get("q", "")[:QUERY_MAX_CHARS]
     if query.strip():
         passages = searched(request.user, query)
         context = {"query": query, "passages": passages, "notice": embedding_notice(request.user)}
@@ -97,7 +97,7 @@ def searched(user: User, query: str) -> list[Passage]:
     """What the person's own memory and that of their spaces hold about it, as the model would be shown it."""
     said_by = user if switches.is_on(user, switches.Switch.TRANSCRIPTS) else None
     manager = HybridSearchManager(Space.objects.visible_to(user), Sources(transcripts_of=said_by))
-    return manager.search(query, max_results=FOUND, today=user.day())
+    return manager.search(query, max_results=RESULTS_SHOWN, today=user.day())
 
 
 def embedding_notice(user: User) -> str:
