@@ -18,7 +18,7 @@ BEST_UNITS, NEAREST_UNITS = 200, 50
 
 @dataclass(frozen=True)
 class ApproximateScores:
-    """The guessed cosine of each unit and the mean of each window, standardised; and the scores by them."""
+    """The approximate cosine of each unit and its mean over each window, standardised, and the scores by them."""
 
     found: SearchData
     words: Words
@@ -35,18 +35,18 @@ class ApproximateScores:
         return cls(found, words, legs, vector, cosines, standardised(cosines), standardised(windows))
 
     def total(self) -> Numbers:
-        """The scores by the guess alone."""
+        """Return the scores by the approximate cosines alone."""
         return self.words.total + vector_leg(self.legs, self.unit, self.window)
 
     def wanted(self, total: Numbers) -> NDArray[np.intp]:
-        """The units of which, and of whose windows, the exact cosines are wanted."""
+        """Return the units for which, and for whose windows, the exact cosines are needed."""
         return np.unique(
             np.concatenate([best_first(total, BEST_UNITS), best_first(self.cosines, NEAREST_UNITS)])
         ).astype(np.intp)
 
     def corrected(self, wanted: NDArray[np.intp], exact: Numbers) -> Scores:
-        """The scores: of the units wanted by their exact cosines, of the others by the guess, as far as the sample says
-        that it may be believed. `exact` has the cosine of each unit, NaN where nobody asked."""
+        """Return the scores: of the units wanted by their exact cosines, of the others by the approximate ones, weighed
+        by how well these agree with the exact ones of the sample. `exact` has NaN for units that were not read."""
         sample = self.found.sample
         exact[sample] = np.where(np.isnan(exact[sample]), self.found.sampled @ self.vector, exact[sample])
         of_unit = Relation.of(self.unit[sample], exact[sample])
@@ -63,7 +63,7 @@ class ApproximateScores:
         return self.words.scores(total, cosines, nearness)
 
     def _windows(self, exact: Numbers, units: NDArray[np.intp]) -> Numbers:
-        """The mean over the window of each unit; NaN where not all of it is known."""
+        """Return the mean over the window of each unit; NaN where a unit of it has no exact cosine."""
         around, within = self.found.corpus.window_of(units)
         means: Numbers = np.where(within, exact[around], 0).sum(axis=1) / within.sum(axis=1)
         return means
@@ -71,7 +71,7 @@ class ApproximateScores:
 
 @dataclass(frozen=True)
 class Relation:
-    """How exact cosines follow from standardised guesses: their mean and deviation, and the correlation."""
+    """How exact cosines follow from standardised approximate ones: their mean and deviation, and the correlation."""
 
     mean: float
     deviation: float
@@ -79,7 +79,7 @@ class Relation:
 
     @classmethod
     def of(cls, guesses: Numbers, exact: Numbers) -> "Relation":
-        """By linear regression over the known ones; the guesses of all units have mean 0 and deviation 1."""
+        """Fit by linear regression over the known ones; the guesses of all units have mean 0 and deviation 1."""
         known = ~np.isnan(exact)
         x, y = guesses[known], exact[known]
         if len(y) < 3 or x.std() < 1e-9:
@@ -95,7 +95,7 @@ class Relation:
 
 
 def cosines_by_signs(found: SearchData, vector: NDArray[np.float32]) -> Numbers:
-    """A cosine for each unit by the signs alone; the mean of all for those that have none."""
+    """Return a cosine for each unit by the signs alone; the mean of all for units that have none."""
     assert found.bits is not None
     mine = np.zeros(len(found.bits) * 8, np.uint8)
     packed = np.packbits(vector > 0)

@@ -69,26 +69,26 @@ class SearchData:
 
     @cached_property
     def ids(self) -> str:
-        """The ids of the documents, as PostgreSQL reads an array."""
+        """Return the ids of the documents in the form of a PostgreSQL array."""
         return array(self.document_ids.tolist())
 
     @cached_property
     def stamps(self) -> str:
-        """Their stamps, in the same order."""
+        """Return the stamps of the documents, in the order of `ids`, in the form of a PostgreSQL array."""
         return array(document.stamp for document in self.documents)
 
     @cached_property
     def document_ids(self) -> NDArray[np.int64]:
-        """The ids of the documents, as numbers."""
+        """Return the ids of the documents as numbers."""
         return np.array([document.id for document in self.documents], np.int64)
 
     @cached_property
     def lasting(self) -> list[bool]:
-        """Of each document whether it never fades: what is curated does not."""
+        """Return for each document whether its age costs nothing, as of the curated memory."""
         return [document.path.lower() == CURATED.lower() for document in self.documents]
 
     def changed(self, ids: NDArray[np.int64], fresh: Sequence[PackedDocument]) -> "SearchData":
-        """The same with the documents of these ids, of which the fresh ones are read anew."""
+        """Return the data with the documents of these ids, of which the fresh ones were read again."""
         if not fresh and len(ids) == len(self.documents):
             return self
         there = set(ids.tolist()) - {document.id for document in fresh}
@@ -96,7 +96,7 @@ class SearchData:
 
     @cached_property
     def sample(self) -> NDArray[np.intp]:
-        """Some units, by whole documents as far as there is room: the same ones while others change."""
+        """Return some units, by whole documents up to SAMPLE_UNITS: the same ones while others change."""
         chosen: list[NDArray[np.intp]] = []
         room = SAMPLE_UNITS if self.bits is not None else 0
         for at in sorted(range(len(self.documents)), key=lambda at: crc32(str(self.documents[at].id).encode())):
@@ -109,7 +109,7 @@ class SearchData:
 
     @cached_property
     def sample_keys(self) -> NDArray[np.int64]:
-        """The keys of their texts."""
+        """Return the keys of the texts of `sample`."""
         return self.corpus.units["key"][self.sample]
 
     def _packed(self, at: int) -> PackedDocument:
@@ -122,12 +122,12 @@ class SearchData:
 
     @cached_property
     def keys(self) -> tuple[NDArray[np.int64], NDArray[np.intp]]:
-        """The keys of the units' texts in order, each once; and for each unit the place of its key."""
+        """Return the keys of the units' texts in order, each once, and for each unit the index of its key."""
         keys, places = np.unique(self.corpus.units["key"], return_inverse=True)
         return keys, places
 
     def by_unit(self, keys: NDArray[np.int64], values: NDArray[np.float64]) -> NDArray[np.float64]:
-        """What is given by key, for each unit; NaN where nothing is given."""
+        """Return for each unit the value given for its key; NaN where none is given."""
         known, places = self.keys
         found = np.full(len(known), np.nan)
         at = np.minimum(np.searchsorted(known, keys), max(len(known) - 1, 0))
@@ -137,14 +137,14 @@ class SearchData:
 
 
 def array(numbers: Iterable[int]) -> str:
-    """The numbers as PostgreSQL reads an array: a tenth of the time that psycopg takes for thousands."""
+    """Return the numbers in the form of a PostgreSQL array, in a tenth of the time that psycopg takes for thousands."""
     return f"{{{','.join(map(str, numbers))}}}"
 
 
 def signs(
     documents: Sequence[PackedDocument], counts: NDArray[np.intp]
 ) -> tuple[NDArray[np.uint64] | None, NDArray[np.bool_]]:
-    """The rows of SearchData.bits, and which units have one."""
+    """Return the columns of SearchData.bits, and which units have one."""
     widths = {len(one.bits) // count for one, count in zip(documents, counts, strict=True) if one.bits and count}
     signed = np.zeros(int(counts.sum()), bool)
     if len(widths) != 1:
@@ -166,7 +166,7 @@ _lock = threading.Lock()
 
 
 def cached(key: Key) -> SearchData | None:
-    """What this process keeps of these spaces, as it was when somebody last searched them."""
+    """Return what this process has cached of these spaces, as of the last search."""
     with _lock:
         if key in _cached:
             _cached.move_to_end(key)
@@ -174,7 +174,7 @@ def cached(key: Key) -> SearchData | None:
 
 
 def store(key: Key, found: SearchData) -> None:
-    """Keep it for the next search, if it is worth that; what was not asked for longest makes room."""
+    """Cache the data for the next search, if it is large enough; evict what was not searched for longest."""
     with _lock:
         _cached.pop(key, None)
         if len(found.corpus) >= CACHED_UNITS_MIN:
@@ -184,12 +184,12 @@ def store(key: Key, found: SearchData) -> None:
 
 
 def discard(key: Key) -> None:
-    """Keep nothing of these spaces any more."""
+    """Evict what is cached of these spaces."""
     with _lock:
         _cached.pop(key, None)
 
 
 def clear() -> None:
-    """Keep nothing any more."""
+    """Empty the cache."""
     with _lock:
         _cached.clear()

@@ -38,7 +38,7 @@ class Evidence:
     unknown_names: float
 
     def logit(self) -> float:
-        """Above FLOOR: rather related than not."""
+        """Return the logit of the evidence; above FLOOR what was found is rather related than not."""
         unknown = 7.0 * self.unknown_names * (not self.knows_speaker)
         if self.nearness is None:
             return -5.0 + 10.4 * self.coverage + 3.0 * self.knows_speaker - unknown
@@ -47,13 +47,13 @@ class Evidence:
 
 
 def score(logit: float, below_best: float) -> float:
-    """0 to 1 for a unit whose ranking is that much below the best."""
+    """Return 0 to 1 for a unit whose ranking is `below_best` points below the best."""
     value = FLOOR + STEEPNESS * (logit - SLOPE * below_best - FLOOR)
     return float(1 / (1 + np.exp(-value)))
 
 
 def coverage(windows: Sequence[tuple[np.ndarray, np.ndarray]], count: int) -> float:
-    """The share of the concepts that the best of `count` windows holds, each weighed by its rarity.
+    """Return the share of the concepts that the best of `count` windows holds, each weighed by its rarity.
 
     `windows` has for each concept the windows that hold it, and how often each does.
     """
@@ -68,12 +68,12 @@ def coverage(windows: Sequence[tuple[np.ndarray, np.ndarray]], count: int) -> fl
 
 
 def share_of_unknown_names(corpus: Corpus, question: Question) -> float:
-    """The share of the names in the question that stand nowhere in these units."""
+    """Return the share of the names in the question that no unit contains."""
     names = [concept for concept in question.concepts if concept.is_name]
     return sum(not contains(corpus, name) for name in names) / len(names) if names else 0.0
 
 
 def contains(corpus: Corpus, concept: Concept) -> bool:
-    """Whether the word itself stands in any of these units."""
+    """Return whether any unit contains the word itself."""
     terms = sorted(term for term, weight in concept.terms.items() if weight == 1)
     return any(map(len, corpus.holding(np.array(terms, np.uint32))))

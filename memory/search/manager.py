@@ -131,8 +131,8 @@ QUERY_READ_MAX_CHARS = 10_000
 
 
 class HybridSearchManager:
-    """Searches these spaces, and no other, and of them `sources`. The caller has made sure that the person may read
-    them."""
+    """Search these spaces, and no others, and of them `sources`. The caller has checked that the person may
+    read them."""
 
     def __init__(self, spaces: Iterable[Space], sources: Sources | None = None):
         self.spaces = sorted({space.pk for space in spaces})
@@ -146,7 +146,7 @@ class HybridSearchManager:
         today: dt.date | None = None,
         slack: float = SLACK,
     ) -> list[Passage]:
-        """The passages that answer best, best first, none below `min_score`. A blank query asks nobody.
+        """Return the passages that answer best, best first, none below `min_score`. A blank query finds nothing.
 
         `today` is the person's own day, from which "yesterday" counts. `slack` is how much less than its best line a
         neighbour in a passage may score: 0 gives single lines, infinity passages filled to SNIPPET_LENGTH.
@@ -210,7 +210,7 @@ class HybridSearchManager:
         ]
 
     def _read(self, asked: "Asked") -> tuple[SearchData, NDArray[np.void]]:
-        """The corpus as it is now, and the cosines of all vectors by their keys, where they are not too many."""
+        """Read the corpus as it is now, and the cosines of all vectors by their keys, unless there are too many."""
         owner = self.sources.transcripts_of
         key = (tuple(self.spaces), asked.model, (owner.pk if owner else None, self.sources.notes, self.sources.recent))
         known = cached(key)
@@ -251,7 +251,7 @@ class HybridSearchManager:
         return found, np.frombuffer(told.get("cosines", b""), COSINE)
 
     def _sampled(self, found: SearchData, known: SearchData | None, asked: "Asked") -> SearchData:
-        """The corpus with the vectors of its sample: as before, or by a trip of its own when it is another."""
+        """Return the data with the vectors of its sample: as cached, or read by a query when the sample is another."""
         assert asked.vector is not None
         keys, width = found.sample_keys, len(asked.vector)
         if (
@@ -276,7 +276,7 @@ class HybridSearchManager:
         asked: "Asked | None" = None,
         keys: NDArray[np.int64] | None = None,
     ) -> tuple[dict[int, Line], NDArray[np.void]]:
-        """The lines of these units as far as they still stand there; the exact cosines of the texts of these keys."""
+        """Read the lines of these units, if unchanged, and the exact cosines of the texts of these keys."""
         if not len(units) and keys is None:
             return {}, np.zeros(0, COSINE)
         corpus, owner = found.corpus, self.sources.transcripts_of
@@ -319,21 +319,22 @@ class Asked:
 
     @cached_property
     def text(self) -> str:
-        """The vector as PostgreSQL reads it."""
+        """Return the vector in the form of a PostgreSQL literal."""
         return json.dumps([] if self.vector is None else self.vector.tolist())
 
 
 def is_large(found: SearchData) -> bool:
-    """Whether signs choose what of it is compared."""
+    """Return whether there are so many units that the signs of vectors choose which ones are compared."""
     return len(found.corpus) > settings.EXACT_UNITS
 
 
 def units_of(runs: Iterable[Run]) -> list[int]:
+    """Return the units of all runs."""
     return [at for run in runs for at in range(run.first, run.last + 1)]
 
 
 def legs(model: Embedder | None) -> Legs:
-    """How the two legs weigh: as the settings say, as multiples of their defaults, and as far as the model goes."""
+    """Return the weights of the two legs: the settings as multiples of their defaults, and what the model is worth."""
     text = settings.TEXT_WEIGHT / 0.3
     if model is None:
         return Legs(text, 0)
@@ -341,12 +342,12 @@ def legs(model: Embedder | None) -> Legs:
 
 
 def mostly(cosines: NDArray[np.float64]) -> NDArray[np.float64] | None:
-    """The cosine of each unit, NaN where it has no vector yet; None when most have none: then words decide alone."""
+    """Return the cosines, NaN where a unit has no vector yet; None when most have none: then words decide alone."""
     return cosines if np.isnan(cosines).mean() <= 0.5 else None
 
 
 def binary_cursor() -> CursorWrapper:
-    """A cursor whose answers come as bytes: half as many as in words, and nothing to parse. Django's own has none."""
+    """Return a cursor whose results are binary: half the bytes of text, and nothing to parse. Django offers none."""
     connection.ensure_connection()
     cursor = Cursor(connection.connection)
     cursor.format = Format.BINARY

@@ -71,7 +71,7 @@ def passage(
     text_score: float,
     owner: User | None,
 ) -> Passage:
-    """What is shown of a run. `cosine` is NaN where its best line has no vector yet."""
+    """Return the passage that shows a run. `cosine` is NaN where its best line has no vector yet."""
     text, last, seq = "", lines[0].end_line, 0
     for line in lines:
         if line.at is not None and owner is not None and line.seq != seq:

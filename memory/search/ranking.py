@@ -41,7 +41,7 @@ CANDIDATE_UNITS_MIN = 1500
 
 @dataclass(frozen=True)
 class Scores:
-    """What each unit got: all in all, its cosine, its BM25. `evidence`: whether any of it answers the question."""
+    """The scores of each unit: total, cosine, BM25. `evidence`: whether any unit answers the question."""
 
     total: Numbers
     vector: Numbers | None
@@ -80,7 +80,7 @@ class Legs:
     related: float | None = None
 
     def nearness(self, best: float, mean: float, deviation: float, count: int) -> float:
-        """The best cosine of `count` between 0 (as of unrelated texts) and 1 (as of related ones).
+        """Return the best cosine of `count` between 0 (as of unrelated texts) and 1 (as of related ones).
 
         The best of many unrelated lines is nearer than the best of a few, as the highest of so many normal numbers is
         (√(2 ln n) deviations). Where nobody has measured the model, its own spread tells: the best of unrelated lines
@@ -97,8 +97,8 @@ class Legs:
 
 @dataclass(frozen=True)
 class Words:
-    """What each unit got without vectors, in all and by BM25; how far the question is covered; whether somebody who
-    talks is named; the share of names that are unknown."""
+    """The scores of each unit without vectors, in total and by BM25; how far the question is covered; whether it names
+    a speaker; the share of its names that no unit contains."""
 
     total: Numbers
     text: Numbers
@@ -107,7 +107,7 @@ class Words:
     unknown_names: float
 
     def with_cosines(self, corpus: Corpus, cosines: Numbers | None, legs: Legs) -> Scores:
-        """The scores with the vector leg."""
+        """Return the scores with the vector leg."""
         if cosines is None:
             return self.scores(self.total, None, None)
         known = ~np.isnan(cosines)
@@ -121,19 +121,19 @@ class Words:
         return self.scores(total, cosines, nearness)
 
     def scores(self, total: Numbers, cosines: Numbers | None, nearness: float | None) -> Scores:
-        """All in all, with what vectors bring."""
+        """Return the scores with this total and what vectors add."""
         return Scores(
             total, cosines, self.text, Evidence(self.covered, nearness, self.knows_speaker, self.unknown_names)
         )
 
 
 def vector_leg(legs: Legs, unit: Numbers, window: Numbers) -> Numbers:
-    """What vectors bring, from the standardised cosines of units and of windows."""
+    """Return what vectors add to the scores, from the standardised cosines of units and of windows."""
     return legs.vector * (Weights.vector_unit * unit + Weights.vector_window * window)
 
 
 def by_words(corpus: Corpus, question: Question, legs: Legs, age: Numbers | float = 0.0) -> Words:
-    """What speaks for each unit apart from vectors."""
+    """Score each unit by everything but vectors."""
     weights = Weights()
     asked, concepts = _named(corpus, question)
     found = matches(corpus, concepts)
@@ -158,7 +158,7 @@ def by_words(corpus: Corpus, question: Question, legs: Legs, age: Numbers | floa
 
 
 def ages(corpus: Corpus, lasting: Sequence[bool], today: int, half_life: float) -> Numbers:
-    """How far each dated unit has faded: 0 of today, 0.5 after `half_life` days, towards 1.
+    """Return the age of each dated unit: 0 of today, 0.5 after `half_life` days, towards 1.
 
     `lasting` says of each document whether it never fades; `today` is a day's toordinal().
     """
@@ -171,18 +171,18 @@ def ages(corpus: Corpus, lasting: Sequence[bool], today: int, half_life: float) 
 
 @lru_cache(maxsize=4)
 def _faded(half_life: float) -> Numbers:
-    """By age in days."""
+    """Return the values of `ages` by age in days."""
     return 1 - 0.5 ** (np.arange(AGE_MAX_DAYS + 1) / half_life)
 
 
 def _named(corpus: Corpus, question: Question) -> tuple[set[int], list[Concept]]:
-    """Who of those who talk is named in the question, and the concepts that are left without their names."""
+    """Return the speakers that the question names, and the concepts that are left without their names."""
     named = {concept.name for concept in question.concepts} & corpus.speakers
     return named, [concept for concept in question.concepts if concept.name not in named]
 
 
 def _cues(corpus: Corpus, question: Question, named: set[int], weights: Weights) -> Numbers:
-    """What speaks for a line apart from its words."""
+    """Score each line by what it is, apart from its words: heading, question, reply, speaker, time, day."""
     cues = -weights.heading * corpus.flagged(HEADING) - weights.asking * corpus.flagged(ASKS)
     replies = corpus.flagged(ASKS)[:-1] & (corpus.section[1:] == corpus.section[:-1])
     cues[1:] += weights.reply * replies
@@ -194,14 +194,14 @@ def _cues(corpus: Corpus, question: Question, named: set[int], weights: Weights)
 
 
 def _cue_of_days(corpus: Corpus, question: Question) -> Numbers:
-    """How near the day of each unit is to a period that the question means."""
+    """Return how near the day of each unit is to a period that the question means."""
     nearness = [np.zeros(len(corpus)), *(_closeness(corpus, period) for period in question.periods)]
     nearest: Numbers = np.max(nearness, axis=0)
     return nearest
 
 
 def _closeness(corpus: Corpus, period: Period) -> Numbers:
-    """1 on the days meant, then less each day (what happened is told afterwards), 0 before them and without a day."""
+    """Return 1 on the days meant, then less each day (people report afterwards), 0 before them and without a day."""
     days = corpus.days
     after = np.maximum(days - period.last.toordinal(), 0)
     return np.where(days >= period.first.toordinal(), np.exp(-after / 7), 0)
@@ -209,14 +209,14 @@ def _closeness(corpus: Corpus, period: Period) -> Numbers:
 
 @dataclass(frozen=True)
 class Frequency:
-    """Where a concept stands, and how often by weight: each place once, in order."""
+    """Which texts contain a concept, each once and in order, and how often by weight."""
 
     places: NDArray[np.intp]
     often: Numbers
 
 
 def matches(corpus: Corpus, concepts: Sequence[Concept]) -> list[Frequency]:
-    """For each concept the units in which it stands."""
+    """Return for each concept the units that contain it."""
     terms = np.unique(np.array([term for concept in concepts for term in concept.terms] or [0], np.uint32))
     holding = dict(zip(terms.tolist(), corpus.holding(terms), strict=True))
     found = []
@@ -228,7 +228,7 @@ def matches(corpus: Corpus, concepts: Sequence[Concept]) -> list[Frequency]:
 
 
 def bm25(found: Sequence[Frequency], lengths: Numbers) -> Numbers:
-    """The BM25 score of each text, by how often each concept stands in it and by its length in terms.
+    """Return the BM25 score of each text, by how often it contains each concept and by its length in terms.
 
     How many texts hold a concept is counted among these.
     """
@@ -256,7 +256,7 @@ class Run:
 def passages(
     total: Numbers, corpus: Corpus, most: int, slack: float, longest: int, relevance: float = 1.0
 ) -> Iterator[Run]:
-    """The passages, best first; no unit is in two.
+    """Yield the passages, best first; no unit is in two.
 
     A passage begins as the best unit left and takes in the better of its neighbours, within its section and at most
     `longest` characters, while that is at most `slack` below the best; with no such limit it is the run around the best
@@ -302,7 +302,7 @@ def passages(
 def fullest(
     total: Numbers, best: int, longest: int, characters: NDArray[np.uint32], free: Callable[[int, int, int], bool]
 ) -> tuple[int, int]:
-    """The first and the last unit of the run around `best` that has the most score within `longest` characters."""
+    """Return the first and last unit of the run around `best` with the most score within `longest` characters."""
     low = high = best
     while best - low < FILL_UNITS_PER_SIDE and free(low - 1, best, 0):
         low -= 1
@@ -321,7 +321,7 @@ def fullest(
 
 
 def diverse(total: Numbers, corpus: Corpus, candidates: Sequence[int], relevance: float) -> Iterator[tuple[int, float]]:
-    """The candidates with their scores, highest first, each less by its likeness to those before it.
+    """Yield the candidates with their scores, highest first, each less by its similarity to those before it.
 
     Greedy, so that the first are the same however many are taken.
     """
@@ -348,12 +348,12 @@ def diverse(total: Numbers, corpus: Corpus, candidates: Sequence[int], relevance
 
 
 def likeness(one: frozenset[int], other: frozenset[int]) -> float:
-    """The share of their terms that both have (Jaccard)."""
+    """Return the share of their terms that both have (Jaccard)."""
     return len(one & other) / len(one | other) if one and other else 0.0
 
 
 def best_first(total: Numbers, most: int) -> list[int]:
-    """The places of the highest scores, highest first; of equals the earlier one first."""
+    """Return the indices of the highest scores, highest first; of equals the earlier one first."""
     if most < len(total):
         bound = np.partition(total, -most)[-most]
         among = np.flatnonzero(total >= bound)
@@ -364,13 +364,13 @@ def best_first(total: Numbers, most: int) -> list[int]:
 
 
 def standardised(scores: Numbers, over: tuple[float, float] | None = None) -> Numbers:
-    """Scores minus their mean, over their deviation (or those that are given); zeros when all are the same."""
+    """Return the scores minus their mean, over their deviation (or those given); zeros when all are the same."""
     mean, deviation = over or ((scores.mean(), scores.std()) if len(scores) else (0.0, 0.0))
     return (scores - mean) / deviation if deviation > 1e-9 else np.zeros_like(scores)
 
 
 def by_contrast(scores: Numbers) -> Numbers:
-    """The same of scores from 0 on. What differs little beside its mean tells little, and is not blown up: in a memory
-    of a few lines the word stands in every window, and their lengths would decide."""
+    """Standardise scores that are 0 or more. Those that differ little beside their mean say little, and their deviation
+    counts as larger: in a memory of a few lines each window contains the word, and only lengths would decide."""
     mean, deviation = (float(scores.mean()), float(scores.std())) if len(scores) else (0.0, 0.0)
     return standardised(scores, (mean, math.hypot(deviation, DEVIATION_MIN_SHARE * mean)))
