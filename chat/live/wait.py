@@ -12,7 +12,7 @@ from oneclaw.threads import in_database
 
 # Seconds after which the rows are read also without a hint, for a hint may be lost.
 LOOKED_EVERY = 1.0
-# Requests of one person that wait in this process at the same time: each keeps its thread (oneclaw/web/handler.py).
+# Requests of one person that wait in this process at the same time: each keeps its thread.
 AT_ONCE = 20
 _waiting: Counter[int] = Counter()
 
