@@ -138,7 +138,7 @@ def has_any(root: Path) -> bool:
 
 
 @dataclass(frozen=True)
-class Found:
+class FolderEntry:
     """An entry of a folder, by its path relative to it."""
 
     path: str
@@ -150,12 +150,12 @@ class Found:
         return self.path.rpartition("/")[2].startswith(".")
 
 
-def walk(root: Path, below: str = "") -> Iterator[Found]:
+def walk(root: Path, below: str = "") -> Iterator[FolderEntry]:
     """Yield every entry below `root` but plain folders, in the order of their names. Hidden folders are not entered."""
     with os.scandir(root / below) as entries:
         ordered = sorted(entries, key=lambda entry: entry.name)
     for entry in ordered:
-        found = Found(below + entry.name, entry.is_file(follow_symlinks=False), entry.is_symlink())
+        found = FolderEntry(below + entry.name, entry.is_file(follow_symlinks=False), entry.is_symlink())
         if entry.is_dir(follow_symlinks=False) and not found.is_hidden:
             yield from walk(root, f"{found.path}/")
         else:

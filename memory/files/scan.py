@@ -53,7 +53,7 @@ def scan_folder(space: Space) -> bool:
     return is_being_written
 
 
-def checked_text(space: Space, found: disk.Found) -> str:
+def checked_text(space: Space, found: disk.FolderEntry) -> str:
     """Return the file's text; BadPathError or UnreadableFileError when it cannot be a document."""
     if found.is_link:
         raise BadPathError("It is a symbolic link: only plain files are taken in.")
@@ -64,7 +64,7 @@ def checked_text(space: Space, found: disk.Found) -> str:
     return text
 
 
-def log_refusal(space: Space, found: disk.Found, reason: str) -> None:
+def log_refusal(space: Space, found: disk.FolderEntry, reason: str) -> None:
     """Log, once, why a file is not imported."""
     refusal = (space.pk, found.path, reason)
     if refusal not in _refused:

@@ -26,7 +26,7 @@ WORKSPACE_FILES = (
 
 
 class BadPathError(Told, ValueError):
-    """A path that no document may have, and why."""
+    """No document may have this path; the sentence says why."""
 
 
 def checked_path(path: str) -> str:

@@ -78,7 +78,7 @@ def export_folder(folder: Path, space: Space) -> Report:
     return report
 
 
-def _taken_once(found: disk.Found, taken: dict[str, str]) -> str:
+def _taken_once(found: disk.FolderEntry, taken: dict[str, str]) -> str:
     """The document's path; BadPathError when it cannot be one, or when a file before it was the same one."""
     if found.is_link:
         raise write.BadPathError(f"{_shown(found.path)} is a symbolic link: only plain files are taken.")

@@ -14,7 +14,7 @@ class ApiKeyQuerySet(models.QuerySet["ApiKey"]):
         return self.filter(user=user)
 
     def live(self, now: dt.datetime | None = None) -> "ApiKeyQuerySet":
-        """Ones that open something: not expired, of somebody whose account is open."""
+        """Return the keys that work: not expired, and of a person whose account is open."""
         unexpired = models.Q(expires_at=None) | models.Q(expires_at__gt=now or timezone.now())
         return self.filter(unexpired, user__is_active=True)
 

@@ -20,7 +20,7 @@ class UserManager(BaseUserManager["User"]):
         return self.get(email__iexact=username)
 
     def create_user(self, email: str, password: str | None = None, **fields: Any) -> "User":
-        """A person with a lower-case email; without a password nobody can sign in until one is set."""
+        """Create a person with a lower-case email, who cannot sign in without a password."""
         if not email:
             raise ValueError("A person needs an email address.")
         user = self.model(email=email.strip().lower(), **fields)
@@ -33,7 +33,7 @@ class UserManager(BaseUserManager["User"]):
 
 
 def validate_timezone(name: str) -> None:
-    """An IANA name such as Europe/Zurich."""
+    """Raise ValidationError unless `name` is an IANA name such as Europe/Zurich."""
     if name not in zoneinfo.available_timezones():
         raise ValidationError("“%(name)s” is not a timezone. Write it like Europe/Zurich.", params={"name": name})
 
@@ -70,16 +70,16 @@ class User(AbstractUser):
 
     @property
     def zone(self) -> zoneinfo.ZoneInfo:
-        """The person's timezone; UTC if the stored name has left the timezone database."""
+        """Return the person's timezone; UTC if the stored name has left the timezone database."""
         try:
             return zoneinfo.ZoneInfo(self.timezone)
         except (zoneinfo.ZoneInfoNotFoundError, ValueError):
             return zoneinfo.ZoneInfo("UTC")
 
     def local(self, moment: dt.datetime | None = None) -> dt.datetime:
-        """`moment` (aware; now when not given) on the person's own clock."""
+        """Return `moment` (aware; now when not given) in the person's timezone."""
         return (moment or timezone.now()).astimezone(self.zone)
 
     def day(self, moment: dt.datetime | None = None) -> dt.date:
-        """Which day it is, or was at `moment`, for this person. The only answer to that question."""
+        """Return which day it is, or was at `moment`, for this person. No other function decides it."""
         return self.local(moment).date()

@@ -12,7 +12,7 @@ class SpaceQuerySet(models.QuerySet["Space"]):
         return self.filter(members__user=user)
 
     def own_of(self, user: User) -> "Space":
-        """The person's own space, made on first use."""
+        """Return the person's own space, made on first use."""
         own = self.filter(owner=user, kind=Space.Kind.OWN).first()
         return own or make_own_space(user)
 
@@ -57,7 +57,7 @@ class Space(models.Model):
 
     @property
     def is_private(self) -> bool:
-        """Whether only its owner may ever see it."""
+        """Return whether only its owner may ever see it."""
         return self.kind in self.PRIVATE
 
 
