@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from memory.documents import write
 from memory.documents.write import Append, Author, Delete, Replace, Separator, Source
 from memory.models import MemoryDocument, MemoryRevision, content_hash
+from memory.signals import document_written
 from oneclaw.models import Space
 
 BY_TOOL = Author(Source.TOOL)
@@ -231,3 +232,43 @@ def test_a_person_goes_with_everything_that_is_theirs(ada, space, append, strang
     connection.check_constraints()
     assert [document.space for document in MemoryDocument.objects.all()] == [strangers_space]
     assert list(Space.objects.all()) == [strangers_space]
+
+
+@pytest.fixture
+def written():
+    """The ids of the documents of which `document_written` has told."""
+    ids = []
+
+    def note(document_id, **_):
+        ids.append(document_id)
+
+    document_written.connect(note)
+    yield ids
+    document_written.disconnect(note)
+
+
+def test_a_change_is_announced_once_it_is_committed(space, written, django_capture_on_commit_callbacks):
+    with django_capture_on_commit_callbacks(execute=True):
+        revision = write.apply(space, "MEMORY.md", Append("- likes tea"), BY_TOOL)
+        assert written == []
+    assert written == [revision.document_id]
+
+
+def test_what_changes_nothing_is_not_announced(space, append, written, django_capture_on_commit_callbacks):
+    append(space, "- likes tea\n")
+    with django_capture_on_commit_callbacks(execute=True):
+        assert write.apply(space, "MEMORY.md", Replace("- likes tea\n", 1), BY_TOOL) is None
+    assert written == []
+
+
+def test_a_document_that_cannot_be_indexed_still_gets_its_file(
+    space, settings, monkeypatch, caplog, django_capture_on_commit_callbacks
+):
+    def fail(document_id):
+        raise DatabaseError("no index")
+
+    monkeypatch.setattr("memory.index.documents.index_document", fail)
+    with django_capture_on_commit_callbacks(execute=True):
+        write.apply(space, "MEMORY.md", Append("- likes tea"), BY_TOOL)
+    assert (settings.WORKSPACES / str(space.pk) / "MEMORY.md").read_text() == "- likes tea\n"
+    assert "could not be indexed" in caplog.text
