@@ -28,7 +28,7 @@ def status(user: User | None, deep: bool = False) -> dict[str, Any]:
     flushes = Flush.objects.visible_to(user) if user else Flush.objects.all()
     waiting = flushes.open().order_by("created_at")
     oldest = waiting.first()
-    documents_to_write = (DocumentJob.objects.visible_to(user) if user else DocumentJob.objects.all()).open()
+    other = (DocumentJob.objects.visible_to(user) if user else DocumentJob.objects.all()).open()
     return {
         "user": user.email if user else None,
         "documents": documents.present().count(),
@@ -42,10 +42,7 @@ def status(user: User | None, deep: bool = False) -> dict[str, Any]:
             "failing": waiting.exclude(error="").count(),
             "errors": sorted(set(waiting.exclude(error="").values_list("error", flat=True)))[:10],
         },
-        "errands": {
-            "waiting": documents_to_write.count(),
-            "failing": documents_to_write.exclude(error="").count(),
-        },
+        "errands": {"waiting": other.count(), "failing": other.exclude(error="").count()},
         **({"index": index_state(documents)} if deep else {}),
     }
 
