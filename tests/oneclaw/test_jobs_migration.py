@@ -15,7 +15,6 @@ from memory.models import DocumentJob, Flush
 from oneclaw import invariants
 from oneclaw.models import Space, User
 
-BEFORE = [("chat", "0013_fewer_indexes"), ("memory", "0015_fewer_indexes")]
 NOW = timezone.now()
 LATER, TOKEN = NOW + dt.timedelta(minutes=2), uuid.uuid4()
 CLAIM = {"token": TOKEN, "lease_until": LATER, "attempts": 2}
@@ -23,14 +22,19 @@ TRIED = {"attempts": 3, "error": "no model"}
 ENDED = {"attempts": 1, "finished_at": NOW}
 
 
-def migrate(targets=None):
-    """Go to these migrations, or to the newest; returns the models as they are there."""
+def migrate(*, back):
+    """Go to the migrations before the jobs' own, or to the newest; returns the models as they are there."""
     executor = MigrationExecutor(connection)
+    graph = executor.loader.graph
+    own = [node for node in graph.nodes if node[0] in ("chat", "memory") and node[1].endswith("_jobs")]
+    before = [parent.key for node in own for parent in graph.node_map[node].parents if parent.key[0] == node[0]]
+    assert len(own) == len(before) == 2
+    targets = before if back else graph.leaf_nodes()
     with connection.cursor() as cursor:
         # Rows of this transaction may not wait for their checks when their table changes.
         cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")
-    executor.migrate(targets or executor.loader.graph.leaf_nodes())
-    return executor.loader.project_state(targets).apps if targets else None
+    executor.migrate(targets)
+    return executor.loader.project_state(targets).apps if back else None
 
 
 @pytest.fixture(scope="module")
@@ -42,7 +46,7 @@ def upgraded(django_db_setup, django_db_blocker):
         sessions = [
             ChatSession.objects.create(key=str(n), owner=people[0], agent=default_agent(), last_seq=9) for n in range(4)
         ]
-        old = migrate(BEFORE)
+        old = migrate(back=True)
 
         def made(model, each, **common):
             return [model.objects.create(**common, **fields) for fields in each]
@@ -79,7 +83,7 @@ def upgraded(django_db_setup, django_db_blocker):
             columns=list(old.get_model("memory", "Flush").objects.order_by("pk").values()),
             permission=old.get_model("auth", "Permission").objects.get(codename="view_errand").name,
         )
-        migrate()
+        migrate(back=False)
         yield rows
         transaction.set_rollback(True)
 
@@ -119,7 +123,7 @@ def test_who_might_look_at_errands_may_look_at_document_jobs(upgraded, db):
 
 
 def test_the_way_back(upgraded, db):
-    old = migrate(BEFORE)
+    old = migrate(back=True)
     errands = old.get_model("memory", "Errand").objects
     assert errands.filter(finished_at=None).count() == 3
     assert errands.get(pk=upgraded.errands[2].pk).lease_until == LATER
