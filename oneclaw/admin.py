@@ -1,6 +1,6 @@
 """People and spaces for admins. The admin's door is the one that everybody uses."""
 
-from typing import Any
+from typing import Any, ClassVar
 
 from allauth.account.decorators import secure_admin_login
 from allauth.account.models import EmailAddress
@@ -38,6 +38,24 @@ class ReadOnlyAdmin(admin.ModelAdmin):
 
     def has_delete_permission(self, request: HttpRequest, obj: object = None) -> bool:
         return False
+
+
+class JobAdmin(ReadOnlyAdmin):
+    """Jobs: what waits, which are running, and why one failed. A subclass names the columns of its kind."""
+
+    columns: ClassVar[list[str]]
+    ordering = ["-created_at"]
+    list_select_related = ["owner"]
+
+    def get_list_display(self, request: HttpRequest) -> Any:
+        common = ["status", "due_at", "lease_until", "attempts", "created_at", "finished_at", "error"]
+        return ["id", "owner", *self.columns, *common]
+
+    def get_list_filter(self, request: HttpRequest) -> Any:
+        return ["status", *self.list_filter]
+
+    def get_search_fields(self, request: HttpRequest) -> list[str]:
+        return ["owner__email", "error", *self.search_fields]
 
 
 @admin.register(User)

@@ -31,7 +31,7 @@ from memory.index import vectors
 from memory.index.documents import index_documents
 from memory.models import (
     Decision,
-    Errand,
+    DocumentJob,
     Flush,
     Forgetting,
     ForgottenLine,
@@ -152,7 +152,7 @@ def _forget(space: Space, wanted: Wanted, user: User | None, digest: str | None,
     index_documents([going.document_id for going in made.documents], force=True)
     made.vectors = vectors.prune(space.pk)
     conversations.blank(touched)
-    for waiting in (Flush.objects.filter(space=space), Errand.objects.filter(space=space)):
+    for waiting in (Flush.objects.filter(space=space), DocumentJob.objects.filter(space=space)):
         for row in waiting.exclude(error=""):
             if wanted.known.is_in_text(row.error):
                 type(row).objects.filter(pk=row.pk).update(error="")

@@ -113,7 +113,7 @@ def parts(live, ada):
         "session_id": session.pk,
         "message_id": tea.message.pk,
         "attachment_id": store.keep(ada, "cat.png", files.image()).pk,
-        "job_id": ImportJob.objects.create(owner=ada, name="export.zip", state="done", total=1, done=1, brought=1).pk,
+        "job_id": ImportJob.objects.create(owner=ada, name="export.zip", status="done", total=1, done=1, brought=1).pk,
         "prompt_id": saved_prompts.save(ada, "greet", "Greet {{name}} kindly").pk,
         "slug": agents.make(ada, agents.Draft("Poet", "Rhyme.", "", [])).slug,
         "folder_id": folder.pk,

@@ -23,7 +23,7 @@ from memory.index import conversations
 from memory.invariants import INVARIANTS
 from memory.models import (
     Decision,
-    Errand,
+    DocumentJob,
     Flush,
     Forgetting,
     ForgottenLine,
@@ -33,7 +33,7 @@ from memory.models import (
     TranscriptChunk,
     Upload,
 )
-from memory.notes import claims, errands, flush
+from memory.notes import claims, document_jobs, flush
 from memory.policy.tombstones import LineForgottenError
 from memory.search.manager import HybridSearchManager
 from memory.tools import tools
@@ -284,23 +284,23 @@ def test_a_day_of_which_everything_was_forgotten_is_noted_again(space, session, 
     scripted.script(answer("- one"), answer(json.dumps({"title": "Tea", "summary": "One."})), answer("- two"))
     say(session, "one")
     flush.run(flush.request(session, "switched").pk)
-    errands.run(Errand.objects.get().pk)
+    document_jobs.run(DocumentJob.objects.get().pk)
     lines = "\n".join(MemoryDocument.objects.values_list("content", flat=True))
     forget(*lines.split("\n"), "[forgotten]")
     assert "".join(MemoryDocument.objects.values_list("content", flat=True)).strip() == ""
     say(session, "two")
     flush.run(flush.request(session, "switched").pk)
     scripted.script(answer(json.dumps({"title": "Tea", "summary": "Two."})))
-    errands.run(Errand.objects.open().get().pk)
+    document_jobs.run(DocumentJob.objects.open().get().pk)
     assert not Flush.objects.open().exists()
-    assert not Errand.objects.open().exists()
+    assert not DocumentJob.objects.open().exists()
     contents = "".join(MemoryDocument.objects.values_list("content", flat=True))
     assert "- two\n" in contents
     assert "Two." in contents
     assert "November" not in contents
 
 
-@pytest.mark.parametrize("kind", [Errand.Kind.RECENT, Errand.Kind.LAST_MESSAGES])
+@pytest.mark.parametrize("kind", [DocumentJob.Kind.RECENT, DocumentJob.Kind.LAST_MESSAGES])
 def test_summaries_and_last_messages_leave_it_out(space, session, say, write, forget, scripted, kind):
     write(space, LINE)
     forget()
@@ -308,8 +308,8 @@ def test_summaries_and_last_messages_leave_it_out(space, session, say, write, fo
     say(session, "What else?", role="assistant")
     told = {"recent": json.dumps({"title": "Family", "summary": f"Ada said: {WORDS}"}), "last_messages": WORDS}
     scripted.script(answer(told[kind]))
-    errands.run(errands.request(session, kind, 2).pk)
-    assert not Errand.objects.open().exists()
+    document_jobs.run(document_jobs.request(session, kind, 2).pk)
+    assert not DocumentJob.objects.open().exists()
     assert "[forgotten]" in MemoryDocument.objects.exclude(path="MEMORY.md").get().content
     assert holders(MARKER, "memory") == []
 

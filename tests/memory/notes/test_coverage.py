@@ -135,7 +135,7 @@ def test_the_admin_shows_lag_and_failures_over_the_flushes(session, say, admin_c
     html = admin_client_of.get(reverse("admin:memory_flush_changelist")).content.decode()
     assert "1 queued, 0 running, 1 failing" in html
     assert "RuntimeError: no model" in html
-    assert admin_client_of.get(reverse("admin:memory_errand_changelist")).status_code == 200
+    assert admin_client_of.get(reverse("admin:memory_documentjob_changelist")).status_code == 200
 
 
 @pytest.fixture
