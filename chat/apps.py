@@ -7,3 +7,5 @@ class ChatConfig(AppConfig):
 
     def ready(self) -> None:
         from chat.conversations import titles  # noqa: F401
+        from chat.library import organise  # noqa: F401
+        from chat.live import revocation  # noqa: F401

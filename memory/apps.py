@@ -15,6 +15,7 @@ class MemoryConfig(AppConfig):
         from chat.rendering.details import ingredients
         from chat.turns.commands import ToolCommand, tool_commands
         from chat.turns.tools import registry
+        from memory import receivers  # noqa: F401
         from memory.prompt import recall, receipt
         from memory.tools import tools
         from memory.views import palette

@@ -1,6 +1,6 @@
 """The workspace files that stand in a prompt: who the assistant is, for whom it works, and what is curated.
 
-from memory import context
+from memory.prompt import context
 context.hooks.append(lambda session, paths: [*paths, "TEAM.md"])    # an app changes the list
 """
 

@@ -103,7 +103,7 @@ def test_the_process_that_reads_writes_no_more_than_is_read(settings, monkeypatc
     # Its one line of text does not come whole.
     data = files.docx(files.paragraph("x" * 500))
     assert examined("a.docx", data).text == ""
-    program = "from chat import extracting as e; e.LARGEST_LINES = 90; e.main()"
+    program = "from chat.attachments import extract as e; e.LARGEST_LINES = 90; e.main()"
     with tempfile.TemporaryFile() as said:
         command = [sys.executable, "-c", program, "docx", "10"]
         ended = subprocess.run(command, input=data, stdout=said, stderr=subprocess.PIPE, cwd=settings.BASE_DIR)
