@@ -39,7 +39,7 @@ SILENCE_SECONDS = 45
 TOO_SLOW, FAILED, COME_AGAIN, NOT_SIGNED_IN = 1013, 1011, 1012, 4401
 
 
-class ChatConsumer(AsyncWebsocketConsumer):
+class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]  # channels has no types
     """One socket of one person, showing one session at a time."""
 
     writer: asyncio.Task[None] | None = None

@@ -65,7 +65,7 @@ class SendFrame(FrameWithChoice):
     session: uuid.UUID
     # Before the text, whose check asks for it.
     files: tuple[uuid.UUID, ...] = ()
-    text: str = Field(default="", validate_default=True)
+    text: str = Field(default=None, validate_default=True)
     mode: Literal["agent", "chat", "temporary"] | None = None
 
     @field_validator("files", mode="plain")
@@ -86,7 +86,7 @@ class EditFrame(FrameWithChoice):
     type: Literal["edit"] = "edit"
     client_id: uuid.UUID
     message: MessageId
-    text: str = Field(default="", validate_default=True)
+    text: str = Field(default=None, validate_default=True)
 
     @field_validator("text", mode="plain")
     @classmethod

@@ -19,7 +19,7 @@ from chat.live.server_frames import (
     message_frame,
     ready_frame,
 )
-from chat.models import ChatSession, Message, Turn
+from chat.models import ChatSession, Message
 from chat.turns import commands, start
 from oneclaw.models import User
 from oneclaw.threads import in_database
@@ -105,7 +105,7 @@ async def handle(user: User, frame: Action, session_id: uuid.UUID | None = None)
             return StopRequested()
         case RetryFrame():
             answer = await start.again(user, frame.message, frame.type, frame.choice, TurnPublisher)
-            return Restarted(answer, continues=frame.type == Turn.Kind.CONTINUE)
+            return Restarted(answer, continues=frame.type == "continue")
     assert_never(frame)
 
 

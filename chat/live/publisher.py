@@ -17,7 +17,7 @@ from chat.live.server_frames import (
     tool_frame,
 )
 from chat.models import Message
-from chat.rendering.messages import RUNNING_CARD
+from chat.rendering.cards import RUNNING_CARD, Card
 from chat.turns.answer import GrowingAnswer
 from chat.turns.loop import RunningTurn
 from oneclaw.llm import ModelFailure
@@ -69,10 +69,10 @@ class TurnPublisher:
         self._publish_blocks()
         self._publish_card(use, RUNNING_CARD)
 
-    def tool_finished(self, use: dict[str, Any], card: dict[str, Any]) -> None:
+    def tool_finished(self, use: dict[str, Any], card: Card) -> None:
         self._publish_card(use, card)
 
-    def round_finished(self, answer: Message, cards: dict[str, Any], following: Message) -> None:
+    def round_finished(self, answer: Message, cards: dict[str, Card], following: Message) -> None:
         self._publish_finished(answer, cards, final=False)
         self._room.publish(message_frame(following))
 
@@ -108,7 +108,7 @@ class TurnPublisher:
 
     # -- How it is done ------------------------------------------------------------------------------
 
-    def _publish_finished(self, answer: Message, cards: dict[str, Any] | None, *, final: bool) -> None:
+    def _publish_finished(self, answer: Message, cards: dict[str, Card] | None, *, final: bool) -> None:
         self._cancel_timer()
         if self._follows:
             self._room.complete_seq = max(self._room.complete_seq, answer.seq)
@@ -125,7 +125,7 @@ class TurnPublisher:
     def _block_frame(self, index: int, html: str) -> BlockFrame:
         return block_frame(self._answer.message, index, self._answer.revision, html)
 
-    def _publish_card(self, use: dict[str, Any], card: Any) -> None:
+    def _publish_card(self, use: dict[str, Any], card: Card) -> None:
         self._room.publish(tool_frame(self._answer.message, use, card), ("tool", use["id"]))
 
     def _cancel_timer(self) -> None:

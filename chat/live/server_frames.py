@@ -8,6 +8,7 @@ from typing import Any, Literal, NotRequired, TypedDict
 from django.utils.translation import gettext as _
 
 from chat.models import Message
+from chat.rendering.cards import Card
 from chat.rendering.messages import card_html, message_html
 from oneclaw.llm import ModelFailure
 from oneclaw.text import mended
@@ -129,7 +130,7 @@ def ended_frame(session_id: uuid.UUID, client_id: uuid.UUID, reason: str) -> End
     return {"type": "ended", "client_id": str(client_id), "session": str(session_id), "reason": reason}
 
 
-def message_frame(message: Message, cards: Mapping[str, dict[str, Any]] | None = None) -> MessageFrame:
+def message_frame(message: Message, cards: Mapping[str, Card] | None = None) -> MessageFrame:
     """Show a message; `cards` are those of its tool calls, by their ids."""
     return {"type": "message", "seq": message.seq, "id": str(message.pk), "html": message_html(message, cards)}
 
@@ -138,7 +139,7 @@ def block_frame(answer: Message, index: int, revision: int, html: str) -> BlockF
     return {"type": "block", "message": str(answer.pk), "index": index, "revision": revision, "html": html}
 
 
-def tool_frame(answer: Message, use: Mapping[str, Any], card: Mapping[str, Any]) -> ToolFrame:
+def tool_frame(answer: Message, use: Mapping[str, Any], card: Card) -> ToolFrame:
     """Show the card of the tool_use block `use` of `answer`."""
     return {
         "type": "tool",

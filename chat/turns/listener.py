@@ -3,6 +3,7 @@
 from typing import Any, Protocol
 
 from chat.models import Message
+from chat.rendering.cards import Card
 from oneclaw.llm import ModelFailure
 
 
@@ -18,10 +19,10 @@ class TurnListener(Protocol):
     def tool_called(self, use: dict[str, Any]) -> None:
         """Show the call that the tool_use block `use` makes; it is about to run."""
 
-    def tool_finished(self, use: dict[str, Any], card: dict[str, Any]) -> None:
+    def tool_finished(self, use: dict[str, Any], card: Card) -> None:
         """Show the result of the call `use` by its card."""
 
-    def round_finished(self, answer: Message, cards: dict[str, Any], following: Message) -> None:
+    def round_finished(self, answer: Message, cards: dict[str, Card], following: Message) -> None:
         """Show `answer` whose tools have all run, and the placeholder of the answer that follows it."""
 
     def retrying(self, failure: ModelFailure, seconds: float) -> None:

@@ -8,7 +8,7 @@ import asyncio
 import logging
 from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar, cast
 
 from django.conf import settings
 from django.db import InterfaceError, OperationalError
@@ -16,6 +16,7 @@ from django.db import InterfaceError, OperationalError
 from chat.context.prompt import build_request
 from chat.conversations import transcript
 from chat.models import ChatSession, Message, Turn
+from chat.rendering.cards import Card
 from chat.signals import turn_finished
 from chat.turns import commands
 from chat.turns.answer import GrowingAnswer
@@ -166,12 +167,13 @@ class RunningTurn:
         """Run the calls of this answer, one after the other, and begin the next answer."""
         answer = self.answer.message
         results = await persist(transcript.finish_round, self.turn, answer, self.answer.content, **columns_of(finished))
-        content, cards = [], {}
+        content: list[dict[str, Any]] = []
+        cards: dict[str, Card] = {}
         for use in uses:
             result, card = await in_patience(call_tool, self.turn, answer, use, broken.get(use["id"], ""))
             content.append(result)
-            cards[use["id"]] = card
-            self.listener.tool_finished(use, card)
+            cards[use["id"]] = cast(Card, card)
+            self.listener.tool_finished(use, cards[use["id"]])
         following = await persist(transcript.finish_tools, self.turn, answer, results, content, cards)
         following.version = answer.version
         self.answer = GrowingAnswer(following)
