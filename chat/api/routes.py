@@ -26,7 +26,7 @@ from chat.api.shapes import (
 )
 from chat.conversations import lifecycle, model_choice, presence, transcript
 from chat.library import organise
-from chat.live.errors import CLIENT_ERRORS, NOT_FOUND, described
+from chat.live.errors import CLIENT_ERRORS, described
 from chat.live.frames import SendFrame, frame_of
 from chat.live.handle import Ended, handle
 from chat.live.wait import until_answered
@@ -188,7 +188,7 @@ def own_session(user: User, session_id: uuid.UUID) -> ChatSession:
     """The person's session. What is deleted, and what is somebody else's, looks as if it had never been."""
     found = ChatSession.objects.visible_to(user).select_related("agent").filter(pk=session_id).first()
     if found is None:
-        raise Refused(404, *described(NOT_FOUND))
+        raise Refused(404, *described(lifecycle.SessionNotFound()))
     return found
 
 

@@ -13,7 +13,7 @@ from django.utils import translation
 
 from chat.conversations import lifecycle, presence
 from chat.live import replay, revocation
-from chat.live.errors import CLIENT_ERRORS, NOT_FOUND, described
+from chat.live.errors import CLIENT_ERRORS, described
 from chat.live.frames import ClientFrame, OpenFrame, PingFrame, SendFrame, client_frame, decoded
 from chat.live.handle import Ended, Stored, handle
 from chat.live.outbox import Outbox
@@ -104,7 +104,7 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]  # channels ha
         session_id, last_seq = frame.session or uuid.uuid4(), frame.last_seq
         session = await in_database(lifecycle.open_session, self.user, session_id)
         if session is None and last_seq:
-            raise NOT_FOUND
+            raise lifecycle.SessionNotFound
         newest = session.last_seq if session else 0
         reset = ready_frame(session_id, newest, reset=True)
         shown = self.user.pk, session_id, last_seq
@@ -169,7 +169,7 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]  # channels ha
 
     async def _close_if_signed_out(self) -> None:
         """Close the socket if its sign-in has ended: the hint that says so may be among those that were lost."""
-        if not await in_database(revocation.holds, self.user, self.scope.get("session")):
+        if not await in_database(revocation.is_valid, self.user, self.scope.get("session")):
             await self.close(COME_AGAIN)
 
     async def _write(self) -> None:

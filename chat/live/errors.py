@@ -19,26 +19,26 @@ class FrameError(Exception):
         self.code, self.sentence = code, sentence
 
 
-NOT_FOUND = FrameError("not_found", _("There is no such conversation any more."))
-
-FRAME_ERRORS: dict[type[Exception], FrameError] = {
-    lifecycle.SessionNotFound: NOT_FOUND,
-    branches.NotShown: FrameError("not_shown", branches.NotShown.words),
-    retry.NothingToRepeatError: FrameError(
-        "not_found", _("Only the last answer of a conversation can be repeated, and this is not it any more.")
+# The code and the sentence of what the functions that carry out a frame raise.
+CODES: dict[type[Exception], tuple[str, Words]] = {
+    lifecycle.SessionNotFound: ("not_found", _("There is no such conversation any more.")),
+    branches.NotShown: ("not_shown", branches.NotShown.words),
+    retry.NothingToRepeatError: (
+        "not_found",
+        _("Only the last answer of a conversation can be repeated, and this is not it any more."),
     ),
-    transcript.OtherMode: FrameError("other_mode", transcript.OtherMode.words),
-    transcript.Conflict: FrameError("conflict", transcript.Conflict.words),
-    store.Missing: FrameError("file_gone", store.Missing.words),
-    transcript.Busy: FrameError("busy", transcript.Busy.words),
+    transcript.OtherMode: ("other_mode", transcript.OtherMode.words),
+    transcript.Conflict: ("conflict", transcript.Conflict.words),
+    store.Missing: ("file_gone", store.Missing.words),
+    transcript.Busy: ("busy", transcript.Busy.words),
 }
 # The exceptions that `described` has a code and a sentence for.
-CLIENT_ERRORS: tuple[type[Exception], ...] = (FrameError, BadText, model_choice.NotOffered, *FRAME_ERRORS)
+CLIENT_ERRORS: tuple[type[Exception], ...] = (FrameError, BadText, model_choice.NotOffered, *CODES)
 
 
 def described(error: Exception) -> tuple[str, str]:
     """Return the protocol error code and the sentence, in the reader's language, of one of CLIENT_ERRORS."""
     if isinstance(error, FrameError | BadText | model_choice.NotOffered):
         return error.code, str(error.sentence)
-    known = next(known for kind, known in FRAME_ERRORS.items() if isinstance(error, kind))
-    return known.code, str(known.sentence)
+    code, sentence = next(known for kind, known in CODES.items() if isinstance(error, kind))
+    return code, str(sentence)

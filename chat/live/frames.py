@@ -128,6 +128,7 @@ F = TypeVar("F", bound=FrameOfClient)
 
 _client_frames: TypeAdapter[ClientFrame] = TypeAdapter(Annotated[ClientFrame, Field(discriminator="type")])
 
+UNKNOWN_TYPE = "This frame has no known type."
 # What is said about a wrong field; in English, because only a program that is wrong sends one.
 SENTENCES = {
     "client_id": "client_id must be a UUID.",
@@ -153,7 +154,7 @@ def decoded(text: str | None) -> dict[str, Any]:
     except (ValueError, RecursionError):
         raise FrameError("bad_frame", "This frame is not JSON.") from None
     if not isinstance(fields, dict):
-        raise UNKNOWN_TYPE
+        raise FrameError("bad_frame", UNKNOWN_TYPE)
     return fields
 
 
@@ -173,9 +174,6 @@ def frame_of(kind: type[F], **fields: object) -> F:
         raise first_fault(error) from None
 
 
-UNKNOWN_TYPE = FrameError("bad_frame", "This frame has no known type.")
-
-
 def first_fault(error: ValidationError) -> FrameError | BadText:
     """Return the first thing that is wrong with a frame, in the words of the protocol."""
     fault = error.errors(include_url=False, include_input=False)[0]
@@ -183,4 +181,4 @@ def first_fault(error: ValidationError) -> FrameError | BadText:
     if isinstance(cause, BadText):
         return cause
     field = str(fault["loc"][-1]) if fault["loc"] else ""
-    return FrameError("bad_frame", SENTENCES[field]) if field in SENTENCES else UNKNOWN_TYPE
+    return FrameError("bad_frame", SENTENCES.get(field, UNKNOWN_TYPE))

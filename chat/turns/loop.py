@@ -90,15 +90,15 @@ class RunningTurn:
         try:
             finished = await self._rounds()
             ending = FAILED_ENDINGS.get(finished.stop_reason)
-            await self._settle("failed" if ending else "complete", ending() if ending else None, finished)
+            await self._finish("failed" if ending else "complete", ending() if ending else None, finished)
         except TurnEndedError:
-            await self._settle(self.ending)
+            await self._finish(self.ending)
         except TimeoutError:
             # At the same moment as Stop, the turn counts as stopped.
-            await (self._settle(self.ending) if self.ending else self._settle("failed", llm.TookTooLong()))
+            await (self._finish(self.ending) if self.ending else self._finish("failed", llm.TookTooLong()))
         except llm.ModelFailure as failure:
             logger.info("Turn %s: %s", self.turn.pk, failure)
-            await self._settle("failed", failure)
+            await self._finish("failed", failure)
         except transcript.LeaseLost:
             raise
         except Exception:
@@ -179,7 +179,7 @@ class RunningTurn:
         self.answer = GrowingAnswer(following)
         self.listener.round_finished(answer, cards, following)
 
-    async def _settle(
+    async def _finish(
         self, status: str, failure: llm.ModelFailure | None = None, finished: llm.Finished | None = None
     ) -> None:
         if status == "lost":

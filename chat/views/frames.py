@@ -25,8 +25,8 @@ async def post_frame(request: SignedInRequest, session_id: uuid.UUID) -> HttpRes
     answer: ServerFrame
     try:
         fields = decoded(request.body.decode(errors="surrogateescape"))
-        await in_database(presence.look_in, user)
         frame = client_frame(fields | {"session": session_id})
+        await in_database(presence.look_in, user)
         if isinstance(frame, OpenFrame | PingFrame):
             raise FrameError("bad_frame", "This frame needs a socket.")
         answer = (await handle(user, frame, session_id)).frame()
