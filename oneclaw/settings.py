@@ -113,9 +113,10 @@ INSTALLED_APPS = [
     "allauth.usersessions",
 ]
 
-# All of a request runs in one thread (oneclaw/web/handler.py): a middleware need not be async.
+# The last one is sync only, so Django runs all but the first in one thread: a middleware need not be async.
 MIDDLEWARE = [
-    # First: whatever the others answer by themselves has the policy too.
+    "oneclaw.web.static_middleware.StaticFiles",
+    # Before all that may answer by themselves: their answers have the policy too.
     "csp.middleware.CSPMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "oneclaw.web.compression.CompressedPages",

@@ -12,7 +12,7 @@ from typing import Any
 
 from django.conf import settings
 from django.db import Error, transaction
-from django.db.models import Q
+from django.db.models import BooleanField, Exists, ExpressionWrapper, OuterRef, Q, Subquery
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, gettext_noop
@@ -86,8 +86,8 @@ def accept(
     session = lifecycle.lock(user, session_id, mode, choice)
     if mode is not None and session.mode != mode:
         raise OtherMode
-    something, last = insertion.standing(session, client_id)
-    if something:
+    is_taken, last = taken_and_last(session, client_id)
+    if is_taken:
         known = session.messages.filter(client_id=client_id).first()
         if known is not None:
             if known.text != text or known.file_ids != list(files):
@@ -112,6 +112,22 @@ def accept(
     announce(session.pk, turn.pk)
     presence.settle_in(user, session)
     return Accepted(message, turn, answer)
+
+
+def taken_and_last(session: ChatSession, client_id: uuid.UUID) -> tuple[bool, int | None]:
+    """Return whether a turn of the locked session runs or its `client_id` is known, and the id of the last message
+    that is shown."""
+    if not session.last_seq:
+        return False, None
+    known = Exists(Message.objects.filter(session=OuterRef("pk"), client_id=client_id))
+    running = Exists(Turn.objects.running().filter(session=OuterRef("pk")))
+    last = Message.objects.shown().filter(session=OuterRef("pk")).order_by("-seq").values("pk")[:1]
+    return (
+        ChatSession.objects.filter(pk=session.pk)
+        .annotate(taken=ExpressionWrapper(known | running, BooleanField()), last=Subquery(last))
+        .values_list("taken", "last")
+        .get()
+    )
 
 
 def end_abandoned_or_refuse(session: ChatSession) -> None:

@@ -12,7 +12,7 @@ from oneclaw.threads import in_database
 
 # Time after which the rows are read also without a hint, because a hint may be lost.
 POLL_SECONDS = 1.0
-# Requests of one person that wait in this process at the same time: each keeps its thread (oneclaw/web/handler.py).
+# Requests of one person that wait in this process at the same time: each keeps its thread.
 WAITS_PER_USER = 20
 _waiting: Counter[int] = Counter()
 

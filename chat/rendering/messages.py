@@ -24,7 +24,6 @@ from chat.rendering.attachments import attachments_html
 from chat.rendering.cards import RUNNING_CARD, Card
 from chat.turns.tools import Since, registry
 from oneclaw.llm import failures
-from oneclaw.standing import Standing
 
 # What the HTML of a message is made of.
 SHOWN_COLUMNS = (
@@ -90,7 +89,7 @@ def newest_messages(session_id: uuid.UUID, csrf_token: str = "", before: int = E
     The page begins with what a person said, so that no answer stands without its question, no tool without its result.
     The forms of cards carry the token, here and below.
     """
-    found = NEWEST.ask(session_id, before)[::-1]
+    found = list(newest(session_id, before))[::-1]
     if len(found) <= PAGE:
         return articles(found, csrf_token)
     begins = (index for index, message in enumerate(found) if index and message.role == Message.Role.USER)
@@ -127,9 +126,6 @@ def newest(session_id: uuid.UUID, before: int) -> QuerySet[Message]:
 
 def as_shown(messages: QuerySet[Message]) -> QuerySet[Message]:
     return versions.with_families(messages).select_related("turn").only(*SHOWN_COLUMNS)
-
-
-NEWEST = Standing(newest, uuid.UUID, int)
 
 
 def articles(listed: Sequence[Message], csrf_token: str = "") -> list[SafeString]:

@@ -9,10 +9,9 @@ from django.conf import settings
 from django.contrib.auth.decorators import login_required
 from django.core.exceptions import SuspiciousOperation
 from django.core.files.uploadedfile import UploadedFile
-from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, QueryDict
 from django.middleware.csrf import get_token
-from django.shortcuts import redirect, render
+from django.shortcuts import get_object_or_404, redirect, render
 from django.templatetags.static import static
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
@@ -33,7 +32,6 @@ from chat.views.attachments import kept_file
 from chat.views.toasts import Toast
 from oneclaw import llm
 from oneclaw.models import User
-from oneclaw.standing import Standing
 from oneclaw.text import BadText, checked
 from oneclaw.threads import in_database, in_patience
 from oneclaw.web.http import SignedInRequest
@@ -115,17 +113,7 @@ def choices_for(user: User, session: ChatSession | None, choice: Choice) -> dict
 
 
 def own_session(request: SignedInRequest, session_id: uuid.UUID) -> ChatSession:
-    found = OWN_SESSION.ask(request.user.pk, session_id)
-    if not found:
-        raise Http404
-    return found[0]
-
-
-def visible_session(owner: int, session_id: uuid.UUID) -> QuerySet[ChatSession]:
-    return ChatSession.objects.visible_to(User(pk=owner)).filter(pk=session_id).select_related("agent")
-
-
-OWN_SESSION = Standing(visible_session, int, uuid.UUID)
+    return get_object_or_404(ChatSession.objects.visible_to(request.user).select_related("agent"), pk=session_id)
 
 
 @login_required
