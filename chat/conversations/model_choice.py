@@ -1,7 +1,6 @@
 """Who answers in a conversation: the agent, which its first message decides, and the model, which may be changed."""
 
 from dataclasses import dataclass
-from typing import Any
 
 from django.conf import settings
 from django.utils.translation import gettext_lazy as _
@@ -42,15 +41,6 @@ class Choice:
 
     agent: str | None = None
     model: str | None = None
-
-    @classmethod
-    def read(cls, given: Any) -> "Choice":
-        """Out of a frame or a form; ValueError when it names them in a wrong shape."""
-        agent, model = given.get("agent"), given.get("model")
-        for value in (agent, model):
-            if value is not None and not (isinstance(value, str) and len(value) <= 100):
-                raise ValueError("agent and model must be names.")
-        return cls(agent or None, model)
 
 
 NO_CHOICE = Choice()

@@ -78,7 +78,7 @@ def accept(
 ) -> Accepted:
     """Store a person's message, and a running turn with its placeholder, once per (session, client_id).
 
-    `text` and `files` are those of a `chat.live.draft.Composed`. The same `holder` again is given its own turn again:
+    `text` and `files` are those of a `chat.live.frames.SendFrame`. The same `holder` again is given its own turn again:
     it is no duplicate. The first message of a conversation decides its `mode`; None: whichever it has, agent for a new
     one. Of `choice` it decides the agent as well, and each message the model from now on. Raises Conflict, OtherMode,
     choices.NotOffered, Busy, SessionNotFound, attachments.Missing.

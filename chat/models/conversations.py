@@ -3,7 +3,7 @@
 import datetime as dt
 import re
 import uuid
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from django.contrib.postgres.indexes import GinIndex
 from django.contrib.postgres.search import SearchVectorField
@@ -13,10 +13,8 @@ from django.utils import timezone
 from django.utils.translation import gettext
 
 from chat.models.agents import Agent
+from chat.models.versions import Version
 from oneclaw.models import Space, User
-
-if TYPE_CHECKING:
-    from chat.conversations.versions import Place
 
 
 class ChatSessionQuerySet(models.QuerySet["ChatSession"]):
@@ -277,8 +275,8 @@ class Message(models.Model):
     finished_at = models.DateTimeField(null=True, blank=True)
 
     objects: ClassVar[models.Manager["Message"]] = MessageQuerySet.as_manager()
-    # Its place among its versions, once chat/conversations/versions.py has looked; no column.
-    place: "Place | None" = None
+    # Which of several versions it is, once chat/conversations/versions.py has looked; no column.
+    version: Version | None = None
 
     class Meta:
         constraints = [

@@ -42,13 +42,13 @@ def actions_html(message: Message) -> SafeString:
 
 def versions_html(message: Message) -> str:
     """“‹ 2 / 3 ›”; "" when there is one version."""
-    place = message.place
-    if place is None:
+    version = message.version
+    if version is None:
         return ""
-    before = turn(place.before, "before", _("Earlier version"))
-    after = turn(place.after, "after", _("Later version"))
+    before = turn(version.before, "before", _("Earlier version"))
+    after = turn(version.after, "after", _("Later version"))
     return VERSIONS.format(
-        word=escape(_("Versions")), before=before, number=place.number, total=place.total, after=after
+        word=escape(_("Versions")), before=before, number=version.number, total=version.total, after=after
     )
 
 

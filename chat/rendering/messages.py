@@ -21,6 +21,7 @@ from chat.models import Message
 from chat.rendering import incremental
 from chat.rendering.actions import actions_html
 from chat.rendering.attachments import attachments_html
+from chat.rendering.cards import RUNNING_CARD, Card
 from chat.turns.tools import Since, registry
 from oneclaw.llm import failures
 
@@ -41,10 +42,8 @@ ARTICLE = (
 # A card in the HTML of an answer. What stands in it is escaped, so that nothing in it ends it.
 CARD = re.compile(r'<section class="card [^>]*?data-tool="([^"]*)".*?</section>', re.DOTALL)
 
-RUNNING_CARD: Mapping[str, Any] = {"state": "running", "summary": "", "lines": []}
 
-
-def message_html(message: Message, results: Mapping[str, dict[str, Any]] | None = None) -> str:
+def message_html(message: Message, results: Mapping[str, Card] | None = None) -> str:
     """One stored message as an article; "" for tool results, which the cards show.
 
     `results` are the cards of tool results by tool_use id (Message.meta["cards"] of the messages around it).
@@ -135,17 +134,17 @@ def articles(listed: Sequence[Message], csrf_token: str = "") -> list[SafeString
     return [mark_safe(message_html(message, results)) for message in listed]  # noqa: S308 - made of safe parts
 
 
-def cards_of(messages: Iterable[Message], csrf_token: str = "") -> dict[str, dict[str, Any]]:
+def cards_of(messages: Iterable[Message], csrf_token: str = "") -> dict[str, Card]:
     """The cards of the tool results among these messages, by tool_use id, each with what became of it since. Sync."""
-    cards: dict[str, dict[str, Any]] = {}
+    cards: dict[str, Card] = {}
     names: dict[str, str] = {}
     for message in messages:
         cards |= message.meta.get("cards", {})
         names |= {use["id"]: use["name"] for use in message.tool_uses()}
     made: dict[str, dict[int, str]] = defaultdict(dict)
     for id, card in cards.items():
-        if id in names and card.get("made") is not None:
-            made[names[id]][card["made"]] = id
+        if id in names and (number := card.get("made")) is not None:
+            made[names[id]][number] = id
     for name, ids in made.items():
         for number, since in registry.since(name, list(ids), csrf_token).items():
             cards[ids[number]] = cards[ids[number]] | {"since": since}
@@ -161,7 +160,7 @@ def card_again(answer: Message, tool_use_id: str, since: Since) -> str:
     return ""
 
 
-def body_html(message: Message, results: Mapping[str, dict[str, Any]]) -> SafeString:
+def body_html(message: Message, results: Mapping[str, Card]) -> SafeString:
     """The display blocks of a message: a person's words as they are, an answer's Markdown and tool cards."""
     if message.role == Message.Role.USER:
         said = mark_safe(f'<div class="said">{escape(message.text)}</div>')  # noqa: S308 - escaped
@@ -176,9 +175,10 @@ def is_in_our_words(html: str) -> bool:
     return 'data-words="' not in html or f'data-words="{get_language()}"' in html
 
 
-def with_news(message: Message, results: Mapping[str, dict[str, Any]]) -> SafeString:
+def with_news(message: Message, results: Mapping[str, Card]) -> SafeString:
     """The answer's HTML as it was kept, with the cards anew of which something became since."""
-    uses = {use["id"]: use for use in message.tool_uses() if results.get(use["id"], {}).get("since")}
+    cards = ((use, results.get(use["id"])) for use in message.tool_uses())
+    uses = {use["id"]: use for use, card in cards if card and card.get("since")}
 
     def card(found: re.Match[str]) -> str:
         use = uses.get(unescape(found[1]))
@@ -188,7 +188,7 @@ def with_news(message: Message, results: Mapping[str, dict[str, Any]]) -> SafeSt
     return mark_safe(html)  # noqa: S308 - made below of safe parts
 
 
-def rendered(content: Sequence[Mapping[str, Any]], results: Mapping[str, dict[str, Any]]) -> SafeString:
+def rendered(content: Sequence[Mapping[str, Any]], results: Mapping[str, Card]) -> SafeString:
     """The display blocks of an answer's content; Message.html keeps them once the answer and its tools are done."""
     parts: list[SafeString] = []
     for block in content:
@@ -237,7 +237,7 @@ def thinking_html(text: str) -> str:
     return render_to_string("chat/_thinking.html", {"text": text.strip(), "words": get_language()})
 
 
-def card_html(use: Mapping[str, Any], card: Mapping[str, Any]) -> str:
+def card_html(use: Mapping[str, Any], card: Card) -> str:
     """The card of a tool_use block."""
     # In English when no tool has made it (transcript.close_tools).
     summary = card["summary"]

@@ -13,8 +13,8 @@ from chat import tasks
 from chat.conversations import lifecycle, temporary, transcript
 from chat.library import search
 from chat.library.organise import organise
-from chat.live.consumer import mode_in
-from chat.live.errors import Refusal
+from chat.live.errors import FrameError
+from chat.live.frames import SendFrame, frame_of
 from chat.models import ChatSession, Message, MessageWords, Turn
 from oneclaw.models import User
 from oneclaw.threads import in_database
@@ -67,10 +67,11 @@ def test_a_later_message_need_not_name_the_mode(ada):
 
 
 def test_a_mode_that_is_none_is_refused():
-    assert mode_in({}) is None
+    written = {"client_id": str(uuid.uuid4()), "session": str(uuid.uuid4()), "text": "Hello"}
+    assert frame_of(SendFrame, **written).mode is None
     for nonsense in ("other", 3, [], ""):
-        with pytest.raises(Refusal, match="agent, chat or temporary"):
-            mode_in({"mode": nonsense})
+        with pytest.raises(FrameError, match="agent, chat or temporary"):
+            frame_of(SendFrame, **written, mode=nonsense)
 
 
 async def test_forms_and_posted_frames_carry_the_mode(transactional_db, async_client, scripted):
