@@ -8,7 +8,10 @@ class OneClawConfig(AppConfig):
     verbose_name = "People and spaces"
 
     def ready(self) -> None:
+        from oneclaw import reasons, wordings
         from oneclaw.people import invitations  # noqa: F401 - connects its receiver
+
+        reasons.register(wordings.WORDINGS)
 
 
 class StaticFiles(StaticFilesConfig):

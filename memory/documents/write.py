@@ -21,7 +21,8 @@ from memory.policy import tombstones
 from memory.policy.paths import BadPath, checked_path
 from memory.policy.same_words import stands_in
 from oneclaw.models import Space, User
-from oneclaw.text import UNSTORABLE, BadText, Told, counted
+from oneclaw.reasons import Reason
+from oneclaw.text import UNSTORABLE, BadText, Told
 
 __all__ = [
     "Append",
@@ -50,7 +51,7 @@ class DocumentError(Told):
 class StaleVersion(DocumentError):
     """Somebody else has changed the document since `base_version` was read."""
 
-    words = _("%(path)s was changed meanwhile (you saw version %(seen)s, it has version %(version)s).")
+    words = _("%(path)s was changed meanwhile (you saw version %(seen)d, it has version %(version)d).")
 
     def __init__(self, path: str, base_version: int, version: int):
         super().__init__(path=path, seen=base_version, version=version)
@@ -72,7 +73,8 @@ class TooLarge(DocumentError):
     words = _("%(path)s would have %(size)s bytes; at most %(most)s are possible.")
 
     def __init__(self, path: str, size: int):
-        super().__init__(path=path, size=counted(size), most=counted(LARGEST))
+        super().__init__(path=path, size=size, most=LARGEST)
+        self.size = size
 
 
 class Separator(Enum):
@@ -119,7 +121,7 @@ class Author:
     source: MemoryRevision.Source
     user: User | None = None
     message_id: int | None = None
-    reason: str = ""
+    reason: Reason | None = None
     operation_key: str | None = None
 
 
@@ -235,7 +237,7 @@ def _write(document: MemoryDocument, operation: Operation, content: str, author:
         source=author.source,
         author=author.user,
         message_id=author.message_id,
-        reason=author.reason[:200],
+        reason=author.reason,
         hunks=hunks,
         content_hash=document.content_hash,
         operation_key=author.operation_key,

@@ -14,11 +14,12 @@ from memory.documents.merge import merge
 from memory.documents.write import Author, Replace, Source
 from memory.files import disk, mirror
 from memory.models import MemoryDocument, MemoryRevision, content_hash
-from memory.policy import reasons, tombstones
+from memory.policy import tombstones
 from memory.policy.line_ends import as_before
 from memory.policy.locks import hold
 from memory.policy.paths import LONGEST, BadPath, checked_path
 from oneclaw.models import Space, User
+from oneclaw.reasons import Reason
 
 logger = logging.getLogger(__name__)
 
@@ -81,7 +82,7 @@ def take_in(document_id: int) -> None:
     base, stood = last_common(document)
     learnt = tombstones.of_space(document.space_id).without(text)
     theirs, key = as_before(base, learnt), operation_key(document, learnt)
-    author = Author(Source.FILE, editor(document.space), reason=reasons.FILE_CHANGED, operation_key=key)
+    author = Author(Source.FILE, editor(document.space), reason=Reason("change.file_changed"), operation_key=key)
     if document.is_deleted and not stood:
         # Its deletion had reached the folder: this is a new file.
         changed, is_whole = theirs, True
@@ -112,7 +113,7 @@ def take_in_new(space: Space, path: str) -> None:
     if space.documents.filter(path=path).exists():
         return
     text = disk.read(mirror.folder_of(space), path)
-    author = Author(Source.FILE, editor(space), reason=reasons.FILE_NEW)
+    author = Author(Source.FILE, editor(space), reason=Reason("change.file_new"))
     revision = write.apply(space, path, Replace(text, 0), author)
     # Without what was forgotten it is another text, and the file is still to be written.
     if revision and revision.content_hash == content_hash(text):
@@ -159,7 +160,7 @@ def operation_key(document: MemoryDocument, text: str) -> str:
 def keep_aside(document: MemoryDocument, text: str, key: str) -> None:
     """The file's text in a document of its own, beside the one whose lines were kept."""
     at = document.space.owner.local()
-    reason = reasons.BOTH_CHANGED % {"path": document.path}
+    reason = Reason("change.both_changed", {"path": document.path})
     author = Author(Source.FILE, editor(document.space), reason=reason, operation_key=f"{key}:aside")
     number = 1
     while document.space.documents.filter(path=(path := conflict_path(document.path, at, number))).exists():

@@ -22,12 +22,13 @@ from memory.models import Errand, Flush, MemoryDocument, content_hash
 from memory.notes import errands
 from memory.notes.claims import IMPORTED, TRIES, Claim, ClaimLost, held, in_words, is_noted, locked, postpone, take
 from memory.notes.summary import extract, summarise
-from memory.policy import reasons, switches, tombstones
+from memory.policy import switches, tombstones
 from memory.policy.access import own_space
 from memory.policy.same_words import without
 from memory.policy.secrets import masked
 from memory.prompt.given import text_given
 from oneclaw.llm.failures import ModelFailure
+from oneclaw.reasons import Reason
 
 logger = logging.getLogger(__name__)
 
@@ -166,7 +167,7 @@ def _append(flush: Flush, claim: Claim, notes: str) -> write.MemoryRevision:
         Source.FLUSH,
         claim.session.owner,
         message_id=last.pk,
-        reason=reasons.NOTES % {"title": title},
+        reason=Reason("change.notes", {"title": title}),
         operation_key=f"flush:{claim.session.pk}:{claim.after_seq}",
     )
     operation = Append(section, Separator.PARAGRAPH, opening)

@@ -14,10 +14,11 @@ from memory.files import disk
 from memory.files.mirror import folder_of
 from memory.models import Errand, MemoryDocument
 from memory.notes.claims import imported_through
-from memory.policy import reasons, secrets, switches, tombstones
+from memory.policy import secrets, switches, tombstones
 from oneclaw import llm
 from oneclaw.llm.failures import ModelFailure
 from oneclaw.llm.quoting import quoted, shortened
+from oneclaw.reasons import Reason
 
 logger = logging.getLogger(__name__)
 
@@ -74,7 +75,7 @@ def write(errand: Errand, composed: LastMessages | None) -> None:
     author = Author(
         Source.FLUSH,
         owner,
-        reason=reasons.LAST_MESSAGES,
+        reason=Reason("change.last_messages"),
         operation_key=f"last:{errand.session_id}:{errand.through_seq}",
     )
     content = tombstones.of_space(errand.space_id).without(composed.content)

@@ -16,12 +16,13 @@ from memory.documents import write as documents
 from memory.documents.write import Author, Replace, Source
 from memory.models import Errand, MemoryDocument
 from memory.notes.claims import TRIES, imported_through
-from memory.policy import reasons, secrets, switches, tombstones
+from memory.policy import secrets, switches, tombstones
 from memory.policy.access import RECENT
 from oneclaw import llm
 from oneclaw.llm.failures import ModelFailure
 from oneclaw.llm.quoting import quoted, shortened
 from oneclaw.models import User
+from oneclaw.reasons import Reason
 from oneclaw.text import mended
 
 logger = logging.getLogger(__name__)
@@ -86,7 +87,7 @@ def write(errand: Errand, summary: Summary | None) -> None:
     before, version = (document.content, document.version) if document else ("", 0)
     content = updated(before, str(errand.session_id), summary, settings.RECENT_CONVERSATIONS)
     content = tombstones.of_space(errand.space_id).without(content)
-    author = Author(Source.FLUSH, _owner(errand), reason=reasons.SUMMARY % {"title": summary.title})
+    author = Author(Source.FLUSH, _owner(errand), reason=Reason("change.summary", {"title": summary.title}))
     documents.apply(errand.space, PATH, Replace(content, version), author)
 
 
