@@ -56,7 +56,7 @@ WORDINGS: Mapping[str, Wording] = {
         "The link opens nothing any more.", "%(number)d links open nothing any more.", "number"
     ),
     # Of a file of conversations that was not imported.
-    "none": _("Choose a file first."),
+    "import_file.none": _("Choose a file first."),
     "import_file.open": _("Another import is still running: wait until it is done."),
     "import_file.too_large": _(
         "The file is larger than %(file)s MB. Try the conversations.json that is in the zip file."

@@ -5,6 +5,8 @@ from django.contrib.staticfiles.apps import StaticFilesConfig
 class OneClawConfig(AppConfig):
     name = "oneclaw"
     label = "oneclaw"
+    # Of the configurations in this file it is the app's own.
+    default = True
     verbose_name = "People and spaces"
 
     def ready(self) -> None:

@@ -3,6 +3,7 @@
 from django.db import migrations, models
 
 from chat.migrations._sentences import (
+    CHECK_NOW,
     FAILED_CARD,
     SLOT,
     convert,
@@ -133,7 +134,9 @@ class Migration(migrations.Migration):
             name="error",
             field=models.JSONField(blank=True, null=True),
         ),
+        migrations.RunSQL(migrations.RunSQL.noop, CHECK_NOW),
         migrations.RunPython(to_codes, to_sentences),
+        migrations.RunSQL(CHECK_NOW, migrations.RunSQL.noop),
         migrations.RemoveField(
             model_name="turn",
             name="error_text",

@@ -10,6 +10,8 @@ from django.db.models import QuerySet
 Form = tuple[str, str]
 Stored = dict[str, Any]
 PLACE = re.compile(r"%\\\((\w+)\\\)([sd])")
+# What waits to be checked at the end of the transaction is checked, so that the table can be altered.
+CHECK_NOW = "SET CONSTRAINTS ALL IMMEDIATE"
 # The place of a card in the HTML of an answer, and one of a failed call.
 SLOT = '<section class="card card--failed" data-tool="{}"></section>'
 FAILED_CARD = re.compile(r'<section class="card card--failed"[^>]*?data-tool="([^"]*)".*?</section>', re.DOTALL)

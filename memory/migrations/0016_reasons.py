@@ -5,7 +5,7 @@ import re
 
 from django.db import migrations, models
 
-from chat.migrations._sentences import convert, convert_cards, english, parse, parse_or_other
+from chat.migrations._sentences import CHECK_NOW, convert, convert_cards, english, parse, parse_or_other
 
 CHANGES = [
     ("change.edited", "Edited on the memory page"),
@@ -250,7 +250,9 @@ class Migration(migrations.Migration):
         migrations.RenameField("embeddingmodel", "error", "error_text"),
         migrations.AddField("memoryrevision", "reason", models.JSONField(blank=True, null=True)),
         migrations.AddField("embeddingmodel", "error", models.JSONField(blank=True, null=True)),
+        migrations.RunSQL(migrations.RunSQL.noop, CHECK_NOW),
         migrations.RunPython(to_codes, to_sentences),
+        migrations.RunSQL(CHECK_NOW, migrations.RunSQL.noop),
         migrations.RemoveField("memoryrevision", "reason_text"),
         migrations.RemoveField("embeddingmodel", "error_text"),
         migrations.RunSQL(REASON_IS_JSON, REASON_IS_TEXT),

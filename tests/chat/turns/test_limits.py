@@ -14,7 +14,7 @@ from chat.rendering import messages
 from chat.turns import loop as turns
 from chat.turns import start
 from chat.turns.tools import Tool, ToolResult, registry
-from oneclaw import invariants, llm
+from oneclaw import invariants
 from oneclaw.demo import scripted as model
 from oneclaw.llm import events
 from oneclaw.reasons import Reason
