@@ -58,7 +58,7 @@ class TurnAdmin(ReadOnlyAdmin):
     about = _("Each row is one attempt to answer a message: the status and the error say why somebody got no answer.")
     list_display = ["id", "session", "kind", "attempt", "status", "error_code", "started_at", "finished_at"]
     list_filter = ["status", "error_code", "kind"]
-    fields = ["session_id", "kind", "attempt", "status", "lease_until", "error_code", "error_text", "started_at"]
+    fields = ["session_id", "kind", "attempt", "status", "lease_until", "error_code", "error", "started_at"]
 
 
 @admin.register(ImportJob)

@@ -14,10 +14,11 @@ from django.utils.translation import gettext_lazy as _
 from memory.documents import write
 from memory.documents.write import Author, Delete, Replace, Source
 from memory.index.vectors import notice
-from memory.models import DocumentJob, EmbeddingModel, Flush, Forgetting, MemoryDocument, MemoryRevision, reasons
+from memory.models import DocumentJob, EmbeddingModel, Flush, Forgetting, MemoryDocument, MemoryRevision
 from memory.notes import status
 from memory.policy.line_ends import as_before
 from oneclaw.admin import JobAdmin, ReadOnlyAdmin
+from oneclaw.reasons import Reason
 
 # Revisions that the page of a document shows.
 SHOWN_REVISIONS = 50
@@ -152,11 +153,11 @@ class MemoryDocumentAdmin(admin.ModelAdmin):
 
     def save_model(self, request: HttpRequest, obj: MemoryDocument, form: Any, change: bool) -> None:
         operation = Replace(form.cleaned_data["content"], form.cleaned_data["base_version"])
-        write.apply(obj.space, obj.path, operation, by(request, reasons.ADMIN_EDITED))
+        write.apply(obj.space, obj.path, operation, by(request, Reason("change.admin_edited")))
 
     def delete_model(self, request: HttpRequest, obj: MemoryDocument) -> None:
         if not obj.is_deleted:
-            write.apply(obj.space, obj.path, Delete(obj.version), by(request, reasons.ADMIN_DELETED))
+            write.apply(obj.space, obj.path, Delete(obj.version), by(request, Reason("change.admin_deleted")))
 
     def delete_queryset(self, request: HttpRequest, queryset: QuerySet[MemoryDocument]) -> None:
         for document in queryset:
@@ -173,7 +174,7 @@ class MemoryDocumentAdmin(admin.ModelAdmin):
         return paths, {"documents": len(paths)}, set(), []
 
 
-def by(request: HttpRequest, reason: str) -> Author:
+def by(request: HttpRequest, reason: Reason) -> Author:
     return Author(Source.ADMIN, request.user, reason=reason)  # type: ignore[arg-type]
 
 

@@ -15,10 +15,13 @@ class MemoryConfig(AppConfig):
         from chat.rendering.details import ingredients
         from chat.turns.commands import ToolCommand, tool_commands
         from chat.turns.tools import registry
-        from memory import receivers  # noqa: F401
+        from memory import receivers, wordings  # noqa: F401
         from memory.prompt import recall, receipt
         from memory.tools import tools
         from memory.views import palette
+        from oneclaw import reasons
+
+        reasons.register(wordings.WORDINGS)
 
         for tool in (tools.SAVE, tools.SEARCH, tools.GET):
             registry.register(tool)

@@ -5,10 +5,15 @@ from django.contrib.staticfiles.apps import StaticFilesConfig
 class OneClawConfig(AppConfig):
     name = "oneclaw"
     label = "oneclaw"
+    # Of the configurations in this file it is the app's own.
+    default = True
     verbose_name = "People and spaces"
 
     def ready(self) -> None:
+        from oneclaw import reasons, wordings
         from oneclaw.people import invitations  # noqa: F401 - connects its receiver
+
+        reasons.register(wordings.WORDINGS)
 
 
 class StaticFiles(StaticFilesConfig):

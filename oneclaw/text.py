@@ -1,6 +1,7 @@
 """The one gate for text, wherever it comes from: socket, form, tool, model, file."""
 
 import re
+from collections.abc import Mapping
 from typing import Any
 
 from django.utils.formats import number_format
@@ -33,7 +34,7 @@ class Told(Exception):
 
     @property
     def sentence(self) -> str:
-        return str(self.words) % self.named if self.named else str(self.words)
+        return str(self.words) % formatted(self.named) if self.named else str(self.words)
 
     def __str__(self) -> str:
         return self.sentence
@@ -59,7 +60,7 @@ def checked(text: object, *, longest: int, name: Words = MESSAGE, may_be_blank: 
         raise BadText("empty", _("%(name)s is empty: write something first."), name=name)
     if len(text) > longest:
         words = _("%(name)s has %(length)s characters; at most %(longest)s can be sent at once.")
-        raise BadText("too_long", words, name=name, length=counted(len(text)), longest=counted(longest))
+        raise BadText("too_long", words, name=name, length=len(text), longest=longest)
     if UNSTORABLE.search(text):
         words = _("%(name)s contains characters that cannot be stored (NUL or half a surrogate pair).")
         raise BadText("bad_text", words, name=name)
@@ -69,6 +70,24 @@ def checked(text: object, *, longest: int, name: Words = MESSAGE, may_be_blank: 
 def counted(number: int) -> str:
     """A number as the reader's language writes it: 16,000 or 16.000."""
     return number_format(number, force_grouping=True)
+
+
+class _Number(int):
+    """A number inside a sentence: %(name)s writes it as the reader's language does, %(name)d without marks."""
+
+    def __str__(self) -> str:
+        return counted(int(self))
+
+
+def formatted(params: Mapping[str, Any]) -> dict[str, Any]:
+    """Return parameters of a sentence with their numbers written in the reader's language."""
+    return {name: _formatted(value) for name, value in params.items()}
+
+
+def _formatted(value: Any) -> Any:
+    if isinstance(value, float):
+        return number_format(value)
+    return _Number(value) if type(value) is int else value
 
 
 def mended(text: str) -> str:

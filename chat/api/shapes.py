@@ -212,4 +212,7 @@ class SentOut(Schema):
 
 
 def failure_of(turn: Turn | None) -> FailureOut | None:
-    return FailureOut(code=turn.error_code, text=turn.error_text) if turn and turn.error_code else None
+    """Return why the turn failed, in English; None when it did not."""
+    if turn is None or not turn.error_code:
+        return None
+    return FailureOut(code=turn.error_code, text=turn.error.in_english if turn.error else "")

@@ -15,7 +15,7 @@ from django.db import Error, transaction
 from django.db.models import BooleanField, Exists, ExpressionWrapper, OuterRef, Q, Subquery
 from django.utils import timezone
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, gettext_noop
+from django.utils.translation import gettext_lazy
 
 from chat.attachments import store
 from chat.conversations import insertion, lifecycle, model_choice, presence
@@ -25,6 +25,7 @@ from chat.rendering import incremental
 from chat.rendering.messages import rendered
 from oneclaw import pubsub
 from oneclaw.models import User
+from oneclaw.reasons import Reason
 from oneclaw.text import Told, mended_json
 
 logger = logging.getLogger(__name__)
@@ -242,14 +243,14 @@ def settle(
     status: str,
     *,
     code: str = "",
-    sentence: str = "",
+    error: Reason | None = None,
     **fields: Any,
 ) -> Message:
     """The end of a turn: the answer as far as it came, and how it ended. Raises LeaseLost."""
     now, columns = timezone.now(), fields_of(content)
     open_tools = any(block["type"] == "tool_use" for block in columns["content"])
     session = ChatSession.objects.select_for_update(no_key=True).get(pk=turn.session_id) if open_tools else None
-    ended = {"status": Turn.Status(status), "finished_at": now, "error_code": code, "error_text": sentence}
+    ended = {"status": Turn.Status(status), "finished_at": now, "error_code": code, "error": error}
     held = Turn.objects.filter(pk=turn.pk, holder=turn.holder)
     if not held.filter(status=Turn.Status.RUNNING).update(**ended):
         if held.filter(status=status).exists():
@@ -273,8 +274,10 @@ def fields_of(content: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def kept_html(content: list[dict[str, Any]], cards: dict[str, Any]) -> dict[str, Any]:
-    """The columns that keep an answer's HTML, so that a page of many messages renders none of them."""
-    return {"html": rendered(content, cards), "html_version": incremental.VERSION}
+    """The columns that keep an answer's HTML, so that a page of many messages renders none of them.
+
+    The cards of failed calls are left out: they are worded for each reader."""
+    return {"html": rendered(content, cards, to_keep=True), "html_version": incremental.VERSION}
 
 
 def write(message: Message, **fields: Any) -> None:
@@ -294,7 +297,8 @@ def write_results(results: Message, content: list[dict[str, Any]], cards: dict[s
     )
 
 
-# What the model reads later in place of a result that never came.
+# What the card says of a call without a result, and what the model reads in place of that result.
+INTERRUPTED = Reason("call.interrupted")
 NEVER_RAN = "This call was not run, because the answer was ended before it."
 UNKNOWN_RESULT = (
     "The result of this call was lost because the server stopped. It may or may not have taken effect: "
@@ -307,10 +311,11 @@ def close_tools(session: ChatSession, turn: Turn, answer: Message, sentence: str
     content, cards = [], {}
     for use in answer.tool_uses():
         content.append({"type": "tool_result", "tool_use_id": use["id"], "content": sentence, "is_error": True})
-        cards[use["id"]] = {"state": "failed", "summary": gettext_noop("Interrupted."), "lines": []}
+        cards[use["id"]] = {"state": "failed", "summary": INTERRUPTED.as_json, "lines": []}
     running = session.messages.filter(turn=turn, role=Message.Role.TOOL, status=Message.Status.RUNNING).first()
     write_results(running or append(session, Message.Role.TOOL, turn=turn), content, cards)
     write(answer, **kept_html(answer.content, cards))
+    answer.closed_cards = cards
 
 
 def interrupt(session: ChatSession, turn: Turn) -> None:

@@ -15,6 +15,7 @@ from django.utils.translation import gettext
 from chat.models.agents import Agent
 from chat.models.versions import Version
 from oneclaw.models import Space, User
+from oneclaw.reasons import ReasonField
 
 
 class ChatSessionQuerySet(models.QuerySet["ChatSession"]):
@@ -203,9 +204,9 @@ class Turn(models.Model):
     holder = models.UUIDField(default=uuid.uuid4)
     lease_until = models.DateTimeField()
     stop_requested = models.BooleanField(default=False)
-    # Of a failure: its kind (oneclaw.llm.ModelFailure.code) and the sentence that was shown.
+    # Of a failure: its protocol code (oneclaw.llm.ModelFailure.code), and what the person is told of it.
     error_code = models.CharField(max_length=40, blank=True)
-    error_text = models.TextField(blank=True)
+    error = ReasonField()
     started_at = models.DateTimeField(auto_now_add=True)
     finished_at = models.DateTimeField(null=True, blank=True)
 
@@ -260,11 +261,12 @@ class Message(models.Model):
     status = models.CharField(max_length=12, choices=Status, default=Status.COMPLETE)
     # The API's content blocks, and {"type": "attachment", …} in the place of each file (Attachment.reference).
     content = models.JSONField(default=list)
-    # What cannot stand in the API's blocks: a tool's card, keyed by tool_use id.
+    # What cannot stand in the API's blocks: a tool's card, keyed by tool_use id. Its summary and lines are text as it
+    # is, or a Reason as JSON.
     meta = models.JSONField(default=dict)
     # The words of the text blocks, for search and lists.
     text = models.TextField(blank=True)
-    # The finished message as sanitised HTML, and the renderer's version that made it.
+    # The finished message as sanitised HTML, without the cards of failed calls, and the version of its renderer.
     html = models.TextField(blank=True)
     html_version = models.PositiveSmallIntegerField(default=0)
     model = models.CharField(max_length=100, blank=True)
@@ -277,6 +279,8 @@ class Message(models.Model):
     objects: ClassVar[models.Manager["Message"]] = MessageQuerySet.as_manager()
     # Which of several versions it is, once chat/conversations/versions.py has looked; no column.
     version: Version | None = None
+    # The cards of its calls that were closed together with it (chat/conversations/transcript.py); no column.
+    closed_cards: dict[str, Any] | None = None
 
     class Meta:
         constraints = [

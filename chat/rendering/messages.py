@@ -23,12 +23,12 @@ from chat.rendering.actions import actions_html
 from chat.rendering.attachments import attachments_html
 from chat.rendering.cards import RUNNING_CARD, Card
 from chat.turns.tools import Since, registry
-from oneclaw.llm import failures
+from oneclaw.reasons import Reason
 
 # What the HTML of a message is made of.
 SHOWN_COLUMNS = (
     *("session", "parent", "role", "seq", "status", "content", "meta", "text", "html", "html_version", "stop_reason"),
-    *("turn__status", "turn__error_text"),
+    *("turn__status", "turn__error"),
 )
 # Messages that a page shows at once; behind every place.
 PAGE = 50
@@ -41,6 +41,8 @@ ARTICLE = (
 
 # A card in the HTML of an answer. What stands in it is escaped, so that nothing in it ends it.
 CARD = re.compile(r'<section class="card [^>]*?data-tool="([^"]*)".*?</section>', re.DOTALL)
+# What a kept HTML has in place of the card of a failed call.
+SLOT = '<section class="card card--failed" data-tool="{}"></section>'
 
 
 def message_html(message: Message, results: Mapping[str, Card] | None = None) -> str:
@@ -59,7 +61,7 @@ def message_html(message: Message, results: Mapping[str, Card] | None = None) ->
         status=message.status,
         name=names(get_language())[not by_person],
         prose="" if by_person else " prose",
-        body=body_html(message, results or {}),
+        body=body_html(message, results or message.closed_cards or {}),
         ending="" if by_person else ending_html(message),
         actions=actions_html(message),
     )
@@ -73,11 +75,11 @@ def names(language: str | None) -> tuple[str, str]:
 
 def ending_html(message: Message) -> SafeString:
     """How an answer ended, when it is not simply whole, and what can be done about it."""
-    status, error = message.status, ""
+    status, error = message.status, None
     if status == Message.Status.RUNNING or (status == Message.Status.COMPLETE and message.stop_reason != "max_tokens"):
         return SafeString()
     if status == Message.Status.FAILED and message.turn is not None:
-        error = failures.shown(message.turn.error_text)
+        error = message.turn.error
     context = {"id": message.pk, "status": status, "error": error, "text": message.text}
     return render_to_string("chat/_ending.html", context)
 
@@ -176,9 +178,9 @@ def is_in_our_words(html: str) -> bool:
 
 
 def with_news(message: Message, results: Mapping[str, Card]) -> SafeString:
-    """The answer's HTML as it was kept, with the cards anew of which something became since."""
-    cards = ((use, results.get(use["id"])) for use in message.tool_uses())
-    uses = {use["id"]: use for use, card in cards if card and card.get("since")}
+    """The answer's HTML as it was kept, with the cards that are made anew for each reader: those of failed calls, and
+    those of which something became since."""
+    uses = {use["id"]: use for use in message.tool_uses() if is_made_anew(results.get(use["id"], RUNNING_CARD))}
 
     def card(found: re.Match[str]) -> str:
         use = uses.get(unescape(found[1]))
@@ -188,8 +190,14 @@ def with_news(message: Message, results: Mapping[str, Card]) -> SafeString:
     return mark_safe(html)  # noqa: S308 - made below of safe parts
 
 
-def rendered(content: Sequence[Mapping[str, Any]], results: Mapping[str, Card]) -> SafeString:
-    """The display blocks of an answer's content; Message.html keeps them once the answer and its tools are done."""
+def is_made_anew(card: Card) -> bool:
+    return bool(card["state"] == "failed" or card.get("since"))
+
+
+def rendered(content: Sequence[Mapping[str, Any]], results: Mapping[str, Card], *, to_keep: bool = False) -> SafeString:
+    """The display blocks of an answer's content; Message.html keeps them once the answer and its tools are done.
+
+    `to_keep` leaves a slot in place of the card of a failed call, for `with_news` to fill."""
     parts: list[SafeString] = []
     for block in content:
         if block["type"] == "text":
@@ -198,7 +206,9 @@ def rendered(content: Sequence[Mapping[str, Any]], results: Mapping[str, Card]) 
         elif block["type"] == "thinking":
             parts.append(block_html(len(parts), thinking_html(block.get("thinking") or "")))
         elif block["type"] == "tool_use":
-            html = card_html(block, results.get(block["id"], RUNNING_CARD))
+            card = results.get(block["id"], RUNNING_CARD)
+            is_slot = to_keep and card["state"] == "failed"
+            html = format_html(SLOT, block["id"]) if is_slot else card_html(block, card)
             parts.append(block_html(len(parts), html))
     return mark_safe("".join(parts))  # noqa: S308 - made of safe parts
 
@@ -239,20 +249,24 @@ def thinking_html(text: str) -> str:
 
 def card_html(use: Mapping[str, Any], card: Card) -> str:
     """The card of a tool_use block."""
-    # In English when no tool has made it (transcript.close_tools).
-    summary = card["summary"]
     return tool_card_html(
         use["id"],
         use["name"],
         card["state"],
         use["input"],
-        _(summary),
-        card["lines"],
+        said(card["summary"]),
+        [said(line) for line in card["lines"]],
         card.get("undo", ""),
         card.get("since"),
         card.get("result", ""),
         card.get("seconds"),
     )
+
+
+def said(text: object) -> str:
+    """Return a summary or line of a card in the reader's language: a Reason as JSON is worded, text is as it is."""
+    reason = Reason.of(text)
+    return str(text if reason is None else reason)
 
 
 def tool_card_html(

@@ -13,6 +13,7 @@ from django.utils import timezone, translation
 from chat.models import ChatSession, Message
 from chat.transfer.importing.own import FORMAT, VERSION
 from chat.turns.tools import registry
+from oneclaw.reasons import Reason
 
 # Messages of one piece.
 PIECE = 50
@@ -81,7 +82,10 @@ def message_of(message: Message) -> dict[str, Any]:
         if value := getattr(message, name):
             told[name] = value
     if message.status == Message.Status.FAILED and message.turn:
-        told["error"] = {"code": message.turn.error_code, "text": message.turn.error_text}
+        reason = message.turn.error
+        told["error"] = {"code": message.turn.error_code, "text": reason.in_english if reason else ""}
+        if reason:
+            told["error"]["reason"] = reason.as_json
     return told
 
 
@@ -91,8 +95,20 @@ def block_of(block: dict[str, Any]) -> dict[str, Any]:
 
 
 def card_of(card: dict[str, Any]) -> dict[str, Any]:
-    """Without the ways back, which lead into the memory of this person here."""
-    return {name: card[name] for name in ("state", "summary", "lines", "seconds") if name in card}
+    """Without the ways back, which lead into the memory of this person here. The words are English; what was said by a
+    code is told by it as well, so that it can be shown in another language."""
+    told: dict[str, Any] = {name: card[name] for name in ("state", "seconds") if name in card}
+    summary, lines = card.get("summary", ""), card.get("lines", [])
+    told |= {"summary": said(summary), "lines": [said(line) for line in lines]}
+    if any(Reason.of(text) for text in (summary, *lines)):
+        told["reasons"] = {"summary": summary, "lines": lines}
+    return told
+
+
+def said(text: object) -> str:
+    """Return a summary or line of a card in English."""
+    reason = Reason.of(text)
+    return str(text) if reason is None else reason.in_english
 
 
 def as_markdown(session: ChatSession) -> Pieces:
@@ -129,7 +145,8 @@ def section(message: Message, session: ChatSession, cards: dict[str, Any]) -> st
         elif block["type"] == "tool_use":
             parts.append(f"\n{tool_line(block, cards.get(block['id'], {}))}\n")
     if not by_person and message.status != Message.Status.COMPLETE:
-        error = message.turn.error_text if message.turn else ""
+        reason = message.turn.error if message.turn else None
+        error = reason.in_english if reason else ""
         parts.append(f"\n*({message.status}{': ' + one_line(error) if error else ''})*\n")
     return "".join(parts)
 
@@ -138,7 +155,7 @@ def tool_line(block: dict[str, Any], card: dict[str, Any]) -> str:
     # An exported file is in English, like the words around it.
     with translation.override("en"):
         heading = registry.heading(block["name"], card.get("state", "done"))
-    first, *more = [one_line(str(each)) for each in (card.get("summary", ""), *card.get("lines", [])) if each] or [""]
+    first, *more = [one_line(said(each)) for each in (card.get("summary", ""), *card.get("lines", [])) if each] or [""]
     return "\n".join([f"> **{one_line(heading)}** {first}".rstrip(), *(f"> - {line}" for line in more)])
 
 

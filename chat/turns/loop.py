@@ -191,7 +191,7 @@ class RunningTurn:
             self.answer.content,
             status,
             code=failure.code if failure else "",
-            sentence=failure.kept if failure else "",
+            error=failure.reason if failure else None,
             **(columns_of(finished) if finished else {}),
         )
         self.listener.finished(message, failure)

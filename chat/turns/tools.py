@@ -21,6 +21,7 @@ from jsonschema import Draft202012Validator
 
 from chat.models import ChatSession, Message, Turn
 from oneclaw.models import User
+from oneclaw.reasons import Reason, other
 from oneclaw.text import Words
 
 logger = logging.getLogger(__name__)
@@ -34,11 +35,13 @@ PATIENCE = 5
 
 
 class ToolError(Exception):
-    """What the model is told when a call did nothing. `code` is stable, `message` one sentence."""
+    """What the model is told when a call did nothing: `code` is stable, `message` one sentence in English. `reason` is
+    what the person's card says; without one, the message."""
 
-    def __init__(self, code: str, message: str):
+    def __init__(self, code: str, message: str, reason: Reason | None = None):
         super().__init__(message)
         self.code, self.message = code, message
+        self.reason = reason or other(message)
 
 
 @dataclass(frozen=True)
@@ -56,11 +59,13 @@ class ToolCall:
 @dataclass(frozen=True)
 class ToolResult:
     """What a call brought: `content` for the model (a string, or what JSON can say), `summary` and `lines` for
-    the person's card, and `undo`: the address of a page where the person can take back what the call did."""
+    the person's card, and `undo`: the address of a page where the person can take back what the call did.
+
+    A summary and a line are text as it is, such as a path, or a Reason, which is worded when the card is shown."""
 
     content: Any
-    summary: str
-    lines: list[str] = field(default_factory=list)
+    summary: str | Reason
+    lines: Sequence[str | Reason] = ()
     is_error: bool = False
     undo: str = ""
     # What the call made, by a number that its tool understands: by it the card learns what became of it since.
@@ -146,7 +151,8 @@ class ToolRegistry:
         for tool in self.for_session(session):
             if tool.name == name:
                 return tool
-        raise ToolError("unknown_tool", f"There is no tool named “{name}” in this conversation.")
+        told = f"There is no tool named “{name}” in this conversation."
+        raise ToolError("unknown_tool", told, Reason("call.unknown_tool", {"name": name}))
 
 
 registry = ToolRegistry()
@@ -163,15 +169,15 @@ def call_tool(turn: Turn, answer: Message, use: dict[str, Any], broken: str) -> 
         result = run(turn, answer, use, broken)
     except ToolError as error:
         told = {"error": {"code": error.code, "message": error.message}}
-        result = ToolResult(told, error.message, is_error=True)
+        result = ToolResult(told, error.reason or "", is_error=True)
     text = result.content if isinstance(result.content, str) else json.dumps(result.content, ensure_ascii=False)
     block = {"type": "tool_result", "tool_use_id": use["id"], "content": text}
     if result.is_error:
         block["is_error"] = True
     card: dict[str, Any] = {
         "state": "failed" if result.is_error else "done",
-        "summary": result.summary,
-        "lines": result.lines,
+        "summary": as_kept(result.summary),
+        "lines": [as_kept(line) for line in result.lines],
         "undo": result.undo,
         "made": result.made,
         "result": text[:LONGEST_SHOWN],
@@ -182,11 +188,16 @@ def call_tool(turn: Turn, answer: Message, use: dict[str, Any], broken: str) -> 
     return block, card
 
 
+def as_kept(text: str | Reason) -> str | dict[str, Any]:
+    """Return a summary or line as a card of Message.meta holds it."""
+    return text.as_json if isinstance(text, Reason) else text
+
+
 def run(turn: Turn, answer: Message, use: dict[str, Any], broken: str) -> ToolResult:
     session = ChatSession.objects.select_related("owner", "agent", "space").get(pk=turn.session_id)
     tool = registry.find(session, use["name"])
     if broken:
-        raise ToolError("validation_error", broken)
+        raise ToolError("validation_error", broken, Reason("call.arguments_broken"))
     validate(tool, use["input"])
     call = ToolCall(use["id"], tool.name, use["input"], session.owner, session, answer.pk)
     try:
@@ -196,10 +207,13 @@ def run(turn: Turn, answer: Message, use: dict[str, Any], broken: str) -> ToolRe
         raise
     except Exception as error:
         if waited_in_vain(error):
-            raise ToolError("busy", "Somebody else is writing there: this was given up. Call it again.") from error
+            told = "Somebody else is writing there: this was given up. Call it again."
+            raise ToolError("busy", told, Reason("call.busy")) from error
         # A tool comes from any app: its fault must not end the conversation.
         logger.exception("The tool %s failed.", tool.name)
-        raise ToolError("tool_failed", f"The tool {tool.name} failed: {type(error).__name__}.") from error
+        kind = type(error).__name__
+        reason = Reason("call.failed", {"name": tool.name, "error": kind})
+        raise ToolError("tool_failed", f"The tool {tool.name} failed: {kind}.", reason) from error
 
 
 @contextlib.contextmanager
@@ -225,11 +239,21 @@ def validate(tool: Tool, arguments: Any) -> None:
     size = len(json.dumps(arguments).encode())
     most = tool.largest_input
     if size > most:
-        raise ToolError("validation_error", f"The arguments have {size:,} bytes; at most {most:,} are taken.")
+        reason = Reason("call.arguments_too_large", {"size": size, "most": most})
+        raise ToolError("validation_error", f"The arguments have {size:,} bytes; at most {most:,} are taken.", reason)
     errors = sorted(Draft202012Validator(tool.input_schema).iter_errors(arguments), key=lambda error: str(error.path))
     for error in errors:
         if error.validator == "required":
             missing = next(name for name in error.validator_value if name not in arguments)
-            raise ToolError("validation_error", f"Parameter '{missing}' is required and must be non-empty.")
+            raise parameter_missing(missing)
         where = ".".join(str(part) for part in error.path)
-        raise ToolError("validation_error", f"Parameter '{where}': {error.message}" if where else error.message)
+        if not where:
+            raise ToolError("validation_error", error.message, Reason("call.arguments_wrong"))
+        told = f"Parameter '{where}': {error.message}"
+        raise ToolError("validation_error", told, Reason("call.parameter_wrong", {"name": where}))
+
+
+def parameter_missing(name: str) -> ToolError:
+    """Return what is raised for a parameter that is not there, or is empty."""
+    told = f"Parameter '{name}' is required and must be non-empty."
+    return ToolError("validation_error", told, Reason("call.parameter_missing", {"name": name}))

@@ -9,8 +9,6 @@ from django.core.paginator import Paginator
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.http import url_has_allowed_host_and_scheme
-from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
 from django.views.decorators.http import require_GET, require_POST
 from django_htmx.http import HttpResponseClientRedirect
 
@@ -21,6 +19,7 @@ from chat.views import pages, toasts
 from chat.views.toasts import Toast
 from oneclaw.models import User
 from oneclaw.people.requests import SignedInRequest
+from oneclaw.reasons import Reason
 from oneclaw.text import BadText
 
 # Conversations of one page.
@@ -88,7 +87,7 @@ def organise(request: SignedInRequest) -> HttpResponse:
     try:
         folder = folder_meant(request) if action == "move" else None
     except (BadText, organising.TooManyFolders) as refusal:
-        return answered(request, Toast(refusal.sentence, bad=True))
+        return answered(request, Toast(folder_refused(refusal), bad=True))
     changed = organising.organise(request.user, ids, action, folder)
     undo = UNDO.get(action, "") if changed else ""
     toast = Toast(said(action, changed), undo, [str(session_id) for session_id in ids] if undo else [])
@@ -104,19 +103,23 @@ def folder_meant(request: SignedInRequest) -> Folder | None:
     return get_object_or_404(request.user.folders, pk=_number(chosen)) if chosen else None
 
 
-def said(action: str, changed: int) -> str:
-    """What has happened, in one sentence."""
-    sentences = {
-        "pin": ngettext("Pinned.", "%(number)d conversations pinned.", changed),
-        "unpin": ngettext("Not pinned any more.", "%(number)d conversations are not pinned any more.", changed),
-        "move": ngettext("Moved.", "%(number)d conversations moved.", changed),
-        "archive": ngettext("Archived.", "%(number)d conversations archived.", changed),
-        "unarchive": ngettext("Back in the list.", "%(number)d conversations are back in the list.", changed),
-        "delete": ngettext("Deleted.", "%(number)d conversations deleted.", changed),
-        "restore": ngettext("Restored.", "%(number)d conversations restored.", changed),
-        "read": ngettext("Marked as read.", "%(number)d conversations marked as read.", changed),
-    }
-    return sentences[action] % {"number": changed} if changed else _("Nothing was left to do.")
+def said(action: str, changed: int) -> Reason:
+    """Return what has happened to so many conversations."""
+    if not changed:
+        return Reason("conversations.unchanged")
+    return Reason(f"conversations.{action}", {"number": changed})
+
+
+def folder_refused(refusal: BadText | organising.TooManyFolders | organising.FolderExists) -> Reason:
+    """Return why a folder is not called so."""
+    match refusal:
+        case BadText():
+            lengths = {name: value for name, value in refusal.named.items() if isinstance(value, int)}
+            return Reason(f"folder.name_{refusal.code}", lengths)
+        case organising.TooManyFolders():
+            return Reason("folder.too_many")
+        case organising.FolderExists():
+            return Reason("folder.exists")
 
 
 def answered(request: SignedInRequest, toast: Toast, *, gone: bool = False) -> HttpResponse:
@@ -138,7 +141,7 @@ def rename_folder(request: SignedInRequest, folder_id: int) -> HttpResponse:
     try:
         organising.rename_folder(folder, request.POST.get("name"))
     except (BadText, organising.FolderExists) as refusal:
-        toasts.keep(request, Toast(refusal.sentence, bad=True))
+        toasts.keep(request, Toast(folder_refused(refusal), bad=True))
     return redirect(f"/conversations?show=folder-{folder.pk}")
 
 
@@ -147,7 +150,7 @@ def rename_folder(request: SignedInRequest, folder_id: int) -> HttpResponse:
 def delete_folder(request: SignedInRequest, folder_id: int) -> HttpResponse:
     """The folder goes, its conversations stay."""
     organising.delete_folder(get_object_or_404(request.user.folders, pk=folder_id))
-    toasts.keep(request, Toast(_("The folder is gone; its conversations are in the list.")))
+    toasts.keep(request, Toast(Reason("folder.deleted")))
     return redirect("conversations")
 
 

@@ -6,7 +6,6 @@ from django.contrib.auth.decorators import login_required
 from django.core.exceptions import SuspiciousOperation
 from django.http import Http404, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect, render
-from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from chat.conversations import branches, forking, lifecycle, transcript
@@ -20,11 +19,12 @@ from chat.views import toasts
 from chat.views.toasts import Toast
 from oneclaw.models import User
 from oneclaw.people.requests import SignedInRequest
-from oneclaw.text import BadText, Words
+from oneclaw.reasons import Reason
+from oneclaw.text import BadText
 from oneclaw.threads import in_database
 
 # What is said to whoever presses something that cannot be done just now.
-BUSY = transcript.Busy.words
+BUSY = Reason("conversation.busy")
 # Another tab has changed or deleted the conversation just now.
 GONE = (branches.NotShown, lifecycle.SessionNotFound)
 
@@ -38,10 +38,10 @@ def own_message(user: User, message_id: int) -> Message:
     return message
 
 
-def back(request: SignedInRequest, message: Message, refusal: Words = "") -> HttpResponse:
+def back(request: SignedInRequest, message: Message, refusal: Reason | None = None) -> HttpResponse:
     """To the conversation, with a word about what was not done."""
     if refusal:
-        toasts.keep(request, Toast(str(refusal), bad=True))
+        toasts.keep(request, Toast(refusal, bad=True))
     return redirect(message.session)
 
 
@@ -122,7 +122,7 @@ async def again(request: SignedInRequest, message_id: int, kind: str) -> HttpRes
     """Begin another attempt at an answer (`kind` is of Turn.Kind)."""
     user = await request.auser()
     message = await in_database(own_message, user, message_id)
-    refusal: Words = ""
+    refusal: Reason | None = None
     try:
         await handle(user, frame_of(RetryFrame, type=kind, message=str(message.pk)))
     except transcript.Busy:
@@ -130,7 +130,7 @@ async def again(request: SignedInRequest, message_id: int, kind: str) -> HttpRes
     except GONE:
         raise Http404 from None
     except retry.NothingToRepeatError:
-        refusal = _("Only the last answer of a conversation can be repeated, and this is not it any more.")
+        refusal = Reason("conversation.not_last")
     return await in_database(back, request, message, refusal)
 
 

@@ -9,7 +9,6 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_http_methods, require_POST, require_safe
 
@@ -18,6 +17,7 @@ from chat.transfer import share as sharing
 from chat.views import lists, pages, toasts
 from chat.views.toasts import Toast
 from oneclaw.people.requests import SignedInRequest
+from oneclaw.reasons import Reason
 
 # Of a shared page: its own looks and scripts, which ask for nothing else; no form, no frame.
 POLICY = {
@@ -90,12 +90,8 @@ def unshare(request: SignedInRequest, session_id: uuid.UUID) -> HttpResponse:
     return lists.answered(request, Toast(said(count)))
 
 
-def said(count: int) -> str:
-    if not count:
-        return _("Nothing was left to do.")
-    return ngettext("The link opens nothing any more.", "%(number)d links open nothing any more.", count) % {
-        "number": count
-    }
+def said(count: int) -> Reason:
+    return Reason("links.revoked", {"number": count}) if count else Reason("conversations.unchanged")
 
 
 @require_safe

@@ -20,13 +20,14 @@ from memory.api.shapes import (
 )
 from memory.documents import write
 from memory.documents.write import Append, Author, Operation, Replace, Source
-from memory.models import MemoryDocument, MemoryRevision, reasons
+from memory.models import MemoryDocument, MemoryRevision
 from memory.policy.access import may_write, sources_for
 from memory.policy.paths import checked_path
 from memory.search.manager import HybridSearchManager
 from memory.search.passage import QUERY_MAX_CHARS, RESULTS_SHOWN
 from oneclaw.locks import hold
 from oneclaw.models import Space, SpaceMember, User
+from oneclaw.reasons import Reason
 from oneclaw.web.api import LISTED, MOST_LISTED, KeyedRequest, Refused, answers
 from oneclaw.web.pagination import cursor_of, place_of
 
@@ -102,7 +103,7 @@ def replace_document(
     changed it since. What you have had forgotten is left out: read the text that comes back."""
     user, change = request.auth, Replace(replacement.text, replacement.base_version)
     try:
-        return changed(user, space, path, change, Author(Source.API, user, reason=reasons.API_WRITTEN))
+        return changed(user, space, path, change, Author(Source.API, user, reason=Reason("change.api_written")))
     except Refused as refusal:
         # Said once more because its answer was lost: it stands there already.
         there = own_document(space_meant(user, space), path) if refusal.code == "conflict" else None
@@ -126,7 +127,7 @@ def append_to_document(
         done = MemoryRevision.objects.filter(operation_key__startswith=of_client)
         if done.exclude(space=space_meant(user, space), operation_key=key).exists():
             raise Refused(409, "conflict", "This client_id was already used for another text or another document.")
-    author = Author(Source.API, user, reason=reasons.API_ADDED, operation_key=key)
+    author = Author(Source.API, user, reason=Reason("change.api_added"), operation_key=key)
     return changed(user, space, path, Append(addition.text), author)
 
 

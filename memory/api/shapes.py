@@ -91,7 +91,7 @@ class RevisionOut(Schema):
             kind=revision.kind,
             source=revision.source,
             author=str(revision.author) if revision.author else None,
-            reason=revision.reason,
+            reason=revision.reason.in_english if revision.reason else "",
             created_at=revision.created_at,
             changes=[HunkOut(**hunk) for hunk in revision.hunks],
         )

@@ -20,7 +20,8 @@ from memory.policy.paths import DOCUMENT_MAX_BYTES, BadPathError, checked_path
 from memory.policy.same_words import stands_in
 from memory.signals import document_written
 from oneclaw.models import Space, User
-from oneclaw.text import UNSTORABLE, BadText, Told, counted
+from oneclaw.reasons import Reason
+from oneclaw.text import UNSTORABLE, BadText, Told
 
 __all__ = [
     "Append",
@@ -49,7 +50,7 @@ class DocumentError(Told):
 class StaleVersionError(DocumentError):
     """The document was changed since `base_version` was read."""
 
-    words = _("%(path)s was changed meanwhile (you saw version %(seen)s, it has version %(version)s).")
+    words = _("%(path)s was changed meanwhile (you saw version %(seen)d, it has version %(version)d).")
 
     def __init__(self, path: str, base_version: int, version: int):
         super().__init__(path=path, seen=base_version, version=version)
@@ -71,7 +72,8 @@ class DocumentTooLargeError(DocumentError):
     words = _("%(path)s would have %(size)s bytes; at most %(most)s are possible.")
 
     def __init__(self, path: str, size: int):
-        super().__init__(path=path, size=counted(size), most=counted(DOCUMENT_MAX_BYTES))
+        super().__init__(path=path, size=size, most=DOCUMENT_MAX_BYTES)
+        self.size = size
 
 
 class Separator(Enum):
@@ -118,7 +120,7 @@ class Author:
     source: MemoryRevision.Source
     user: User | None = None
     message_id: int | None = None
-    reason: str = ""
+    reason: Reason | None = None
     operation_key: str | None = None
 
 
@@ -242,7 +244,7 @@ def _write(document: MemoryDocument, operation: Operation, content: str, author:
         source=author.source,
         author=author.user,
         message_id=author.message_id,
-        reason=author.reason[:200],
+        reason=author.reason,
         hunks=hunks,
         content_hash=document.content_hash,
         operation_key=author.operation_key,

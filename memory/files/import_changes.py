@@ -11,12 +11,13 @@ from memory.documents.write import Author, Replace, Source
 from memory.files import disk
 from memory.files.folders import folder_of, text_in_file
 from memory.files.merge_base import is_imported, last_common, operation_key
-from memory.models import MemoryDocument, content_hash, reasons
+from memory.models import MemoryDocument, content_hash
 from memory.policy import tombstones
 from memory.policy.line_ends import as_before
 from memory.policy.paths import PATH_MAX_BYTES
 from oneclaw.locks import hold
 from oneclaw.models import Space, User
+from oneclaw.reasons import Reason
 
 
 @transaction.atomic
@@ -38,7 +39,7 @@ def import_changes(document_id: int) -> None:
     base, existed = last_common(document)
     allowed = tombstones.of_space(document.space_id).without(text)
     theirs, key = as_before(base, allowed), operation_key(document, allowed)
-    author = Author(Source.FILE, editor(document.space), reason=reasons.FILE_CHANGED, operation_key=key)
+    author = Author(Source.FILE, editor(document.space), reason=Reason("change.file_changed"), operation_key=key)
     if document.is_deleted and not existed:
         # Its deletion had reached the folder: this is a new file.
         changed, is_whole = theirs, True
@@ -69,7 +70,7 @@ def import_new_file(space: Space, path: str) -> None:
     if space.documents.filter(path=path).exists():
         return
     text = disk.read(folder_of(space), path)
-    author = Author(Source.FILE, editor(space), reason=reasons.FILE_NEW)
+    author = Author(Source.FILE, editor(space), reason=Reason("change.file_new"))
     revision = write.apply(space, path, Replace(text, 0), author)
     # Without what was forgotten it is another text, and the file is still to be written.
     if revision and revision.content_hash == content_hash(text):
@@ -79,7 +80,7 @@ def import_new_file(space: Space, path: str) -> None:
 def write_conflict_copy(document: MemoryDocument, text: str, key: str) -> None:
     """Write the file's text into a document of its own, beside the one whose lines were kept."""
     at = document.space.owner.local()
-    reason = reasons.BOTH_CHANGED % {"path": document.path}
+    reason = Reason("change.both_changed", {"path": document.path})
     author = Author(Source.FILE, editor(document.space), reason=reason, operation_key=f"{key}:aside")
     number = 1
     while document.space.documents.filter(path=(path := conflict_path(document.path, at, number))).exists():

@@ -39,12 +39,12 @@ from memory.models import (
     MemoryRevision,
     Upload,
     content_hash,
-    reasons,
 )
 from memory.notes import recent
 from memory.policy.tombstones import Known, keyed, lock_of, of_space
 from oneclaw.locks import hold
 from oneclaw.models import Space, User
+from oneclaw.reasons import Reason
 
 logger = logging.getLogger(__name__)
 
@@ -177,8 +177,8 @@ def _erase(going: Going, known: Known, user: User | None) -> None:
     content = ""
     for row, (hunks, content) in zip(rows, erased([row["hunks"] for row in rows], is_gone), strict=True):
         fresh: dict[str, Any] = {"hunks": hunks, "content_hash": content_hash(content)}
-        if is_gone(row["reason"]):
-            fresh["reason"] = ""
+        if row["reason"] and any(map(is_gone, row["reason"].texts)):
+            fresh["reason"] = None
         if fresh["content_hash"] != row["content_hash"] and (row["operation_key"] or "").startswith("file:"):
             # Such a key holds a hash of the file.
             fresh["operation_key"] = None
@@ -199,7 +199,7 @@ def _erase(going: Going, known: Known, user: User | None) -> None:
         kind=kind,
         source=MemoryRevision.Source.FORGET,
         author=user,
-        reason=reasons.FORGOTTEN,
+        reason=Reason("change.forgotten"),
         hunks=diff(content, left),
         content_hash=document.content_hash,
         created_at=now,

@@ -185,7 +185,7 @@ def plan_of(space: Space, wanted: Wanted, found: conversations.Traces) -> Plan:
         for row in rows:
             held = [line for line in _lines_of(row["hunks"]) if is_in(line)]
             lines |= dict.fromkeys(held)
-            revisions += bool(held) or is_in(row["reason"])
+            revisions += bool(held) or any(map(is_in, row["reason"].texts if row["reason"] else []))
         if not revisions:
             continue
         content = MemoryDocument.objects.values_list("content", flat=True).get(pk=document_id)

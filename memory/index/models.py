@@ -11,6 +11,7 @@ from django.db.models import QuerySet
 from memory.index.embeddings import Embedder
 from memory.models import EmbeddingModel
 from memory.text.index_format import text_key
+from oneclaw.reasons import Reason
 
 # Seconds after which a process looks again whether all know of the width that it sees.
 LOOK = 60.0
@@ -49,15 +50,17 @@ def glance(model: Embedder, width: int) -> None:
         see(model, width)
 
 
-def note(model: Embedder, error: str) -> None:
-    """Keep with the model why it makes no vectors, where every process sees it; empty when all is well."""
-    if error:
+def note(model: Embedder, error: Reason | None) -> None:
+    """Keep with the model why it makes no vectors, where every process sees it; None when all is well."""
+    if error is None:
+        _bare(model).filter(error__isnull=False).update(error=None)
+    else:
         _make(model.name)
-    _bare(model).exclude(error=error).update(error=error)
+        _bare(model).exclude(error=error).update(error=error)
 
 
-def error_of(model: Embedder) -> str:
-    return _bare(model).values_list("error", flat=True).first() or ""
+def error_of(model: Embedder) -> Reason | None:
+    return _bare(model).values_list("error", flat=True).first()
 
 
 def _name(model: Embedder, width: int | str) -> str:

@@ -28,6 +28,7 @@ from memory.models import (
 )
 from memory.text.chunking import SPEAKER, speakers
 from oneclaw.locks import hold
+from oneclaw.reasons import Reason
 
 # Texts in one go.
 BATCH = 512
@@ -88,7 +89,7 @@ def of_question(model: Embedder, question: str) -> NDArray[np.float32] | None:
     try:
         vector = model.embed_question(embedded_text(question))
     except EmbeddingError as failure:
-        note(model, str(failure))
+        note(model, failure.reason)
         return None
     glance(model, len(vector))
     return vector
@@ -108,7 +109,7 @@ def embed_pending() -> int:
     said = TranscriptIndex.objects.filter(units__gt=0).exclude(embedded_by=current(model)).order_by("-pk")
     waiting += [(embed_transcript, pk) for pk in said.values_list("pk", flat=True)]
     if not waiting and error_of(model) and of_question(model, "?") is not None:
-        note(model, "")
+        note(model, None)
     for done, (embed, pk) in enumerate(waiting):
         try:
             embed(pk)
@@ -202,15 +203,15 @@ def _embed(
         try:
             made = model.embed([embedded_text(text, names) for _, text in batch])
         except EmbeddingError as failure:
-            note(model, str(failure))
+            note(model, failure.reason)
             raise
         counts = see(model, made.shape[1])
         _store(space_id, counts, batch, made)
-        note(model, "")
+        note(model, None)
         if counts != known:
             # Another model stands there under the same name, and what the first one made is of no use.
             if is_again:
-                raise EmbeddingError("The embedding server answers with vectors of several widths.")
+                raise EmbeddingError(Reason("embedding.several_widths"))
             _embed(space_id, chunks, same, only_at_once, is_again=True)
             return
     units, parameters = chunks.order_by().values("ordinal", "text_key").query.sql_with_params()

@@ -10,9 +10,9 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from chat.models import Message
-from memory.models import reasons
 from memory.text.index_format import LAYOUT
 from oneclaw.models import Space, User
+from oneclaw.reasons import ReasonField
 
 
 def content_hash(text: str) -> str:
@@ -113,8 +113,8 @@ class MemoryRevision(models.Model):
     source = models.CharField(max_length=10, choices=Source)
     author = models.ForeignKey(User, on_delete=models.SET_NULL, null=True, blank=True, related_name="+")
     message = models.ForeignKey(Message, on_delete=models.SET_NULL, null=True, blank=True, related_name="+")
-    # Why, in a few words that a person understands, in English; `why` has them in the reader's language.
-    reason = models.CharField(max_length=200, blank=True)
+    # Why, in a few words that a person understands.
+    reason = ReasonField()
     # What changed, as hunks over content.split("\n"), by descending line, applied in order:
     # [{"at": 0-based line, "removed": [lines], "added": [lines]}]
     hunks = models.JSONField(default=list)
@@ -135,11 +135,6 @@ class MemoryRevision(models.Model):
 
     def __str__(self) -> str:
         return f"{self.document} version {self.number}"
-
-    @property
-    def why(self) -> str:
-        """The reason in the reader's language."""
-        return reasons.shown(self.reason)
 
 
 class Upload(models.Model):

@@ -7,6 +7,7 @@ from pgvector.django import HalfVectorField
 from chat.models import ChatSession, Message
 from memory.models.documents import MemoryDocument
 from oneclaw.models import Space, User
+from oneclaw.reasons import ReasonField
 
 
 class EmbeddingModel(models.Model):
@@ -15,8 +16,8 @@ class EmbeddingModel(models.Model):
     # Made of the name, so that nobody has to look it up.
     id = models.BigIntegerField(primary_key=True)
     name = models.CharField(max_length=400, unique=True)
-    # Why it makes none at the moment, in a sentence for people; empty when all is well.
-    error = models.TextField(blank=True)
+    # Why it makes none at the moment; NULL when all is well.
+    error = ReasonField()
     # Of a server: how many numbers its vectors have now; 0: nobody knows yet.
     width = models.PositiveIntegerField(default=0)
 

@@ -18,7 +18,7 @@ from django.utils import dateformat, timezone, translation
 from chat.models import ChatSession
 from memory.documents import write
 from memory.documents.write import Append, Author, Separator, Source
-from memory.models import DocumentJob, Flush, MemoryDocument, MemoryRevision, content_hash, reasons
+from memory.models import DocumentJob, Flush, MemoryDocument, MemoryRevision, content_hash
 from memory.notes import document_jobs
 from memory.notes.claims import IMPORTED, MODEL_ATTEMPTS_MAX, Claim, hold, in_words, is_noted, postpone, take
 from memory.notes.summary import extract, summarise
@@ -29,6 +29,7 @@ from memory.policy.secrets import masked
 from memory.prompt.given import text_given
 from oneclaw.jobs import ClaimLostError
 from oneclaw.llm.failures import ModelFailure
+from oneclaw.reasons import Reason
 
 logger = logging.getLogger(__name__)
 
@@ -166,7 +167,7 @@ def _append(claim: Claim, notes: str) -> MemoryRevision:
         Source.FLUSH,
         claim.session.owner,
         message_id=last.pk,
-        reason=reasons.NOTES % {"title": title},
+        reason=Reason("change.notes", {"title": title}),
         operation_key=f"flush:{claim.session.pk}:{claim.after_seq}",
     )
     operation = Append(section, Separator.PARAGRAPH, opening)

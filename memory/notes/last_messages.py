@@ -12,12 +12,13 @@ from memory.documents import write as documents
 from memory.documents.write import Author, Replace, Source
 from memory.files import disk
 from memory.files.folders import folder_of
-from memory.models import DocumentJob, MemoryDocument, reasons
+from memory.models import DocumentJob, MemoryDocument
 from memory.notes.claims import imported_through
 from memory.policy import secrets, switches, tombstones
 from oneclaw import llm
 from oneclaw.llm.failures import ModelFailure
 from oneclaw.llm.quoting import quoted, shortened
+from oneclaw.reasons import Reason
 
 logger = logging.getLogger(__name__)
 
@@ -76,7 +77,7 @@ def write(job: DocumentJob, composed: LastMessages | None) -> None:
     author = Author(
         Source.FLUSH,
         owner,
-        reason=reasons.LAST_MESSAGES,
+        reason=Reason("change.last_messages"),
         operation_key=f"last:{job.session_id}:{job.through_seq}",
     )
     content = tombstones.of_space(job.space_id).without(composed.content)

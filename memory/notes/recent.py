@@ -14,13 +14,14 @@ from django.template.loader import get_template
 from chat.models import ChatSession, Message
 from memory.documents import write as documents
 from memory.documents.write import Author, Replace, Source
-from memory.models import DocumentJob, MemoryDocument, reasons
+from memory.models import DocumentJob, MemoryDocument
 from memory.notes.claims import MODEL_ATTEMPTS_MAX, imported_through
 from memory.policy import secrets, switches, tombstones
 from memory.policy.paths import RECENT
 from oneclaw import llm
 from oneclaw.llm.failures import ModelFailure
 from oneclaw.llm.quoting import quoted, shortened
+from oneclaw.reasons import Reason
 from oneclaw.text import mended
 
 logger = logging.getLogger(__name__)
@@ -86,7 +87,7 @@ def write(job: DocumentJob, summary: Summary | None) -> None:
     before, version = (document.content, document.version) if document else ("", 0)
     content = updated(before, str(job.session_id), summary, settings.RECENT_CONVERSATIONS)
     content = tombstones.of_space(job.space_id).without(content)
-    author = Author(Source.FLUSH, job.session.owner, reason=reasons.SUMMARY % {"title": summary.title})
+    author = Author(Source.FLUSH, job.session.owner, reason=Reason("change.summary", {"title": summary.title}))
     documents.apply(job.space, PATH, Replace(content, version), author)
 
 

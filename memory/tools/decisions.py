@@ -15,11 +15,12 @@ from django.utils.translation import gettext_lazy as _
 from chat.models import Message
 from memory.documents import undo, write
 from memory.documents.write import Author, DocumentError, Replace, Source
-from memory.models import Decision, MemoryDocument, MemoryRevision, content_hash, reasons
+from memory.models import Decision, MemoryDocument, MemoryRevision, content_hash
 from memory.policy.secrets import masked, secrets_in
 from memory.tools.calls import call_of
 from memory.tools.contradictions import Contradicted
 from oneclaw.models import User
+from oneclaw.reasons import Reason
 
 Choice = Decision.Choice
 CHOICES = {
@@ -28,10 +29,10 @@ CHOICES = {
 }
 # Why the document changed, for its history.
 REASONS = {
-    Choice.NEW: reasons.KEPT_NEW,
-    Choice.OLD: reasons.KEPT_OLD,
-    Choice.AS_SAID: reasons.SAVED_AS_SAID,
-    Choice.REMOVE: reasons.REMOVED,
+    Choice.NEW: Reason("change.kept_new"),
+    Choice.OLD: Reason("change.kept_old"),
+    Choice.AS_SAID: Reason("change.saved_as_said"),
+    Choice.REMOVE: Reason("change.line_removed"),
 }
 
 

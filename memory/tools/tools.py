@@ -9,19 +9,17 @@ from django.db import Error as DatabaseFailure
 from django.db import transaction
 from django.urls import reverse
 from django.utils import translation
-from django.utils.text import get_text_list
-from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
 
 from chat.models import ChatSession
-from chat.turns.tools import Tool, ToolCall, ToolError, ToolResult, waited_in_vain
+from chat.turns.tools import Tool, ToolCall, ToolError, ToolResult, parameter_missing, waited_in_vain
 from memory.documents import write
 from memory.documents.write import Append, Author, Separator, Source
 from memory.index import transcripts
-from memory.models import MemoryRevision, reasons
+from memory.models import MemoryRevision
 from memory.policy import switches, tombstones
 from memory.policy.access import find_document, own_space, sources_of, spaces_of
-from memory.policy.paths import CURATED
+from memory.policy.paths import CURATED, DOCUMENT_MAX_BYTES
 from memory.policy.secrets import masked
 from memory.policy.tombstones import LineForgottenError
 from memory.prompt.given import place_of
@@ -30,6 +28,7 @@ from memory.search.passage import Said
 from memory.tools import contradictions, decisions, saved
 from memory.tools.calls import operation_key
 from oneclaw.models import Space, User
+from oneclaw.reasons import Reason
 
 logger = logging.getLogger(__name__)
 
@@ -52,15 +51,16 @@ def save_memory(call: ToolCall) -> ToolResult:
     words. Secrets are masked."""
     content = call.input["content"]
     if not content.strip():
-        raise ToolError("validation_error", "Parameter 'content' is required and must be non-empty.")
+        raise parameter_missing("content")
     if len(content) > LONGEST_CONTENT:
-        raise ToolError("validation_error", "Parameter 'content' must be 5,000 characters or less.")
+        reason = Reason("memory.too_long", {"most": LONGEST_CONTENT})
+        raise ToolError("validation_error", "Parameter 'content' must be 5,000 characters or less.", reason)
     content, secret = masked(content)
     author = Author(
         Source.TOOL,
         call.user,
         message_id=call.message_id,
-        reason=reasons.SAVED,
+        reason=Reason("change.saved"),
         operation_key=operation_key(call.message_id, call.id),
     )
     try:
@@ -71,30 +71,31 @@ def save_memory(call: ToolCall) -> ToolResult:
             return already_known(known_at, content)
         revision = keep(space, headed(call.user, content), author, ask=bool(secret))
     except LineForgottenError as error:
-        raise ToolError("forgotten", FORGOTTEN) from error
+        raise ToolError("forgotten", FORGOTTEN, Reason("memory.line_forgotten")) from error
     except (write.DocumentError, write.BadText) as error:
         with translation.override("en"):
-            raise ToolError("save_failed", f"Failed to save memory: {error}") from error
+            raise ToolError("save_failed", f"Failed to save memory: {error}", refusal_of(error)) from error
     except (DatabaseFailure, OSError) as error:
         if waited_in_vain(error):
             raise  # which the model is told
         logger.exception("A memory could not be saved.")
-        raise ToolError("save_failed", "Failed to save memory: the database did not take it.") from error
+        told = "Failed to save memory: the database did not take it."
+        raise ToolError("save_failed", told, Reason("memory.not_stored")) from error
     if revision is None:
         return already_known(CURATED, content)
     result: dict[str, Any] = {"saved": True, "path": CURATED}
-    lines = [content]
+    lines: list[str | Reason] = [content]
     if secret:
         kinds = " and ".join(secret)
         result["masked"] = f"A {kinds} was left out. Tell the person, and ask whether it was meant to be kept."
-        left_out = gettext("Left out: a %(kinds)s. Is it meant to be kept?")
-        told = get_text_list([gettext(kind) for kind in secret], gettext("and"))
-        lines.append(left_out % {"kinds": told})
+        lines.append(Reason("memory.secret_left_out", {"kinds": secret}))
     if contradicted := compared(revision, content, call.user.day()):
         result["contradicts"] = [{"line": other.line, "text": other.text} for other in contradicted]
         result["ask"] = "Show the person both, and ask which is right. Both are kept until they decide."
-        otherwise = gettext("Line %(line)s says otherwise: %(text)s")
-        lines += [otherwise % {"line": other.line, "text": first_line(other.text)} for other in contradicted]
+        lines += [
+            Reason("memory.contradicted", {"line": other.line, "text": first_line(other.text)})
+            for other in contradicted
+        ]
     return ToolResult(result, CURATED, lines, undo=reverse("memory_undo", args=[revision.pk]), made=revision.pk)
 
 
@@ -121,8 +122,17 @@ def compared(revision: MemoryRevision, content: str, today: dt.date) -> list[con
 
 def already_known(path: str, content: str) -> ToolResult:
     """Nothing is saved, because it stands there in the same words."""
-    summary = gettext("Already known: %(path)s") % {"path": path}
+    summary = Reason("memory.already_known", {"path": path})
     return ToolResult({"saved": False, "already_known": True, "path": path}, summary, [content])
+
+
+def refusal_of(error: write.DocumentError | write.BadText) -> Reason:
+    """Return what the card says of an entry that MEMORY.md cannot take."""
+    if isinstance(error, write.DocumentTooLargeError):
+        return Reason("memory.document_too_large", {"path": CURATED, "size": error.size, "most": DOCUMENT_MAX_BYTES})
+    if isinstance(error, write.BadText):
+        return Reason("memory.unstorable", {"path": CURATED})
+    return Reason("memory.not_stored")
 
 
 def headed(user: User, content: str) -> Append:
@@ -144,7 +154,7 @@ def memory_search(call: ToolCall) -> ToolResult:
     """The passages of memory that fit a question best."""
     query = call.input["query"]
     if not query.strip():
-        raise ToolError("validation_error", "Parameter 'query' is required and must be non-empty.")
+        raise parameter_missing("query")
     passages = HybridSearchManager(spaces_of(call.session), sources_of(call.session)).search(
         query,
         max_results=call.input.get("max_results", settings.SEARCH_RESULTS),
@@ -163,7 +173,8 @@ def memory_search(call: ToolCall) -> ToolResult:
         for passage in passages
     ]
     lines = [f"{place(hit)} {first_line(hit['snippet'])}" for hit in found]
-    return ToolResult({"results": found}, counted(len(found)), lines)
+    summary = Reason("memory.found", {"number": len(found)}) if found else Reason("memory.found_nothing")
+    return ToolResult({"results": found}, summary, lines)
 
 
 def labels(said: "Said | None") -> dict[str, str]:
@@ -187,7 +198,7 @@ def memory_get(call: ToolCall) -> ToolResult:
     if content is None:
         document = find_document(call.session, path)
         if document is None:
-            raise ToolError("not_found", f"There is no memory file “{path}”.")
+            raise ToolError("not_found", f"There is no memory file “{path}”.", Reason("memory.missing", {"path": path}))
         content = document.content
     lines = content.removesuffix("\n").split("\n")
     shown = lines[start - 1 : start - 1 + count]
@@ -198,10 +209,9 @@ def memory_get(call: ToolCall) -> ToolResult:
         result |= {"cut": True, "lines": text.count("\n") + 1}
     last = start + result["lines"] - 1
     if shown:
-        summary = gettext("Read %(path)s, lines %(first)s–%(last)s") % {"path": path, "first": start, "last": last}
+        summary = Reason("memory.read", {"path": path, "first": start, "last": last})
     else:
-        told = ngettext("%(path)s has %(count)d line", "%(path)s has %(count)d lines", len(lines))
-        summary = told % {"path": path, "count": len(lines)}
+        summary = Reason("memory.length", {"path": path, "count": len(lines)})
     return ToolResult(result | {"text": text}, summary)
 
 
@@ -211,12 +221,6 @@ def searches(session: ChatSession) -> bool:
 
 def writes(session: ChatSession) -> bool:
     return session.mode == ChatSession.Mode.AGENT and switches.is_on(session.owner, switches.Switch.SAVED)
-
-
-def counted(number: int) -> str:
-    if number == 0:
-        return gettext("Found nothing")
-    return ngettext("Found %(number)d passage", "Found %(number)d passages", number) % {"number": number}
 
 
 def first_line(text: str, longest: int = 120) -> str:

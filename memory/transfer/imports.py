@@ -15,9 +15,10 @@ from django.utils import timezone
 from memory.documents import write
 from memory.documents.diff import Hunk, diff
 from memory.documents.write import Author, Replace, Source
-from memory.models import Upload, reasons
+from memory.models import Upload
 from memory.transfer import archive
 from oneclaw.models import Space, User
+from oneclaw.reasons import Reason
 
 # How long an upload waits to be confirmed.
 PATIENCE = dt.timedelta(hours=1)
@@ -108,7 +109,7 @@ def confirm(user: User, token: uuid.UUID, digest: str) -> Plan:
         raise Changed
     space, author = (
         Space.objects.own_of(user),
-        Author(Source.IMPORT, user, reason=reasons.IMPORTED % {"name": kept.name}),
+        Author(Source.IMPORT, user, reason=Reason("change.imported", {"name": kept.name})),
     )
     for change in planned.changes:
         try:

@@ -6,9 +6,10 @@ from pathlib import Path
 from memory.documents import write
 from memory.documents.write import Author, Replace, Source
 from memory.files import disk
-from memory.models import MemoryDocument, content_hash, reasons
+from memory.models import MemoryDocument, content_hash
 from memory.policy.paths import checked_path
 from oneclaw.models import Space, User
+from oneclaw.reasons import Reason
 
 
 class FolderError(Exception):
@@ -54,7 +55,10 @@ def import_folder(folder: Path, space: Space, user: User) -> Report:
                 report.unchanged.append(path)
                 continue
             write.apply(
-                space, path, Replace(content, version), Author(Source.IMPORT, user, reason=reasons.FOLDER_IMPORTED)
+                space,
+                path,
+                Replace(content, version),
+                Author(Source.IMPORT, user, reason=Reason("change.folder_imported")),
             )
             report.written.append(path)
         except (disk.UnreadableFileError, write.BadPathError, write.BadText, write.DocumentError) as error:

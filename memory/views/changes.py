@@ -13,11 +13,12 @@ from memory.documents.merge import OverlapError, merge
 from memory.documents.write import Author, Delete, Replace, Source
 from memory.files.mirror import try_to_mirror
 from memory.files.missing import documents_without_file, write_file_again
-from memory.models import MemoryDocument, MemoryRevision, reasons
+from memory.models import MemoryDocument, MemoryRevision
 from memory.policy import tombstones
 from memory.policy.access import may_write
 from memory.policy.line_ends import as_before
 from oneclaw.people.requests import SignedInRequest
+from oneclaw.reasons import Reason
 
 
 @login_required
@@ -36,7 +37,7 @@ def edit(request: SignedInRequest, document_id: int) -> HttpResponse:
     base = write.content_at(document, base_version)
     mine = as_before(base, request.POST.get("content", ""))
     try:
-        author = Author(Source.PAGE, request.user, reason=reasons.EDITED)
+        author = Author(Source.PAGE, request.user, reason=Reason("change.edited"))
         write.apply(document.space, document.path, Replace(mine, base_version), author)
     except write.StaleVersionError:
         document.refresh_from_db()
@@ -66,7 +67,7 @@ def delete_line(request: SignedInRequest, document_id: int) -> HttpResponse:
             document,
             line,
             base_version,
-            Author(Source.PAGE, request.user, reason=reasons.LINE_DELETED),
+            Author(Source.PAGE, request.user, reason=Reason("change.line_deleted")),
         )
     except (OverlapError, IndexError):
         messages.error(request, _("That line was changed meanwhile, so it was not deleted."))
@@ -82,7 +83,7 @@ def restore(request: SignedInRequest, document_id: int) -> HttpResponse:
     number, base_version = number_in(request, "number"), number_in(request, "base_version")
     if number is None or base_version is None or not document.revisions.filter(number=number).exists():
         return HttpResponseBadRequest()
-    author = Author(Source.UNDO, request.user, reason=reasons.RESTORED % {"number": number})
+    author = Author(Source.UNDO, request.user, reason=Reason("change.restored", {"number": number}))
     try:
         undo.restore(document, number, base_version, author)
     except write.DocumentError as error:
@@ -102,7 +103,7 @@ def undo_change(request: SignedInRequest, revision_id: int) -> HttpResponse:
         raise PermissionDenied
     if request.method == "GET":
         return render(request, "memory/undo.html", {"revision": revision, "document": revision.document})
-    author = Author(Source.UNDO, request.user, reason=reasons.TAKEN_BACK % {"number": revision.number})
+    author = Author(Source.UNDO, request.user, reason=Reason("change.taken_back", {"number": revision.number}))
     try:
         undo.undo(revision, author)
     except write.DocumentError as error:
@@ -120,7 +121,7 @@ def file_gone(request: SignedInRequest, document_id: int) -> HttpResponse:
     if document not in documents_without_file(document.space):
         messages.info(request, _("Its file is there again; nothing was changed."))
     elif request.POST.get("answer") == "delete":
-        author = Author(Source.PAGE, request.user, reason=reasons.FILE_DELETED)
+        author = Author(Source.PAGE, request.user, reason=Reason("change.file_deleted"))
         try:
             write.apply(document.space, document.path, Delete(document.version), author)
         except write.DocumentError as error:

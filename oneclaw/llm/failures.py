@@ -1,20 +1,16 @@
-"""What can go wrong with the model: one class per outcome, with what the person reads."""
+"""What can go wrong with the model: one class per outcome; oneclaw/wordings.py has what the person reads."""
 
 import re
 from typing import Any, ClassVar
 
-from django.utils import translation
-from django.utils.translation import gettext, ngettext
-from django.utils.translation import gettext_lazy as _
-
-from oneclaw.text import Words
+from oneclaw.reasons import Reason
 
 
 class ModelFailure(Exception):
     """The model could not answer."""
 
-    # What happened and what to do next, for the person.
-    words: Words = _("The model could not answer. Try again.")
+    # What a row keeps of it and the person reads: what happened, and what to do next.
+    reason_code: ClassVar[str] = "model.failed"
     # The code of an `error` frame (docs/protocol.md) and of a failed turn.
     code: ClassVar[str] = "model_error"
     # Whether the same request may succeed by itself a little later, as long as nothing has been shown.
@@ -27,61 +23,46 @@ class ModelFailure(Exception):
         self.retry_after = retry_after
 
     @property
-    def sentence(self) -> str:
-        """The words in the language of whoever asks."""
-        return str(self.words)
+    def reason(self) -> Reason:
+        return Reason(self.reason_code)
 
     @property
-    def kept(self) -> str:
-        """What a row keeps of it: the sentence in English, which `shown` knows again."""
-        with translation.override("en"):
-            return self.sentence
+    def sentence(self) -> str:
+        """Return the words in the active language."""
+        return str(self.reason)
 
 
 class NoKey(ModelFailure):
     """No API key is set."""
 
-    words = _("No API key is set. Set ANTHROPIC_API_KEY, start OneClaw again, and send your message once more.")
+    reason_code = "model.no_key"
     code = "no_key"
 
 
 class KeyRefused(ModelFailure):
     """The model's server refused the API key."""
 
-    words = _("The model's server refused the API key. Check ANTHROPIC_API_KEY and start OneClaw again.")
+    reason_code = "model.key_refused"
     code = "key_refused"
 
 
 class RateLimited(ModelFailure):
     """The model's server takes no more requests for the moment."""
 
-    words = _("The model's server takes no more requests for the moment. Wait a little and try again.")
+    reason_code = "model.rate_limited"
     code = "rate_limited"
     retryable = True
 
     @property
-    def sentence(self) -> str:
-        if not self.retry_after:
-            return super().sentence
-        if self.retry_after < 90:
-            seconds = max(1, round(self.retry_after))
-            return ngettext(
-                "The model's server takes no more requests for the moment. Try again in %(number)d second.",
-                "The model's server takes no more requests for the moment. Try again in %(number)d seconds.",
-                seconds,
-            ) % {"number": seconds}
-        minutes = round(self.retry_after / 60)
-        return ngettext(
-            "The model's server takes no more requests for the moment. Try again in %(number)d minute.",
-            "The model's server takes no more requests for the moment. Try again in %(number)d minutes.",
-            minutes,
-        ) % {"number": minutes}
+    def reason(self) -> Reason:
+        seconds = {"seconds": max(1, round(self.retry_after))} if self.retry_after else {}
+        return Reason(self.reason_code, seconds)
 
 
 class Overloaded(ModelFailure):
     """The model is overloaded."""
 
-    words = _("The model is overloaded. Wait a little and try again.")
+    reason_code = "model.overloaded"
     code = "overloaded"
     retryable = True
 
@@ -89,7 +70,7 @@ class Overloaded(ModelFailure):
 class Unreachable(ModelFailure):
     """The model's server cannot be reached."""
 
-    words = _("The model's server cannot be reached. Check the network and ANTHROPIC_BASE_URL, then try again.")
+    reason_code = "model.unreachable"
     code = "unreachable"
     retryable = True
 
@@ -97,78 +78,76 @@ class Unreachable(ModelFailure):
 class TimedOut(ModelFailure):
     """The model's server fell silent."""
 
-    words = _("The model's server fell silent. Try again.")
+    reason_code = "model.timed_out"
     code = "timed_out"
 
 
 class TookTooLong(ModelFailure):
     """This answer took longer than one may, so it was ended."""
 
-    words = _("This answer took longer than one may, so it was ended. What arrived is kept: continue it, or try again.")
+    reason_code = "model.took_too_long"
     code = "took_too_long"
 
 
 class AnswerTooLarge(ModelFailure):
     """This answer grew larger than one may be, so it was ended."""
 
-    words = _(
-        "This answer grew larger than one may be, so it was ended. What arrived is kept: continue it, or try again."
-    )
+    reason_code = "model.answer_too_large"
     code = "answer_too_large"
 
 
 class CutOff(ModelFailure):
     """The connection to the model broke before the answer was whole."""
 
-    words = _("The connection to the model broke before the answer was whole. What arrived is kept.")
+    reason_code = "model.cut_off"
     code = "cut_off"
 
 
 class ContextTooLong(ModelFailure):
     """This conversation has become too long for the model."""
 
-    words = _("This conversation has become too long for the model. Start a new one: what is remembered comes along.")
+    reason_code = "model.context_too_long"
     code = "context_too_long"
 
 
 class SpendLimit(ModelFailure):
     """The account at the model's provider has reached its spending limit."""
 
-    words = _("The account at the model's provider has reached its spending limit. Raise it there, then try again.")
+    reason_code = "model.spend_limit"
     code = "spend_limit"
 
 
 class UnknownModel(ModelFailure):
     """The model's server does not know this model."""
 
-    words = _("The model's server does not know this model. Choose another one, or check ONECLAW_MODEL.")
+    reason_code = "model.unknown_model"
     code = "unknown_model"
 
 
 class BadRequest(ModelFailure):
     """The model's server did not accept the request."""
 
-    words = _("The model's server did not accept the request. Start a new conversation if it happens again.")
+    reason_code = "model.bad_request"
     code = "bad_request"
 
 
 class Refused(ModelFailure):
     """The model declined to answer this."""
 
-    words = _("The model declined to answer this. Put it in other words, or start a new conversation.")
+    reason_code = "model.refused"
     code = "refused"
 
 
 class ModelError(ModelFailure):
     """The model's server answered with something that cannot be read."""
 
-    words = _("The model's server answered with something that cannot be read. Try again.")
+    reason_code = "model.unreadable"
 
 
 class ServerFault(ModelFailure):
     """The model's server had a fault of its own."""
 
-    words = _("The model's server had a fault of its own. Try again.")
+    reason_code = "model.server_fault"
     retryable = True
 
 
@@ -185,7 +164,6 @@ BY_TYPE: dict[str, type[ModelFailure]] = {
     "api_error": ServerFault,
     "invalid_request_error": BadRequest,
 }
-WAITING = re.compile(r"The model's server takes no more requests .* Try again in (\d+) (second|minute)s?\.")
 CONTEXT = re.compile(r"context (?:window|limit|length)")
 REDIRECTS = (301, 302, 303, 307, 308)
 BY_STATUS: dict[int, type[ModelFailure]] = {
@@ -199,14 +177,6 @@ BY_STATUS: dict[int, type[ModelFailure]] = {
     503: Overloaded,
     529: Overloaded,
 }
-
-
-def shown(kept: str) -> str:
-    """The sentence that a row keeps, in the language of whoever reads it."""
-    if waiting := WAITING.fullmatch(kept):
-        seconds = int(waiting[1]) * (60 if waiting[2] == "minute" else 1)
-        return RateLimited(retry_after=seconds).sentence
-    return gettext(kept)
 
 
 def of_answer(status: int, body: Any, retry_after: float | None = None) -> ModelFailure:

@@ -8,6 +8,7 @@ import pytest
 
 from oneclaw.demo import replies
 from oneclaw.demo.replies import Reply, answer, text
+from oneclaw.reasons import Reason
 from tests.faults.site import Site, send
 
 pytestmark = [pytest.mark.faults, pytest.mark.timeout(120)]
@@ -74,9 +75,8 @@ def test_a_failure_of_the_upstream_has_one_typed_outcome(site: Site, case: Case)
     page = site.house.get(f"/c/{session}", site.cookie)[1]
     assert bool(error["text"]) == bool(case.code)
     assert html.escape(error["text"]) in page
-    assert site.rows("SELECT error_code, error_text FROM chat_turn WHERE session_id = %s", session) == [
-        (case.code, error["text"])
-    ]
+    ((code, kept),) = site.rows("SELECT error_code, error FROM chat_turn WHERE session_id = %s", session)
+    assert (code, str(Reason.of(kept) or "")) == (case.code, error["text"])
     assert ('data-action="retry"' in page) == (case.status == "failed")
     assert ('data-action="continue"' in page) == (case.status == "failed" and bool(case.kept))
 

@@ -11,12 +11,12 @@ from django.utils.html import escape
 from chat.conversations import transcript
 from chat.models import Message, Turn
 from chat.rendering.messages import page_messages
-from memory.models import reasons
+from chat.turns.tools import call_tool
 from memory.policy.paths import BadPathError
 from oneclaw import llm
 from oneclaw.demo import scripted as model
-from oneclaw.llm import failures
 from oneclaw.models import User
+from oneclaw.reasons import Reason, other
 from oneclaw.text import BadText, checked
 from oneclaw.threads import in_database
 from oneclaw.web.body_limit import BoundedBodies
@@ -115,13 +115,13 @@ async def test_a_failure_is_kept_once_and_shown_to_each_in_their_language(ada, s
         await client.ask(session, "Hello")
         assert (await client.hear("error"))["text"] == REFUSED
     turn = await in_database(Turn.objects.get)
-    assert turn.error_text == "The model's server refused the API key. Check ANTHROPIC_API_KEY and start OneClaw again."
+    assert turn.error == Reason("model.key_refused")
     browser = Browser()
     await in_database(browser.force_login, ada)
     assert REFUSED in (await in_database(browser.get, f"/c/{session}")).content.decode()
     await in_database(speak, ada, "en")
     html = (await in_database(browser.get, f"/c/{session}")).content.decode()
-    assert escape(turn.error_text) in html
+    assert escape("The model's server refused the API key.") in html
     assert REFUSED not in html
 
 
@@ -165,6 +165,41 @@ def test_what_ended_with_the_server_is_told_in_the_readers_language(ada):
         assert "Unterbrochen." in "".join(page_messages(Message.objects.order_by("seq")))
 
 
+def test_a_failed_call_is_told_in_the_readers_language_and_kept_in_none(ada):
+    use = {"type": "tool_use", "id": "t1", "name": "memory_get", "input": {"path": "x.md"}}
+    accepted = send(ada)
+    with translation.override("fr"):
+        results = transcript.finish_round(accepted.turn, accepted.answer, [use])
+        result, card = call_tool(accepted.turn, accepted.answer, use, "")
+        transcript.finish_tools(accepted.turn, accepted.answer, results, [result], {"t1": card})
+    answer = Message.objects.get(pk=accepted.answer.pk)
+    assert card["summary"] == {"code": "memory.missing", "params": {"path": "x.md"}}
+    assert 'data-tool="t1"' in answer.html
+    assert "x.md" not in answer.html
+    messages = Message.objects.filter(session=answer.session).order_by("seq")
+    shown = {}
+    for language in ("en", "de", "fr"):
+        with translation.override(language):
+            shown[language] = "".join(page_messages(messages))
+    assert "There is no x.md." in shown["en"]
+    assert "x.md gibt es nicht." in shown["de"]
+    assert "x.md" in shown["fr"]
+    assert "There is no x.md." not in shown["de"] + shown["fr"]
+
+
+def test_what_a_tool_found_is_told_in_the_readers_language(ada):
+    use = {"type": "tool_use", "id": "t1", "name": "memory_search", "input": {"query": "tea"}}
+    accepted = send(ada)
+    with translation.override("de"):
+        results = transcript.finish_round(accepted.turn, accepted.answer, [use])
+        _, card = call_tool(accepted.turn, accepted.answer, use, "")
+        transcript.finish_tools(accepted.turn, accepted.answer, results, [], {"t1": card})
+    messages = Message.objects.filter(session=accepted.message.session).order_by("seq")
+    assert "Found nothing" in "".join(page_messages(messages))
+    with translation.override("de"):
+        assert "Nichts gefunden" in "".join(page_messages(messages))
+
+
 def test_a_sentence_is_made_when_it_is_asked_for():
     with pytest.raises(BadText) as refused:
         checked("a" * 16_001, longest=16_000)
@@ -175,23 +210,21 @@ def test_a_sentence_is_made_when_it_is_asked_for():
             checked("a" * 16_001, longest=16_000)
         assert llm.RateLimited(retry_after=30).sentence.endswith("Versuche es in 30 Sekunden noch einmal.")
         assert llm.RateLimited(retry_after=1).sentence.endswith("Versuche es in 1 Sekunde noch einmal.")
-        assert llm.RateLimited().kept.endswith("Wait a little and try again.")
-        assert llm.RateLimited(retry_after=3600).kept.endswith("Try again in 60 minutes.")
-        for seconds in (None, 1, 30, 3600):
-            failure = llm.RateLimited(retry_after=seconds)
-            assert failures.shown(failure.kept) == failure.sentence
+        assert llm.RateLimited().reason.in_english.endswith("Wait a little and try again.")
+        assert llm.RateLimited(retry_after=3600).reason.in_english.endswith("Try again in 60 minutes.")
     # Without names, a percent sign is one.
     assert str(BadPathError("100%")) == "100%"
 
 
 def test_the_history_says_why_in_the_readers_language():
-    kept = reasons.RESTORED % {"number": 3}
-    assert (kept, reasons.shown(kept)) == ("Restored change 3", "Restored change 3")
+    restored = Reason("change.restored", {"number": 3})
+    assert str(restored) == "Restored change 3"
     with translation.override("de"):
-        assert reasons.shown(kept) == "Änderung 3 wiederhergestellt"
-        assert reasons.shown(reasons.SAVED) == "In einem Gespräch gespeichert"
-        assert reasons.shown("What an admin wrote") == "What an admin wrote"
-        assert reasons.shown("") == ""
+        assert str(restored) == "Änderung 3 wiederhergestellt"
+        assert restored.in_english == "Restored change 3"
+        assert str(Reason("change.saved")) == "In einem Gespräch gespeichert"
+        assert str(other("What an admin wrote, 100%")) == "What an admin wrote, 100%"
+    assert other("") is None
 
 
 def test_what_the_model_is_told_is_english_and_on_the_persons_clock_whoever_asks(ada):

@@ -70,7 +70,7 @@ def test_an_edit_is_a_revision_with_the_admin_as_author(by_admin, admin_person, 
     assert (document.content, document.version) == ("- Ada likes coffee.\n", 2)
     revision = MemoryRevision.objects.get(number=2)
     assert (revision.source, revision.author, revision.kind) == ("admin", admin_person, "replace")
-    assert revision.reason == "Edited in the admin"
+    assert str(revision.reason) == "Edited in the admin"
 
 
 @pytest.mark.django_db(transaction=True)

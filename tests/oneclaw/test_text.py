@@ -87,7 +87,7 @@ def test_a_tool_that_is_handed_it_saves_nothing(ada, text):
     assert registry.find(accepted.turn.session, "save_memory")
     result, card = call_tool(accepted.turn, accepted.answer, use, "")
     assert result["is_error"]
-    assert "cannot hold this text" in card["summary"]
+    assert card["summary"] == {"code": "memory.unstorable", "params": {"path": "MEMORY.md"}}
     assert not MemoryDocument.objects.filter(content__contains="a").exists()
 
 

@@ -9,6 +9,7 @@ from django.utils import timezone
 
 from chat.library import sidebar
 from chat.models import ChatSession, Message, default_agent
+from oneclaw.reasons import other
 from tests.conversations import FINISHED, TOOL_USE, send, settle
 
 
@@ -75,7 +76,7 @@ def test_how_an_answer_ended_is_said_with_what_to_do(signed_in, ada, status, wor
     accepted = send(ada)
     content = [{"type": "text", "text": "Half"}]
     transcript.settle(
-        accepted.turn, accepted.answer, content, status, code="key_refused", sentence='The key was "refused".'
+        accepted.turn, accepted.answer, content, status, code="key_refused", error=other('The key was "refused".')
     )
     html = page(signed_in, f"/c/{accepted.message.session_id}")
     assert words in html

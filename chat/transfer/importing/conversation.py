@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from chat.transfer.importing.reasons import LONGEST
+from oneclaw.reasons import Reason
 
 Block = dict[str, Any]
 # Characters of an id of another program's; the name of that program stands in front of it.
@@ -33,8 +34,9 @@ class Said:
     usage: dict[str, int] | None = None
     # Of tool results: their cards by the id of the call.
     cards: dict[str, Any] = field(default_factory=dict)
-    # Of a failed answer: its code and its sentence.
-    error: tuple[str, str] = ("", "")
+    # Of a failed answer: its protocol code, and why.
+    error_code: str = ""
+    error: Reason | None = None
 
     @property
     def text(self) -> str:

@@ -150,7 +150,7 @@ def turn_row(
     session: ChatSession, said: list[Said], attempt: Attempt, *, pk: int, prompt: list[int], number: int
 ) -> Turn:
     end = next(said[place] for place in reversed(attempt.places) if said[place].role == "assistant")
-    code, sentence = end.error if end.status == "failed" else ("", "")
+    failed = end.status == "failed"
     return Turn(
         pk=pk,
         session=session,
@@ -159,8 +159,8 @@ def turn_row(
         kind=attempt.kind,
         status=end.status,
         lease_until=end.finished_at or timezone.now(),
-        error_code=code,
-        error_text=sentence,
+        error_code=end.error_code if failed else "",
+        error=end.error if failed else None,
         finished_at=end.finished_at,
     )
 

@@ -24,6 +24,8 @@ from chat.transfer.importing.conversation import (
     words,
 )
 from chat.transfer.importing.reasons import NotBrought
+from chat.turns.tools import as_kept
+from oneclaw.reasons import Param, Reason, other, wordings
 
 FORMAT, VERSION = "oneclaw.conversation", 1
 ROLES = {"user", "assistant", "tool"}
@@ -33,6 +35,8 @@ MODES = {"agent": "agent", "chat": "chat", "temporary": "chat"}
 # What the model's server takes as the id and as the name of a tool's call.
 TOOL_ID, TOOL_NAME = re.compile(r"[\w-]{1,100}", re.ASCII), re.compile(r"[\w-]{1,64}", re.ASCII)
 MOST_LINES = 100
+# Parameters of a reason.
+MOST_PARAMS = 10
 
 
 def conversation(value: Mapping[str, Any]) -> Conversation:
@@ -116,7 +120,8 @@ def message(value: Mapping[str, Any], parent: int | None) -> tuple[Said, int]:
         stop_reason=words(value.get("stop_reason"), 40),
         usage=usage_of(mapping(value.get("usage"))),
         cards=cards_of(mapping(value.get("cards"))) if role == "tool" else {},
-        error=(words(error.get("code"), 40), words(error.get("text"), 500)),
+        error_code=words(error.get("code"), 40),
+        error=reason_of(error.get("reason")) or other(words(error.get("text"), 500)),
     )
     return said, left_out
 
@@ -151,12 +156,28 @@ def cards_of(value: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def card_of(card: Mapping[str, Any]) -> dict[str, Any]:
-    seconds = card.get("seconds")
+    seconds, said = card.get("seconds"), mapping(card.get("reasons")) or card
     return {
         "state": "failed" if card.get("state") == "failed" else "done",
-        "summary": words(card.get("summary"), 300),
-        "lines": [plain(line)[:1000] for line in listing(card.get("lines"))[:MOST_LINES]],
+        "summary": as_kept(reason_of(said.get("summary")) or words(said.get("summary"), 300)),
+        "lines": [as_kept(reason_of(line) or plain(line)[:1000]) for line in listing(said.get("lines"))[:MOST_LINES]],
     } | ({"seconds": seconds} if isinstance(seconds, int | float) and math.isfinite(seconds) else {})
+
+
+def reason_of(value: object) -> Reason | None:
+    """Return the reason that was written there, with parameters of the kinds that it may have; None for none."""
+    found = Reason.of(value)
+    if found is None or found.code not in wordings or len(found.params) > MOST_PARAMS:
+        return None
+    return Reason(found.code, {name: param_of(param) for name, param in found.params.items()})
+
+
+def param_of(value: object) -> Param:
+    if isinstance(value, list):
+        return [words(each) for each in value[:MOST_PARAMS]]
+    if type(value) is int and abs(value) < 2**53:
+        return value
+    return plain(value)[:1000]
 
 
 def fits(calling: Said, results: Said) -> bool:

@@ -1,11 +1,8 @@
-"""Why something was not imported, for the person: what a code of a row means in a sentence."""
-
-from collections.abc import Mapping
-from typing import Any
+"""Why something was not imported, and the limits of what is; chat/wordings.py has the sentences."""
 
 from django.conf import settings
-from django.utils.translation import gettext_lazy as _
 
+from oneclaw.reasons import Reason
 from oneclaw.text import counted
 
 # Bytes of JSON of one conversation, how deep its parts may lie in each other, and its messages.
@@ -19,7 +16,7 @@ LONGEST = 200_000
 
 
 class FileRefused(Exception):
-    """The whole file cannot be taken in. `code` is a key of FILE."""
+    """The whole file cannot be taken in. `code` is that of a wording import_file.…."""
 
     def __init__(self, code: str):
         super().__init__(code)
@@ -27,49 +24,20 @@ class FileRefused(Exception):
 
 
 class NotBrought(Exception):
-    """One conversation cannot be taken in. `code` is a key of CONVERSATION."""
+    """One conversation cannot be taken in. `code` is that of a wording
+    import_conversation.…."""
 
     def __init__(self, code: str):
         super().__init__(code)
         self.code = code
 
 
-FILE: Mapping[str, Any] = {
-    "none": _("Choose a file first."),
-    "open": _("Another import is still running: wait until it is done."),
-    "too_large": _("The file is larger than %(file)s MB. Try the conversations.json that is in the zip file."),
-    "unpacked": _("What is in the file is larger than %(unpacked)s MB once it is unpacked."),
-    "not_json": _("This is neither a zip file nor JSON. Choose the export as you have got it."),
-    "cut": _("The file ends in the middle, or is no JSON. Download the export again."),
-    "bad_zip": _("The zip file is damaged. Download the export again."),
-    "packed": _("The zip file is packed in an unusual way. Unpack it first and choose its conversations.json."),
-    "encrypted": _("The zip file is locked by a password. Unpack it first and choose its conversations.json."),
-    "crowded": _("The zip file holds too many files. Unpack it first and choose its conversations.json."),
-    "many": _("The file holds more than %(conversations)s conversations."),
-    "empty": _("There are no conversations in this file."),
-    "missing": _("The file was lost on the server. Choose it once more."),
-    "faulty": _("The file could not be read, three times. Whoever runs this server finds the reason in its log."),
-}
-
-CONVERSATION: Mapping[str, Any] = {
-    "unknown": _("its format is not known"),
-    "newer": _("a newer OneClaw has written it"),
-    "broken": _("it is no JSON"),
-    "empty": _("nothing was said in it"),
-    "too_large": _("it has more than %(largest)s MB"),
-    "too_deep": _("its parts lie in each other too deeply"),
-    "too_many": _("it has more than %(messages)s messages"),
-    "deleted": _("you have deleted it here; it can be restored on the page of all conversations"),
-    "faulty": _("it could not be stored"),
-}
-
-
 def of_file(code: str) -> str:
-    return str(FILE[code]) % limits()
+    return str(Reason(f"import_file.{code}", limits()))
 
 
 def of_conversation(code: str) -> str:
-    return str(CONVERSATION[code]) % limits()
+    return str(Reason(f"import_conversation.{code}", limits()))
 
 
 def limits() -> dict[str, str]:

@@ -18,6 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memory.index.embeddings.failures import EmbeddingError
+from oneclaw.reasons import Reason
+from oneclaw.text import mended
 
 logger = logging.getLogger(__name__)
 
@@ -59,7 +61,7 @@ class Server:
     width: int | None = field(default=0, init=False)
     _rest: float = field(default=0.0, init=False)
     _until: float = field(default=0.0, init=False)
-    _why: str = field(default="", init=False)
+    _why: Reason | None = field(default=None, init=False)
     _lock: threading.Lock = field(default_factory=threading.Lock, init=False, repr=False)
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
@@ -68,7 +70,7 @@ class Server:
         with ThreadPoolExecutor(AT_ONCE) as pool, httpx2.Client(timeout=BATCH_TIMEOUT) as client:
             rows = list(pool.map(lambda batch: self._call(client, batch, question=False, tries=TRIES), batches))
         if len({made.shape[1] for made in rows}) > 1:
-            raise EmbeddingError("The embedding server answered with vectors of several widths.")
+            raise EmbeddingError(Reason("embedding.several_widths"))
         return np.concatenate(rows) if rows else np.zeros((0, 0), np.float32)
 
     def embed_question(self, text: str) -> NDArray[np.float32]:
@@ -77,7 +79,7 @@ class Server:
             return self._call(client, [text[:LONGEST_TEXT]], question=True, tries=1)[0]
 
     def _call(self, client: httpx2.Client, texts: list[str], *, question: bool, tries: int) -> NDArray[np.float32]:
-        if time.monotonic() < self._until:
+        if self._why is not None and time.monotonic() < self._until:
             raise EmbeddingError(self._why)
         for left in range(tries - 1, -1, -1):
             try:
@@ -92,7 +94,7 @@ class Server:
                 if parts is not None:
                     return parts
                 if not left or not failure.passing:
-                    self._rest_a_while(str(failure))
+                    self._rest_a_while(failure.reason)
                     raise
                 time.sleep(min(failure.retry_after or BACKOFF * 2 ** (tries - 1 - left), LONGEST_WAIT))
             else:
@@ -134,16 +136,15 @@ class Server:
                 for part in response.iter_bytes():
                     content += part
                     if time.monotonic() > until or len(content) > LONGEST_ANSWER:
-                        raise EmbeddingError("The embedding server's answer does not end.", passing=True)
+                        raise EmbeddingError(Reason("embedding.endless"), passing=True)
         except httpx2.HTTPError as error:
-            raise EmbeddingError(
-                f"The embedding server cannot be reached ({type(error).__name__}).", passing=True
-            ) from error
+            reason = Reason("embedding.unreachable", {"error": type(error).__name__})
+            raise EmbeddingError(reason, passing=True) from error
         if response.status_code != 200:
             said = content.decode(errors="replace")
             said = said.replace(self.secret, "…") if self.secret else said
             raise EmbeddingError(
-                f"The embedding server answered {response.status_code}: {said[:200]}",
+                Reason("embedding.refused", {"status": response.status_code, "said": mended(said[:200])}),
                 passing=response.status_code in (408, 409, 425, 429) or response.status_code >= 500,
                 retry_after=_seconds(response.headers.get("retry-after")),
                 refused=response.status_code in (400, 413, 422),
@@ -155,15 +156,15 @@ class Server:
             if rows.ndim != 2 or len(rows) != len(texts) or not rows.shape[1] or not (abs(rows) < 1e30).all():
                 raise ValueError("rows are missing")
         except (ValueError, KeyError, TypeError, IndexError, AttributeError, ArithmeticError, RecursionError) as error:
-            raise EmbeddingError("The embedding server answered with something that is no vectors.") from error
+            raise EmbeddingError(Reason("embedding.no_vectors")) from error
         return (rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-9)).astype(np.float32)
 
-    def _rest_a_while(self, why: str) -> None:
+    def _rest_a_while(self, why: Reason) -> None:
         with self._lock:
             self._why = why
             self._rest = min(self._rest * 2 or FIRST_REST, LONGEST_REST)
             self._until = time.monotonic() + self._rest
-        logger.warning("%s is left alone for %d s: %s", self.name, self._rest, why)
+        logger.warning("%s is left alone for %d s: %s", self.name, self._rest, why.in_english)
 
 
 def openai(base: str, key: str, model: str, width: int | None, patience: float) -> Server:

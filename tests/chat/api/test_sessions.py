@@ -6,6 +6,7 @@ import pytest
 
 from chat.conversations import lifecycle, transcript
 from chat.models import Agent, ChatSession, Message, Turn
+from oneclaw.reasons import other
 from oneclaw.web.pagination import cursor_of
 from tests.conversations import FINISHED, TOOL_USE, send, settle
 from tests.programs import refusal
@@ -58,7 +59,13 @@ def test_a_conversation_tells_what_was_said_and_what_it_took(adas, ada):
     result = [{"type": "tool_result", "tool_use_id": "toolu_1", "content": "Done."}]
     following = transcript.finish_tools(first.turn, first.answer, results, result, {})
     transcript.settle(
-        first.turn, following, [], "failed", code="overloaded", sentence="The model is busy.", usage={"input_tokens": 7}
+        first.turn,
+        following,
+        [],
+        "failed",
+        code="overloaded",
+        error=other("The model is busy."),
+        usage={"input_tokens": 7},
     )
     response = adas.get(f"/sessions/{first.message.session_id}")
     told = response.json()

@@ -14,6 +14,7 @@ from chat.transfer.importing import jobs
 from chat.turns import retry
 from chat.views import exports
 from oneclaw import invariants
+from oneclaw.reasons import Reason
 from oneclaw.threads import in_database
 from tests.conversations import FINISHED, TOOL_USE, send, settle
 
@@ -27,6 +28,7 @@ CARDS = {
         "seconds": 1,
     }
 }
+BUSY = "The model's server takes no more requests for the moment. Try again in 30 seconds."
 
 
 @pytest.fixture
@@ -40,7 +42,7 @@ def session(ada):
     stopped = send(ada, "And `milk`?", session_id)
     transcript.settle(stopped.turn, stopped.answer, [{"type": "text", "text": "Mi"}], "stopped", **FINISHED)
     turn, again = retry.again(ada, stopped.answer.pk, "retry")
-    transcript.settle(turn, again, [], "failed", code="overloaded", sentence="The model is busy.")
+    transcript.settle(turn, again, [], "failed", code="overloaded", error=Reason("model.rate_limited", {"seconds": 30}))
     turn, again = retry.again(ada, again.pk, "retry")
     transcript.settle(turn, again, [{"type": "text", "text": "Milk is fi"}], "stopped", **FINISHED)
     turn, more = retry.again(ada, again.pk, "continue")
@@ -79,7 +81,11 @@ def test_json_holds_every_branch_and_comes_back_as_it_was(ada, stranger, session
         ("assistant", True, "complete"),
     ]
     assert [each["parent"] for each in ours["messages"]] == [None, 1, 2, 3, 4, 5, 5, 5, 8]
-    assert ours["messages"][6]["error"] == {"code": "overloaded", "text": "The model is busy."}
+    assert ours["messages"][6]["error"] == {
+        "code": "overloaded",
+        "text": BUSY,
+        "reason": {"code": "model.rate_limited", "params": {"seconds": 30}},
+    }
     # What memory laid beside a message, and ways back into this memory, stay here.
     assert "born in Bern" not in json.dumps(ours)
     assert "undo" not in json.dumps(ours)

@@ -72,7 +72,10 @@ async def test_what_cannot_be_saved_is_said(transactional_db, async_client, scri
     grace = await in_database(User.objects.create_user, "grace@example.org", "a long password")
     await async_client.aforce_login(grace)
     messages = await sent(async_client, "/remember " + "x" * 5001)
-    assert "5,000 characters or less" in messages[1].html
+    assert messages[2].meta["cards"].popitem()[1]["summary"] == {"code": "memory.too_long", "params": {"most": 5000}}
+    assert "5,000 characters" not in messages[1].html
+    page = await async_client.get(f"/c/{messages[1].session_id}")
+    assert "At most 5,000 characters can be saved at once." in page.content.decode()
     assert messages[3].text == "That was not done."
     assert await documents() == []
 

@@ -15,9 +15,10 @@ from chat.models import Message, Turn
 from chat.rendering import messages
 from chat.turns import loop as turns
 from chat.turns.tools import Tool, ToolResult, registry
-from oneclaw import invariants, llm
+from oneclaw import invariants
 from oneclaw.demo import scripted as model
 from oneclaw.llm import events
+from oneclaw.reasons import Reason
 from oneclaw.threads import in_database
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -65,7 +66,7 @@ async def ended(running, seconds=5):
 def offers(answer):
     """(the sentence is shown, Continue is offered)"""
     html = messages.message_html(answer)
-    return answer.turn.error_text in html, 'data-action="continue"' in html
+    return str(answer.turn.error) in html, 'data-action="continue"' in html
 
 
 async def test_a_turn_has_at_most_eight_rounds_of_tools_and_then_must_answer(ada, scripted, noted):
@@ -92,7 +93,7 @@ async def test_a_turn_that_takes_too_long_is_ended_with_what_came_and_says_so(ad
     scripted.script(slowly())
     turn, answer = await ended(await begun(ada))
     assert (turn.status, turn.error_code) == ("failed", "took_too_long")
-    assert turn.error_text == llm.TookTooLong().sentence
+    assert turn.error == Reason("model.took_too_long")
     assert answer.text.startswith("One.")
     assert offers(answer) == (True, True)
 

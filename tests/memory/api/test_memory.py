@@ -11,6 +11,7 @@ from memory.index.documents import index_document
 from memory.models import MemoryDocument, MemoryRevision
 from memory.policy import switches
 from oneclaw.models import Space, SpaceMember
+from oneclaw.reasons import Reason
 from oneclaw.web.pagination import cursor_of
 from tests.programs import refusal
 
@@ -78,7 +79,7 @@ def test_a_document_is_written_from_the_version_that_was_read(adas, ada, space):
     assert refusal(adas.put(MEMORY, text="- cocoa\n", base_version=0)) == (409, "conflict")
     assert adas.put(MEMORY, text="- cocoa\n", base_version=2).json()["version"] == 3
     newest = MemoryRevision.objects.order_by("-number").first()
-    assert (newest.source, newest.author, newest.reason) == ("api", ada, "Written by a program")
+    assert (newest.source, newest.author, newest.reason) == ("api", ada, Reason("change.api_written"))
     # What is so already is no change.
     assert adas.put(MEMORY, text="- cocoa\n", base_version=3).json()["version"] == 3
 

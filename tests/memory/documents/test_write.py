@@ -12,18 +12,20 @@ from memory.documents.write import Append, Author, Delete, Replace, Separator, S
 from memory.models import MemoryDocument, MemoryRevision, content_hash
 from memory.signals import document_written
 from oneclaw.models import Space
+from oneclaw.reasons import Reason
 
 BY_TOOL = Author(Source.TOOL)
 
 
 def test_the_first_append_makes_the_document(space, ada, document_of):
-    author = Author(Source.PAGE, ada, reason="Written by hand")
-    revision = write.apply(space, "MEMORY.md", Append("- likes tea"), author)
+    author = Author(Source.PAGE, ada, reason=Reason("change.notes", {"title": "Tea"}))
+    write.apply(space, "MEMORY.md", Append("- likes tea"), author)
+    revision = MemoryRevision.objects.get()
     document = document_of(space)
     assert (document.content, document.version) == ("- likes tea\n", 1)
     assert document.content_hash == content_hash("- likes tea\n")
     assert (revision.number, revision.kind, revision.source) == (1, "append", "page")
-    assert (revision.author, revision.reason) == (ada, "Written by hand")
+    assert (revision.author, revision.reason) == (ada, author.reason)
     assert revision.content_hash == document.content_hash
 
 

@@ -83,7 +83,7 @@ def test_of_a_line_changed_on_both_sides_the_document_keeps_its_own_and_the_file
     aside = MemoryDocument.objects.get(path__contains="conflict")
     assert aside.path == conflict_path("MEMORY.md", ada.local(aside.created_at))
     assert aside.content == (memory.parent / aside.path).read_text() == "- 1\n- two\n- 3\n"
-    assert "in the same lines" in aside.revisions.get().reason
+    assert "in the same lines" in str(aside.revisions.get().reason)
 
 
 def test_a_file_changed_before_it_is_written_over_is_taken_in_first(space, memory, document_of):

@@ -40,6 +40,7 @@ from memory.tools import tools
 from oneclaw import invariants
 from oneclaw.demo.scripted import answer
 from oneclaw.models import Space
+from oneclaw.reasons import Reason
 from tests.conversations import FINISHED, send, settle
 
 MARKER = "Zorabella"
@@ -115,7 +116,9 @@ def test_it_is_nowhere_any_more(space, session, say, write, forget, ada):
     write(space, f"# About\n\n{LINE}\n- tea\n")
     write(space, f"- She said: {WORDS}\n", "memory/2026-11-20.md", Source.FLUSH)
     write(space, f"{LINE}\n", "old.md")
-    documents.apply(space, "old.md", Delete(1), Author(Source.PAGE, ada, reason=f"Notes of “{WORDS}”"))
+    documents.apply(
+        space, "old.md", Delete(1), Author(Source.PAGE, ada, reason=Reason("change.notes", {"title": WORDS}))
+    )
     recent = f"# Recent Conversations\n\n## 2026-11-20 10:00 [Family](/c/{session.pk})\n\n{WORDS} More.\n\n"
     write(space, recent, "Recent Conversations.md")
     documents.apply(space, "MEMORY.md", Replace("# About\n- tea\n", 1), Author(Source.ADMIN, ada))
@@ -406,7 +409,7 @@ def test_a_revision_loses_lines_in_a_forgetting_and_changes_in_no_other_way(spac
         (revision, {"hunks": [{"at": 0, "removed": [], "added": ["three"]}]}),
         (revision, {"number": 9}),
         (revision, {"source": "file"}),
-        (revision, {"reason": "another"}),
+        (revision, {"reason": Reason("change.edited")}),
         (revision, {"operation_key": "k"}),
         (revision, {"created_at": timezone.now()}),
         (theirs, {"hunks": []}),

@@ -15,6 +15,7 @@ from memory.prompt.query import LONGEST, intent_of
 from memory.prompt.recall import BUDGET_OF_RECALLED, LONGEST_PASSAGE
 from memory.search.manager import HybridSearchManager
 from memory.tools import tools
+from oneclaw.reasons import Reason
 from tests.conversations import send, settle
 
 DAY = "memory/2026-11-20.md"
@@ -122,7 +123,14 @@ def test_recalled_text_is_no_authority_and_what_is_below_the_floor_is_none(ada, 
 
 
 @pytest.mark.parametrize(
-    "failure", [DataError("no"), OperationalError("away"), EmbeddingError("no"), TimeoutError(), ValueError("index")]
+    "failure",
+    [
+        DataError("no"),
+        OperationalError("away"),
+        EmbeddingError(Reason("embedding.endless")),
+        TimeoutError(),
+        ValueError("index"),
+    ],
 )
 def test_a_search_that_fails_leaves_the_turn_without_recalled_text(ada, space, note, monkeypatch, caplog, failure):
     note(space, "- The ferry to Naxos leaves at seven.\n")

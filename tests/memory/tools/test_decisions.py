@@ -90,7 +90,7 @@ def test_of_two_lines_that_contradict_each_other_the_person_keeps_what_is_right(
     assert document_of(space).content == content
     assert MemoryRevision.objects.count() == before + (choice != "both")
     if choice != "both":
-        assert "contradicted each other" in MemoryRevision.objects.latest("pk").reason
+        assert "contradicted each other" in str(MemoryRevision.objects.latest("pk").reason)
     # As it is stored, and after a reload.
     assert told in shown(contradiction)
     assert "Waiting for your decision" not in at.get("/memory/").content.decode()

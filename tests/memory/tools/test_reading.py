@@ -9,6 +9,7 @@ from memory.documents.write import Author, Delete, Replace, Source
 from memory.index.documents import try_to_index
 from memory.tools import tools
 from oneclaw.models import Space, SpaceMember
+from oneclaw.reasons import Reason
 
 
 @pytest.fixture
@@ -54,13 +55,13 @@ def test_a_search_gives_passages_with_their_lines_and_shows_them_on_the_card(use
     assert 1 <= hit["start_line"] <= 3 <= hit["end_line"] <= 4
     assert "Ada drinks jasmine tea." in hit["snippet"]
     assert 0 < hit["score"] <= 1
-    assert result.summary == "Found 1 passage"
+    assert str(result.summary) == "Found 1 passage"
     assert result.lines[0].startswith(f"MEMORY.md:{hit['start_line']}–{hit['end_line']} ")
 
 
 def test_a_search_that_finds_nothing_says_so(use):
     result = use(tools.SEARCH, query="anything")
-    assert (result.content, result.summary, result.lines) == ({"results": []}, "Found nothing", [])
+    assert (result.content, result.summary, result.lines) == ({"results": []}, Reason("memory.found_nothing"), [])
 
 
 def test_the_number_of_results_and_the_least_score_are_the_models_choice(use, space, know):
@@ -89,10 +90,10 @@ def test_lines_of_a_document_are_read(use, space, append):
     assert result.content == {
         "path": "MEMORY.md", "from_line": 2, "lines": 2, "total_lines": 4, "text": "two\nthree"
     }  # fmt: skip
-    assert result.summary == "Read MEMORY.md, lines 2–3"
+    assert str(result.summary) == "Read MEMORY.md, lines 2–3"
     assert use(tools.GET, path="MEMORY.md").content["text"] == "one\ntwo\nthree\nfour"
     beyond = use(tools.GET, path="MEMORY.md", from_line=9)
-    assert (beyond.content["lines"], beyond.content["text"], beyond.summary) == (0, "", "MEMORY.md has 4 lines")
+    assert (beyond.content["lines"], beyond.content["text"], str(beyond.summary)) == (0, "", "MEMORY.md has 4 lines")
 
 
 def test_a_very_long_reading_is_cut_and_says_so(use, space):

@@ -16,6 +16,7 @@ from memory.models import MemoryRevision, Upload
 from memory.policy.paths import DOCUMENT_MAX_BYTES
 from memory.tasks import sweep
 from memory.transfer import archive
+from oneclaw.reasons import Reason
 
 
 @pytest.fixture
@@ -60,7 +61,7 @@ def test_what_would_change_is_shown_and_nothing_is_changed_before_it_is_confirme
     assert document_of(space, "memory/2026-11-21.md").content == "- day\n"
     assert document_of(space, "notes.md").content == "- stays\n"
     revision = MemoryRevision.objects.latest("pk")
-    assert (revision.source, revision.reason) == ("import", "Imported from mine.zip")
+    assert (revision.source, revision.reason) == ("import", Reason("change.imported", {"name": "mine.zip"}))
     # A second click.
     assert at.post("/memory/import/confirm", form(page)).status_code == 409
     assert MemoryRevision.objects.count() == 4

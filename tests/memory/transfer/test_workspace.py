@@ -8,6 +8,7 @@ from memory.documents import write
 from memory.documents.write import Author, Delete, Source
 from memory.models import MemoryDocument, MemoryRevision
 from memory.transfer import workspace
+from oneclaw.reasons import Reason
 
 CONTENTS = {
     "MEMORY.md": b"- Ada likes tea.\n",
@@ -33,7 +34,7 @@ def test_a_workspace_folder_becomes_documents(folder, space, ada):
     stored = {document.path: document.content.encode() for document in space.documents.all()}
     assert stored == CONTENTS
     revision = MemoryRevision.objects.first()
-    assert (revision.source, revision.author, revision.reason) == ("import", ada, "Imported")
+    assert (revision.source, revision.author, revision.reason) == ("import", ada, Reason("change.folder_imported"))
 
 
 def test_the_export_is_the_inverse_byte_for_byte(folder, space, ada, tmp_path):

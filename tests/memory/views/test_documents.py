@@ -6,6 +6,7 @@ from django.urls import reverse
 from memory.documents import write
 from memory.documents.write import Author, Delete, Replace, Source
 from oneclaw.models import Space, SpaceMember
+from oneclaw.reasons import Reason, other
 
 
 @pytest.fixture
@@ -49,8 +50,8 @@ def test_a_document_is_shown_as_it_reads_and_as_it_is_written(page, space, appen
 
 def test_the_history_says_who_how_why_and_what(page, space, append, say, session):
     message = say(session, "Remember tea.")
-    document = append(space, "- tea", message_id=message.pk, reason="Saved in a conversation").document
-    write.apply(space, "MEMORY.md", Replace("- <b>coffee</b>\n", 1), Author(Source.ADMIN, reason="Corrected"))
+    document = append(space, "- tea", message_id=message.pk, reason=Reason("change.saved")).document
+    write.apply(space, "MEMORY.md", Replace("- <b>coffee</b>\n", 1), Author(Source.ADMIN, reason=other("Corrected")))
     text = page(address(document))
     assert "an admin · Corrected" in text
     assert "<del>− - tea</del>" in text

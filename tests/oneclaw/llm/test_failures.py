@@ -278,6 +278,6 @@ async def test_stopping_passes_through(scripted):
 def test_every_failure_has_its_own_sentence_and_a_code_of_the_protocol():
     protocol = (Path(__file__).parents[3] / "docs" / "protocol.md").read_text()
     failures = llm.ModelFailure.__subclasses__()
-    assert len({str(failure.words) for failure in failures}) == len(failures) >= 14
+    assert len({failure().sentence for failure in failures}) == len(failures) >= 14
     for failure in failures:
         assert f"`{failure.code}`" in protocol

@@ -1,0 +1,66 @@
+"""What the codes of memory mean in a sentence: see oneclaw/reasons.py."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from django.utils.text import get_text_list
+from django.utils.translation import gettext, ngettext_lazy
+from django.utils.translation import gettext_lazy as _
+
+from oneclaw.reasons import Wording
+
+
+def secret_left_out(params: Mapping[str, Any]) -> str:
+    """Ask about secrets of these kinds (memory/policy/secrets.py)."""
+    kinds = get_text_list([gettext(kind) for kind in params["kinds"]], gettext("and"))
+    return gettext("Left out: a %(kinds)s. Is it meant to be kept?") % {"kinds": kinds}
+
+
+WORDINGS: Mapping[str, Wording] = {
+    # Why a document was changed, for its history.
+    "change.edited": _("Edited on the memory page"),
+    "change.line_deleted": _("Deleted a line on the memory page"),
+    "change.file_deleted": _("Its file was deleted in the folder"),
+    "change.file_changed": _("Changed in the folder"),
+    "change.file_new": _("A new file in the folder"),
+    "change.both_changed": _("%(path)s was changed here and in the folder, in the same lines"),
+    "change.last_messages": _("The last messages before a new conversation"),
+    "change.notes": _("Notes of “%(title)s”"),
+    "change.summary": _("Summary of “%(title)s”"),
+    "change.folder_imported": _("Imported"),
+    "change.imported": _("Imported from %(name)s"),
+    "change.forgotten": _("Something was forgotten"),
+    "change.saved": _("Saved in a conversation"),
+    "change.kept_new": _("Kept the new of two lines that contradicted each other"),
+    "change.kept_old": _("Kept the old of two lines that contradicted each other"),
+    "change.saved_as_said": _("Saved as it was said, with its secret"),
+    "change.line_removed": _("Removed a line from which a secret was left out"),
+    "change.admin_edited": _("Edited in the admin"),
+    "change.admin_deleted": _("Deleted in the admin"),
+    "change.api_written": _("Written by a program"),
+    "change.api_added": _("Added by a program"),
+    "change.restored": _("Restored change %(number)d"),
+    "change.taken_back": _("Took change %(number)d back"),
+    # What a tool did, or why it did nothing, on the card of its call.
+    "memory.already_known": _("Already known: %(path)s"),
+    "memory.contradicted": _("Line %(line)d says otherwise: %(text)s"),
+    "memory.secret_left_out": secret_left_out,
+    "memory.found": ngettext_lazy("Found %(number)d passage", "Found %(number)d passages", "number"),
+    "memory.found_nothing": _("Found nothing"),
+    "memory.read": _("Read %(path)s, lines %(first)d–%(last)d"),
+    "memory.length": ngettext_lazy("%(path)s has %(count)d line", "%(path)s has %(count)d lines", "count"),
+    "memory.missing": _("There is no %(path)s."),
+    "memory.too_long": _("At most %(most)s characters can be saved at once."),
+    "memory.unstorable": _("%(path)s cannot hold this text: it contains NUL or half a surrogate pair."),
+    "memory.document_too_large": _("%(path)s would have %(size)s bytes; at most %(most)s are possible."),
+    "memory.line_forgotten": _(
+        "You have had this forgotten, so it was not saved. You can write it again on the memory page."
+    ),
+    "memory.not_stored": _("The database did not take it."),
+    # Why the embedding model makes no vectors.
+    "embedding.several_widths": _("The embedding server answered with vectors of several widths."),
+    "embedding.endless": _("The embedding server's answer does not end."),
+    "embedding.unreachable": _("The embedding server cannot be reached (%(error)s)."),
+    "embedding.refused": _("The embedding server answered %(status)d: %(said)s"),
+    "embedding.no_vectors": _("The embedding server answered with something that is no vectors."),
+}

@@ -1,0 +1,103 @@
+"""Failures, reasons and notices as data: a code with parameters is stored, and worded when it is shown.
+
+    reason = Reason("change.restored", {"number": 3})    # kept by a ReasonField, or inside JSON as `reason.as_json`
+    str(reason)                                          # the sentence in the active language
+
+The wordings of an app stand in its `wordings.py`; its AppConfig registers them. Parameters are plain values: numbers
+stay numbers until they are shown, and nothing reads them back out of a sentence.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from django.db import models
+from django.utils import translation
+from django.utils.translation import gettext
+
+from oneclaw.text import Words, formatted
+
+Param = str | int | float | Sequence[str]
+# A template with %(name)s for each parameter, or a function of the parameters for what a template cannot say.
+Wording = Words | Callable[[Mapping[str, Any]], str]
+
+wordings: dict[str, Wording] = {}
+
+
+@dataclass(frozen=True)
+class Reason:
+    """Why something is as it is: `code` names a registered wording, `params` are what is put into it."""
+
+    code: str
+    params: Mapping[str, Param] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        return worded(self)
+
+    @property
+    def as_json(self) -> dict[str, Any]:
+        """Return what a row or another JSON value holds of it."""
+        return {"code": self.code, "params": dict(self.params)}
+
+    @property
+    def in_english(self) -> str:
+        """Return the sentence for logs, exported files and programs."""
+        with translation.override("en"):
+            return worded(self)
+
+    @property
+    def texts(self) -> list[str]:
+        """Return the parameters that are text."""
+        return [value for value in self.params.values() if isinstance(value, str)]
+
+    @classmethod
+    def of(cls, value: object) -> "Reason | None":
+        """Read back `as_json`; None for any other value."""
+        match value:
+            case {"code": str(code), "params": dict(params)}:
+                return cls(code, params)
+        return None
+
+
+def register(of_app: Mapping[str, Wording]) -> None:
+    """Add the wordings of an app. ValueError when another app has one for the same code."""
+    for code, wording in of_app.items():
+        if wordings.setdefault(code, wording) is not wording:
+            raise ValueError(f"Two wordings are registered for {code}.")
+
+
+def worded(reason: Reason) -> str:
+    """Return the sentence in the active language; a general one with the code when no wording fits."""
+    wording, params = wordings.get(reason.code), formatted(reason.params)
+    try:
+        if callable(wording):
+            return wording(params)
+        if wording is not None:
+            return str(wording % params)
+    except (KeyError, TypeError, ValueError):
+        # Parameters of another version: the general sentence has to do.
+        pass
+    return gettext("For a reason that this version has no words for (%(code)s).") % {"code": reason.code}
+
+
+def other(text: str) -> Reason | None:
+    """Return a reason that somebody else has worded, which is shown as it is; None for no text."""
+    return Reason("other", {"text": text}) if text else None
+
+
+class ReasonField(models.JSONField):
+    """A column that holds a Reason, or NULL. To migrations it is a JSONField like any other."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        kwargs |= {"null": True, "blank": True}
+        super().__init__(*args, **kwargs)
+
+    def deconstruct(self) -> Any:
+        name, _, args, kwargs = super().deconstruct()
+        return name, "django.db.models.JSONField", args, kwargs
+
+    def from_db_value(self, value: Any, expression: Any, connection: Any) -> Any:
+        return Reason.of(super().from_db_value(value, expression, connection))
+
+    def get_prep_value(self, value: Any) -> Any:
+        return value.as_json if isinstance(value, Reason) else super().get_prep_value(value)

@@ -1,0 +1,67 @@
+"""What the platform's codes of failures and reasons mean in a sentence: see oneclaw/reasons.py."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from django.utils.translation import gettext, ngettext
+from django.utils.translation import gettext_lazy as _
+
+from oneclaw.reasons import Wording
+
+
+def rate_limited(params: Mapping[str, Any]) -> str:
+    """Say when to try again, in seconds or minutes, if the server said it."""
+    seconds = params.get("seconds")
+    if seconds is None:
+        return gettext("The model's server takes no more requests for the moment. Wait a little and try again.")
+    if seconds < 90:
+        return ngettext(
+            "The model's server takes no more requests for the moment. Try again in %(number)d second.",
+            "The model's server takes no more requests for the moment. Try again in %(number)d seconds.",
+            seconds,
+        ) % {"number": seconds}
+    minutes = round(seconds / 60)
+    return ngettext(
+        "The model's server takes no more requests for the moment. Try again in %(number)d minute.",
+        "The model's server takes no more requests for the moment. Try again in %(number)d minutes.",
+        minutes,
+    ) % {"number": minutes}
+
+
+WORDINGS: Mapping[str, Wording] = {
+    # What somebody else has worded.
+    "other": "%(text)s",
+    "model.failed": _("The model could not answer. Try again."),
+    "model.no_key": _(
+        "No API key is set. Set ANTHROPIC_API_KEY, start OneClaw again, and send your message once more."
+    ),
+    "model.key_refused": _("The model's server refused the API key. Check ANTHROPIC_API_KEY and start OneClaw again."),
+    "model.rate_limited": rate_limited,
+    "model.overloaded": _("The model is overloaded. Wait a little and try again."),
+    "model.unreachable": _(
+        "The model's server cannot be reached. Check the network and ANTHROPIC_BASE_URL, then try again."
+    ),
+    "model.timed_out": _("The model's server fell silent. Try again."),
+    "model.took_too_long": _(
+        "This answer took longer than one may, so it was ended. What arrived is kept: continue it, or try again."
+    ),
+    "model.answer_too_large": _(
+        "This answer grew larger than one may be, so it was ended. What arrived is kept: continue it, or try again."
+    ),
+    "model.cut_off": _("The connection to the model broke before the answer was whole. What arrived is kept."),
+    "model.context_too_long": _(
+        "This conversation has become too long for the model. Start a new one: what is remembered comes along."
+    ),
+    "model.spend_limit": _(
+        "The account at the model's provider has reached its spending limit. Raise it there, then try again."
+    ),
+    "model.unknown_model": _(
+        "The model's server does not know this model. Choose another one, or check ONECLAW_MODEL."
+    ),
+    "model.bad_request": _(
+        "The model's server did not accept the request. Start a new conversation if it happens again."
+    ),
+    "model.refused": _("The model declined to answer this. Put it in other words, or start a new conversation."),
+    "model.unreadable": _("The model's server answered with something that cannot be read. Try again."),
+    "model.server_fault": _("The model's server had a fault of its own. Try again."),
+}
