@@ -69,7 +69,7 @@ class Broadcast:
         self.room.publish(message_frame(following))
 
     def retrying(self, failure: "ModelFailure", seconds: float) -> None:
-        html = _("%(failure)s Trying again by itself in %(seconds)d s.") % {
+        html = _("%(failure)s Retrying in %(seconds)d s.") % {
             "failure": failure.sentence,
             "seconds": max(1, round(seconds)),
         }

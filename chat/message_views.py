@@ -127,7 +127,7 @@ async def again(request: SignedInRequest, message_id: int, kind: str) -> HttpRes
     except GONE:
         raise Http404 from None
     except attempts.NothingToRepeat:
-        refusal = _("Only the last answer of a conversation can be repeated, and this is not it any more.")
+        refusal = _("Only the last answer of a conversation can be regenerated, and this is no longer the last one.")
     return await in_database(back, request, message, refusal)
 
 

@@ -106,15 +106,15 @@ def said(action: str, changed: int) -> str:
     """What has happened, in one sentence."""
     sentences = {
         "pin": ngettext("Pinned.", "%(number)d conversations pinned.", changed),
-        "unpin": ngettext("Not pinned any more.", "%(number)d conversations are not pinned any more.", changed),
+        "unpin": ngettext("Unpinned.", "%(number)d conversations unpinned.", changed),
         "move": ngettext("Moved.", "%(number)d conversations moved.", changed),
         "archive": ngettext("Archived.", "%(number)d conversations archived.", changed),
-        "unarchive": ngettext("Back in the list.", "%(number)d conversations are back in the list.", changed),
+        "unarchive": ngettext("Unarchived.", "%(number)d conversations unarchived.", changed),
         "delete": ngettext("Deleted.", "%(number)d conversations deleted.", changed),
         "restore": ngettext("Restored.", "%(number)d conversations restored.", changed),
         "read": ngettext("Marked as read.", "%(number)d conversations marked as read.", changed),
     }
-    return sentences[action] % {"number": changed} if changed else _("Nothing was left to do.")
+    return sentences[action] % {"number": changed} if changed else _("Nothing was changed.")
 
 
 def answered(request: SignedInRequest, toast: Toast, *, gone: bool = False) -> HttpResponse:
@@ -145,7 +145,7 @@ def rename_folder(request: SignedInRequest, folder_id: int) -> HttpResponse:
 def delete_folder(request: SignedInRequest, folder_id: int) -> HttpResponse:
     """The folder goes, its conversations stay."""
     organising.delete_folder(get_object_or_404(request.user.folders, pk=folder_id))
-    toasts.keep(request, Toast(_("The folder is gone; its conversations are in the list.")))
+    toasts.keep(request, Toast(_("Folder deleted. Its conversations were kept.")))
     return redirect("conversations")
 
 

@@ -17,13 +17,13 @@ class Refusal(Exception):
         self.code, self.sentence = code, sentence
 
 
-NOT_FOUND = Refusal("not_found", _("There is no such conversation any more."))
+NOT_FOUND = Refusal("not_found", _("This conversation no longer exists."))
 
 TOLD: dict[type[Exception], Refusal] = {
     sessions.SessionNotFound: NOT_FOUND,
     branches.NotShown: Refusal("not_shown", branches.NotShown.words),
     attempts.NothingToRepeat: Refusal(
-        "not_found", _("Only the last answer of a conversation can be repeated, and this is not it any more.")
+        "not_found", _("Only the last answer of a conversation can be regenerated, and this is no longer the last one.")
     ),
     transcript.OtherMode: Refusal("other_mode", transcript.OtherMode.words),
     transcript.Conflict: Refusal("conflict", transcript.Conflict.words),

@@ -61,7 +61,7 @@ def share(request: SignedInRequest, session_id: uuid.UUID) -> HttpResponse:
 
 
 def periods() -> list[tuple[str, str]]:
-    names = {"day": _("1 day"), "week": _("7 days"), "month": _("30 days"), "never": _("until I revoke it")}
+    names = {"day": _("1 day"), "week": _("7 days"), "month": _("30 days"), "never": _("never")}
     return [(period, names[period]) for period in sharing.PERIODS]
 
 
@@ -91,10 +91,8 @@ def unshare(request: SignedInRequest, session_id: uuid.UUID) -> HttpResponse:
 
 def said(count: int) -> str:
     if not count:
-        return _("Nothing was left to do.")
-    return ngettext("The link opens nothing any more.", "%(number)d links open nothing any more.", count) % {
-        "number": count
-    }
+        return _("Nothing was changed.")
+    return ngettext("Link revoked.", "%(number)d links revoked.", count) % {"number": count}
 
 
 @require_safe

@@ -67,9 +67,9 @@ def delete_line(request: SignedInRequest, document_id: int) -> HttpResponse:
             Author(Source.PAGE, request.user, reason=reasons.LINE_DELETED),
         )
     except (Overlap, IndexError):
-        messages.error(request, _("That line was changed meanwhile, so it was not deleted."))
+        messages.error(request, _("That line was changed in the meantime, so it was not deleted."))
     else:
-        messages.success(request, _("The line is deleted. The history below can bring it back."))
+        messages.success(request, _("Line deleted. You can undo this in the history below."))
     return redirect("memory_document", document.pk)
 
 
@@ -86,7 +86,7 @@ def restore(request: SignedInRequest, document_id: int) -> HttpResponse:
     except documents.DocumentError as error:
         messages.error(request, str(error))
     else:
-        messages.success(request, _("Restored. What stood here until now is in the history."))
+        messages.success(request, _("Restored. The previous text is in the history."))
     return redirect("memory_document", document.pk)
 
 
@@ -106,7 +106,7 @@ def undo_change(request: SignedInRequest, revision_id: int) -> HttpResponse:
     except documents.DocumentError as error:
         messages.error(request, str(error))
     else:
-        messages.success(request, _("Undone. Later changes stayed."))
+        messages.success(request, _("Undone. Later changes were kept."))
     return redirect("memory_document", revision.document_id)
 
 
@@ -116,7 +116,7 @@ def file_gone(request: SignedInRequest, document_id: int) -> HttpResponse:
     """The person's answer to a file that is gone: the document goes too, or the file comes back."""
     document = changeable(request, document_id)
     if document not in gone_files(document.space):
-        messages.info(request, _("Its file is there again; nothing was changed."))
+        messages.info(request, _("The file was written again. Nothing else was changed."))
     elif request.POST.get("answer") == "delete":
         author = Author(Source.PAGE, request.user, reason=reasons.FILE_DELETED)
         try:

@@ -84,13 +84,13 @@ def save_memory(call: ToolCall) -> ToolResult:
     if secret:
         kinds = " and ".join(secret)
         result["masked"] = f"A {kinds} was left out. Tell the person, and ask whether it was meant to be kept."
-        left_out = gettext("Left out: a %(kinds)s. Is it meant to be kept?")
+        left_out = gettext("Removed before saving: %(kinds)s. Do you want to keep it?")
         told = get_text_list([gettext(kind) for kind in secret], gettext("and"))
         lines.append(left_out % {"kinds": told})
     if contradicted := compared(revision, content, call.user.day()):
         result["contradicts"] = [{"line": other.line, "text": other.text} for other in contradicted]
         result["ask"] = "Show the person both, and ask which is right. Both are kept until they decide."
-        otherwise = gettext("Line %(line)s says otherwise: %(text)s")
+        otherwise = gettext("Contradicts line %(line)s: %(text)s")
         lines += [otherwise % {"line": other.line, "text": first_line(other.text)} for other in contradicted]
     return ToolResult(result, CURATED, lines, undo=reverse("memory_undo", args=[revision.pk]), made=revision.pk)
 

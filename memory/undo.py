@@ -14,8 +14,8 @@ class CannotUndo(DocumentError):
     """Somebody has changed the same lines since."""
 
     words = _(
-        "This change of %(path)s cannot be undone by itself: its lines were changed again since. "
-        "Nothing was changed now; you can edit the document, or restore an earlier state of it."
+        "This change of %(path)s cannot be undone, because its lines were changed again later. "
+        "You can edit the document, or restore an earlier version."
     )
 
     def __init__(self, revision: MemoryRevision):
@@ -25,7 +25,7 @@ class CannotUndo(DocumentError):
 class IsForgetting(DocumentError):
     """What was forgotten is nowhere any more."""
 
-    words = _("What was forgotten cannot be brought back: it is kept nowhere.")
+    words = _("Forgotten lines cannot be restored, because they are no longer stored.")
 
 
 @transaction.atomic

@@ -61,7 +61,7 @@ async def test_remember_saves_at_once_and_asks_no_model(transactional_db, async_
     assert messages[1].content[0]["input"] == {"content": "I like tea"}
     assert 'data-tool="command_' in messages[1].html
     assert "Saved to memory" in messages[1].html
-    assert messages[3].text == "I keep that."
+    assert messages[3].text == "I will remember that."
     assert await documents() == [("MEMORY.md", "- I like tea\n")]
     assert scripted.requests == []
 
@@ -72,7 +72,7 @@ async def test_what_cannot_be_saved_is_said(transactional_db, async_client, scri
     await async_client.aforce_login(grace)
     messages = await sent(async_client, "/remember " + "x" * 5001)
     assert "5,000 characters or less" in messages[1].html
-    assert messages[3].text == "That was not done."
+    assert messages[3].text == "That did not work."
     assert await documents() == []
 
 

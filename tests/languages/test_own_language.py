@@ -101,7 +101,7 @@ async def test_without_a_choice_of_their_own_the_browsers_language_counts(ada):
 async def test_two_people_beside_each_other_are_each_told_in_their_own(ada, stranger):
     await in_database(speak, ada, "de")
     async with Client(ada) as german, Client(stranger) as english:
-        for client, told in ((german, GONE), (english, "There is no such conversation any more."), (german, GONE)):
+        for client, told in ((german, GONE), (english, "This conversation no longer exists."), (german, GONE)):
             await client.say("open", session=str(uuid.uuid4()), last_seq=2)
             assert (await client.hear("error"))["text"] == told
 

@@ -142,7 +142,7 @@ def test_a_line_that_contradicts_another_is_saved_and_both_are_shown(
         result = save("Ada lives in Bern.", "b")
     assert document_of(space).content == "- Ada lives in Zurich.\n- Ada lives in Bern.\n"
     assert result.content["contradicts"] == [{"line": 1, "text": "- Ada lives in Zurich."}]
-    assert result.lines == ["Ada lives in Bern.", "Line 1 says otherwise: - Ada lives in Zurich."]
+    assert result.lines == ["Ada lives in Bern.", "Contradicts line 1: - Ada lives in Zurich."]
     asked = scripted.messages[0].body["messages"][0]["content"]
     assert "Ada lives in Bern." in asked
     assert "1. - Ada lives in Zurich." in asked
