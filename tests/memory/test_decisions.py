@@ -141,7 +141,7 @@ def test_a_decision_about_a_line_that_was_changed_since_says_that_it_cannot_be_d
     documents.apply(space, "MEMORY.md", Replace(content, 2), Author(Source.PAGE))
     assert "Waiting for your decision" not in at.get("/memory/").content.decode()
     card = decide(at, "new", headers={"HX-Request": "true"}).content.decode()
-    assert "was changed meanwhile" in card
+    assert "was changed in the meantime" in card
     assert document_of(space).content == content
     content = content.replace("Bern.", "Bern now.")
     documents.apply(space, "MEMORY.md", Replace(content, 3), Author(Source.PAGE))

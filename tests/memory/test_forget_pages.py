@@ -41,7 +41,7 @@ def test_lines_are_chosen_seen_forgotten_and_a_receipt_remains(ada_at, document,
     shown = ada_at.post("/memory/forget", {"document": document.pk, "space": space.pk, "line": [LINE]})
     text = shown.content.decode()
     assert f"<del>{LINE}</del>" in text
-    assert "1 change of its history holds it" in text
+    assert "1 change of its history contains it" in text
     assert MemoryDocument.objects.get().version == 1
     answer = ada_at.post("/memory/forget", {"space": space.pk, "line": [LINE], "digest": digest_in(text)})
     done = Forgetting.objects.get()

@@ -127,7 +127,7 @@ def test_a_secret_is_masked_everywhere_and_the_person_is_asked(save, space, docu
     result = save("The wifi password is hunter2! at home")
     assert document_of(space).content == "- The wifi password is [password removed] at home\n"
     assert "ask whether it was meant to be kept" in result.content["masked"]
-    assert result.lines[1].startswith("Left out: a password.")
+    assert result.lines[1].startswith("Removed before saving: password.")
     assert "hunter2" not in str(result) + str(MemoryRevision.objects.values())
 
 

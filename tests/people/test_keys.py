@@ -48,7 +48,7 @@ def test_there_is_an_end_to_the_keys_of_a_person(client, ada, monkeypatch):
     client.force_login(ada)
     assert made(client).status_code == 200
     refused = made(client)
-    assert (refused.status_code, "revoke one first" in refused.content.decode()) == (422, True)
+    assert (refused.status_code, "Revoke one first" in refused.content.decode()) == (422, True)
     assert ApiKey.objects.count() == 1
 
 
