@@ -16,8 +16,8 @@ class AgentAdmin(admin.ModelAdmin):
     """The server's agents. What people made for themselves is theirs."""
 
     about = _(
-        "Each row is an agent that everybody may choose: change its name, instructions, model and tools, or add "
-        "another one. What people made for themselves is not shown."
+        "Each row is an agent that everyone can choose: change its name, instructions, model and "
+        "tools, or add another one. Agents that people created for themselves are not shown."
     )
     list_display = ["name", "slug", "model", "is_default"]
     fields = ["name", "slug", "instructions", "model", "tools_off", "own_memory", "is_default"]

@@ -195,8 +195,8 @@ class FlushAdmin(JobAdmin):
     """Which conversations are noted, which are waiting, and why one failed."""
 
     about = _(
-        "Each row is a part of a conversation that is noted in a daily log: the status and the error say what "
-        "waits and why."
+        "Each row is a part of a conversation whose notes go to a daily log. Status and error "
+        "say what is pending and why."
     )
     columns = ["reason", "day", "messages"]
     list_filter = ["reason", "summarised", "day"]
@@ -216,8 +216,8 @@ class DocumentJobAdmin(JobAdmin):
     """What else is written about conversations: what waits, and why it failed."""
 
     about = _(
-        "Each row is something else that is written about a conversation, such as its summary: without an end it "
-        "still waits, and the error says why."
+        "Each row is another job for a conversation, such as its summary. Without an end it is "
+        "still pending, and the error says why."
     )
     columns = ["kind", "through_seq"]
     list_filter = ["kind"]
@@ -228,7 +228,7 @@ class DocumentJobAdmin(JobAdmin):
 class ForgettingAdmin(ReadOnlyAdmin):
     """The receipts: who had how much forgotten, and whether all of it is done."""
 
-    about = _("Each row is a receipt of lines that were forgotten: how much, for whom, and whether all of it is done.")
+    about = _("Each row records that lines were forgotten: how many, for whom, and whether it is completed.")
     list_display = ["id", "space", "author", "created_at", "finished_at"]
     list_filter = [("finished_at", admin.EmptyFieldListFilter)]
     list_select_related = ["space", "author"]

@@ -63,8 +63,8 @@ class PersonAdmin(UserAdmin):
     """A person: their rights, and whether the account is open. New ones come by `manage.py adduser`."""
 
     about = _(
-        "Each row is a person with an account: change their rights, or close the account. New people come by "
-        "`manage.py adduser`."
+        "Each row is a person with an account: change their permissions, or deactivate the "
+        "account. Add people with `manage.py adduser`."
     )
     form = PersonForm
     list_display = ["email", "first_name", "is_active", "is_staff", "last_login"]
@@ -128,7 +128,7 @@ class SpaceAdmin(admin.ModelAdmin):
 class ApiKeyAdmin(admin.ModelAdmin):
     """Who has keys of the API, and when they were used. Deleting one revokes it; nothing shows what it is."""
 
-    about = _("Each row is a key with which a program acts for its person: delete it, and it opens nothing any more.")
+    about = _("Each row is an API key with which a program acts for its person. Delete it to revoke it.")
     list_display = ["__str__", "user", "created_at", "last_used_at", "expires_at"]
     list_select_related = ["user"]
     search_fields = ["user__email", "ending"]
@@ -147,8 +147,8 @@ class InvariantRunAdmin(ReadOnlyAdmin):
     """Whether all that the product promises about its rows held, each time that somebody looked; the last one first."""
 
     about = _(
-        "Each row is one look at whether nothing is lost, doubled or in the wrong hands: open one to read what "
-        "it found."
+        "Each row is one check that no data is lost, doubled or visible to the wrong person. "
+        "Open it to see what it found."
     )
     list_display = ["at", "count", "checked", "seconds"]
     fields = ["at", "seconds", "checked", "count", "found"]

@@ -19,20 +19,20 @@ class NotOffered(Told):
 class NoSuchAgent(NotOffered):
     """The agent is not there any more."""
 
-    words = _("This agent is not there any more. Choose another one.")
+    words = _("This agent no longer exists. Choose another one.")
 
 
 class NoSuchModel(NotOffered):
     """The model is not offered any more."""
 
-    words = _("This model is not offered any more. Choose another one.")
+    words = _("This model is no longer available. Choose another one.")
 
 
 class OtherAgent(NotOffered):
     """The conversation began with another agent."""
 
     code = "other_agent"
-    words = _("This conversation began with another agent. Begin a new one for this.")
+    words = _("This conversation was started with another agent. Start a new one for this.")
 
 
 @dataclass(frozen=True)

@@ -40,13 +40,13 @@ class Conflict(Told):
 class Busy(Told):
     """An answer is running in the conversation."""
 
-    words = gettext_lazy("An answer is still being written here. Wait for it, or stop it.")
+    words = gettext_lazy("An answer is still running. Wait for it, or stop it.")
 
 
 class OtherMode(Told):
     """The conversation began in another mode."""
 
-    words = gettext_lazy("This conversation began in another mode. Begin a new one for this.")
+    words = gettext_lazy("This conversation was started in another mode. Start a new one for this.")
 
 
 class LeaseLost(Exception):

@@ -125,7 +125,7 @@ def name_of(day: dt.date, today: dt.date) -> str:
     if age == 1:
         return _("Yesterday")
     if age <= 7:
-        return _("Last seven days")
+        return _("Previous 7 days")
     if age <= 30:
-        return _("Last thirty days")
+        return _("Previous 30 days")
     return date_format(day, "YEAR_MONTH_FORMAT")

@@ -21,11 +21,11 @@ class FrameError(Exception):
 
 # The code and the sentence of what the functions that carry out a frame raise.
 CODES: dict[type[Exception], tuple[str, Words]] = {
-    lifecycle.SessionNotFound: ("not_found", _("There is no such conversation any more.")),
+    lifecycle.SessionNotFound: ("not_found", _("This conversation no longer exists.")),
     branches.NotShown: ("not_shown", branches.NotShown.words),
     retry.NothingToRepeatError: (
         "not_found",
-        _("Only the last answer of a conversation can be repeated, and this is not it any more."),
+        _("Only the last answer of a conversation can be regenerated, and this is no longer the last one."),
     ),
     transcript.OtherMode: ("other_mode", transcript.OtherMode.words),
     transcript.Conflict: ("conflict", transcript.Conflict.words),

@@ -164,7 +164,7 @@ def done_frame(message: Message, *, final: bool) -> DoneFrame:
 
 def retrying_frame(failure: ModelFailure, seconds: float) -> NoticeFrame:
     """Say that the model is asked again after `seconds`."""
-    html = _("%(failure)s Trying again by itself in %(seconds)d s.") % {
+    html = _("%(failure)s Retrying in %(seconds)d s.") % {
         "failure": failure.sentence,
         "seconds": max(1, round(seconds)),
     }

@@ -71,11 +71,11 @@ def row_of(role: str, is_whole: bool, language: str | None) -> str:
         parts.append(made(POSTED, "retry", pgettext("button", "Answer"), ' data-do="retry"'))
     else:
         if is_whole:
-            parts.append(made(POSTED, "retry", _("Answer again"), ' data-do="retry"'))
-        parts.append(made(LINKED, "raw", _("As it was written")))
-    parts.append(made(POSTED, "fork", _("Fork: go on from here in a new conversation")))
+            parts.append(made(POSTED, "retry", _("Regenerate"), ' data-do="retry"'))
+        parts.append(made(LINKED, "raw", _("Show source")))
+    parts.append(made(POSTED, "fork", _("Fork: continue from here in a new conversation")))
     parts.append(made(LINKED, "details", _("Details")))
-    name = escape(_("What can be done with this message"))
+    name = escape(_("Message actions"))
     return f'<div class="message__actions" role="group" aria-label="{name}">{{versions}}{"".join(parts)}</div>'
 
 

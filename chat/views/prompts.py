@@ -68,7 +68,7 @@ def command_list(request: SignedInRequest) -> JsonResponse:
     session = pages.session_shown(request, request.GET.get("current", ""))
     session = session or ChatSession(owner=request.user, agent=default_agent())
     says = {
-        "/new": _("End this conversation and begin another one"),
+        "/new": _("End this conversation and start a new one"),
         "/reset": _("The same as /new"),
         "/end": _("End this conversation"),
     }

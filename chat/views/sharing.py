@@ -62,7 +62,7 @@ def share(request: SignedInRequest, session_id: uuid.UUID) -> HttpResponse:
 
 
 def periods() -> list[tuple[str, str]]:
-    names = {"day": _("1 day"), "week": _("7 days"), "month": _("30 days"), "never": _("until I revoke it")}
+    names = {"day": _("1 day"), "week": _("7 days"), "month": _("30 days"), "never": _("never")}
     return [(period, names[period]) for period in sharing.PERIODS]
 
 

@@ -15,8 +15,8 @@ class CannotUndoError(DocumentError):
     """The same lines were changed again since."""
 
     words = _(
-        "This change of %(path)s cannot be undone by itself: its lines were changed again since. "
-        "Nothing was changed now; you can edit the document, or restore an earlier state of it."
+        "This change of %(path)s cannot be undone, because its lines were changed again later. "
+        "You can edit the document, or restore an earlier version."
     )
 
     def __init__(self, revision: MemoryRevision):
@@ -26,7 +26,7 @@ class CannotUndoError(DocumentError):
 class CannotUndoForgettingError(DocumentError):
     """The change removed what was forgotten, which is kept nowhere."""
 
-    words = _("What was forgotten cannot be brought back: it is kept nowhere.")
+    words = _("Forgotten lines cannot be restored, because they are no longer stored.")
 
 
 @transaction.atomic

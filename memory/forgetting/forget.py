@@ -55,7 +55,7 @@ LONGEST = dt.timedelta(minutes=5)
 class Changed(ForgetError):
     """Something else would go than what was shown; `plan` is what would go now."""
 
-    words = gettext_lazy("Meanwhile something has changed, and nothing was forgotten yet. This is what would go now.")
+    words = gettext_lazy("Memory was changed in the meantime, and nothing was forgotten. This is the new preview.")
 
     def __init__(self, plan: Plan):
         super().__init__()

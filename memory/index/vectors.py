@@ -130,7 +130,7 @@ def notice(documents: MemoryDocumentQuerySet | None = None) -> str:
     if model is None:
         return ""
     if error := error_of(model):
-        return _("Search goes by words alone for the moment. %(error)s") % {"error": error}
+        return _("Search currently uses words only. %(error)s") % {"error": error}
     waiting = pending(model)
     if documents is not None:
         waiting = waiting.filter(document__in=documents)
@@ -139,8 +139,10 @@ def notice(documents: MemoryDocumentQuerySet | None = None) -> str:
         return ""
     count = waiting.count()
     return ngettext(
-        "The embedding model has changed: %(count)d document waits for new vectors, until then words find them.",
-        "The embedding model has changed: %(count)d documents wait for new vectors, until then words find them.",
+        "The embedding model has changed: %(count)d document waits for new vectors. Until then "
+        "it is found by words only.",
+        "The embedding model has changed: %(count)d documents wait for new vectors. Until then "
+        "they are found by words only.",
         count,
     ) % {"count": count}
 

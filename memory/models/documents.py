@@ -94,14 +94,14 @@ class MemoryRevision(models.Model):
         DELETE = "delete"
 
     class Source(models.TextChoices):
-        TOOL = "tool", _("the model, by a tool")
-        FLUSH = "flush", _("a conversation's notes")
-        PAGE = "page", _("the memory page")
-        ADMIN = "admin", _("an admin")
-        FILE = "file", _("a file in the folder")
-        API = "api", _("the API")
+        TOOL = "tool", _("assistant")
+        FLUSH = "flush", _("conversation notes")
+        PAGE = "page", _("memory page")
+        ADMIN = "admin", _("admin")
+        FILE = "file", _("file in the folder")
+        API = "api", _("API")
         UNDO = "undo", _("undo")
-        IMPORT = "import", _("an import")
+        IMPORT = "import", _("import")
         FORGET = "forget", _("forgetting")
 
     # Composite foreign key (space, document) in the migration: a revision cannot point into another space.

@@ -84,11 +84,13 @@ def opened(data: bytes) -> Opened:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             entries = [entry for entry in archive.infolist() if not entry.is_dir()]
             if len(entries) > MOST_FILES:
-                words = _("This zip file holds %(number)s files; at most %(most)s are taken. Nothing was imported.")
+                words = _(
+                    "This zip file contains %(number)s files; at most %(most)s can be imported. Nothing was imported."
+                )
                 raise Unusable(words, number=counted(len(entries)), most=counted(MOST_FILES))
             return _read(archive, entries)
     except (zipfile.BadZipFile, NotImplementedError, EOFError, ValueError, OverflowError) as error:
-        raise Unusable(_("This is not a zip file that can be read. Nothing was imported.")) from error
+        raise Unusable(_("This zip file cannot be read. Nothing was imported.")) from error
 
 
 def _read(archive: zipfile.ZipFile, entries: list[zipfile.ZipInfo]) -> Opened:
@@ -106,7 +108,7 @@ def _read(archive: zipfile.ZipFile, entries: list[zipfile.ZipInfo]) -> Opened:
                 raise Unusable(words, most=counted(LARGEST_UNPACKED))
             data = _bytes_of(archive, entry)
             if path in found.texts:
-                raise BadPathError(_("%(path)s stands there twice."), path=path)
+                raise BadPathError(_("%(path)s is in it twice."), path=path)
             text = data.decode()
             write.check(path, text)
             found.texts[path] = text
@@ -127,15 +129,15 @@ def _is_none_of_ours(entry: zipfile.ZipInfo, name: str) -> bool:
 
 def _path_of(entry: zipfile.ZipInfo, name: str) -> str:
     if _kind(entry) == stat.S_IFLNK:
-        raise BadPathError(_("It is a symbolic link: only plain files are taken."))
+        raise BadPathError(_("It is a symbolic link: only regular files are imported."))
     if _kind(entry) not in (0, stat.S_IFREG):
-        raise BadPathError(_("It is not a plain file."))
+        raise BadPathError(_("It is not a regular file."))
     if entry.file_size > DOCUMENT_MAX_BYTES:
-        raise BadPathError(_("It has more than %(most)s bytes."), most=counted(DOCUMENT_MAX_BYTES))
+        raise BadPathError(_("It is larger than %(most)s bytes."), most=counted(DOCUMENT_MAX_BYTES))
     if entry.flag_bits & 0x1:
-        raise BadPathError(_("It is encrypted: only plain files are taken."))
+        raise BadPathError(_("It is encrypted, which is not supported."))
     if entry.compress_type not in METHODS:
-        raise BadPathError(_("It is packed in an unusual way: only what is stored or deflated is taken."))
+        raise BadPathError(_("Its compression is not supported: only stored and deflated files are."))
     return checked_path(name)
 
 
@@ -145,7 +147,7 @@ def _bytes_of(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> bytes:
         with archive.open(entry) as stream:
             return stream.read(DOCUMENT_MAX_BYTES)
     except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError) as error:
-        raise BadPathError(_("It is damaged, or packed in a way that cannot be read.")) from error
+        raise BadPathError(_("It is damaged, or its compression is not supported.")) from error
 
 
 def _folder_around(names: list[str]) -> str:

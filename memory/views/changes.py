@@ -70,9 +70,9 @@ def delete_line(request: SignedInRequest, document_id: int) -> HttpResponse:
             Author(Source.PAGE, request.user, reason=Reason("change.line_deleted")),
         )
     except (OverlapError, IndexError):
-        messages.error(request, _("That line was changed meanwhile, so it was not deleted."))
+        messages.error(request, _("That line was changed in the meantime, so it was not deleted."))
     else:
-        messages.success(request, _("The line is deleted. The history below can bring it back."))
+        messages.success(request, _("Line deleted. You can undo this in the history below."))
     return redirect("memory_document", document.pk)
 
 
@@ -89,7 +89,7 @@ def restore(request: SignedInRequest, document_id: int) -> HttpResponse:
     except write.DocumentError as error:
         messages.error(request, str(error))
     else:
-        messages.success(request, _("Restored. What stood here until now is in the history."))
+        messages.success(request, _("Restored. The previous text is in the history."))
     return redirect("memory_document", document.pk)
 
 
@@ -109,7 +109,7 @@ def undo_change(request: SignedInRequest, revision_id: int) -> HttpResponse:
     except write.DocumentError as error:
         messages.error(request, str(error))
     else:
-        messages.success(request, _("Undone. Later changes stayed."))
+        messages.success(request, _("Undone. Later changes were kept."))
     return redirect("memory_document", revision.document_id)
 
 
@@ -119,7 +119,7 @@ def file_gone(request: SignedInRequest, document_id: int) -> HttpResponse:
     """The person's answer to a file that is gone: the document goes too, or the file comes back."""
     document = changeable(request, document_id)
     if document not in documents_without_file(document.space):
-        messages.info(request, _("Its file is there again; nothing was changed."))
+        messages.info(request, _("The file was written again. Nothing else was changed."))
     elif request.POST.get("answer") == "delete":
         author = Author(Source.PAGE, request.user, reason=Reason("change.file_deleted"))
         try:

@@ -43,5 +43,5 @@ def decide(request: SignedInRequest, decision_id: int) -> HttpResponse:
     elif message is not None and request.POST.get("from") == "chat":
         return redirect("conversation", message.session_id)
     else:
-        messages.success(request, _("Decided."))
+        messages.success(request, _("Your decision was saved."))
     return redirect("memory")

@@ -39,7 +39,7 @@ NOTED_EVERY = dt.timedelta(minutes=1)
 class TooManyKeysError(Told):
     """As many keys as a person can have."""
 
-    words = _("You have as many keys as there can be: revoke one first.")
+    words = _("You have reached the maximum number of keys. Revoke one first.")
 
 
 def make(user: User, name: str, period: str) -> tuple[ApiKey, str]:

@@ -96,7 +96,7 @@ def settings_shown(
 def end_device(request: SignedInRequest, device_id: int) -> HttpResponse:
     """Sign out elsewhere; here it is signing out."""
     devices.end(request.user, device_id)
-    messages.success(request, _("Signed out there."))
+    messages.success(request, _("Signed out on that device."))
     return redirect("settings")
 
 
@@ -125,7 +125,7 @@ def make_key(request: SignedInRequest) -> HttpResponse:
 @require_POST
 def revoke_key(request: SignedInRequest, key_id: int) -> HttpResponse:
     keys.revoke(request.user, key_id)
-    messages.success(request, _("The key opens nothing any more."))
+    messages.success(request, _("The key was revoked."))
     return redirect("settings")
 
 

@@ -45,7 +45,7 @@ class Problem(Schema):
     """Why something was not done."""
 
     code: str = Field(description="For programs.", examples=["not_found"])
-    text: str = Field(description="One sentence for people.", examples=["There is no such conversation any more."])
+    text: str = Field(description="One sentence for people.", examples=["This conversation no longer exists."])
 
 
 class Given(Schema):

@@ -14,7 +14,7 @@ Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 Application = Callable[[Any, Any, Any], Awaitable[None]]
 
-REFUSAL = gettext_lazy("This is more than can be sent at once.")
+REFUSAL = gettext_lazy("This request is too large.")
 
 
 class BodyTooLargeError(Exception):

@@ -160,7 +160,7 @@ async def test_the_chat_in_each_of_its_states(live, ada, scripted, ask, write, s
         await page.goto("/")
         assert await violations(page) == ""
         await ask(page, "Remember that I like tea")
-        await page.get_by_text("What was asked").click()
+        await page.get_by_text("Input", exact=True).click()
         await ask(page, "And now?")
         assert await violations(page) == ""
         await write(page, "Count")
@@ -208,9 +208,9 @@ async def test_the_keyboard_reaches_everything(live, ada, scripted, ask):
         wanted += ["More for “Tea”"]
         wanted += ["All conversations", "Memory", "Agents", "Prompts", "Settings", "Shortcuts", "Sign out"]
         wanted += ["End", "More for this conversation", "Messages"]
-        fork = "Fork: go on from here in a new conversation"
+        fork = "Fork: continue from here in a new conversation"
         wanted += ["Copy", "Edit", fork, "Details"]
-        wanted += ["Copy", "Answer again", "As it was written", fork, "Details", "Attach files", "Message", "Send"]
+        wanted += ["Copy", "Regenerate", "Show source", fork, "Details", "Attach files", "Message", "Send"]
         assert reached == wanted
 
 

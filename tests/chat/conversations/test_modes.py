@@ -94,13 +94,13 @@ async def test_forms_and_posted_frames_carry_the_mode(transactional_db, async_cl
     modes = {pk: mode async for pk, mode in ChatSession.objects.values_list("pk", "mode")}
     assert modes == {by_form: "temporary", by_frame: "chat"}
     refused = await post(by_form, mode="agent")
-    assert (refused.status_code, "began in another mode" in refused.content.decode()) == (409, True)
+    assert (refused.status_code, "started in another mode" in refused.content.decode()) == (409, True)
     assert (await frame(by_frame, mode="agent"))["code"] == "other_mode"
 
 
 def test_the_page_says_which_mode_a_conversation_has(ada, client):
     client.force_login(ada)
-    marks = {"agent": "", "chat": "Chat only: memory is read, not written", "temporary": "nothing of it is kept"}
+    marks = {"agent": "", "chat": "Chat only: memory is read, not written", "temporary": "Temporary: nothing is saved"}
     for mode, mark in marks.items():
         shown = client.get(begin(ada, mode).get_absolute_url()).content.decode()
         assert ("data-mode-mark" in shown, mark in shown, 'name="mode"' in shown) == (True, True, False)

@@ -410,7 +410,11 @@ def test_the_page_says_how_far_it_is_and_what_came(client, ada, stranger, settin
     ImportJob.objects.update(total=None, done=0)
     jobs.run(job.pk)
     page = client.get("/import").content.decode()
-    for words_of_it in ("2 conversations have come. 4 messages in all.", "1 conversation was left aside", "“Odd”: its"):
+    for words_of_it in (
+        "2 conversations were imported. 4 messages in total.",
+        "1 conversation was skipped",
+        "“Odd”: its",
+    ):
         assert words_of_it in page
     assert "every 1s" not in page
     client.force_login(stranger)

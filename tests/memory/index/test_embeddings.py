@@ -68,7 +68,7 @@ def test_a_server_that_fails_a_question_leaves_the_words(ada, write, search, emb
     vectors.embed_pending()
     embeddings.script, embeddings.asked = [step], []
     assert "kayak" in search(ada, "kayak")[0].snippet
-    assert "words alone" in vectors.notice()
+    assert "words only" in vectors.notice()
     assert search(ada, "kayak")[0].vector_score == 0
     assert len(embeddings.asked) == 1, "a server that failed a moment ago is left alone"
 
@@ -265,9 +265,9 @@ def test_a_failed_question_is_forgotten_once_the_server_answers_again(ada, write
     vectors.embed_pending()
     embeddings.script = [500]
     search(ada, "kayak")
-    assert "words alone" in vectors.notice()
+    assert "words only" in vectors.notice()
     vectors.embed_pending()
-    assert "words alone" in vectors.notice(), "it is left alone for a while"
+    assert "words only" in vectors.notice(), "it is left alone for a while"
     embedder()._until = 0.0
     vectors.embed_pending()
     assert vectors.notice() == ""
@@ -292,7 +292,7 @@ def test_the_memory_page_and_the_admin_say_that_search_goes_by_words_alone(
     vectors.embed_pending()
     for person, address in ((ada, "/memory/"), (ada, "/memory/?q=kayak"), (admin_person, ADMIN)):
         client.force_login(person)
-        assert "Search goes by words alone" in client.get(address).content.decode()
+        assert "Search currently uses words only" in client.get(address).content.decode()
 
 
 def test_the_memory_page_says_that_the_model_has_changed_to_those_whose_memory_waits(

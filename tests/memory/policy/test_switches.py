@@ -246,7 +246,7 @@ def test_the_page_shows_each_switch_and_what_the_administrator_says(ada, client,
     assert shown.count('type="checkbox"') == 4
     assert shown.count("Switched off by the administrator.") == shown.count(" disabled>") == 1
     assert shown.count(" checked") == 2
-    assert "Nothing is deleted by switching off" in shown
+    assert "Switching off deletes nothing" in shown
     for address in ("/memory/", "/settings/"):
         assert 'href="/memory/switches"' in client.get(address).content.decode()
 
@@ -257,7 +257,7 @@ def test_the_page_saves_the_choice_of_the_person_alone(ada, stranger, client, se
     assert not SwitchChoice.objects.exists()
     client.force_login(ada)
     told = client.post("/memory/switches", {"on": ["recall", "transcripts", "nonsense"]}, follow=True)
-    assert "It applies from your next message on." in told.content.decode()
+    assert "This applies from your next message." in told.content.decode()
     assert switches.on_for(ada) == {"recall"}
     assert switches.on_for(stranger) == {"saved", "recent", "recall"}
     assert offered(session) == []
