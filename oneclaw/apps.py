@@ -3,6 +3,8 @@ from django.contrib.staticfiles.apps import StaticFilesConfig
 
 
 class OneClawConfig(AppConfig):
+    # Django takes neither of several in a module unless one says so.
+    default = True
     name = "oneclaw"
     label = "oneclaw"
     verbose_name = "People and spaces"

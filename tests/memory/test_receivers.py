@@ -1,7 +1,10 @@
 """When something happens to a conversation, a flush of it is queued, and a worker is told."""
 
 import datetime as dt
+import subprocess
+import sys
 import uuid
+from pathlib import Path
 
 import pytest
 from django.utils import timezone
@@ -12,6 +15,16 @@ from chat.models import ChatSession, Presence, default_agent
 from memory import tasks
 from memory.models import Flush, MemoryDocument
 from memory.notes import flush
+
+
+def test_every_module_with_a_receiver_is_loaded_together_with_django():
+    root = Path(__file__).parents[2]
+    files = [file.relative_to(root) for app in ("oneclaw", "chat", "memory") for file in (root / app).rglob("*.py")]
+    wanted = {".".join(file.with_suffix("").parts) for file in files if "\n@receiver(" in (root / file).read_text()}
+    program = "import django, sys; django.setup(); print(*sys.modules)"
+    said = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, cwd=root)
+    assert "memory.receivers" in wanted
+    assert wanted <= set(said.stdout.split())
 
 
 @pytest.fixture
