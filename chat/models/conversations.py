@@ -1,7 +1,6 @@
 """A conversation: what was said, which turn is answering, and where its people are."""
 
 import datetime as dt
-import re
 import uuid
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -77,7 +76,7 @@ class ChatSession(models.Model):
     agent = models.ForeignKey(Agent, on_delete=models.RESTRICT, related_name="sessions")
     # Which model answers, as its owner chose; empty: the agent's, or the server's (chat/conversations/model_choice.py).
     model = models.CharField(max_length=100, blank=True)
-    # Of a spawned sub-session or a fork: where it came from.
+    # Of a fork: where it came from.
     parent = models.ForeignKey("self", on_delete=models.SET_NULL, null=True, blank=True, related_name="children")
     mode = models.CharField(max_length=10, choices=Mode, default=Mode.AGENT)
     title = models.CharField(max_length=200, blank=True)
@@ -105,9 +104,6 @@ class ChatSession(models.Model):
     # Of one that came out of a file: what it is called where it comes from, so that it is imported once (chatgpt:…,
     # claude:…, oneclaw:…).
     origin = models.CharField(max_length=200, null=True, blank=True)
-
-    # What the key of a session has that another one made for a task of its own; an agent may be called sub.
-    SPAWNED: ClassVar[str] = r":user:.*:sub:"
 
     objects: ClassVar[models.Manager["ChatSession"]] = ChatSessionQuerySet.as_manager()
 
@@ -138,11 +134,6 @@ class ChatSession(models.Model):
 
     def get_absolute_url(self) -> str:
         return f"/c/{self.pk}"
-
-    @property
-    def is_spawned(self) -> bool:
-        """Whether another session made this one for a task of its own: its key says so."""
-        return re.search(self.SPAWNED, self.key) is not None
 
     @property
     def is_temporary(self) -> bool:

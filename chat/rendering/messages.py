@@ -16,12 +16,13 @@ from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 
+from chat import extensions
 from chat.conversations import versions
+from chat.extensions import Since
 from chat.models import Message
 from chat.rendering import incremental
 from chat.rendering.actions import actions_html
 from chat.rendering.attachments import attachments_html
-from chat.turns.tools import Since, registry
 from oneclaw.llm import failures
 from oneclaw.standing import Standing
 
@@ -151,7 +152,7 @@ def cards_of(messages: Iterable[Message], csrf_token: str = "") -> dict[str, dic
         if id in names and card.get("made") is not None:
             made[names[id]][card["made"]] = id
     for name, ids in made.items():
-        for number, since in registry.since(name, list(ids), csrf_token).items():
+        for number, since in extensions.tool_updates(name, list(ids), csrf_token).items():
             cards[ids[number]] = cards[ids[number]] | {"since": since}
     return cards
 
@@ -277,7 +278,7 @@ def tool_card_html(
         "id": tool_use_id,
         "name": name,
         "state": state,
-        "heading": (since and since["heading"]) or registry.heading(name, state),
+        "heading": (since and since["heading"]) or extensions.tool_heading(name, state),
         "summary": summary,
         "lines": lines,
         "undo": undo if since is None or since["can_undo"] else "",

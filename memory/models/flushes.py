@@ -50,7 +50,7 @@ class Flush(models.Model):
     # The day of the owner whose log it writes.
     day = models.DateField(null=True, blank=True)
     status = models.CharField(max_length=10, choices=Status, default=Status.QUEUED)
-    # Which trigger asked: switched, day_changed, ended, left, idle, compaction, imported, shell.
+    # Which trigger asked: switched, day_changed, ended, left, idle, imported, shell.
     reason = models.CharField(max_length=20)
     # The claim: whoever holds this token may finish; a later claim has another one.
     token = models.UUIDField(null=True, blank=True)

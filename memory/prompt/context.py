@@ -1,10 +1,5 @@
-"""The workspace files that stand in a prompt: who the assistant is, for whom it works, and what is curated.
+"""The workspace files that stand in a prompt: who the assistant is, for whom it works, and what is curated."""
 
-from memory import context
-context.hooks.append(lambda session, paths: [*paths, "TEAM.md"])    # an app changes the list
-"""
-
-from collections.abc import Callable
 from dataclasses import dataclass
 
 from chat.models import ChatSession
@@ -15,15 +10,10 @@ from oneclaw.llm.quoting import quoted, shortened
 CURATED = "MEMORY.md"
 # In the order in which they stand in the prompt.
 FILES = ("AGENTS.md", "SOUL.md", "TOOLS.md", "IDENTITY.md", "USER.md", "HEARTBEAT.md", "BOOTSTRAP.md", CURATED)
-# What a spawned sub-session sees.
-FILES_OF_SPAWNED = ("AGENTS.md", "TOOLS.md")
 # A file under this name counts as the other one, where that one is not there.
 ALSO_NAMED = {CURATED: "memory.md"}
 # Characters that a prompt holds of one file, and of all.
 BUDGET, BUDGET_OF_ALL = 20_000, 60_000
-
-# Each gets the session and the paths so far, and returns the paths to use.
-hooks: list[Callable[[ChatSession, list[str]], list[str]]] = []
 
 
 @dataclass(frozen=True)
@@ -36,9 +26,7 @@ class ContextFile:
 
 def context_files(session: ChatSession) -> list[ContextFile]:
     """The files of the person's own space that are there and not blank, in order, within both budgets."""
-    paths = list(FILES_OF_SPAWNED if session.is_spawned else FILES)
-    for hook in hooks:
-        paths = hook(session, paths)
+    paths = list(FILES)
     if not switches.is_on(session.owner, switches.Switch.SAVED):
         paths = [path for path in paths if path not in (CURATED, *ALSO_NAMED.values())]
     names = [*paths, *(ALSO_NAMED[path] for path in paths if path in ALSO_NAMED)]

@@ -9,8 +9,8 @@ from django.core.exceptions import ImproperlyConfigured
 from django.db import Error as DatabaseFailure
 from django.template.loader import get_template
 
+from chat import extensions
 from chat.models import ChatSession, Message
-from chat.turns.tools import registry
 from memory.index.embeddings.failures import EmbeddingFailure
 from memory.models import MemoryDocument
 from memory.policy import switches
@@ -20,7 +20,8 @@ from memory.prompt.context import CURATED, FILES, context_files
 from memory.prompt.query import intent_of
 from memory.search.manager import HybridSearchManager
 from memory.search.passage import Passage
-from memory.tools import tools
+from memory.tools.reading import SEARCH
+from memory.tools.save_memory import SAVE
 from oneclaw.llm.quoting import quoted
 
 logger = logging.getLogger(__name__)
@@ -32,10 +33,10 @@ FAILURES = (DatabaseFailure, EmbeddingFailure, ImproperlyConfigured, OSError, Va
 MOST_PASSAGES, LONGEST_PASSAGE, BUDGET_OF_RECALLED = 3, 800, 4_000
 
 
-def context(session: ChatSession) -> str:
+def workspace_section(session: ChatSession) -> str:
     """The workspace files, then MEMORY.md of the person's own space, as data; "" when there are none or the session has
     no memory."""
-    if not tools.reads(session):
+    if session.is_temporary:
         return ""
     found = context_files(session)
     files = [file.text for file in found if file.path != CURATED]
@@ -45,15 +46,15 @@ def context(session: ChatSession) -> str:
     return "\n\n".join(parts)
 
 
-def guidelines(session: ChatSession) -> str:
+def guidelines_section(session: ChatSession) -> str:
     """When to search and, where the session may, when to save; "" when there is nothing that it may search."""
-    offered = registry.for_session(session)
-    if tools.SEARCH not in offered:
+    offered = extensions.tools_for(session)
+    if SEARCH not in offered:
         return ""
-    return get_template("recall.txt", using="prompts").render({"may_save": tools.SAVE in offered})
+    return get_template("recall.txt", using="prompts").render({"may_save": SAVE in offered})
 
 
-def condition(session: ChatSession) -> str:
+def prompt_condition(session: ChatSession) -> str:
     """What the sections above depend on, beside the session: when it changes, the next turn's prompt is made anew."""
     return ",".join(
         [*sorted(switches.on_for(session.owner)), *(f"-{name}" for name in sorted(session.agent.tools_off))]
@@ -68,7 +69,7 @@ def recalled(session: ChatSession, message: Message) -> str:
     say shorter what transcripts say.
     """
     is_first = message.parent_id is None
-    if (settings.RECALL == "first" and not is_first) or not tools.reads(session):
+    if (settings.RECALL == "first" and not is_first) or session.is_temporary:
         return ""
     on = switches.on_for(session.owner)
     sources = Sources(is_read(CURATED, on), is_read(RECENT, on))

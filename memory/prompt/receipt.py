@@ -5,8 +5,8 @@ import re
 from django.urls import reverse
 
 from chat.context import per_message
+from chat.extensions import Detail
 from chat.models import ChatSession, Message
-from chat.rendering.details import Ingredient
 from memory.models import MemoryDocument
 from memory.policy.access import spaces_of
 
@@ -17,15 +17,15 @@ QUOTED = re.compile(
 ABOUT = re.compile(r"(\w+)=\"([^\"]*)\"")
 
 
-def receipt(session: ChatSession, message: Message) -> list[Ingredient]:
-    """Workspace files and curated memory in the conversation's prompt, and what was recalled for the message."""
+def details(session: ChatSession, message: Message) -> list[Detail]:
+    """Return the workspace files and curated memory in the system prompt, and what was recalled for the message."""
     parts = [*QUOTED.finditer(session.system_prompt or ""), *QUOTED.finditer(message.meta.get(per_message.KEY) or "")]
     named = [(dict(ABOUT.findall(part["about"])), part["text"]) for part in parts]
     paths = {path_of(about) for about, _ in named}
     found = MemoryDocument.objects.present().filter(space__in=spaces_of(session), path__in=paths)
     ids = dict(found.values_list("path", "pk"))
     return [
-        Ingredient(
+        Detail(
             f"{path_of(about)}:{about['lines']}" if "lines" in about else path_of(about),
             text,
             reverse("memory_document", args=[ids[path_of(about)]]) if path_of(about) in ids else "",

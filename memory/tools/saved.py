@@ -6,13 +6,13 @@ from collections.abc import Mapping, Sequence
 from django.template.loader import render_to_string
 from django.utils.translation import gettext as _
 
-from chat.turns.tools import Since
+from chat.extensions import Since
 from memory.models import Decision, MemoryDocument, MemoryRevision
 from memory.tools import decisions
 
 
 def since(revision_ids: Sequence[int], csrf_token: str = "", refusal: str = "") -> Mapping[int, Since]:
-    """By revision. `refusal` says why what the person has just chosen could not be done."""
+    """Return what became of each of these revisions. `refusal` says why the person's last choice could not be done."""
     revisions = MemoryRevision.objects.filter(pk__in=revision_ids).select_related("message")
     contents = MemoryDocument.objects.in_bulk({revision.document_id for revision in revisions})
     asked: dict[int, list[Decision]] = defaultdict(list)
@@ -40,3 +40,9 @@ def since(revision_ids: Sequence[int], csrf_token: str = "", refusal: str = "") 
         heading = "" if stands else _("No longer in memory")
         found[revision.pk] = Since(heading=heading, html=html, can_undo=as_saved)
     return found
+
+
+def first_line(text: str, longest: int = 120) -> str:
+    """Return the first line of a text, shortened for a card."""
+    line = text.strip().split("\n", 1)[0]
+    return line if len(line) <= longest else line[: longest - 1] + "…"

@@ -10,8 +10,8 @@ from django.utils import timezone
 
 from chat.context.prompt import build_request
 from chat.conversations import transcript
+from chat.extensions import ToolCall, ToolError
 from chat.models import Message, Turn
-from chat.turns.tools import ToolCall, ToolError
 from memory.documents import undo
 from memory.documents import write as documents
 from memory.documents.write import Append, Author, Delete, Replace, Source
@@ -36,7 +36,7 @@ from memory.models import (
 from memory.notes import claims, errands, flush
 from memory.policy.tombstones import LineForgotten
 from memory.search.manager import HybridSearchManager
-from memory.tools import tools
+from memory.tools.save_memory import SAVE
 from oneclaw import invariants
 from oneclaw.demo.scripted import answer
 from oneclaw.models import Space
@@ -253,7 +253,7 @@ def test_the_tool_does_not_save_it_again_and_the_model_learns_why(space, session
     message = say(session, "", role="assistant")
 
     def save(content):
-        return tools.SAVE.call(ToolCall("t", "save_memory", {"content": content}, session.owner, session, message.pk))
+        return SAVE.call(ToolCall("t", "save_memory", {"content": content}, session.owner, session, message.pk))
 
     for content in (WORDS, f"- new\n{LINE.upper()}"):
         with pytest.raises(ToolError, match="has had this forgotten") as refusal:

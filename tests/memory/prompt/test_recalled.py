@@ -6,15 +6,15 @@ import pytest
 from django.db import DataError, OperationalError
 
 from chat.context.prompt import build_request
+from chat.extensions import ToolCall
 from chat.models import ChatSession, Turn
-from chat.turns.tools import ToolCall
 from memory.index.documents import index_document
 from memory.index.embeddings.failures import EmbeddingFailure
 from memory.prompt import given
 from memory.prompt.query import LONGEST, intent_of
 from memory.prompt.recall import BUDGET_OF_RECALLED, LONGEST_PASSAGE
 from memory.search.manager import HybridSearchManager
-from memory.tools import tools
+from memory.tools.save_memory import SAVE
 from tests.conversations import send, settle
 
 DAY = "memory/2026-11-20.md"
@@ -109,7 +109,7 @@ def test_what_was_recalled_is_not_saved_again_by_the_tool(ada, space, note):
         [("The ferry to Naxos leaves at seven", True), ("The ferry to Naxos leaves at eight.", False)]
     ):
         call = ToolCall(f"toolu_{number}", "save_memory", {"content": content}, ada, session, accepted.answer.pk)
-        result = tools.SAVE.call(call).content
+        result = SAVE.call(call).content
         assert result == ({"saved": False, "already_known": True, "path": DAY} if known else result)
         assert result["saved"] is not known
 

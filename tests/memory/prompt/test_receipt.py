@@ -15,7 +15,7 @@ def test_files_curated_memory_and_recalled_lines_are_named_and_can_be_opened(ada
     said = send(ada, "When does my ferry to Naxos leave?")
     build_request(said.turn)
     settle(said)
-    found = details_of(Message.objects.get(pk=said.answer.pk)).ingredients
+    found = details_of(Message.objects.get(pk=said.answer.pk)).from_extensions
     assert [each.name for each in found] == ["AGENTS.md", "MEMORY.md", "memory/2026-11-20.md:1-1"]
     assert [each.text for each in found] == ["Be brief.", "- Ada drinks tea.", "- The ferry to Naxos leaves at seven."]
     client.force_login(ada)

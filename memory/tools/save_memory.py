@@ -1,0 +1,168 @@
+"""The tool save_memory: one line into MEMORY.md, once, without secrets, compared with what stands there."""
+
+import datetime as dt
+import logging
+from typing import Any
+
+from django.conf import settings
+from django.db import Error as DatabaseFailure
+from django.db import transaction
+from django.urls import reverse
+from django.utils import translation
+from django.utils.text import get_text_list
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
+
+from chat.extensions import Tool, ToolCall, ToolError, ToolResult
+from chat.models import ChatSession
+from chat.turns.tools import is_lock_timeout
+from memory.documents import write
+from memory.documents.write import Append, Author, Separator, Source
+from memory.models import MemoryRevision
+from memory.policy import reasons, switches, tombstones
+from memory.policy.access import own_space
+from memory.policy.secrets import masked
+from memory.policy.tombstones import LineForgotten
+from memory.prompt.context import CURATED
+from memory.prompt.given import place_of
+from memory.tools import contradictions, decisions, saved
+from memory.tools.calls import operation_key
+from memory.tools.saved import first_line
+from oneclaw.models import Space, User
+
+logger = logging.getLogger(__name__)
+
+# Unicode code points of one saved memory.
+CONTENT_MAX_CHARS = 5000
+# Bytes of JSON up to which a longer one gets a sentence of its own: more than a model can say at once.
+ARGUMENTS_MAX_BYTES = 8 * 1024 * 1024
+# What the model is told of a line that must not come back.
+FORGOTTEN = (
+    "Nothing was saved: the person has had this forgotten. If they want it remembered again, they can write it into "
+    "MEMORY.md themselves, on the memory page."
+)
+
+
+def save_memory(call: ToolCall) -> ToolResult:
+    """Append to MEMORY.md of the person's own space. The same call, made again, saves nothing twice; nor do the same
+    words. Secrets are masked."""
+    content = call.input["content"]
+    if not content.strip():
+        raise ToolError("validation_error", "Parameter 'content' is required and must be non-empty.")
+    if len(content) > CONTENT_MAX_CHARS:
+        raise ToolError("validation_error", "Parameter 'content' must be 5,000 characters or less.")
+    content, secret = masked(content)
+    author = Author(
+        Source.TOOL,
+        call.user,
+        message_id=call.message_id,
+        reason=reasons.SAVED,
+        operation_key=operation_key(call.message_id, call.id),
+    )
+    try:
+        space = own_space(call.session)
+        if tombstones.of_space(space.pk).is_in_text(content):
+            raise LineForgotten(CURATED)
+        if known_at := place_of(content, call.session):
+            return already_known(known_at, content)
+        revision = keep(space, headed(call.user, content), author, ask=bool(secret))
+    except LineForgotten as error:
+        raise ToolError("forgotten", FORGOTTEN) from error
+    except (write.DocumentError, write.BadText) as error:
+        with translation.override("en"):
+            raise ToolError("save_failed", f"Failed to save memory: {error}") from error
+    except (DatabaseFailure, OSError) as error:
+        if is_lock_timeout(error):
+            raise  # which the model is told
+        logger.exception("A memory could not be saved.")
+        raise ToolError("save_failed", "Failed to save memory: the database did not take it.") from error
+    if revision is None:
+        return already_known(CURATED, content)
+    result: dict[str, Any] = {"saved": True, "path": CURATED}
+    lines = [content]
+    if secret:
+        kinds = " and ".join(secret)
+        result["masked"] = f"A {kinds} was left out. Tell the person, and ask whether it was meant to be kept."
+        left_out = gettext("Left out: a %(kinds)s. Is it meant to be kept?")
+        told = get_text_list([gettext(kind) for kind in secret], gettext("and"))
+        lines.append(left_out % {"kinds": told})
+    if contradicted := compared(revision, content, call.user.day()):
+        result["contradicts"] = [{"line": other.line, "text": other.text} for other in contradicted]
+        result["ask"] = "Show the person both, and ask which is right. Both are kept until they decide."
+        otherwise = gettext("Line %(line)s says otherwise: %(text)s")
+        lines += [otherwise % {"line": other.line, "text": first_line(other.text)} for other in contradicted]
+    return ToolResult(result, CURATED, lines, undo=reverse("memory_undo", args=[revision.pk]), made=revision.pk)
+
+
+@transaction.atomic
+def keep(space: Space, entry: Append, author: Author, *, ask: bool) -> MemoryRevision | None:
+    """Write it into MEMORY.md, together with the question about a secret that was left out."""
+    revision = write.apply(space, CURATED, entry, author)
+    if revision is not None and ask:
+        decisions.ask_about_secret(revision)
+    return revision
+
+
+def compared(revision: MemoryRevision, content: str, today: dt.date) -> list[contradictions.Contradicted]:
+    """Return what the saved memory contradicts; the person is asked about each. A failure here undoes no save."""
+    try:
+        found = contradictions.find(revision.space, CURATED, content, today)
+        for contradicted in found:
+            decisions.ask_about_contradiction(revision, contradicted)
+        return found
+    except DatabaseFailure:
+        logger.exception("A new memory was not compared with older ones.")
+        return []
+
+
+def already_known(path: str, content: str) -> ToolResult:
+    """Return the result of a call that saves nothing, because the words stand there already."""
+    summary = gettext("Already known: %(path)s") % {"path": path}
+    return ToolResult({"saved": False, "already_known": True, "path": path}, summary, [content])
+
+
+def headed(user: User, content: str) -> Append:
+    """Return what is appended to MEMORY.md: the entry, under a heading with the time when the setting says so."""
+    if settings.MEMORY_TIMESTAMPS:
+        text = f"## {user.local():%Y-%m-%d %H:%M}\n\n{entry(content)}"
+        return Append(text, Separator.PARAGRAPH, unless_there=content)
+    return Append(entry(content), Separator.LIST, unless_there=content)
+
+
+def entry(content: str) -> str:
+    """Return how a memory stands in MEMORY.md, its words unchanged: one line as a list item; what has a form of its own
+    (several lines, a list, a heading, code, a quotation) as a paragraph of its own."""
+    has_form = "\n" in content.rstrip("\n") or content.startswith(("- ", "* ", "+ ", "#", ">", "```", "~~~", " ", "\t"))
+    return content if has_form else f"- {content}"
+
+
+def writes(session: ChatSession) -> bool:
+    """Return whether the session may save."""
+    return session.mode == ChatSession.Mode.AGENT and switches.is_on(session.owner, switches.Switch.SAVED)
+
+
+SAVE = Tool(
+    "save_memory",
+    "Save one durable fact about the person, their preferences, decisions or projects to their long-term memory "
+    "(MEMORY.md). Use it whenever they ask you to remember something, and when they tell you something that will "
+    "still matter in later conversations. Write one self-contained sentence in their language, with names and full "
+    "dates. Never save passwords, keys or other secrets.",
+    {
+        "type": "object",
+        "properties": {
+            "content": {"type": "string", "description": "What to remember: 1 to 5,000 characters, Markdown allowed."}
+        },
+        "required": ["content"],
+    },
+    save_memory,
+    offered=writes,
+    about_memory=True,
+    label=_("Save to memory"),
+    headings={
+        "running": _("Saving to memory …"),
+        "done": _("Saved to memory"),
+        "failed": _("Could not save to memory"),
+    },
+    input_max_bytes=ARGUMENTS_MAX_BYTES,
+    since=saved.since,
+)
