@@ -1,5 +1,6 @@
 """What the model is sent: the stable sections first, then the conversation."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from django.conf import settings
@@ -10,7 +11,7 @@ from chat import extensions
 from chat.context import per_message
 from chat.context.files import Attached
 from chat.conversations import model_choice
-from chat.extensions import PromptSection
+from chat.extensions import ContextItem, PromptSection
 from chat.models import ChatSession, Message, Turn
 from oneclaw.llm import Request
 
@@ -18,15 +19,20 @@ from oneclaw.llm import Request
 CONTINUE = "Your last answer was cut off. Continue exactly where it ended, without repeating anything."
 
 
-def system_prompt(session: ChatSession) -> str:
-    """Return the stable sections of the chat and of the extensions, in order. Sync."""
-    brought = [section for extension in extensions.installed() for section in extension.prompt_sections]
-    ordered = sorted([AGENT, *brought], key=lambda section: (section.order, section.name))
-    built = (section.build(session).strip() for section in ordered)
-    return "\n\n".join(text for text in built if text)
+def system_prompt(session: ChatSession) -> tuple[str, dict[str, list[ContextItem]]]:
+    """Return the stable sections of the chat and of the extensions, in order, and what each extension quotes. Sync."""
+    sections = [("", AGENT)]
+    sections += [(each.name, section) for each in extensions.installed() for section in each.prompt_sections]
+    texts: list[str] = []
+    quoted: dict[str, list[ContextItem]] = {}
+    for name, section in sorted(sections, key=lambda each: (each[1].order, each[1].name)):
+        if items := section.items(session):
+            quoted.setdefault(name, []).extend(items)
+        texts.append(section.render(session, items).strip())
+    return "\n\n".join(text for text in texts if text), quoted
 
 
-def agent_section(session: ChatSession) -> str:
+def agent_section(session: ChatSession, items: Sequence[ContextItem]) -> str:
     """Return what the agent is told of itself, the person and the day."""
     context = {"agent": session.agent, "person": session.owner, "today": session.created_at}
     # A template writes times on the clock of whoever runs it: here the person's, wherever this runs.
@@ -54,8 +60,9 @@ def build_request(turn: Turn, *, tools: bool = True) -> Request:
     session = ChatSession.objects.select_related("agent", "owner").get(pk=turn.session_id)
     made_for = condition(session)
     if session.system_prompt is None or session.system_prompt_for != made_for:
-        session.system_prompt, session.system_prompt_for = system_prompt(session), made_for
-        session.save(update_fields=["system_prompt", "system_prompt_for"])
+        session.system_prompt, session.system_context = system_prompt(session)
+        session.system_prompt_for = made_for
+        session.save(update_fields=["system_prompt", "system_context", "system_prompt_for"])
     offered = [
         {"name": tool.name, "description": tool.description, "input_schema": dict(tool.input_schema)}
         for tool in extensions.tools_for(session)
@@ -82,7 +89,7 @@ def conversation(session: ChatSession) -> list[dict[str, Any]]:
     for place, (role, _, meta) in enumerate(rows):
         role = "assistant" if role == Message.Role.ASSISTANT else "user"
         content = attached.blocks(place)
-        if text := meta.get(per_message.KEY):
+        if text := per_message.text_of(meta):
             content = [{"type": "text", "text": text}, *content]
         blocks = [block for block in content if is_said(block)]
         # Thinking alone is no answer.

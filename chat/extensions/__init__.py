@@ -20,8 +20,10 @@ from chat.extensions.registry import (
     unregister,
 )
 from chat.extensions.types import (
+    ContextItem,
     Detail,
     Extension,
+    MessageContext,
     PromptSection,
     SearchResult,
     Since,
@@ -33,8 +35,10 @@ from chat.extensions.types import (
 )
 
 __all__ = [
+    "ContextItem",
     "Detail",
     "Extension",
+    "MessageContext",
     "PromptSection",
     "SearchResult",
     "Since",

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypedDict
+from typing import Any, NotRequired, TypedDict
 
 from django.utils.safestring import SafeString
 
@@ -86,14 +86,50 @@ class Tool:
     label: Words = ""
 
 
+class ContextItem(TypedDict):
+    """A piece of a document that an app gives to the model, as data: stored as JSON, and put into words last."""
+
+    # What the piece is; the app's own word, by which it is put into words.
+    kind: str
+    path: str
+    # The version of the document that the piece is from; None: not recorded.
+    revision: int | None
+    # The first and the last line in that version, counted from 1; empty: not recorded.
+    lines: list[int]
+    # Whole lines, also where the model was sent a part of the first or the last one.
+    text: str
+    # Which characters of `text`, from and to, the model was sent; without it, all.
+    shown: NotRequired[list[int]]
+    # How many characters of the document are left out between the end of this piece and the next one.
+    left_out: NotRequired[int]
+    # Whether the first or the last line of `text` may be a part of a longer line of the document.
+    cut: NotRequired[bool]
+    # The heading under which the piece stands in its document.
+    heading: NotRequired[str]
+
+
 @dataclass(frozen=True)
 class PromptSection:
-    """A stable part of the system prompt. `build` returns its text for a session, or ""; sync, may use the ORM."""
+    """A stable part of the system prompt. Built with the prompt of a conversation, and kept with it."""
 
     name: str
     # Its place among the sections of all apps: 100 agent, 200 memory, 300 guidelines.
     order: int
-    build: Callable[[ChatSession], str]
+    # Returns its text for a session, or "", made of the session and the items. Sync, may use the ORM.
+    render: Callable[[ChatSession, Sequence[ContextItem]], str]
+    # Returns all that the text quotes from documents. Sync, may use the ORM.
+    items: Callable[[ChatSession], list[ContextItem]] = lambda session: []
+
+
+@dataclass(frozen=True)
+class MessageContext:
+    """What an app sends to the model with a person's message, before their words."""
+
+    # Returns what goes with this message. Called once a message, which keeps it. Sync, may use the ORM.
+    items: Callable[[ChatSession, Message], list[ContextItem]]
+    # Returns the text of these items. Called for every request that repeats the message: the same items must give the
+    # same bytes for ever, or what the provider has cached and signed is not valid any more.
+    render: Callable[[Sequence[ContextItem]], str]
 
 
 @dataclass(frozen=True)
@@ -136,8 +172,7 @@ class Extension:
     # Returns in a short text what the sections depend on beside the session itself; when that changes, the session's
     # system prompt is built anew.
     prompt_condition: Callable[[ChatSession], str] | None = None
-    # Returns text that goes to the model with this person's message, or "". Called once a message.
-    message_context: Callable[[ChatSession, Message], str] | None = None
+    message_context: MessageContext | None = None
     # By the word that calls it, such as /remember.
     commands: Mapping[str, ToolCommand] = field(default_factory=dict)
     # Returns what of the app went to the model with this person's message.

@@ -90,7 +90,9 @@ class ChatSession(models.Model):
     read_seq = models.PositiveBigIntegerField(default=0)
     # The stable part of the prompt as it was at the first turn, so that the provider's cache keeps working.
     system_prompt = models.TextField(null=True, blank=True)
-    # What it was made for (chat/context/prompt.py: conditions); when that changes, it is made anew.
+    # What of documents it quotes: {name of the extension: [chat.extensions.ContextItem, …]}.
+    system_context = models.JSONField(default=dict, blank=True)
+    # What it was made for (chat/context/prompt.py: condition); when that changes, it is made anew.
     system_prompt_for = models.CharField(max_length=200, blank=True)
     created_at = models.DateTimeField(auto_now_add=True)
     active_at = models.DateTimeField(default=timezone.now)
@@ -253,7 +255,8 @@ class Message(models.Model):
     status = models.CharField(max_length=12, choices=Status, default=Status.COMPLETE)
     # The API's content blocks, and {"type": "attachment", …} in the place of each file (Attachment.reference).
     content = models.JSONField(default=list)
-    # What cannot stand in the API's blocks: a tool's card, keyed by tool_use id.
+    # What cannot stand in the API's blocks: "cards", the cards of tools by tool_use id; "context", what the extensions
+    # gave to the model with it (chat/context/per_message.py).
     meta = models.JSONField(default=dict)
     # The words of the text blocks, for search and lists.
     text = models.TextField(blank=True)

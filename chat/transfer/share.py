@@ -123,7 +123,7 @@ def parts_of(message: Message) -> list[Part]:
             parts.append({"left_out": MEMORY if extensions.is_about_memory(block["name"]) else TOOL})
         elif block["type"] == "attachment":
             parts.append({"left_out": FILE})
-    if message.meta.get(per_message.KEY):
+    if any(message.meta.get(per_message.KEY, {}).values()):
         parts.append({"left_out": MEMORY})
     return parts
 

@@ -155,8 +155,8 @@ class Wanted:
             raise TooMany
         return cls(chosen, phrases, of_phrases(phrases))
 
-    def is_cut(self, line: str) -> bool:
-        """Whether the line is the beginning of a forgotten one."""
+    def is_beginning(self, line: str) -> bool:
+        """Return whether the line is the beginning of a forgotten one."""
         words = words_of(line)
         if not words:
             return False
@@ -167,11 +167,11 @@ class Wanted:
         return any(word.startswith(last) for word in begun)
 
 
-def found_in(sessions: QuerySet[ChatSession], wanted: Wanted) -> conversations.Traces:
-    return conversations.find(sessions, wanted.known, wanted.is_cut)
+def found_in(sessions: QuerySet[ChatSession], wanted: Wanted) -> conversations.Matches:
+    return conversations.find(sessions, wanted.known, wanted.is_beginning)
 
 
-def plan_of(space: Space, wanted: Wanted, found: conversations.Traces) -> Plan:
+def plan_of(space: Space, wanted: Wanted, found: conversations.Matches) -> Plan:
     known = wanted.known
     is_in = cache(known.is_in)
     made = Plan(wanted.lines)

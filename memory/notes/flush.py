@@ -26,7 +26,7 @@ from memory.policy import reasons, switches, tombstones
 from memory.policy.access import own_space
 from memory.policy.same_words import without
 from memory.policy.secrets import masked
-from memory.prompt.given import text_given
+from memory.prompt.sent import text_sent
 from oneclaw.llm.failures import ModelFailure
 
 logger = logging.getLogger(__name__)
@@ -136,9 +136,8 @@ def _notes(claim: Claim) -> tuple[str, bool]:
     """The notes without secrets and without what was recalled or forgotten, and whether the model wrote them."""
     notes, summarised = _written(claim)
     notes, _ = masked(notes)
-    # What memory gave to the conversation is no news.
-    given = text_given(claim.session)
-    return without(tombstones.of_space(claim.space_id).without(notes), given), summarised
+    # What the conversation has from memory is no news.
+    return without(tombstones.of_space(claim.space_id).without(notes), text_sent(claim.session)), summarised
 
 
 def _written(claim: Claim) -> tuple[str, bool]:

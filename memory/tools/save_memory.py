@@ -24,7 +24,7 @@ from memory.policy.access import own_space
 from memory.policy.secrets import masked
 from memory.policy.tombstones import LineForgotten
 from memory.prompt.context import CURATED
-from memory.prompt.given import place_of
+from memory.prompt.sent import path_of
 from memory.tools import contradictions, decisions, saved
 from memory.tools.calls import operation_key
 from memory.tools.saved import first_line
@@ -63,7 +63,7 @@ def save_memory(call: ToolCall) -> ToolResult:
         space = own_space(call.session)
         if tombstones.of_space(space.pk).is_in_text(content):
             raise LineForgotten(CURATED)
-        if known_at := place_of(content, call.session):
+        if known_at := path_of(content, call.session):
             return already_known(known_at, content)
         revision = keep(space, headed(call.user, content), author, ask=bool(secret))
     except LineForgotten as error:

@@ -17,6 +17,8 @@ MODEL = "oneclaw-demo"
 # Seconds before each delta, and its characters: a little faster than one reads.
 PACE, SIZE = 0.02, 7
 
+# Where memory keeps what the person has asked to remember.
+CURATED = "MEMORY.md"
 TIMED = re.compile(r"^\[[^\]]*\d:\d\d[^\]]*\]\s*(?P<who>[^:\n]{1,60}):\s*", re.MULTILINE)
 UNTIMED = re.compile(r"^(?P<who>person|user|assistant):\s*", re.IGNORECASE)
 ASSISTANT = re.compile(r"(?:assistant|oneclaw|ai|model|tool|system)\b", re.IGNORECASE)
@@ -76,8 +78,8 @@ def _answer(body: dict[str, Any], asked: str) -> Reply:
         return _say(f"You sent {files}. A real model would read it; I cannot.\n\n{WHAT_I_AM}")
     if intents.about_the_past(asked):
         if "memory_search" in tools:
-            return _say("Let me look.", tool_use("memory_search", {"query": asked.strip()[:280]}))
-        return _say(_from_curated(body, asked) or "I find nothing about that.")
+            return _say("Let me look.", tool_use("memory_search", _search(asked)))
+        return _say("I find nothing about that.")
     first = len(body["messages"]) == 1
     if intents.HELP.search(asked):
         return _say(f"{WHAT_I_AM}\n\n{WHAT_I_DO}")
@@ -107,36 +109,25 @@ def _after_tools(body: dict[str, Any], results: list[dict[str, Any]]) -> Iterato
         elif call["name"] == "save_memory":
             yield f"Saved to your memory:\n\n{_quoted(str(call['input'].get('content', '')))}"
         elif call["name"] == "memory_search":
-            yield _found(body, str(call["input"].get("query", "")), result)
+            yield _found(result)
         else:
             yield f"{call['name']} says:\n\n{_quoted(_content(result)[:500])}"
 
 
-def _found(body: dict[str, Any], query: str, result: dict[str, Any]) -> str:
-    """What memory holds on the question: curated lines first, they are authoritative."""
-    curated = _from_curated(body, query)
-    passages = [_quoted(f"{snippet}\n{where}".strip()) for snippet, where in _passages(result)][:3]
+def _search(asked: str) -> dict[str, Any]:
+    """Return the arguments of a search for what is asked; when it is about nothing in particular, for all that is
+    nearest."""
+    query = {"query": asked.strip()[:280]}
+    return query if intents.subjects(asked) else {**query, "min_score": 0}
+
+
+def _found(result: dict[str, Any]) -> str:
+    """Return what the search found: curated lines first, they are authoritative."""
+    passages = sorted(json.loads(_content(result))["results"], key=lambda passage: passage["path"] != CURATED)
     if not passages:
-        return curated or "I find nothing about that in your memory. Tell me, and ask me to remember it."
-    found = "This is what I find in your memory:\n\n" + "\n\n".join(passages)
-    return f"{curated}\n\n{found}" if curated else found
-
-
-def _passages(result: dict[str, Any]) -> list[tuple[str, str]]:
-    """(snippet, where it stands) of each search result, whatever the JSON around them."""
-    try:
-        waiting = [json.loads(_content(result))]
-    except ValueError:
-        waiting = []
-    found = []
-    while waiting:
-        value = waiting.pop(0)
-        if isinstance(value, dict) and isinstance(value.get("snippet"), str):
-            path, line = value.get("path", ""), value.get("start_line", "")
-            found.append((value["snippet"].strip(), f"*({path}, line {line})*" if path else ""))
-        elif isinstance(value, dict | list):
-            waiting += value.values() if isinstance(value, dict) else value
-    return found
+        return "I find nothing about that in your memory. Tell me, and ask me to remember it."
+    shown = [f"{_quoted(each['snippet'])}\n> *({each['path']}, line {each['start_line']})*" for each in passages[:3]]
+    return "This is what I find in your memory:\n\n" + "\n\n".join(shown)
 
 
 def _problem(result: dict[str, Any]) -> str:
@@ -144,32 +135,6 @@ def _problem(result: dict[str, Any]) -> str:
         return str(json.loads(_content(result))["error"]["message"])
     except (ValueError, KeyError, TypeError):
         return _content(result)[:500]
-
-
-# -- What the prompt holds -----------------------------------------------------------------------
-
-
-def _from_curated(body: dict[str, Any], question: str) -> str:
-    """The lines of MEMORY.md that speak of what the question is about; all, when it is about nothing else."""
-    about = intents.subjects(question)
-    lines = [line for line in _curated(body) if not about or about & intents.subjects(line)]
-    return "I keep in mind:\n\n" + "\n".join(f"- {line}" for line in lines[:5]) if lines else ""
-
-
-def _curated(body: dict[str, Any]) -> list[str]:
-    """The lines of MEMORY.md, which the system prompt holds between <memory> tags."""
-    system = body.get("system") or ""
-    whole = system if isinstance(system, str) else "\n".join(block.get("text", "") for block in system)
-    inside = "\n".join(re.findall(r"<memory\b[^>]*>(.*?)</memory>", whole, re.DOTALL))
-    lines = (line.strip().removeprefix("- ").removeprefix("* ") for line in inside.splitlines())
-    return [line for line in lines if line and not line.startswith("#")]
-
-
-def _name(body: dict[str, Any]) -> str:
-    named = (
-        re.search(r"\b(?:my name is|i am called|ich heiße|ich heisse)\s+(\w+)", line, re.I) for line in _curated(body)
-    )
-    return next((f", {found[1]}" for found in named if found), "")
 
 
 # -- Summaries and titles ------------------------------------------------------------------------
@@ -216,6 +181,14 @@ def _title(words: str) -> str:
 
 def _say(*parts: str | Block) -> Reply:
     return answer(*(text(part, size=SIZE) if isinstance(part, str) else part for part in parts), pace=PACE)
+
+
+def _name(body: dict[str, Any]) -> str:
+    """Return how the person is addressed, if the prompt says their name."""
+    system = body.get("system") or ""
+    words = system if isinstance(system, str) else "\n".join(block.get("text", "") for block in system)
+    found = NAMED.search(words)
+    return f", {found[1]}" if found else ""
 
 
 def _blocks(message: dict[str, Any]) -> list[dict[str, Any]]:

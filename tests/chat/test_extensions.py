@@ -11,21 +11,37 @@ from django.db import connection
 
 from chat import extensions
 from chat.context.prompt import build_request
-from chat.extensions import Detail, Extension, PromptSection, SearchResult, Tool, ToolCommand, ToolResult
+from chat.extensions import (
+    ContextItem,
+    Detail,
+    Extension,
+    MessageContext,
+    PromptSection,
+    SearchResult,
+    Tool,
+    ToolCommand,
+    ToolResult,
+)
 from chat.library import search
-from chat.models import Message
+from chat.models import ChatSession, Message
 from chat.rendering.details import details_of
 from chat.turns import commands
 from oneclaw.models import User
 from tests.conversations import send, settle
 
 ROLL = Tool("roll_dice", "Rolls.", {"type": "object"}, lambda call: ToolResult(4, "Four."), label="Roll a die")
+RED = ContextItem(kind="dice", path="dice.md", revision=1, lines=[1, 1], text="red dice")
 DICE = Extension(
     "dice",
     tools=[ROLL],
-    prompt_sections=[PromptSection("dice", 900, lambda session: "You may roll dice.")],
+    prompt_sections=[
+        PromptSection("dice", 900, lambda session, items: f"You may roll {items[0]['text']}.", lambda session: [RED])
+    ],
     prompt_condition=lambda session: session.title,
-    message_context=lambda session, message: f"Dice lie beside “{message.text}”.",
+    message_context=MessageContext(
+        lambda session, message: [RED | {"heading": message.text}],
+        lambda items: f"For “{items[0]['heading']}” there are {items[0]['text']}.",
+    ),
     commands={"/roll": ToolCommand("roll_dice", "why", "Roll", "Rolled.")},
     details=lambda session, message: [Detail("Dice", message.text)],
     search=lambda user, words, most: [SearchResult(" ".join(words), "", "/dice")][:most],
@@ -41,9 +57,12 @@ def dice():
 def test_one_object_brings_all_that_an_app_has_for_the_chat(ada, dice, client):
     said = send(ada, "Roll for me")
     request = build_request(said.turn)
-    assert "You may roll dice." in request.system[0]["text"]
+    assert "You may roll red dice." in request.system[0]["text"]
     assert "roll_dice" in [tool["name"] for tool in request.tools]
-    assert request.messages[0]["content"][0]["text"] == "Dice lie beside “Roll for me”."
+    assert request.messages[0]["content"][0]["text"] == "For “Roll for me” there are red dice."
+    said.message.refresh_from_db()
+    assert said.message.meta["context"]["dice"] == [RED | {"heading": "Roll for me"}]
+    assert ChatSession.objects.get().system_context["dice"] == [RED]
     assert commands.called_by("/roll now") == (DICE.commands["/roll"], "now")
     settle(said)
     details = details_of(Message.objects.select_related("session", "turn").get(pk=said.answer.pk))
@@ -60,7 +79,7 @@ def test_the_prompt_is_built_anew_when_its_condition_changes(ada, dice):
     session = said.message.session
     session.system_prompt, session.title = "Old.", "Another title"
     session.save()
-    assert "You may roll dice." in build_request(said.turn).system[0]["text"]
+    assert "You may roll red dice." in build_request(said.turn).system[0]["text"]
 
 
 @pytest.mark.parametrize(
@@ -93,7 +112,7 @@ settings.ALLOWED_HOSTS = ["*"]
 import django
 django.setup()
 from django.test import Client
-from chat.models import Message
+from chat.models import ChatSession, Message
 from chat.turns import start
 from chat.turns.loop import running_turns
 from oneclaw.models import User

@@ -38,12 +38,12 @@ def test_it_remembers_apart_from_its_person(ada, agent, space, append, session):
     append(space, "Ada likes tea.")
     mine = talk(ada, agent)
     save(mine, "Ada is afraid of geese.")
-    assert [found.path for found in context.context_files(mine)] == ["MEMORY.md"]
-    prompt = recall.workspace_section(mine)
+    assert [item["path"] for item in context.context_items(mine)] == ["MEMORY.md"]
+    prompt = recall.workspace_section(mine, context.context_items(mine))
     assert "geese" in prompt
     assert "tea" not in prompt
-    assert "geese" not in recall.workspace_section(session)
-    assert "tea" in recall.workspace_section(session)
+    assert "geese" not in recall.workspace_section(session, context.context_items(session))
+    assert "tea" in recall.workspace_section(session, context.context_items(session))
     kept = MemoryDocument.objects.get(space=own_space(mine))
     assert kept.space != space
     assert kept.space.kind == "agent"
@@ -109,11 +109,11 @@ def test_what_it_remembered_stays_when_it_goes(ada, agent):
 
 def test_it_is_told_nothing_of_a_tool_that_is_off(ada, agent):
     mine = talk(ada, agent)
-    assert "save_memory" in recall.guidelines_section(mine)
+    assert "save_memory" in recall.guidelines_section(mine, [])
     before = recall.prompt_condition(mine)
     mine.agent.tools_off = ["save_memory"]
-    assert "save_memory" not in recall.guidelines_section(mine)
-    assert "memory_search" in recall.guidelines_section(mine)
+    assert "save_memory" not in recall.guidelines_section(mine, [])
+    assert "memory_search" in recall.guidelines_section(mine, [])
     assert recall.prompt_condition(mine) != before
     mine.agent.tools_off = ["memory_search"]
-    assert recall.guidelines_section(mine) == ""
+    assert recall.guidelines_section(mine, []) == ""

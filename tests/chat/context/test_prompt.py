@@ -11,7 +11,7 @@ def test_the_system_prompt_stays_the_same_bytes_all_session_long(ada):
     first = send(ada)
     one = build_request(first.turn).system
     settle(first)
-    late = PromptSection("late", 900, lambda session: "Something new.")
+    late = PromptSection("late", 900, lambda session, items: "Something new.")
     extension = extensions.register(Extension("late", prompt_sections=[late]))
     try:
         two = build_request(send(ada, "More", first.message.session_id).turn).system

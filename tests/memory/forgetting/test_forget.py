@@ -8,10 +8,11 @@ from django.apps import apps
 from django.db import DatabaseError, connection, transaction
 from django.utils import timezone
 
+from chat.context import per_message
 from chat.context.prompt import build_request
 from chat.conversations import transcript
 from chat.extensions import ToolCall, ToolError
-from chat.models import Message, Turn
+from chat.models import ChatSession, Message, Turn
 from memory.documents import undo
 from memory.documents import write as documents
 from memory.documents.write import Append, Author, Delete, Replace, Source
@@ -35,10 +36,13 @@ from memory.models import (
 )
 from memory.notes import claims, errands, flush
 from memory.policy.tombstones import LineForgotten
+from memory.prompt.context import FILE_MAX_CHARS
+from memory.prompt.items import CURATED, RECALLED, piece
 from memory.search.manager import HybridSearchManager
 from memory.tools.save_memory import SAVE
 from oneclaw import invariants
 from oneclaw.demo.scripted import answer
+from oneclaw.llm.quoting import kept
 from oneclaw.models import Space
 from tests.conversations import FINISHED, send, settle
 
@@ -88,9 +92,10 @@ def files_of(space):
 def talk(session, say, space):
     """A conversation in which memory showed the line everywhere that it can."""
     session.system_prompt = f'<memory file="MEMORY.md">\n{LINE}\n</memory>'
+    session.system_context = {"memory": [piece(CURATED, "MEMORY.md", 1, LINE, 0, len(LINE))]}
     session.save()
-    beside = f'Found:\n<recalled file="MEMORY.md" lines="1-1" heading="{WORDS}">\n{LINE}\n- Other.\n</recalled>'
-    say(session, "Where does she live?", meta={"beside": beside})
+    recalled = piece(RECALLED, "MEMORY.md", 1, f"{LINE}\n- Other.", 0, len(LINE) + 9) | {"heading": WORDS}
+    say(session, "Where does she live?", meta={"context": {"memory": [recalled]}})
     uses = [
         {"type": "tool_use", "id": "a", "name": "memory_search", "input": {"query": WORDS}},
         {"type": "tool_use", "id": "b", "name": "memory_get", "input": {"path": "MEMORY.md"}},
@@ -150,7 +155,12 @@ def test_it_is_nowhere_any_more(space, session, say, write, forget, ada):
     }  # fmt: skip
     # What stood beside it stays.
     first, asked, results = session.messages.order_by("seq")
-    assert first.meta["beside"] == 'Found:\n<recalled file="MEMORY.md" lines="1-1">\n[forgotten]\n- Other.\n</recalled>'
+    assert first.meta["context"]["memory"] == [
+        {"kind": "recalled", "path": "MEMORY.md", "revision": 1, "lines": [1, 2], "text": "[forgotten]\n- Other."}
+    ]
+    assert '<recalled file="MEMORY.md" lines="1-2">\n[forgotten]\n- Other.\n</recalled>' in per_message.text_of(
+        first.meta
+    )
     assert json.loads(results.content[0]["content"])["results"][0]["snippet"] == "[forgotten]\n- Other."
     assert [card["lines"] for card in results.meta["cards"].values()] == [["[forgotten]"]] * 3 + [["kept"]]
     assert asked.content[2]["input"] == {"content": "one\n[forgotten]"}
@@ -168,6 +178,57 @@ def test_the_prompt_of_a_conversation_that_knew_it_is_built_without_it(space, ad
     asked = str(build_request(second.turn))
     assert MARKER not in asked
     assert "- tea" in asked
+
+
+@pytest.mark.parametrize("is_kept", [True, False])
+def test_a_line_of_which_a_shortened_prompt_holds_a_part_is_found(space, ada, write, forget, is_kept):
+    """Nothing but the data says whether the line is among those that were sent."""
+    budget, _ = kept(FILE_MAX_CHARS)
+    before = "\n".join(f"- Line {number} of many." for number in range(2000))
+    before = before[: budget - 20].rpartition("\n")[0]
+    line = f"- {MARKER} " + "lives in Lisbon and in Porto " * 10 + "."
+    after = "\n- A line in the middle that no prompt holds at all."
+    write(space, f"{before}\n{line}{after}" + "\n- More of the same kind." * 2000)
+    said = send(ada, "Hello, what do you know about me?")
+    prompt = build_request(said.turn).system[0]["text"]
+    assert MARKER in prompt
+    assert line not in prompt
+    settle(said)
+    session = ChatSession.objects.get()
+    assert line in session.system_context["memory"][0]["text"]
+    forget(line if is_kept else after.strip())
+    session.refresh_from_db()
+    assert (session.system_prompt is None) == (session.system_context == {}) == is_kept
+    if is_kept:
+        assert holders(MARKER, "memory", "chat") == []
+
+
+def test_other_prompts_keep_their_bytes(space, ada, write, forget):
+    """A prompt that was shortened, but holds nothing of the line, is not built anew."""
+    write(space, "- Tea.\n" + "- A line of a long file.\n" * 2000)
+    said = send(ada, "Hello, what do you know about me?")
+    before = build_request(said.turn).system
+    assert "characters are left out here" in before[0]["text"]
+    settle(said)
+    write(space, f"{LINE}\n", "notes.md")
+    forget()
+    assert build_request(send(ada, "And now?", said.turn.session_id).turn).system == before
+
+
+def test_a_recalled_line_of_which_the_model_was_sent_a_part_is_blanked(space, ada, write, forget):
+    line = f"- The ferry to Naxos: {MARKER} " + " ".join(f"says number {number}," for number in range(200)) + " thanks."
+    write(space, f"# Ferries\n\n{line}\n- The ferry to Paros leaves at eight.\n", "memory/2026-11-20.md")
+    said = send(ada, "When does my ferry to Naxos leave?")
+    sent = build_request(said.turn).messages[0]["content"][0]["text"]
+    assert MARKER in sent
+    assert line not in sent
+    settle(said)
+    # By hashes alone, as when a turn that ran meanwhile is cleaned after it.
+    forget("- Something else entirely.", line)
+    assert holders(MARKER, "memory", "chat") == []
+    again = build_request(send(ada, "And now?", said.turn.session_id).turn).messages[0]["content"][0]["text"]
+    assert again.startswith("Passages of the person's notes")
+    assert "[forgotten]" in again
 
 
 def test_what_people_said_stays_and_is_told(space, session, say, write, forget, ada):
