@@ -63,6 +63,7 @@ class FoundFile:
 
 
 def address_of(message: Message) -> str:
+    """Return where the message is shown."""
     return f"/c/{message.session_id}#message-{message.pk}@{message.seq}"
 
 
@@ -97,6 +98,7 @@ def newest_of(found: QuerySet[Message], most: int) -> QuerySet[Message]:
 
 
 def holding(user: User, words: list[str], candidates: int) -> QuerySet[Message]:
+    """Return the person's shown messages that hold every word, looked for among so many of the newest that do."""
     shown = Message.objects.visible_to(user).filter(active=True, role__in=[Message.Role.USER, Message.Role.ASSISTANT])
     spaced = [word for word in words if not UNSPACED.search(word)]
     if spaced:

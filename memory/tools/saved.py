@@ -25,9 +25,9 @@ def since(revision_ids: Sequence[int], csrf_token: str = "", refusal: str = "") 
             decision.revision = revision
         settled = [decision for decision in asked[revision.pk] if not decision.is_open]
         content = revision.document.content
-        as_saved = decisions.stands(decisions.text_of(revision), content)
+        as_saved = decisions.has_lines(decisions.text_of(revision), content)
         as_said = [decision.outcome for decision in settled if decision.choice == "as_said" and decision.outcome]
-        stands = as_saved or any(decisions.stands(decisions.text_of(outcome), content) for outcome in as_said)
+        stands = as_saved or any(decisions.has_lines(decisions.text_of(outcome), content) for outcome in as_said)
         context = {
             "document": revision.document,
             "stands": stands,

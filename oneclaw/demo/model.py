@@ -15,10 +15,12 @@ from oneclaw.demo.replies import Block, Reply, answer, text, tool_use
 
 MODEL = "oneclaw-demo"
 # Seconds before each delta, and its characters: a little faster than one reads.
-PACE, SIZE = 0.02, 7
+DELTA_PAUSE_SECONDS, DELTA_CHARS = 0.02, 7
 
 # Where memory keeps what the person has asked to remember.
 CURATED = "MEMORY.md"
+# Passages of a search that an answer quotes.
+FOUND_SHOWN = 5
 TIMED = re.compile(r"^\[[^\]]*\d:\d\d[^\]]*\]\s*(?P<who>[^:\n]{1,60}):\s*", re.MULTILINE)
 UNTIMED = re.compile(r"^(?P<who>person|user|assistant):\s*", re.IGNORECASE)
 ASSISTANT = re.compile(r"(?:assistant|oneclaw|ai|model|tool|system)\b", re.IGNORECASE)
@@ -44,14 +46,14 @@ class DemoModel(MessagesServer):
 
 
 def start(port: int = 0) -> DemoModel:
-    """The running demo model: `.url`, `.stop()`. OSError when the port is taken."""
+    """Start the demo model; return it with its `.url` and `.stop()`. Raises OSError when the port is taken."""
     model = DemoModel(port)
     model.start()
     return model
 
 
 def reply(body: dict[str, Any]) -> Reply:
-    """The answer to the JSON of a request: to the newest message, or to the results of the tools it called."""
+    """Return the answer to the JSON of a request: to the newest message, or to the results of the tools it called."""
     asked = _words(body["messages"][-1])
     results = [block for block in _blocks(body["messages"][-1]) if block.get("type") == "tool_result"]
     if results:
@@ -126,7 +128,10 @@ def _found(result: dict[str, Any]) -> str:
     passages = sorted(json.loads(_content(result))["results"], key=lambda passage: passage["path"] != CURATED)
     if not passages:
         return "I find nothing about that in your memory. Tell me, and ask me to remember it."
-    shown = [f"{_quoted(each['snippet'])}\n> *({each['path']}, line {each['start_line']})*" for each in passages[:3]]
+    shown = [
+        f"{_quoted(each['snippet'])}\n> *({each['path']}, line {each['start_line']})*"
+        for each in passages[:FOUND_SHOWN]
+    ]
     return "This is what I find in your memory:\n\n" + "\n\n".join(shown)
 
 
@@ -141,7 +146,7 @@ def _problem(result: dict[str, Any]) -> str:
 
 
 def _notes(transcript: str) -> str:
-    """The person's own statements as bullets, or NO_REPLY when there are none."""
+    """Return the person's own statements as bullets, or NO_REPLY when there are none."""
     said = [statement for words in _persons_words(transcript) for statement in intents.statements(words)]
     asked = [line for line in map(intents.to_remember, said) if line]
     notes = list(dict.fromkeys([*asked, *(line for line in said if not intents.to_remember(line))]))
@@ -149,7 +154,7 @@ def _notes(transcript: str) -> str:
 
 
 def _summary(conversation: str) -> str:
-    """Title and summary as JSON, of the person's own words."""
+    """Return title and summary as JSON, of the person's own words."""
     words = list(_persons_words(conversation))
     said = [statement for line in words for statement in intents.statements(line)]
     title = _title(words[0]) if words else "Hello"
@@ -157,7 +162,7 @@ def _summary(conversation: str) -> str:
 
 
 def _persons_words(transcript: str) -> Iterator[str]:
-    """What the person said, of lines that begin with who speaks; further lines belong to the same speaker."""
+    """Yield what the person said, of lines that begin with who speaks; further lines belong to the same speaker."""
     # With times in front, a colon in what somebody said makes no speaker.
     begins = TIMED if TIMED.search(transcript) else UNTIMED
     speaking = True
@@ -180,7 +185,9 @@ def _title(words: str) -> str:
 
 
 def _say(*parts: str | Block) -> Reply:
-    return answer(*(text(part, size=SIZE) if isinstance(part, str) else part for part in parts), pace=PACE)
+    return answer(
+        *(text(part, size=DELTA_CHARS) if isinstance(part, str) else part for part in parts), pace=DELTA_PAUSE_SECONDS
+    )
 
 
 def _name(body: dict[str, Any]) -> str:
@@ -201,7 +208,7 @@ def _text(message: dict[str, Any]) -> str:
 
 
 def _files(message: dict[str, Any]) -> str:
-    """The names of the attached files, of which nothing more is understood; "" when there are none."""
+    """Return the names of the attached files, of which nothing more is understood; "" when there are none."""
     titles = [block.get("title", "a document") for block in _blocks(message) if block.get("type") == "document"]
     texts = (block["text"] for block in _blocks(message) if block.get("type") == "text")
     named = [found[1] for text in texts if (found := ATTACHED.match(text))]
@@ -209,7 +216,7 @@ def _files(message: dict[str, Any]) -> str:
 
 
 def _words(message: dict[str, Any]) -> str:
-    """What the person wrote: the last text. What stands before it travels with it."""
+    """Return what the person wrote: the last text. What comes before it was added by the product."""
     return next((block["text"] for block in reversed(_blocks(message)) if block.get("type") == "text"), "")
 
 

@@ -266,7 +266,7 @@ def test_what_would_go_now_is_shown_when_it_is_something_else(space, write, ada)
     write(space, LINE)
     seen = forget_plans.plan(space, [LINE]).digest
     write(space, f"- As I said, {WORDS}\n", "notes.md")
-    with pytest.raises(forgetting.Changed) as changed:
+    with pytest.raises(forgetting.PlanChangedError) as changed:
         forgetting.forget(space, [LINE], ada, seen)
     assert not Forgetting.objects.exists()
     assert forgetting.forget(space, [LINE], ada, changed.value.plan.digest).counts["documents"] == 2
@@ -274,9 +274,9 @@ def test_what_would_go_now_is_shown_when_it_is_something_else(space, write, ada)
 
 @pytest.mark.parametrize("lines", [[], ["", "  "], ["---", "```"]])
 def test_lines_without_words_are_refused(space, ada, lines):
-    with pytest.raises(forget_plans.NothingToForget):
+    with pytest.raises(forget_plans.NothingToForgetError):
         forgetting.forget(space, lines, ada)
-    with pytest.raises(forget_plans.TooMany):
+    with pytest.raises(forget_plans.TooManyLinesError):
         forget_plans.plan(space, [f"line {number}" for number in range(501)])
 
 

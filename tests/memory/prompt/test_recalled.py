@@ -11,7 +11,7 @@ from chat.models import ChatSession, Turn
 from memory.index.documents import index_document
 from memory.index.embeddings.failures import EmbeddingFailure
 from memory.prompt import sent
-from memory.prompt.query import LONGEST, intent_of
+from memory.prompt.query import INTENT_MAX_CHARS, intent_of
 from memory.prompt.recall import PASSAGE_MAX_CHARS, RECALLED_MAX_CHARS
 from memory.search.manager import HybridSearchManager
 from memory.tools.save_memory import SAVE
@@ -181,7 +181,7 @@ def test_it_is_recalled_once_a_session_also_by_another_process_and_each_session_
         ("What did we decide about the roof?", "What did we decide about the roof?"),
         ("What  did\n we   decide?", "What did we decide?"),
         ("My code:\n```\nprint(1)\n```\nWhy?", "My code: Why?"),
-        ("a" * 400, "a" * LONGEST),
+        ("a" * 400, "a" * INTENT_MAX_CHARS),
         ("hi there", ""),
         ("```\nonly code\n```", ""),
         ("Explain this error: KeyError in a dict", ""),

@@ -24,7 +24,7 @@ def address():
 
 @pytest.fixture(autouse=True)
 def without_a_key(settings, address, monkeypatch):
-    monkeypatch.setattr(demo, "PACE", 0)
+    monkeypatch.setattr(demo, "DELTA_PAUSE_SECONDS", 0)
     settings.ANTHROPIC_API_KEY = settings.ANTHROPIC_BASE_URL = ""
     settings.DEMO_URL = address
 
