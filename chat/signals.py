@@ -1,6 +1,6 @@
 """What happens to a conversation, for whoever wants to act on it.
 
-Every signal but `compaction_due` and `session_imported` is sent after COMMIT, by lifecycle.py, presence.py or
+Every signal but `session_imported` is sent after COMMIT, by lifecycle.py, presence.py or
 branches.py of `chat/conversations/`, or by `chat/turns/loop.py`. `sender` is the ChatSession class. All carry `user`;
 `session` is the ChatSession that is meant (None where noted).
 """
@@ -21,8 +21,6 @@ day_changed = Signal()
 turn_finished = Signal()
 # Another branch is shown, with nothing new said: `session`. Sent by chat/conversations/branches.py.
 branch_shown = Signal()
-# The session's context is about to be compacted: `session`. Sent by chat/compaction.py, which a failing receiver stops.
-compaction_due = Signal()
 # A conversation came out of a file: `session`. Sent by chat/transfer/importing/create.py inside the transaction that
 # stores it, so that nobody sees it without what a receiver writes; one that fails keeps it from being stored.
 session_imported = Signal()

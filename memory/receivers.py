@@ -9,7 +9,6 @@ from django.dispatch import receiver
 from chat.models import Agent, ChatSession
 from chat.signals import (
     branch_shown,
-    compaction_due,
     day_changed,
     session_deleted,
     session_ended,
@@ -45,12 +44,6 @@ def when_ended(session: ChatSession, **_: Any) -> None:
 def when_begun_anew(session: ChatSession, reason: str, **_: Any) -> None:
     if reason in ("new", "reset"):
         keep_last_messages(session)
-
-
-@receiver(compaction_due)
-def when_compacted(session: ChatSession, **_: Any) -> None:
-    # A flush reads the rows, which compaction leaves alone: it is enough that it is queued.
-    flush_soon(session, "compaction")
 
 
 @receiver(user_left)

@@ -3,10 +3,10 @@ from django.contrib.staticfiles.apps import StaticFilesConfig
 
 
 class OneClawConfig(AppConfig):
+    # Django takes neither of several in a module unless one says so.
+    default = True
     name = "oneclaw"
     label = "oneclaw"
-    # Of the configurations in this file it is the app's own.
-    default = True
     verbose_name = "People and spaces"
 
     def ready(self) -> None:

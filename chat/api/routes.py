@@ -73,7 +73,7 @@ def session_list(
     if cursor:
         at, pk = place_of(cursor, moment, uuid.UUID)
         found = found.filter(Q(active_at__lt=at) | Q(active_at=at, pk__lt=pk))
-    rows = found.order_by("-active_at", "-pk").select_related("agent").defer("system_prompt")
+    rows = found.order_by("-active_at", "-pk").select_related("agent").defer("system_prompt", "system_context")
     shown = list(rows[: limit + 1])
     more = cursor_of(shown[limit - 1].active_at.isoformat(), str(shown[limit - 1].pk)) if len(shown) > limit else None
     return SessionsOut(items=[SessionOut.of(session) for session in shown[:limit]], next=more)

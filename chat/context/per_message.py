@@ -1,22 +1,44 @@
-"""What travels with a person's message to the model, beside their words: kept with the message, so that a request is
-built of the same bytes each time, and the system prompt before it stays in the provider's cache."""
+"""Per-message context: what the extensions send to the model with a person's message, before the person's words.
 
-from collections.abc import Callable
+It is kept with the message as data, and put into words for each request by the extension that brought it.
+"""
 
+from collections.abc import Mapping
+from typing import Any
+
+from chat import extensions
+from chat.extensions import ContextItem
 from chat.models import ChatSession, Message
 
-# Of the installed apps, by name: each returns text for a message of a session, or nothing. Sync, may use the ORM.
-companions: dict[str, Callable[[ChatSession, Message], str]] = {}
-
-# Where Message.meta keeps it.
-KEY = "beside"
+# Where Message.meta keeps it: {name of the extension: [ContextItem, …]}.
+KEY = "context"
 
 
-def settle(session: ChatSession, message: Message) -> None:
-    """Let every companion say what goes with this message, once: what was said stays, also for another attempt."""
-    if KEY in message.meta or not companions:
+def add_context(session: ChatSession, message: Message) -> None:
+    """Ask each extension what goes with this message, and store it: once, also when the message is answered again."""
+    sources = [(each.name, each.message_context) for each in extensions.installed() if each.message_context]
+    if KEY in message.meta or not sources:
         return
-    texts = (companions[name](session, message) for name in sorted(companions))
-    meta = message.meta | {KEY: "\n\n".join(text for text in texts if text)}
+    found = {name: source.items(session, message) for name, source in sources}
+    meta = message.meta | {KEY: {name: items for name, items in found.items() if items}}
     Message.objects.filter(pk=message.pk).update(meta=meta)
     message.meta = meta
+
+
+def text_of(meta: Mapping[str, Any]) -> str:
+    """Return the text that goes with the message of this meta, or ""."""
+    if not meta.get(KEY):
+        return ""
+    sources = [(each.name, each.message_context) for each in extensions.installed() if each.message_context]
+    texts = (source.render(items) for name, source in sources if (items := items_of(meta, name)))
+    return "\n\n".join(text for text in texts if text)
+
+
+def items_of(meta: Mapping[str, Any], name: str) -> list[ContextItem]:
+    """Return what the extension of this name gave with the message of this meta."""
+    return meta.get(KEY, {}).get(name, [])
+
+
+def with_items(meta: Mapping[str, Any], name: str, items: list[ContextItem]) -> dict[str, Any]:
+    """Return the meta with these items in place of those of the extension."""
+    return {**meta, KEY: {**meta.get(KEY, {}), name: items}}

@@ -1,85 +1,73 @@
 """What the model is sent: the stable sections first, then the conversation."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import Any
 
 from django.conf import settings
 from django.template.loader import get_template
 from django.utils import timezone, translation
 
+from chat import extensions
 from chat.context import per_message
 from chat.context.files import Attached
 from chat.conversations import model_choice
+from chat.extensions import ContextItem, PromptSection
 from chat.models import ChatSession, Message, Turn
-from chat.turns.tools import registry
 from oneclaw.llm import Request
 
 # What a stopped answer is told when the person asks for more of it.
 CONTINUE = "Your last answer was cut off. Continue exactly where it ended, without repeating anything."
 
 
-@dataclass(frozen=True)
-class Section:
-    """A stable part of the prompt. `build` returns its text for a session, or nothing; sync, may use the ORM."""
-
-    name: str
-    order: int
-    build: Callable[[ChatSession], str]
-
-
-class Sections:
-    """The stable parts that the installed apps bring: 100 agent, 200 memory, 300 guidelines."""
-
-    def __init__(self) -> None:
-        self._sections: dict[str, Section] = {}
-
-    def register(self, name: str, order: int, build: Callable[[ChatSession], str]) -> None:
-        self._sections[name] = Section(name, order, build)
-
-    def forget(self, name: str) -> None:
-        del self._sections[name]
-
-    def text(self, session: ChatSession) -> str:
-        ordered = sorted(self._sections.values(), key=lambda section: (section.order, section.name))
-        built = (section.build(session).strip() for section in ordered)
-        return "\n\n".join(text for text in built if text)
+def system_prompt(session: ChatSession) -> tuple[str, dict[str, list[ContextItem]]]:
+    """Return the stable sections of the chat and of the extensions, in order, and what each extension quotes. Sync."""
+    sections = [("", AGENT)]
+    sections += [(each.name, section) for each in extensions.installed() for section in each.prompt_sections]
+    texts: list[str] = []
+    quoted: dict[str, list[ContextItem]] = {}
+    for name, section in sorted(sections, key=lambda each: (each[1].order, each[1].name)):
+        if items := section.items(session):
+            quoted.setdefault(name, []).extend(items)
+        texts.append(section.render(session, items).strip())
+    return "\n\n".join(text for text in texts if text), quoted
 
 
-sections = Sections()
-# Of the installed apps, by name: what their sections depend on beside the session itself. A prompt that was made for
-# something else is made anew. Each returns a short text; sync, may use the ORM.
-conditions: dict[str, Callable[[ChatSession], str]] = {}
-
-
-def agent_section(session: ChatSession) -> str:
+def agent_section(session: ChatSession, items: Sequence[ContextItem]) -> str:
+    """Return what the agent is told of itself, the person and the day."""
     context = {"agent": session.agent, "person": session.owner, "today": session.created_at}
     # A template writes times on the clock of whoever runs it: here the person's, wherever this runs.
     with timezone.override(session.owner.zone):
         return get_template("agent.txt", using="prompts").render(context)
 
 
-sections.register("agent", 100, agent_section)
+AGENT = PromptSection("agent", 100, agent_section)
+
+
+def condition(session: ChatSession) -> str:
+    """Return what the system prompt depends on beside the session itself."""
+    asked = (extension.prompt_condition for extension in extensions.installed())
+    return " ".join(each(session) for each in asked if each)[:200]
 
 
 @translation.override("en")
 def build_request(turn: Turn, *, tools: bool = True) -> Request:
-    """The request for the next answer of `turn`. Sync.
+    """Build the request for the next answer of `turn`. Sync.
 
-    The system prompt is built once a session and kept, so that its bytes, and the provider's cache, stay the same; anew
-    when what it depends on has changed.
-    Without `tools` the model sees the tools but must answer in words. What is said to it is English, whoever asks.
+    The system prompt is built once a session and kept, so that its bytes, and the provider's cache, stay the same; it
+    is built anew when its condition has changed.
+    Without `tools` the model sees the tools but must answer in words. The prompt is English, whoever asks.
     """
     session = ChatSession.objects.select_related("agent", "owner").get(pk=turn.session_id)
-    made_for = " ".join(conditions[name](session) for name in sorted(conditions))[:200]
+    made_for = condition(session)
     if session.system_prompt is None or session.system_prompt_for != made_for:
-        session.system_prompt, session.system_prompt_for = sections.text(session), made_for
-        session.save(update_fields=["system_prompt", "system_prompt_for"])
+        session.system_prompt, session.system_context = system_prompt(session)
+        session.system_prompt_for = made_for
+        session.save(update_fields=["system_prompt", "system_context", "system_prompt_for"])
     offered = [
         {"name": tool.name, "description": tool.description, "input_schema": dict(tool.input_schema)}
-        for tool in registry.for_session(session)
+        for tool in extensions.tools_for(session)
     ]
-    per_message.settle(session, turn.prompt)
+    per_message.add_context(session, turn.prompt)
     messages = conversation(session)
     if turn.kind == Turn.Kind.CONTINUE and messages[-1]["role"] == "assistant":
         messages.append({"role": "user", "content": [{"type": "text", "text": CONTINUE}]})
@@ -94,14 +82,14 @@ def build_request(turn: Turn, *, tools: bool = True) -> Request:
 
 
 def conversation(session: ChatSession) -> list[dict[str, Any]]:
-    """The shown and settled messages as the API wants them: roles in turn, no empty block."""
+    """Return the shown and finished messages as the API wants them: roles in turn, no empty block."""
     messages: list[dict[str, Any]] = []
     rows = list(session.messages.shown().settled().values_list("role", "content", "meta"))
     attached = Attached(session, [content for _, content, _ in rows])
     for place, (role, _, meta) in enumerate(rows):
         role = "assistant" if role == Message.Role.ASSISTANT else "user"
         content = attached.blocks(place)
-        if text := meta.get(per_message.KEY):
+        if text := per_message.text_of(meta):
             content = [{"type": "text", "text": text}, *content]
         blocks = [block for block in content if is_said(block)]
         # Thinking alone is no answer.
@@ -115,14 +103,14 @@ def conversation(session: ChatSession) -> list[dict[str, Any]]:
 
 
 def is_said(block: dict[str, Any]) -> bool:
-    """Whether a block can be sent back: no empty text, and no thinking that was cut off before it was signed."""
+    """Return whether a block can be sent back: no empty text, and no thinking that was cut off before it was signed."""
     if block["type"] == "thinking":
         return bool(block.get("signature"))
     return block["type"] != "text" or bool(block["text"].strip())
 
 
 def with_cache_mark(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The provider may cache everything up to the newest message."""
+    """Mark the newest message, so that the provider may cache everything up to it."""
     last = messages[-1]["content"]
     last[-1] = {**last[-1], "cache_control": {"type": "ephemeral"}}
     return messages

@@ -9,9 +9,9 @@ from django.utils import timezone
 from django.utils.text import slugify
 from django.utils.translation import gettext as _
 
+from chat import extensions
 from chat.conversations import model_choice
 from chat.models import Agent
-from chat.turns.tools import registry
 from oneclaw.models import User
 from oneclaw.text import BadText, checked
 
@@ -49,8 +49,8 @@ def make(user: User, draft: Draft) -> Agent:
 def write(agent: Agent, draft: Draft) -> Agent:
     """Change the agent, for conversations that begin from now on; whose memory it has stays as it was made."""
     agent.name, agent.instructions, agent.model = draft.name, draft.instructions, draft.model
-    unknown = set(agent.tools_off) - set(registry.labels())
-    agent.tools_off = sorted(unknown | (set(registry.labels()) - set(draft.tools)))
+    unknown = set(agent.tools_off) - set(extensions.tool_labels())
+    agent.tools_off = sorted(unknown | (set(extensions.tool_labels()) - set(draft.tools)))
     agent.save()
     return agent
 

@@ -50,11 +50,8 @@ def purge(due: ChatSessionQuerySet, session_id: uuid.UUID) -> bool:
     session = due.select_for_update().filter(pk=session_id).first()
     if session is None:
         return False
-    # What it had made for tasks of its own would stand in the list without it.
-    spawned = ChatSession.objects.filter(parent=session, key__regex=ChatSession.SPAWNED)
-    for each in [*spawned, session]:
-        each.turns.all().delete()
-        each.messages.all().delete()
-        store.forget(each)
-        each.delete()
+    session.turns.all().delete()
+    session.messages.all().delete()
+    store.forget(session)
+    session.delete()
     return True

@@ -35,7 +35,7 @@ def checked_name(name: object) -> str:
     word = checked(name, longest=SavedPrompt.LONGEST_NAME + 1, name=_("The name")).strip().removeprefix("/").lower()
     if not NAME.fullmatch(word) or len(word) > SavedPrompt.LONGEST_NAME:
         raise BadText("bad_name", _("A name is one word of letters, digits, - and _, such as weekly-report."))
-    if f"/{word}" in (*COMMANDS, *tool_commands) or word in RESERVED:
+    if f"/{word}" in (*COMMANDS, *tool_commands()) or word in RESERVED:
         raise BadText("taken", _("/%(name)s is already a command.") % {"name": word})
     return word
 

@@ -1,5 +1,5 @@
-"""Finding what was said: a person's own messages by their words, newest first, conversations by their titles, and files
-by their names."""
+"""Search: a person's own messages by their words, newest first, conversations by their titles, files by their names,
+and what the extensions find."""
 
 import re
 from collections.abc import Iterator
@@ -10,18 +10,22 @@ from django.db.models.expressions import RawSQL
 from django.utils.html import escape
 from django.utils.safestring import SafeString, mark_safe
 
+from chat import extensions
+from chat.extensions import SearchResult
 from chat.models import ChatSession, Message, MessageFile, MessageWords
 from oneclaw.models import User
 
-# Characters of a question that are read, and its words.
-LONGEST, MOST_WORDS = 200, 12
-# What is found at most: messages, titles and files.
-MESSAGES, TITLES, FILES = 30, 8, 8
+# Of a question, what is read.
+QUESTION_MAX_CHARS, QUESTION_MAX_WORDS = 200, 12
+# What is found at most.
+MAX_MESSAGES, MAX_TITLES, MAX_FILES = 30, 8, 8
+# What is found at most by each extension.
+MAX_OF_EXTENSION = 5
 # Characters of a snippet before and after the first word that was found.
-BEFORE, AFTER = 60, 160
-# Newest messages with the words of which those are chosen that are shown; and when these are too few of them, because
-# most stand in conversations that were deleted, or are copies.
-LOOKED_AT, MOST_LOOKED_AT = 500, 20_000
+SNIPPET_CHARS_BEFORE, SNIPPET_CHARS_AFTER = 60, 160
+# Newest messages with the words, of which those are chosen that are shown; and how many when too few of these can be
+# shown, because most are in deleted conversations, or are copies.
+CANDIDATES, MAX_CANDIDATES = 500, 20_000
 WORD = re.compile(r"\w+")
 # Each word as the index knows it, and whatever begins like it. \w leaves nothing in a word that means something here.
 HOLDING = """
@@ -59,29 +63,32 @@ class FoundFile:
 
 
 def address_of(message: Message) -> str:
+    """Return where the message is shown."""
     return f"/c/{message.session_id}#message-{message.pk}@{message.seq}"
 
 
 def words_of(question: str) -> list[str]:
-    return list(dict.fromkeys(WORD.findall(question[:LONGEST].lower())))[:MOST_WORDS]
+    """Return the words of the question in lower case, each once."""
+    return list(dict.fromkeys(WORD.findall(question[:QUESTION_MAX_CHARS].lower())))[:QUESTION_MAX_WORDS]
 
 
-def messages(user: User, question: str, most: int = MESSAGES) -> list[Found]:
-    """The newest of the person's shown messages that hold every word of the question, each as a word's beginning.
+def messages(user: User, question: str, most: int = MAX_MESSAGES) -> list[Found]:
+    """Return the newest of the person's shown messages that hold every word of the question, each as the beginning of a
+    word.
 
     Of a message and its copies in forks one is found: the original, or the oldest copy when that is not shown any more.
     """
     words = words_of(question)
     if not words:
         return []
-    newest = list(newest_of(holding(user, words, LOOKED_AT), most))
+    newest = list(newest_of(holding(user, words, CANDIDATES), most))
     if len(newest) < most:
-        newest = list(newest_of(holding(user, words, MOST_LOOKED_AT), most))
+        newest = list(newest_of(holding(user, words, MAX_CANDIDATES), most))
     return [Found(message, snippet(message.text, words)) for message in newest]
 
 
 def newest_of(found: QuerySet[Message], most: int) -> QuerySet[Message]:
-    """At most so many, without the copies of others."""
+    """Return at most so many, without the copies of others."""
     # A copy has the words and the time of its original.
     is_copy = Q(seq__lte=F("session__copied_seq"))
     ordered = found.alias(is_copy=ExpressionWrapper(is_copy, BooleanField()))
@@ -90,14 +97,15 @@ def newest_of(found: QuerySet[Message], most: int) -> QuerySet[Message]:
     return ordered.distinct("created_at", "role", "text")[:most]
 
 
-def holding(user: User, words: list[str], looked_at: int) -> QuerySet[Message]:
+def holding(user: User, words: list[str], candidates: int) -> QuerySet[Message]:
+    """Return the person's shown messages that hold every word, looked for among so many of the newest that do."""
     shown = Message.objects.visible_to(user).filter(active=True, role__in=[Message.Role.USER, Message.Role.ASSISTANT])
     spaced = [word for word in words if not UNSPACED.search(word)]
     if spaced:
         # By the index of words first, which is quicker than reading all that the person ever said.
         matching = RawSQL(HOLDING, [str(user.pk), " ".join(spaced)], output_field=BooleanField())  # noqa: S611 - ours
         # A sum, so that PostgreSQL does not think of walking through everybody's messages from the newest on.
-        newest = MessageWords.objects.filter(matching).order_by((F("message_id") + 0).desc())[:looked_at]
+        newest = MessageWords.objects.filter(matching).order_by((F("message_id") + 0).desc())[:candidates]
         shown = shown.filter(pk__in=newest.values("message_id"))
     for word in words:
         if word not in spaced:
@@ -106,15 +114,15 @@ def holding(user: User, words: list[str], looked_at: int) -> QuerySet[Message]:
 
 
 def titles(user: User, question: str) -> list[ChatSession]:
-    """The newest conversations whose titles hold every word of the question; the newest of all for no question."""
+    """Return the newest conversations whose titles hold every word of the question; without a question, of all."""
     wanted = Q()
     for word in words_of(question):
         wanted &= Q(title__icontains=word)
-    return list(ChatSession.objects.visible_to(user).written().filter(wanted).only("title", "active_at")[:TITLES])
+    return list(ChatSession.objects.visible_to(user).written().filter(wanted).only("title", "active_at")[:MAX_TITLES])
 
 
 def files(user: User, question: str) -> list[FoundFile]:
-    """The newest files that the person sent whose names hold every word of the question."""
+    """Return the newest files that the person sent whose names hold every word of the question."""
     words = words_of(question)
     if not words:
         return []
@@ -125,26 +133,36 @@ def files(user: User, question: str) -> list[FoundFile]:
     copied = Q(message__seq__lte=F("message__session__copied_seq"))
     newest = named.alias(is_copy=ExpressionWrapper(copied, BooleanField())).select_related("message__session")
     newest = newest.order_by("-attachment__created_at", "attachment", "is_copy", "message")
-    found = newest.distinct("attachment__created_at", "attachment").annotate(name=F("attachment__name"))[:FILES]
+    found = newest.distinct("attachment__created_at", "attachment").annotate(name=F("attachment__name"))[:MAX_FILES]
     pattern = pattern_of(words, whole=False)
     return [FoundFile(each.message, mark_safe("".join(_marked(each.name, pattern)))) for each in found]  # noqa: S308
 
 
+def extension_results(user: User, question: str) -> dict[str, list[SearchResult]]:
+    """Return what the extensions find, by their names."""
+    words = words_of(question)
+    if not words:
+        return {}
+    found = {extension.name: extension.search for extension in extensions.installed() if extension.search}
+    return {name: search(user, words, MAX_OF_EXTENSION) for name, search in found.items()}
+
+
 def snippet(text: str, words: list[str]) -> SafeString:
-    """The piece of `text` around the first of `words`, as safe HTML. Pure."""
+    """Return the piece of `text` around the first of `words`, as safe HTML. Pure."""
     pattern = pattern_of(words)
     first = pattern.search(text)
-    start = max(0, first.start() - BEFORE) if first else 0
+    start = max(0, first.start() - SNIPPET_CHARS_BEFORE) if first else 0
     if start:
-        start = text.find(" ", start, start + BEFORE // 2) + 1 or start
-    piece = " ".join(text[start : start + BEFORE + AFTER].split())
+        start = text.find(" ", start, start + SNIPPET_CHARS_BEFORE // 2) + 1 or start
+    end = start + SNIPPET_CHARS_BEFORE + SNIPPET_CHARS_AFTER
+    piece = " ".join(text[start:end].split())
     parts = "".join(_marked(piece, pattern))
-    more = "…" if start + BEFORE + AFTER < len(text) else ""
+    more = "…" if end < len(text) else ""
     return mark_safe(("…" if start else "") + parts + more)  # noqa: S308 - escaped below
 
 
 def pattern_of(words: list[str], *, whole: bool = True) -> re.Pattern[str]:
-    """Any of the words, where a word begins; not `whole`: anywhere."""
+    """Return a pattern of any of the words, where a word begins; not `whole`: anywhere."""
     begun = {word: r"(?<!\w)" if whole and not UNSPACED.search(word) else "" for word in words}
     return re.compile("|".join(begin + re.escape(word) for word, begin in begun.items()), re.I)
 

@@ -1,7 +1,6 @@
 """A conversation: what was said, which turn is answering, and where its people are."""
 
 import datetime as dt
-import re
 import uuid
 from typing import Any, ClassVar
 
@@ -76,7 +75,7 @@ class ChatSession(models.Model):
     agent = models.ForeignKey(Agent, on_delete=models.RESTRICT, related_name="sessions")
     # Which model answers, as its owner chose; empty: the agent's, or the server's (chat/conversations/model_choice.py).
     model = models.CharField(max_length=100, blank=True)
-    # Of a spawned sub-session or a fork: where it came from.
+    # Of a fork: where it came from.
     parent = models.ForeignKey("self", on_delete=models.SET_NULL, null=True, blank=True, related_name="children")
     mode = models.CharField(max_length=10, choices=Mode, default=Mode.AGENT)
     title = models.CharField(max_length=200, blank=True)
@@ -90,7 +89,9 @@ class ChatSession(models.Model):
     read_seq = models.PositiveBigIntegerField(default=0)
     # The stable part of the prompt as it was at the first turn, so that the provider's cache keeps working.
     system_prompt = models.TextField(null=True, blank=True)
-    # What it was made for (chat/context/prompt.py: conditions); when that changes, it is made anew.
+    # What of documents it quotes: {name of the extension: [chat.extensions.ContextItem, …]}.
+    system_context = models.JSONField(default=dict, blank=True)
+    # What it was made for (chat/context/prompt.py: condition); when that changes, it is made anew.
     system_prompt_for = models.CharField(max_length=200, blank=True)
     created_at = models.DateTimeField(auto_now_add=True)
     active_at = models.DateTimeField(default=timezone.now)
@@ -104,9 +105,6 @@ class ChatSession(models.Model):
     # Of one that came out of a file: what it is called where it comes from, so that it is imported once (chatgpt:…,
     # claude:…, oneclaw:…).
     origin = models.CharField(max_length=200, null=True, blank=True)
-
-    # What the key of a session has that another one made for a task of its own; an agent may be called sub.
-    SPAWNED: ClassVar[str] = r":user:.*:sub:"
 
     objects: ClassVar[models.Manager["ChatSession"]] = ChatSessionQuerySet.as_manager()
 
@@ -137,11 +135,6 @@ class ChatSession(models.Model):
 
     def get_absolute_url(self) -> str:
         return f"/c/{self.pk}"
-
-    @property
-    def is_spawned(self) -> bool:
-        """Whether another session made this one for a task of its own: its key says so."""
-        return re.search(self.SPAWNED, self.key) is not None
 
     @property
     def is_temporary(self) -> bool:
@@ -261,8 +254,9 @@ class Message(models.Model):
     status = models.CharField(max_length=12, choices=Status, default=Status.COMPLETE)
     # The API's content blocks, and {"type": "attachment", …} in the place of each file (Attachment.reference).
     content = models.JSONField(default=list)
-    # What cannot stand in the API's blocks: a tool's card, keyed by tool_use id. Its summary and lines are text as it
-    # is, or a Reason as JSON.
+    # What cannot stand in the API's blocks: "cards", the cards of tools by tool_use id, whose summaries and lines are
+    # text or a Reason as JSON; "context", what the extensions gave to the model with it
+    # (chat/context/per_message.py).
     meta = models.JSONField(default=dict)
     # The words of the text blocks, for search and lists.
     text = models.TextField(blank=True)

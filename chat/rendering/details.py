@@ -1,27 +1,20 @@
-"""What stands behind a message: who wrote it, when, what it cost, and what went into it."""
+"""The details of a message: who wrote it, when, what it cost, and what of the extensions went into it."""
 
 import datetime as dt
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from django.conf import settings
 from django.db.models import Q
 
-from chat.models import ChatSession, Message
-
-
-@dataclass(frozen=True)
-class Ingredient:
-    """Something that an app put into the request: what it is called, its words, and where it can be read."""
-
-    name: str
-    text: str = ""
-    address: str = ""
+from chat import extensions
+from chat.extensions import Detail
+from chat.models import Message
 
 
 @dataclass(frozen=True)
 class Tokens:
-    """Of all requests for one answer. `cost` is in US dollars, None without a price."""
+    """The tokens of all requests for one answer. `cost` is in US dollars, None without a price."""
 
     read: int
     cached: int
@@ -38,15 +31,11 @@ class Details:
     tokens: Tokens | None
     seconds: float | None
     attempt: int
-    ingredients: list[Ingredient]
-
-
-# Of the installed apps, by name: what of theirs went to the model with this person's message, by the session.
-ingredients: dict[str, Callable[[ChatSession, Message], list[Ingredient]]] = {}
+    from_extensions: list[Detail]
 
 
 def details_of(message: Message) -> Details:
-    """Of a message whose session, agent and turn are loaded."""
+    """Return the details of a message whose session, agent and turn are loaded."""
     session, turn = message.session, message.turn
     prompt = message if turn is None else turn.prompt
     rounds = [message]
@@ -59,20 +48,19 @@ def details_of(message: Message) -> Details:
     began, ended = rounds[0].created_at, message.finished_at
     by_person = message.role == Message.Role.USER
     known = by_person or turn is not None
+    sources = [extension.details for extension in extensions.installed() if extension.details]
     return Details(
         message=message,
         model=message.model,
         tokens=tokens_of(used, settings.PRICES) if used else None,
         seconds=None if by_person or ended is None else max(0.0, (ended - began) / dt.timedelta(seconds=1)),
         attempt=turn.attempt if turn else 0,
-        ingredients=[each for name in sorted(ingredients) for each in ingredients[name](session, prompt)]
-        if known
-        else [],
+        from_extensions=[each for details in sources for each in details(session, prompt)] if known else [],
     )
 
 
 def tokens_of(answers: Sequence[Message], prices: dict[str, tuple[float, ...]]) -> Tokens:
-    """The sum over the requests. `prices` is settings.PRICES. Pure."""
+    """Add up the requests. `prices` is settings.PRICES. Pure."""
 
     def total(name: str) -> int:
         return sum(int((answer.usage or {}).get(name) or 0) for answer in answers)
@@ -89,13 +77,14 @@ def tokens_of(answers: Sequence[Message], prices: dict[str, tuple[float, ...]]) 
 
 
 def price_of(model: str, prices: dict[str, tuple[float, ...]]) -> tuple[float, ...] | None:
-    """The price of the longest name with which the model's begins: servers add dates to names. Pure."""
+    """Return the price of the longest name with which the model's begins: servers add dates to names. Pure."""
     fitting = [name for name in prices if model.startswith(name)]
     return prices[max(fitting, key=len)] if fitting else None
 
 
 def cost_of(usage: dict[str, object], price: tuple[float, ...] | None) -> float | None:
-    """US dollars of one request; prices are per million tokens: read, written, read from the cache, written to it."""
+    """Return the US dollars of one request. Prices are per million tokens: read, written, read from the cache, written
+    to it."""
     if price is None:
         return None
     names = ("input_tokens", "output_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")

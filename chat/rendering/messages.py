@@ -16,13 +16,14 @@ from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 
+from chat import extensions
 from chat.conversations import versions
+from chat.extensions import Since
 from chat.models import Message
 from chat.rendering import incremental
 from chat.rendering.actions import actions_html
 from chat.rendering.attachments import attachments_html
 from chat.rendering.cards import RUNNING_CARD, Card
-from chat.turns.tools import Since, registry
 from oneclaw.reasons import Reason
 
 # What the HTML of a message is made of.
@@ -148,7 +149,7 @@ def cards_of(messages: Iterable[Message], csrf_token: str = "") -> dict[str, Car
         if id in names and (number := card.get("made")) is not None:
             made[names[id]][number] = id
     for name, ids in made.items():
-        for number, since in registry.since(name, list(ids), csrf_token).items():
+        for number, since in extensions.tool_updates(name, list(ids), csrf_token).items():
             cards[ids[number]] = cards[ids[number]] | {"since": since}
     return cards
 
@@ -287,7 +288,7 @@ def tool_card_html(
         "id": tool_use_id,
         "name": name,
         "state": state,
-        "heading": (since and since["heading"]) or registry.heading(name, state),
+        "heading": (since and since["heading"]) or extensions.tool_heading(name, state),
         "summary": summary,
         "lines": lines,
         "undo": undo if since is None or since["can_undo"] else "",

@@ -10,9 +10,9 @@ from typing import Any
 from django.db.models import QuerySet
 from django.utils import timezone, translation
 
+from chat import extensions
 from chat.models import ChatSession, Message
 from chat.transfer.importing.own import FORMAT, VERSION
-from chat.turns.tools import registry
 from oneclaw.reasons import Reason
 
 # Messages of one piece.
@@ -154,7 +154,7 @@ def section(message: Message, session: ChatSession, cards: dict[str, Any]) -> st
 def tool_line(block: dict[str, Any], card: dict[str, Any]) -> str:
     # An exported file is in English, like the words around it.
     with translation.override("en"):
-        heading = registry.heading(block["name"], card.get("state", "done"))
+        heading = extensions.tool_heading(block["name"], card.get("state", "done"))
     first, *more = [one_line(said(each)) for each in (card.get("summary", ""), *card.get("lines", [])) if each] or [""]
     return "\n".join([f"> **{one_line(heading)}** {first}".rstrip(), *(f"> - {line}" for line in more)])
 

@@ -13,11 +13,11 @@ from typing import Any
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
+from chat import extensions
 from chat.context import per_message
 from chat.models import ChatSession, Message, SharedLink, SharedLinkQuerySet
 from chat.rendering import incremental
 from chat.rendering.messages import furnished
-from chat.turns.tools import registry
 from oneclaw.text import Told
 
 # How long a link opens; None: until it is revoked.
@@ -118,10 +118,10 @@ def parts_of(message: Message) -> list[Part]:
         elif block["type"] == "text":
             parts += [{"html": html} for html in incremental.blocks(block["text"])]  # sanitised there
         elif block["type"] == "tool_use":
-            parts.append({"left_out": MEMORY if registry.is_about_memory(block["name"]) else TOOL})
+            parts.append({"left_out": MEMORY if extensions.is_about_memory(block["name"]) else TOOL})
         elif block["type"] == "attachment":
             parts.append({"left_out": FILE})
-    if message.meta.get(per_message.KEY):
+    if any(message.meta.get(per_message.KEY, {}).values()):
         parts.append({"left_out": MEMORY})
     return parts
 

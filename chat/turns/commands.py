@@ -1,46 +1,32 @@
 """What a person may write instead of a message for the model: /new, /reset or /end alone end the conversation, and an
-app may bring commands that call one of its tools.
-
-    tool_commands["/remember"] = ToolCommand("save_memory", "content", _("Save to memory"), _("I keep that."))
-"""
+extension may bring commands that call one of its tools."""
 
 import re
 import uuid
 from collections.abc import AsyncGenerator
-from dataclasses import dataclass
 
 from django.utils import translation
 from django.utils.translation import gettext as _
 
+from chat import extensions
 from chat.conversations import lifecycle
+from chat.extensions import ToolCommand, ToolError
 from chat.models import ChatSession, Message, Turn
-from chat.turns.tools import ToolError, registry
 from oneclaw.llm.events import BlockFinished, BlockStarted, Event, Finished, TextDelta
 from oneclaw.models import User
-from oneclaw.text import Words
 
 # The command, and the reason with which the conversation ends.
 COMMANDS = {"/new": "new", "/reset": "reset", "/end": "end"}
 CALL = re.compile(r"(/\S+)\s+(\S.*)", re.DOTALL)
 
 
-@dataclass(frozen=True)
-class ToolCommand:
-    """A command that calls `tool` once, with all that follows it as the tool's one `argument`. No model is asked."""
-
-    tool: str
-    argument: str
-    # What a list of commands says about it, and the answer when the tool has done it.
-    label: Words
-    done: Words
-
-
-# Of the installed apps, by the word that calls it.
-tool_commands: dict[str, ToolCommand] = {}
+def tool_commands() -> dict[str, ToolCommand]:
+    """Return the commands of the extensions, by the word that calls them."""
+    return {word: command for extension in extensions.installed() for word, command in extension.commands.items()}
 
 
 def reason_of(text: str) -> str | None:
-    """Why `text` ends the conversation; None when it is an ordinary message."""
+    """Return why `text` ends the conversation; None when it is an ordinary message."""
     return COMMANDS.get(text.strip().lower())
 
 
@@ -55,25 +41,26 @@ def obey(user: User, session_id: uuid.UUID, reason: str) -> None:
 
 
 def called_by(text: str) -> tuple[ToolCommand, str] | None:
-    """The command that `text` is, and what it is called with; None for everything else, an unknown command among it."""
+    """Return the command that `text` is, and its argument; None for everything else, also for an unknown command."""
     found = CALL.fullmatch(text.strip())
-    command = tool_commands.get(found[1].lower()) if found else None
+    command = tool_commands().get(found[1].lower()) if found else None
     return (command, found[2]) if found and command else None
 
 
 def is_offered(command: ToolCommand, session: ChatSession) -> bool:
+    """Return whether the session may use the command's tool."""
     try:
-        registry.find(session, command.tool)
+        extensions.find_tool(session, command.tool)
     except ToolError:
         return False
     return True
 
 
 def reply_to(turn: Turn) -> list[Event] | None:
-    """The next answer of a turn whose message is such a command, in place of a model's; None when a model is to be
-    asked, also because the session may not use the tool. Sync.
+    """Return the next answer of a turn whose message is such a command; None when the model is to be asked, also when
+    the session may not use the tool. Sync.
 
-    First the call, then one sentence: the loop saves, runs and shows it like a model's own, once.
+    First comes the call, then one sentence: the loop saves, runs and shows both like a model's own, once.
     """
     called = called_by(turn.prompt.text)
     if called is None:
@@ -94,5 +81,6 @@ def reply_to(turn: Turn) -> list[Event] | None:
 
 
 async def events(reply: list[Event]) -> AsyncGenerator[Event]:
+    """Yield the reply as the model's stream does."""
     for event in reply:
         yield event

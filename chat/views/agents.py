@@ -5,9 +5,9 @@ from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_GET, require_http_methods
 
+from chat import extensions
 from chat.conversations import agents, model_choice
 from chat.models import Agent
-from chat.turns.tools import registry
 from oneclaw.people.requests import SignedInRequest
 from oneclaw.text import BadText
 
@@ -46,7 +46,7 @@ def delete_agent(request: SignedInRequest, slug: str) -> HttpResponse:
 
 def edited(request: SignedInRequest, agent: Agent | None) -> HttpResponse:
     """The form of an agent, or a new one; POST saves it."""
-    labels, refusal = registry.labels(), ""
+    labels, refusal = extensions.tool_labels(), ""
     shown = agent or Agent()
     if request.method == "POST":
         given = request.POST

@@ -73,7 +73,7 @@ def command_list(request: SignedInRequest) -> JsonResponse:
         "/end": _("End this conversation"),
     }
     offered: list[dict[str, Any]] = [{"name": name, "about": says[name], "kind": "send"} for name in commands.COMMANDS]
-    for name, command in commands.tool_commands.items():
+    for name, command in commands.tool_commands().items():
         if commands.is_offered(command, session):
             offered.append({"name": name, "about": str(command.label), "kind": "write"})
     for prompt in SavedPrompt.objects.filter(owner=request.user):

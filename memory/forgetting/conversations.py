@@ -1,40 +1,38 @@
-"""What memory has left in conversations: recalled text beside messages, what its tools were told and told, prompts.
+"""What memory has left in conversations: what was recalled for messages, calls and results of its tools, prompts.
 
 When a line is forgotten, it is blanked there. What people and the assistant said in their own words stays: it is the
 person's conversation, and is deleted with it.
 """
 
 import json
-import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Any
 
-from django.db.models import Q, QuerySet
+from django.db.models import QuerySet
 
-from chat.context import per_message as beside
+from chat.context import per_message
 from chat.conversations.transcript import kept_html
+from chat.extensions import ContextItem
 from chat.models import ChatSession, Message, MessageQuerySet
 from memory.policy.tombstones import BLANK, Known
+from memory.prompt.items import NAME, blanked
 from oneclaw.models import Space
 
 TOOLS = ("save_memory", "memory_search", "memory_get")
-# Where a prompt was shortened, so that a line may stand there in part (oneclaw/llm/quoting.py).
-SHORTENED = "characters are left out here"
-HEADING = re.compile(r' heading="[^"]*"')
-# Characters that a text has at least before it is cut.
-SHORTEST_CUT = 100
+# Characters that a text in a tool's result has at least before it is cut.
+CUT_TEXT_MIN_CHARS = 100
 COLUMNS = ("id", "session_id", "seq", "role", "content", "meta", "text", "html_version")
 
-# Whether a line is the beginning of a forgotten one, cut off.
-IsCut = Callable[[str], bool]
+# Whether a line is the beginning of a forgotten one.
+IsBeginning = Callable[[str], bool]
 
 
 @dataclass
-class Traces:
-    """What was found: conversations whose prompt holds it, messages with the columns that they are to have, and the
-    conversations in which it was said."""
+class Matches:
+    """What was found: conversations whose system prompt holds it, messages with the columns that they are to have, and
+    the conversations in which it was said."""
 
     prompts: set[Any] = field(default_factory=set)
     messages: dict[int, dict[str, Any]] = field(default_factory=dict)
@@ -43,7 +41,7 @@ class Traces:
 
 
 def sessions_of(space: Space) -> QuerySet[ChatSession]:
-    """The conversations that read the space, deleted ones included."""
+    """Return the conversations that read the space, deleted ones included."""
     if space.kind == Space.Kind.OWN:
         return ChatSession.objects.filter(owner=space.owner)
     if space.kind == Space.Kind.AGENT:
@@ -51,58 +49,54 @@ def sessions_of(space: Space) -> QuerySet[ChatSession]:
     return ChatSession.objects.filter(space=space)
 
 
-def find(sessions: QuerySet[ChatSession], known: Known, is_cut: IsCut = lambda line: False) -> Traces:
-    """Every trace of what is `known` in these conversations. Changes nothing."""
-    found = Traces()
-    with_prompt = sessions.exclude(Q(system_prompt=None) | Q(system_prompt=""))
-    for pk, text in with_prompt.values_list("pk", "system_prompt").iterator(chunk_size=200):
-        prompt = text or ""
-        if SHORTENED in prompt or known.is_in_text(prompt):
+def find(sessions: QuerySet[ChatSession], known: Known, is_beginning: IsBeginning = lambda line: False) -> Matches:
+    """Return where what is `known` stands in these conversations. Changes nothing."""
+    found = Matches()
+    eraser = Eraser(known, is_beginning)
+    with_items = sessions.filter(system_context__has_key=NAME).values_list("pk", "system_context")
+    for pk, context in with_items.iterator(chunk_size=200):
+        if any(eraser.is_in_prompt(item) for item in context[NAME]):
             found.prompts.add(pk)
             found.sessions.add(pk)
     rows: MessageQuerySet = Message.objects.filter(session__in=sessions).settled()
     ordered = rows.order_by("session_id", "seq").only(*COLUMNS).iterator(chunk_size=500)
     for session_id, messages in groupby(ordered, key=lambda message: message.session_id):
-        _find_in(session_id, messages, Eraser(known, is_cut), found)
+        _find_in(session_id, messages, eraser, found)
     return found
 
 
-def blank(traces: Traces) -> None:
+def blank(matches: Matches) -> None:
     """Write what `find` found. The conversations' rows are locked."""
-    # It is built anew, from what is remembered then, with the next message.
-    ChatSession.objects.filter(pk__in=traces.prompts).update(system_prompt=None)
-    for pk, columns in traces.messages.items():
+    # The prompt is built anew, from what is remembered then, with the next message.
+    ChatSession.objects.filter(pk__in=matches.prompts).update(system_prompt=None, system_context={})
+    for pk, columns in matches.messages.items():
         Message.objects.filter(pk=pk).update(**columns)
 
 
 @dataclass(frozen=True)
 class Eraser:
-    """Takes what is known out of values of JSON."""
+    """Takes what is known out of pieces of documents and out of values of JSON."""
 
     known: Known
-    is_cut: IsCut
+    is_beginning: IsBeginning
+
+    def is_in_prompt(self, item: ContextItem) -> bool:
+        """Return whether a piece in a system prompt holds it, or may hold a part of it."""
+        return item.get("cut", False) or self.item(item) is not item
+
+    def item(self, item: ContextItem) -> ContextItem:
+        """Return the piece with a mark in place of what is known; the piece itself when it holds nothing of it."""
+        return blanked(item, self.known.is_in, self.is_beginning)
 
     def text(self, text: str) -> str:
+        """Return the text with a mark in place of each line that is known, or that is cut and begins like one."""
         lines = self.known.blanked(text).split("\n")
-        if self._is_cut_in(text, lines[-1].rstrip("…")):
+        if len(text) >= CUT_TEXT_MIN_CHARS and self.is_beginning(lines[-1].rstrip("…")):
             lines[-1] = BLANK
         return "\n".join(lines)
 
-    def beside(self, text: str) -> str:
-        """Recalled passages between their tags, which stay."""
-        lines = text.split("\n")
-        for at, line in enumerate(lines):
-            if line.startswith("<"):
-                lines[at] = HEADING.sub("", line) if self.known.is_in(line) else line
-            elif self.known.is_in(line) or (lines[at + 1 : at + 2] == ["</recalled>"] and self._is_cut_in(text, line)):
-                lines[at] = BLANK
-        return "\n".join(lines)
-
-    def _is_cut_in(self, text: str, line: str) -> bool:
-        return len(text) >= SHORTEST_CUT and self.is_cut(line)
-
     def value(self, value: Any) -> Any:
-        """The same value with every text in it blanked."""
+        """Return the value with every text in it blanked."""
         if isinstance(value, str):
             return self.text(value)
         if isinstance(value, list):
@@ -112,18 +106,18 @@ class Eraser:
         return value
 
     def result(self, content: Any) -> Any:
-        """What a tool told: JSON in a text."""
+        """Return the content of a tool's result, which is JSON in a text, with every text in it blanked."""
         try:
-            told = json.loads(content) if isinstance(content, str) else None
+            value = json.loads(content) if isinstance(content, str) else None
         except ValueError:
-            told = None
-        if told is None:
+            value = None
+        if value is None:
             return self.value(content)
-        kept = self.value(told)
-        return content if kept == told else json.dumps(kept, ensure_ascii=False)
+        kept = self.value(value)
+        return content if kept == value else json.dumps(kept, ensure_ascii=False)
 
 
-def _find_in(session_id: Any, messages: Iterable[Message], eraser: Eraser, found: Traces) -> None:
+def _find_in(session_id: Any, messages: Iterable[Message], eraser: Eraser, found: Matches) -> None:
     calls: dict[str, Message] = {}
     shown: dict[int, Message] = {}
     cards: dict[str, Any] = {}
@@ -144,25 +138,25 @@ def _find_in(session_id: Any, messages: Iterable[Message], eraser: Eraser, found
 
 
 def _columns(message: Message, calls: dict[str, Message], eraser: Eraser) -> dict[str, Any]:
-    """The columns of a message that change; it has them already."""
+    """Return the columns of a message that change; the message has them already."""
     columns: dict[str, Any] = {}
-    if recalled := message.meta.get(beside.KEY):
-        kept = eraser.beside(recalled)
-        if kept != recalled:
-            message.meta = columns["meta"] = {**message.meta, beside.KEY: kept}
+    items = per_message.items_of(message.meta, NAME)
+    fresh_items = [eraser.item(item) for item in items]
+    if fresh_items != items:
+        message.meta = columns["meta"] = per_message.with_items(message.meta, NAME, fresh_items)
     for use in _uses(message):
-        told = eraser.value(use["input"])
-        if told != use["input"]:
-            use["input"] = told
+        arguments = eraser.value(use["input"])
+        if arguments != use["input"]:
+            use["input"] = arguments
             columns["content"] = message.content
     cards = dict(message.meta.get("cards", {}))
     for block in _results(message):
         if block["tool_use_id"] not in calls:
             continue
-        told, card = eraser.result(block.get("content")), cards.get(block["tool_use_id"], {})
+        result, card = eraser.result(block.get("content")), cards.get(block["tool_use_id"], {})
         lines = eraser.value(card.get("lines", []))
-        if told != block.get("content") or lines != card.get("lines", []):
-            block["content"] = told
+        if result != block.get("content") or lines != card.get("lines", []):
+            block["content"] = result
             columns["content"] = message.content
             # A line of a card may be cut anywhere.
             fresh = {"lines": [BLANK] if lines else [], "undo": "", "result": BLANK if card.get("result") else ""}

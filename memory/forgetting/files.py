@@ -1,4 +1,4 @@
-"""Where something forgotten still stands in the folder of a space, and taking it out of what is no document."""
+"""Find something forgotten in the folder of a space, and take it out of what is no document."""
 
 import logging
 
@@ -11,7 +11,7 @@ logger = logging.getLogger(__name__)
 
 
 def files_with(space: Space, known: Known) -> list[str]:
-    """The files of the space's folder in which it stands, whatever they are."""
+    """Return the files of the space's folder that hold something of it, documents and others."""
     folder = folder_of(space)
     try:
         return [one.path for one in disk.walk(folder) if known.is_in_text(disk.words_in(folder, one.path))]

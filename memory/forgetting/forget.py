@@ -1,6 +1,6 @@
 """Forgetting: lines go from wherever memory keeps them, and are not learnt again.
 
-    shown = forget_plans.plan(space, ["- Ada likes tea."])    # what would go; changes nothing
+    shown = plan.plan(space, ["- Ada likes tea."])    # what would go; changes nothing
     forget(space, ["- Ada likes tea."], ada, shown.digest)    # it goes; the receipt
 
 All rows change in one transaction. Files, and answers that are being written at that moment, follow (`finish`); what a
@@ -49,10 +49,10 @@ from oneclaw.reasons import Reason
 logger = logging.getLogger(__name__)
 
 # How long a forgetting takes at most: an answer that began later has read nothing of it.
-LONGEST = dt.timedelta(minutes=5)
+FORGETTING_MAX_DURATION = dt.timedelta(minutes=5)
 
 
-class Changed(ForgetError):
+class PlanChangedError(ForgetError):
     """Something else would go than what was shown; `plan` is what would go now."""
 
     words = gettext_lazy("Memory was changed in the meantime, and nothing was forgotten. This is the new preview.")
@@ -62,14 +62,15 @@ class Changed(ForgetError):
         self.plan = plan
 
 
-class _Again(Exception):
+class _DocumentAddedError(Exception):
     """A document was made while we waited."""
 
 
 def forget(space: Space, lines: Iterable[str], user: User | None, digest: str | None = None) -> Forgetting:
     """Take the lines away, everywhere, and remember hashes of them. Whether `user` may is for the caller to know.
 
-    With the digest of a plan, Changed when something else would go by now. NothingToForget, TooMany.
+    Raises NothingToForgetError, TooManyLinesError, and with the digest of a plan PlanChangedError when something else
+    would go by now.
     """
     wanted = Wanted.of(lines)
     found = files_with(space, wanted.known)
@@ -77,7 +78,7 @@ def forget(space: Space, lines: Iterable[str], user: User | None, digest: str | 
         try:
             with transaction.atomic():
                 return _forget(space, wanted, user, digest, found)
-        except _Again:
+        except _DocumentAddedError:
             logger.info("A document was made while something was forgotten in space %s: once more.", space.pk)
 
 
@@ -93,7 +94,9 @@ def finish(forgetting_id: int) -> bool:
     clean_files(space, known)
     sessions = conversations.sessions_of(space)
     # Who read memory before may have written it down after.
-    meanwhile = Turn.objects.filter(session__in=sessions, started_at__lte=forgetting.created_at + LONGEST)
+    meanwhile = Turn.objects.filter(
+        session__in=sessions, started_at__lte=forgetting.created_at + FORGETTING_MAX_DURATION
+    )
     late = meanwhile.exclude(finished_at__lt=forgetting.created_at)
     _blank(sessions.filter(pk__in=late.values("session")), known)
     vectors.prune(space.pk)
@@ -104,12 +107,13 @@ def finish(forgetting_id: int) -> bool:
 
 
 def finish_all() -> None:
-    """For the sweep."""
+    """Finish every forgetting that is not done yet: for the sweep."""
     for pk in Forgetting.objects.unfinished().values_list("pk", flat=True):
         finish_soon(pk)
 
 
 def finish_soon(forgetting_id: int) -> None:
+    """Finish a forgetting; an error of the disk is logged, and the sweep tries again."""
     try:
         finish(forgetting_id)
     except OSError:
@@ -123,7 +127,7 @@ def _blank(sessions: QuerySet[ChatSession], known: Known) -> None:
 
 
 def _forget(space: Space, wanted: Wanted, user: User | None, digest: str | None, found: list[str]) -> Forgetting:
-    """In the order in which everybody locks: conversations, documents, the space."""
+    """Lock conversations, documents, and the space, in the order of every transaction here, and take the lines away."""
     began = timezone.now()
     touched = found_in(conversations.sessions_of(space), wanted)
     sessions = ChatSession.objects.filter(pk__in=touched.sessions | touched.said_in)
@@ -131,13 +135,13 @@ def _forget(space: Space, wanted: Wanted, user: User | None, digest: str | None,
     locked = set(space.documents.select_for_update().order_by("pk").values_list("pk", flat=True))
     hold(lock_of(space.pk))
     if set(space.documents.values_list("pk", flat=True)) != locked:
-        raise _Again
+        raise _DocumentAddedError
     # Once more, now that nobody writes them.
     touched = found_in(sessions, wanted)
     made = plan_of(space, wanted, touched)
     made.files = found
     if digest is not None and made.digest != digest:
-        raise Changed(made)
+        raise PlanChangedError(made)
     hashes = {keyed(space.pk, phrase.words): phrase for phrase in wanted.phrases}
     # Before all else: by this row the database lets lines go out of revisions.
     forgetting = Forgetting.objects.create(space=space, author=user, hashes=sorted(hashes), created_at=began)
@@ -168,7 +172,7 @@ def _forget(space: Space, wanted: Wanted, user: User | None, digest: str | None,
 
 
 def _erase(going: Going, known: Known, user: User | None) -> None:
-    """The document's history becomes one without the lines, and a change says that something was forgotten."""
+    """Rewrite the document's history without the lines, and add a change that says that something was forgotten."""
     document = MemoryDocument.objects.get(pk=going.document_id)
     is_gone = cache(known.is_in)
     rows: list[Any] = list(

@@ -28,26 +28,26 @@ from oneclaw.models import Space
 from oneclaw.text import Told
 
 # Lines that can be forgotten at once.
-MOST_LINES = 500
+FORGET_MAX_LINES = 500
 
 
 class ForgetError(Told):
     """Nothing was forgotten."""
 
 
-class NothingToForget(ForgetError):
+class NothingToForgetError(ForgetError):
     """No words were named."""
 
     words = gettext_lazy("Choose at least one line with words in it.")
 
 
-class TooMany(ForgetError):
+class TooManyLinesError(ForgetError):
     """More lines than go at once."""
 
     words = gettext_lazy("At most %(most)s lines can be forgotten at once.")
 
     def __init__(self) -> None:
-        super().__init__(most=MOST_LINES)
+        super().__init__(most=FORGET_MAX_LINES)
 
 
 @dataclass(frozen=True)
@@ -86,6 +86,7 @@ class Plan:
 
     @property
     def counts(self) -> dict[str, int]:
+        """Return how many of each kind would go."""
         return {
             "lines": sum(len(going.lines) for going in self.documents),
             "earlier_lines": sum(len(going.earlier) for going in self.documents),
@@ -102,13 +103,13 @@ class Plan:
 
     @property
     def digest(self) -> str:
-        """Another one when other lines would go."""
+        """Return a hash that differs when other lines would go."""
         shown = [(going.path, [line for _, line in going.lines], going.earlier) for going in self.documents]
         return hashlib.sha256(json.dumps([self.lines, shown, self.summaries]).encode(errors="replace")).hexdigest()
 
 
 def plan(space: Space, lines: Iterable[str]) -> Plan:
-    """What would go. NothingToForget when no line has words, TooMany."""
+    """Return what would go. Raises NothingToForgetError when no line has words, and TooManyLinesError."""
     wanted = Wanted.of(lines)
     made = plan_of(space, wanted, found_in(conversations.sessions_of(space), wanted))
     made.files = files_with(space, wanted.known)
@@ -116,8 +117,8 @@ def plan(space: Space, lines: Iterable[str]) -> Plan:
 
 
 def lines_with(space: Space, words: str) -> list[str]:
-    """Every line that holds these words one after the other, in a document as it stands, first, or as it once stood.
-    Deleted documents count."""
+    """Return every line that holds these words one after the other: first those of documents as they are, then those of
+    earlier versions. Deleted documents count."""
     spoken = words_of(words)
     if not spoken:
         return []
@@ -142,7 +143,7 @@ class Wanted:
 
     @classmethod
     def of(cls, lines: Iterable[str]) -> "Wanted":
-        """NothingToForget, TooMany."""
+        """Return what these lines mean. Raises NothingToForgetError, TooManyLinesError."""
         chosen = [line for line in dict.fromkeys(line.strip() for text in lines for line in text.split("\n")) if line]
         # A long line was also shown in the pieces that search cut it into.
         pieces = [unit.text for line in chosen if len(line) > LONGEST_UNIT for unit in units(line)]
@@ -150,13 +151,13 @@ class Wanted:
         # What stands in place of something forgotten can itself not be forgotten.
         phrases = [Phrase(words) for words in found if words and words != words_of(BLANK)]
         if not phrases:
-            raise NothingToForget
-        if len(chosen) > MOST_LINES:
-            raise TooMany
+            raise NothingToForgetError
+        if len(chosen) > FORGET_MAX_LINES:
+            raise TooManyLinesError
         return cls(chosen, phrases, of_phrases(phrases))
 
-    def is_cut(self, line: str) -> bool:
-        """Whether the line is the beginning of a forgotten one."""
+    def is_beginning(self, line: str) -> bool:
+        """Return whether the line is the beginning of a forgotten one."""
         words = words_of(line)
         if not words:
             return False
@@ -167,11 +168,13 @@ class Wanted:
         return any(word.startswith(last) for word in begun)
 
 
-def found_in(sessions: QuerySet[ChatSession], wanted: Wanted) -> conversations.Traces:
-    return conversations.find(sessions, wanted.known, wanted.is_cut)
+def found_in(sessions: QuerySet[ChatSession], wanted: Wanted) -> conversations.Matches:
+    """Return where the lines are in these conversations."""
+    return conversations.find(sessions, wanted.known, wanted.is_beginning)
 
 
-def plan_of(space: Space, wanted: Wanted, found: conversations.Traces) -> Plan:
+def plan_of(space: Space, wanted: Wanted, found: conversations.Matches) -> Plan:
+    """Return what would go, with what was found in conversations."""
     known = wanted.known
     is_in = cache(known.is_in)
     made = Plan(wanted.lines)
@@ -210,7 +213,7 @@ def plan_of(space: Space, wanted: Wanted, found: conversations.Traces) -> Plan:
 
 
 def _histories(space: Space) -> Iterator[tuple[int, Iterator[dict[str, Any]]]]:
-    """For each document of the space, deleted ones included, its revisions in order."""
+    """Yield each document of the space, deleted ones included, with its revisions in order."""
     rows = MemoryRevision.objects.filter(space=space).order_by("document_id", "number")
     columns: Iterator[Any] = rows.values("document_id", "hunks", "reason").iterator(chunk_size=500)
     return groupby(columns, key=itemgetter("document_id"))
@@ -223,7 +226,7 @@ def _lines_of(hunks: Sequence[Hunk]) -> Iterator[str]:
 
 
 def _keys_of_chunks(document_id: int, numbers: Sequence[int]) -> list[int]:
-    """The keys of the pieces of the search index that hold one of these lines."""
+    """Return the keys of the pieces of the search index that hold one of these lines."""
     rows = MemoryChunk.objects.filter(document_id=document_id).values_list("start_line", "end_line", "text_key")
     return [key for start, end, key in rows if any(start <= number <= end for number in numbers)]
 

@@ -9,7 +9,7 @@ from memory.documents.diff import Hunk, diff
 
 
 def erased(history: Iterable[Sequence[Hunk]], is_gone: Callable[[str], bool]) -> Iterator[tuple[list[Hunk], str]]:
-    """Each change without the lines that are gone, and the content after it. The first one begins with an empty text.
+    """Yield each change without the lines that are gone, and the content after it. A history begins with an empty text.
 
     What remains in a change stood in it before: lines only go.
     """

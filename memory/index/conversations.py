@@ -133,7 +133,7 @@ def due(limit: int = 200) -> list[int]:
     gone.delete()
     rested = timezone.now() - dt.timedelta(minutes=settings.IDLE_MINUTES)
     kept = ChatSession.objects.filter(mode=ChatSession.Mode.AGENT, deleted_at=None, active_at__lt=rested)
-    kept = kept.exclude(owner__in=switches.people_without(Switch.TRANSCRIPTS)).exclude(key__regex=ChatSession.SPAWNED)
+    kept = kept.exclude(owner__in=switches.people_without(Switch.TRANSCRIPTS))
     kept = kept.exclude(agent__own_memory=True)
     # Those without an index have neither.
     through, layout = (Coalesce(F(f"transcript_index__{name}"), 0) for name in ("through_seq", "layout"))

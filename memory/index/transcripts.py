@@ -61,7 +61,7 @@ def read(session: ChatSession, path: str) -> str | None:
 
 def is_kept(session: ChatSession) -> bool:
     """Whether what is said in the session may be found later, when the switch is on."""
-    kept = session.mode == ChatSession.Mode.AGENT and session.deleted_at is None and not session.is_spawned
+    kept = session.mode == ChatSession.Mode.AGENT and session.deleted_at is None
     # What an agent with a memory of its own was told, no other one reads.
     return kept and not session.agent.own_memory
 

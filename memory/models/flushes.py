@@ -26,7 +26,7 @@ class Flush(Job):
     through_seq = models.PositiveBigIntegerField(null=True, blank=True)
     # The day of the owner whose log it writes.
     day = models.DateField(null=True, blank=True)
-    # Which trigger asked: switched, day_changed, ended, left, idle, compaction, imported, shell.
+    # Which trigger asked: switched, day_changed, ended, left, idle, imported, shell.
     reason = models.CharField(max_length=20)
     # False: the model could not be had, and an extract of what was said stands in for its notes.
     summarised = models.BooleanField(default=True)

@@ -26,7 +26,7 @@ from memory.policy import switches, tombstones
 from memory.policy.access import locked, own_space
 from memory.policy.same_words import without
 from memory.policy.secrets import masked
-from memory.prompt.given import text_given
+from memory.prompt.sent import text_sent
 from oneclaw.jobs import ClaimLostError
 from oneclaw.llm.failures import ModelFailure
 from oneclaw.reasons import Reason
@@ -137,9 +137,9 @@ def _notes(claim: Claim) -> tuple[str, str | None]:
     them, if it did not."""
     notes, failure = _written(claim)
     notes, _ = masked(notes)
-    # What memory gave to the conversation is no news.
-    given = text_given(claim.session)
-    return without(tombstones.of_space(claim.flush.space_id).without(notes), given), failure
+    # What the conversation has from memory is no news.
+    known = text_sent(claim.session)
+    return without(tombstones.of_space(claim.flush.space_id).without(notes), known), failure
 
 
 def _written(claim: Claim) -> tuple[str, str | None]:

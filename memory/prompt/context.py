@@ -1,59 +1,64 @@
-"""The workspace files that stand in a prompt: who the assistant is, for whom it works, and what is curated.
+"""The workspace files that stand in a system prompt: who the assistant is, for whom it works, and what is curated."""
 
-from memory.prompt import context
-context.hooks.append(lambda session, paths: [*paths, "TEAM.md"])    # an app changes the list
-"""
+from collections.abc import Iterable, Iterator
+from itertools import groupby
 
-from collections.abc import Callable
-from dataclasses import dataclass
-
+from chat.extensions import ContextItem
 from chat.models import ChatSession
 from memory.policy import switches
 from memory.policy.access import own_space
 from memory.policy.paths import CURATED, WORKSPACE_FILES
-from oneclaw.llm.quoting import quoted, shortened
+from memory.prompt.items import CURATED as CURATED_KIND
+from memory.prompt.items import FILE, piece, shown
+from oneclaw.llm.quoting import gap, kept
 
-# What a spawned sub-session sees.
-FILES_OF_SPAWNED = ("AGENTS.md", "TOOLS.md")
 # A file under this name counts as the other one, where that one is not there.
 ALSO_NAMED = {CURATED: "memory.md"}
 # Characters that a prompt holds of one file, and of all.
-BUDGET, BUDGET_OF_ALL = 20_000, 60_000
-
-# Each gets the session and the paths so far, and returns the paths to use.
-hooks: list[Callable[[ChatSession, list[str]], list[str]]] = []
+FILE_MAX_CHARS, ALL_FILES_MAX_CHARS = 20_000, 60_000
 
 
-@dataclass(frozen=True)
-class ContextFile:
-    """A file as the prompt shows it: within its budget, and quoted. `path` is its name in the list."""
-
-    path: str
-    text: str
-
-
-def context_files(session: ChatSession) -> list[ContextFile]:
-    """The files of the person's own space that are there and not blank, in order, within both budgets."""
-    paths = list(FILES_OF_SPAWNED if session.is_spawned else WORKSPACE_FILES)
-    for hook in hooks:
-        paths = hook(session, paths)
+def context_items(session: ChatSession) -> list[ContextItem]:
+    """Return what a prompt holds of the files of the person's own space, in order, within both budgets. Blank files are
+    left out."""
+    paths = list(WORKSPACE_FILES)
     if not switches.is_on(session.owner, switches.Switch.SAVED):
         paths = [path for path in paths if path not in (CURATED, *ALSO_NAMED.values())]
     names = [*paths, *(ALSO_NAMED[path] for path in paths if path in ALSO_NAMED)]
     documents = own_space(session).documents.present().filter(path__in=names)
-    contents = dict(documents.values_list("path", "content"))
-    files, left = [], BUDGET_OF_ALL
+    found = {path: (version, content) for path, version, content in documents.values_list("path", "version", "content")}
+    items: list[ContextItem] = []
+    left = ALL_FILES_MAX_CHARS
     for path in dict.fromkeys(paths):
-        name = path if contents.get(path, "").strip() else ALSO_NAMED.get(path, path)
-        content = contents.get(name, "").strip()
-        if not content or not left:
-            continue
-        rest = f"find them in {name} with memory_search, or read them with memory_get"
-        text = shortened(content, min(BUDGET, left), rest)
-        left = max(0, left - len(text))
-        files.append(ContextFile(path, quoted("memory" if path == CURATED else "file", text, **_name(path, name))))
-    return files
+        name = path if found.get(path, (0, ""))[1].strip() else ALSO_NAMED.get(path, path)
+        version, content = found.get(name, (0, ""))
+        if content.strip() and left:
+            kind = CURATED_KIND if path == CURATED else FILE
+            pieces = shortened(kind, name, version, content, min(FILE_MAX_CHARS, left))
+            left = max(0, left - sum(len(text) for _, text in by_document(pieces)))
+            items += pieces
+    return items
 
 
-def _name(path: str, name: str) -> dict[str, str]:
-    return {"file": name} if path == CURATED else {"name": name}
+def shortened(kind: str, path: str, version: int, content: str, budget: int) -> list[ContextItem]:
+    """Return the content without white space around it as one piece, or its beginning and its end within `budget`
+    characters."""
+    start, end = len(content) - len(content.lstrip()), len(content.rstrip())
+    if end - start <= budget:
+        return [piece(kind, path, version, content, start, end)]
+    head, tail = kept(budget)
+    beginning = piece(kind, path, version, content, start, start + head)
+    beginning["left_out"] = end - start - head - tail
+    return [beginning, piece(kind, path, version, content, end - tail, end)]
+
+
+def by_document(items: Iterable[ContextItem]) -> Iterator[tuple[ContextItem, str]]:
+    """Yield the first piece of each document, and what the model is sent of all its pieces, with a mark between two."""
+    for _, pieces in groupby(items, key=lambda item: (item["kind"], item["path"])):
+        first, *more = pieces
+        text, before = shown(first), first
+        for item in more:
+            rest = f"find them in {item['path']} with memory_search, or read them with memory_get"
+            text += gap(before.get("left_out", 0), rest) + shown(item)
+            before = item
+        yield first, text

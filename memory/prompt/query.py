@@ -1,8 +1,9 @@
-"""What a message is about, as a question to memory. Pure."""
+"""Make of a message a question to memory. Pure."""
 
 import re
 
-SHORTEST, LONGEST = 10, 280
+# Characters of a question.
+INTENT_MIN_CHARS, INTENT_MAX_CHARS = 10, 280
 CODE = re.compile(r"(?P<fence>```|~~~).*?(?:(?P=fence)|\Z)", re.DOTALL)
 # A first message with words of the first kind and none of the second asks for craft, not for anything remembered.
 TECHNICAL = re.compile(
@@ -21,15 +22,17 @@ PERSONAL = re.compile(
 
 
 def intent_of(text: str, *, is_first: bool) -> str:
-    """The message without fenced code and with white space folded, at most LONGEST characters.
+    """Return the message without fenced code and with white space folded, at most INTENT_MAX_CHARS characters.
 
-    "" below SHORTEST characters (of scripts that write words in one or two characters: half of it), and for a first
-    message that is purely technical.
+    "" below INTENT_MIN_CHARS characters (half of it in scripts that write words in one or two characters), and for a
+    first message that is purely technical.
     """
     words = " ".join(CODE.sub(" ", text).split())
-    shortest = SHORTEST // 2 if re.search(r"[\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7af]", words) else SHORTEST
+    shortest = (
+        INTENT_MIN_CHARS // 2 if re.search(r"[\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7af]", words) else INTENT_MIN_CHARS
+    )
     if len(words) < shortest:
         return ""
     if is_first and (TECHNICAL.search(words) or words != " ".join(text.split())) and not PERSONAL.search(words):
         return ""
-    return words[:LONGEST]
+    return words[:INTENT_MAX_CHARS]

@@ -1,23 +1,27 @@
 """What memory puts into a prompt: workspace files and the curated memory as they were when the session began, when to
-search, and beside a message what was recalled for it."""
+search, and with a message what was recalled for it."""
 
 import logging
 import re
+from collections.abc import Sequence
 
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 from django.db import Error as DatabaseFailure
 from django.template.loader import get_template
 
+from chat import extensions
+from chat.extensions import ContextItem
 from chat.models import ChatSession, Message
-from chat.turns.tools import registry
 from memory.index.embeddings.failures import EmbeddingError
 from memory.models import MemoryDocument
 from memory.policy import switches
 from memory.policy.access import Sources, is_read, reads, spaces_of
 from memory.policy.paths import CURATED, RECENT, WORKSPACE_FILES
 from memory.policy.same_words import stands_in
-from memory.prompt.context import context_files
+from memory.prompt import items
+from memory.prompt.context import by_document, context_items
+from memory.prompt.items import passage_piece, shown
 from memory.prompt.query import intent_of
 from memory.search.manager import HybridSearchManager
 from memory.search.passage import Passage
@@ -29,84 +33,108 @@ logger = logging.getLogger(__name__)
 # that cannot be read (its numbers are a ValueError).
 FAILURES = (DatabaseFailure, EmbeddingError, ImproperlyConfigured, OSError, ValueError)
 # Passages that travel with a message, and the characters of each and of all.
-MOST_PASSAGES, LONGEST_PASSAGE, BUDGET_OF_RECALLED = 3, 800, 4_000
+MAX_PASSAGES, PASSAGE_MAX_CHARS, RECALLED_MAX_CHARS = 3, 800, 4_000
 
 
-def context(session: ChatSession) -> str:
-    """The workspace files, then MEMORY.md of the person's own space, as data; "" when there are none or the session has
-    no memory."""
-    if not reads(session):
-        return ""
-    found = context_files(session)
-    files = [file.text for file in found if file.path != CURATED]
-    curated = [file.text for file in found if file.path == CURATED]
+def workspace_items(session: ChatSession) -> list[ContextItem]:
+    """Return the workspace files and MEMORY.md of the person's own space; nothing when the session has no memory."""
+    return context_items(session) if reads(session) else []
+
+
+def workspace_section(session: ChatSession, found: Sequence[ContextItem]) -> str:
+    """Return the workspace files, then MEMORY.md, as data; "" when there are none."""
+    documents = list(by_document(found))
+    files = [quoted("file", text, name=item["path"]) for item, text in documents if item["kind"] == items.FILE]
+    curated = [quoted("memory", text, file=item["path"]) for item, text in documents if item["kind"] == items.CURATED]
     parts = [get_template("context.txt", using="prompts").render({"files": files}).strip()] if files else []
     parts += [get_template("memory.txt", using="prompts").render({"content": content}).strip() for content in curated]
     return "\n\n".join(parts)
 
 
-def guidelines(session: ChatSession) -> str:
-    """When to search and, where the session may, when to save; "" when there is nothing that it may search."""
-    offered = {tool.name for tool in registry.for_session(session)}
+def guidelines_section(session: ChatSession, _: Sequence[ContextItem]) -> str:
+    """Return when to search and, where the session may, when to save; "" when there is nothing that it may search."""
+    offered = {tool.name for tool in extensions.tools_for(session)}
     if "memory_search" not in offered:
         return ""
     return get_template("recall.txt", using="prompts").render({"may_save": "save_memory" in offered})
 
 
-def condition(session: ChatSession) -> str:
-    """What the sections above depend on, beside the session: when it changes, the next turn's prompt is made anew."""
+def prompt_condition(session: ChatSession) -> str:
+    """Return what the sections above depend on beside the session: the person's switches and the agent's tools."""
     return ",".join(
         [*sorted(switches.on_for(session.owner)), *(f"-{name}" for name in sorted(session.agent.tools_off))]
     )
 
 
-def recalled(session: ChatSession, message: Message) -> str:
-    """What travels with a message to the model: the passages that its intent finds; "" when none does, and when the
-    search fails: then the person is answered without.
+def recalled_items(session: ChatSession, message: Message) -> list[ContextItem]:
+    """Return what travels with a message to the model: the passages that its intent finds; nothing when none does, and
+    when the search fails: then the person is answered without.
 
     By the setting RECALL with the first message of a session, with every one, or never; and from notes alone, which
     say shorter what transcripts say.
     """
     is_first = message.parent_id is None
     if (settings.RECALL == "first" and not is_first) or not reads(session):
-        return ""
+        return []
     on = switches.on_for(session.owner)
     sources = Sources(is_read(CURATED, on), is_read(RECENT, on))
     if switches.Switch.RECALL not in on or not sources:
-        return ""
+        return []
     intent = intent_of(message.text, is_first=is_first)
     if not intent:
-        return ""
+        return []
     try:
         return found_for(intent, session, sources)
     except FAILURES:
         logger.exception("Nothing was recalled for message %s, because the search failed.", message.pk)
-        return ""
+        return []
 
 
-def found_for(intent: str, session: ChatSession, sources: Sources) -> str:
-    """The passages that fit and do not stand in the session's prompt, within their budget."""
+def found_for(intent: str, session: ChatSession, sources: Sources) -> list[ContextItem]:
+    """Return the passages that fit and do not stand in the session's prompt, within their budget."""
     spaces = spaces_of(session)
     # Who has written nothing but workspace files, which stand in the prompt, waits for no search.
     if not MemoryDocument.objects.present().filter(space__in=spaces).exclude(path__in=WORKSPACE_FILES).exists():
-        return ""
+        return []
     manager = HybridSearchManager(spaces, sources)
-    found = manager.search(intent, max_results=3 * MOST_PASSAGES, today=session.owner.day())
-    known = session.system_prompt or ""
-    passages = [quote(passage) for passage in found if not stands_in(passage.snippet, known)][:MOST_PASSAGES]
-    while passages and len(text := rendered(passages)) > BUDGET_OF_RECALLED:
-        passages.pop()
-    return text if passages else ""
+    found = manager.search(intent, max_results=3 * MAX_PASSAGES, today=session.owner.day())
+    in_prompt = "\n".join(shown(item) for item in session.system_context.get(items.NAME, []))
+    passages = [passage for passage in found if not stands_in(passage.snippet, in_prompt)][:MAX_PASSAGES]
+    documents = MemoryDocument.objects.in_bulk([passage.document_id for passage in passages])
+    recalled = [piece_of(passage, documents.get(passage.document_id or 0)) for passage in passages]
+    while len(recalled_text(recalled)) > RECALLED_MAX_CHARS:
+        recalled.pop()
+    return recalled
 
 
-def quote(passage: Passage) -> str:
-    """A passage as data, with the place where it stands."""
-    text = passage.snippet[:LONGEST_PASSAGE]
-    about = {"file": passage.path, "lines": f"{passage.start_line}-{passage.end_line}"}
+def piece_of(passage: Passage, document: MemoryDocument | None) -> ContextItem:
+    """Return the piece of its document that a passage is; the passage is of the version that is indexed."""
+    source: list[str] = []
+    if document is not None and document.version == document.indexed_version:
+        source = document.content.split("\n")[passage.start_line - 1 : passage.end_line]
+    text = passage.snippet[:PASSAGE_MAX_CHARS].rstrip("\n")
+    revision = document.indexed_version if document is not None else 0
+    item = passage_piece(passage.path, revision, [passage.start_line, passage.end_line], text, source)
     if passage.heading:
-        about["heading"] = re.sub(r'[<>"]', "", passage.heading)[:120]
-    return quoted("recalled", text, **about)
+        item["heading"] = passage.heading
+    return item
 
 
-def rendered(passages: list[str]) -> str:
+def recalled_text(recalled: Sequence[ContextItem]) -> str:
+    """Return the recalled passages as data, each with the place where it stands. The same items give the same bytes for
+    ever (chat.extensions.MessageContext); other words are another kind of item."""
+    if not recalled:
+        return ""
+    if recalled[0]["kind"] == items.TEXT:
+        return "\n\n".join(item["text"] for item in recalled)
+    passages = [quoted("recalled", shown(item), **place_of(item)) for item in recalled]
     return get_template("recalled.txt", using="prompts").render({"passages": passages}).strip()
+
+
+def place_of(item: ContextItem) -> dict[str, str]:
+    """Return where a passage stands, as attributes of its quotation."""
+    first, last = item["lines"]
+    place = {"file": item["path"], "lines": f"{first}-{last}"}
+    if "heading" in item:
+        place["heading"] = re.sub(r'[<>"]', "", item["heading"])[:120]
+    return place

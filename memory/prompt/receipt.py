@@ -1,38 +1,35 @@
 """The receipt: what of a person's memory went to the model with one of their messages."""
 
-import re
-
 from django.urls import reverse
+from django.utils.translation import gettext as _
 
 from chat.context import per_message
+from chat.extensions import ContextItem, Detail
 from chat.models import ChatSession, Message
-from chat.rendering.details import Ingredient
 from memory.models import MemoryDocument
 from memory.policy.access import spaces_of
-
-# As oneclaw.llm.quoting puts them into a prompt (memory/prompt/context.py, memory/prompt/recall.py).
-QUOTED = re.compile(
-    r"<(?P<tag>memory|file|recalled)(?P<about>(?: \w+=\"[^\"]*\")*)>\n(?P<text>.*?)\n</(?P=tag)>", re.DOTALL
-)
-ABOUT = re.compile(r"(\w+)=\"([^\"]*)\"")
+from memory.prompt.context import by_document
+from memory.prompt.items import NAME, RECALLED, shown
 
 
-def receipt(session: ChatSession, message: Message) -> list[Ingredient]:
-    """Workspace files and curated memory in the conversation's prompt, and what was recalled for the message."""
-    parts = [*QUOTED.finditer(session.system_prompt or ""), *QUOTED.finditer(message.meta.get(per_message.KEY) or "")]
-    named = [(dict(ABOUT.findall(part["about"])), part["text"]) for part in parts]
-    paths = {path_of(about) for about, _ in named}
+def details(session: ChatSession, message: Message) -> list[Detail]:
+    """Return the workspace files and curated memory in the system prompt, and what was recalled for the message."""
+    parts = list(by_document(session.system_context.get(NAME, [])))
+    parts += [(item, shown(item)) for item in per_message.items_of(message.meta, NAME)]
+    paths = {item["path"] for item, _ in parts}
     found = MemoryDocument.objects.present().filter(space__in=spaces_of(session), path__in=paths)
     ids = dict(found.values_list("path", "pk"))
     return [
-        Ingredient(
-            f"{path_of(about)}:{about['lines']}" if "lines" in about else path_of(about),
+        Detail(
+            name_of(item),
             text,
-            reverse("memory_document", args=[ids[path_of(about)]]) if path_of(about) in ids else "",
+            reverse("memory_document", args=[ids[item["path"]]]) if item["path"] in ids else "",
         )
-        for about, text in named
+        for item, text in parts
     ]
 
 
-def path_of(about: dict[str, str]) -> str:
-    return about.get("file") or about.get("name") or ""
+def name_of(item: ContextItem) -> str:
+    """Return what a piece is called: its path, and of a passage its lines."""
+    place = "-".join(map(str, item["lines"])) if item["kind"] == RECALLED else ""
+    return f"{item['path'] or _('Memory')}:{place}".rstrip(":")

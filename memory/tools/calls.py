@@ -7,12 +7,12 @@ from memory.models import MemoryRevision
 
 
 def operation_key(message_id: int | None, call_id: str) -> str:
-    """By this key a call that is made again saves nothing twice."""
+    """Return the idempotency key of a call: made again, it saves nothing twice."""
     return f"tool:{message_id}:{hashlib.sha256(call_id.encode()).hexdigest()[:32]}"
 
 
 def call_of(revision: MemoryRevision) -> dict[str, Any] | None:
-    """The API's tool_use block that made this revision, while its message is there; None for any other revision."""
+    """Return the API's tool_use block that made this revision, while its message is there; else None."""
     message = revision.message
     if message is None:
         return None

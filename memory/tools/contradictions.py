@@ -18,8 +18,8 @@ from oneclaw.models import Space
 logger = logging.getLogger(__name__)
 
 # Lines about the same subject that the model compares with the new one, and characters of each.
-MOST_COMPARED = 5
-LONGEST_LINE = 400
+COMPARED_MAX_LINES = 5
+COMPARED_LINE_MAX_CHARS = 400
 
 
 @dataclass(frozen=True)
@@ -33,17 +33,19 @@ class Contradicted:
 
 
 def find(space: Space, path: str, content: str, today: dt.date) -> list[Contradicted]:
-    """The lines of the document that `content`, which is already saved, contradicts. None when the setting is off, and
-    when the model cannot be had: a save never fails by it."""
+    """Return the lines of the document that `content`, which is saved already, contradicts; none when the setting is
+    off or the model fails: a save never fails by it."""
     if not settings.CONTRADICTIONS:
         return []
     # Whether the nearest lines are about the same is for the model to say, not for a floor.
-    found = HybridSearchManager([space]).search(content[:1000], MOST_COMPARED + 1, min_score=0, today=today, slack=0)
+    found = HybridSearchManager([space]).search(
+        content[:1000], COMPARED_MAX_LINES + 1, min_score=0, today=today, slack=0
+    )
     lines = [
-        Contradicted(passage.path, passage.start_line, passage.end_line, passage.snippet[:LONGEST_LINE])
+        Contradicted(passage.path, passage.start_line, passage.end_line, passage.snippet[:COMPARED_LINE_MAX_CHARS])
         for passage in found
         if passage.path == path and not stands_in(passage.snippet, content)
-    ][:MOST_COMPARED]
+    ][:COMPARED_MAX_LINES]
     if not lines:
         return []
     try:

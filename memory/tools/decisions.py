@@ -36,7 +36,7 @@ REASONS = {
 }
 
 
-# What is said to whoever decides otherwise afterwards.
+# The answer to another decision afterwards.
 DECIDED = {
     Choice.BOTH: _("You already decided: keep both. Nothing was changed."),
     Choice.NEW: _("You already decided: keep the new line. Nothing was changed."),
@@ -47,7 +47,7 @@ DECIDED = {
 }
 
 
-class CannotDecide(DocumentError):
+class CannotDecideError(DocumentError):
     """What was to be changed stands there no more."""
 
 
@@ -62,11 +62,13 @@ class Question:
 
 
 def ask_about_secret(revision: MemoryRevision) -> None:
+    """Ask what becomes of the line from which a secret was left out."""
     _ask(Decision(revision=revision, kind=Decision.Kind.SECRET))
 
 
 def ask_about_contradiction(revision: MemoryRevision, contradicted: Contradicted) -> None:
-    """Nothing when the older lines are not where the search found them: then they are being changed right now."""
+    """Ask which of two lines is right. Does nothing when the older lines are not where the search found them: then they
+    are being changed right now."""
     content = MemoryDocument.objects.get(pk=revision.document_id).content
     older = content.split("\n")[contradicted.line - 1 : contradicted.last_line]
     text = "\n".join(older)
@@ -83,43 +85,43 @@ def ask_about_contradiction(revision: MemoryRevision, contradicted: Contradicted
 
 
 def questions(decisions: Iterable[Decision]) -> list[Question]:
-    """The open ones among these about which there is still something to decide: both lines stand as they stood."""
+    """Return the open ones among these that can still be decided: both lines are in the document as they were."""
     asked = []
     for decision in decisions:
         if not decision.is_open:
             continue
         new, content = text_of(decision.revision), decision.revision.document.content
         at = place_of_older(decision, content)
-        if not stands(new, content) or (at is None and decision.kind == Decision.Kind.CONTRADICTION):
+        if not has_lines(new, content) or (at is None and decision.kind == Decision.Kind.CONTRADICTION):
             continue
         old = "" if at is None else "\n".join(content.split("\n")[at : at + decision.lines])
         asked.append(Question(decision, old, new, choices_of(decision)))
     return asked
 
 
-def waiting(user: User) -> list[Question]:
-    """All that waits for a decision of this person, the oldest first."""
+def open_questions(user: User) -> list[Question]:
+    """Return all that this person has to decide, the oldest first."""
     rows = Decision.objects.visible_to(user).undecided().order_by("created_at")
     return questions(rows.select_related("revision__document", "revision__message"))
 
 
 def choices_of(decision: Decision) -> list[Choice]:
-    """What can be chosen: to save a secret only while it stands in the person's own words."""
+    """Return what can be chosen: to save a secret only while it is in the person's own words."""
     choices = CHOICES[Decision.Kind(decision.kind)]
-    return [choice for choice in choices if choice != Choice.AS_SAID or said(decision.revision) is not None]
+    return [choice for choice in choices if choice != Choice.AS_SAID or original_text(decision.revision) is not None]
 
 
 @transaction.atomic
 def decide(decision: Decision, choice: str, user: User) -> Decision:
     """Do what the person chose, by at most one revision. The same choice again changes nothing.
 
-    CannotDecide, or another DocumentError, when it cannot be done any more; the decision stays open then. Whether
+    CannotDecideError, or another DocumentError, when it cannot be done any more; the decision stays open then. Whether
     `user` may do this is for the caller to know.
     """
     row = Decision.objects.select_for_update(of=("self",)).select_related("revision__space").get(pk=decision.pk)
     if not row.is_open:
         if row.choice != choice:
-            raise CannotDecide(DECIDED[Choice(row.choice)])
+            raise CannotDecideError(DECIDED[Choice(row.choice)])
         return row
     if choice in REASONS:
         author = Author(
@@ -135,8 +137,8 @@ def decide(decision: Decision, choice: str, user: User) -> Decision:
     return row
 
 
-def said(revision: MemoryRevision) -> str | None:
-    """What the model was going to save, with its secrets, as long as each of them stands in what the person wrote in
+def original_text(revision: MemoryRevision) -> str | None:
+    """Return what the model was going to save, with its secrets, as long as each of them is in what the person wrote in
     that conversation; nobody else keeps them for this."""
     call, message = call_of(revision), revision.message
     content = str(call["input"].get("content", "")).strip("\n") if call else ""
@@ -148,17 +150,18 @@ def said(revision: MemoryRevision) -> str | None:
 
 
 def text_of(revision: MemoryRevision) -> str:
-    """The lines that a revision brought, without blank ones around them."""
+    """Return the lines that a revision added, without blank ones around them."""
     return "\n".join(line for hunk in reversed(revision.hunks) for line in hunk["added"]).strip("\n")
 
 
-def stands(text: str, content: str) -> bool:
-    """Whether these lines stand in the content, one after the other, as they are."""
+def has_lines(text: str, content: str) -> bool:
+    """Return whether these lines are in the content, one after the other, as they are."""
     return bool(text) and f"\n{text}\n" in f"\n{content}\n"
 
 
 def place_of_older(decision: Decision, content: str) -> int | None:
-    """Where the older lines stand now, counted from 0: the place nearest to where they stood. None: nowhere."""
+    """Return the line, counted from 0, at which the older lines begin now, nearest to where they were; None when they
+    are not there any more."""
     lines = content.split("\n")
     if not decision.lines:
         return None
@@ -187,24 +190,24 @@ def _do(decision: Decision, choice: Choice, author: Author) -> MemoryRevision | 
                 "The older line in %(path)s was changed in the meantime, so nothing was removed. You can "
                 "edit the document."
             )
-            raise CannotDecide(words, path=document.path)
+            raise CannotDecideError(words, path=document.path)
         content = _without(content.split("\n"), at, decision.lines)
     else:
-        text, original = text_of(revision), said(revision)
+        text, original = text_of(revision), original_text(revision)
         if original is None:
-            raise CannotDecide(_("The original text no longer exists. Write it into the document yourself."))
-        if not stands(text, content):
+            raise CannotDecideError(_("The original text no longer exists. Write it into the document yourself."))
+        if not has_lines(text, content):
             words = _(
                 "The line in %(path)s was changed in the meantime, so it was left as it is. You can edit the document."
             )
-            raise CannotDecide(words, path=document.path)
+            raise CannotDecideError(words, path=document.path)
         open_text = text.replace(masked(original)[0], original)
         content = f"\n{content}\n".replace(f"\n{text}\n", f"\n{open_text}\n", 1)[1:-1]
     return write.apply(revision.space, document.path, Replace(content, document.version), author)
 
 
 def _without(lines: list[str], at: int, count: int) -> str:
-    """The text without these lines, and without one of two blank lines that would then follow each other."""
+    """Return the text without these lines, and without one of two blank lines that would then follow each other."""
     before, after = lines[:at], lines[at + count :]
     if before and after and not before[-1].strip() and not after[0].strip() and len(after) > 1:
         after = after[1:]

@@ -6,13 +6,13 @@ from collections.abc import Mapping, Sequence
 from django.template.loader import render_to_string
 from django.utils.translation import gettext as _
 
-from chat.turns.tools import Since
+from chat.extensions import Since
 from memory.models import Decision, MemoryDocument, MemoryRevision
 from memory.tools import decisions
 
 
 def since(revision_ids: Sequence[int], csrf_token: str = "", refusal: str = "") -> Mapping[int, Since]:
-    """By revision. `refusal` says why what the person has just chosen could not be done."""
+    """Return what became of each of these revisions. `refusal` says why the person's last choice could not be done."""
     revisions = MemoryRevision.objects.filter(pk__in=revision_ids).select_related("message")
     contents = MemoryDocument.objects.in_bulk({revision.document_id for revision in revisions})
     asked: dict[int, list[Decision]] = defaultdict(list)
@@ -25,9 +25,9 @@ def since(revision_ids: Sequence[int], csrf_token: str = "", refusal: str = "") 
             decision.revision = revision
         settled = [decision for decision in asked[revision.pk] if not decision.is_open]
         content = revision.document.content
-        as_saved = decisions.stands(decisions.text_of(revision), content)
+        as_saved = decisions.has_lines(decisions.text_of(revision), content)
         as_said = [decision.outcome for decision in settled if decision.choice == "as_said" and decision.outcome]
-        stands = as_saved or any(decisions.stands(decisions.text_of(outcome), content) for outcome in as_said)
+        stands = as_saved or any(decisions.has_lines(decisions.text_of(outcome), content) for outcome in as_said)
         context = {
             "document": revision.document,
             "stands": stands,
@@ -40,3 +40,9 @@ def since(revision_ids: Sequence[int], csrf_token: str = "", refusal: str = "") 
         heading = "" if stands else _("No longer in memory")
         found[revision.pk] = Since(heading=heading, html=html, can_undo=as_saved)
     return found
+
+
+def first_line(text: str, longest: int = 120) -> str:
+    """Return the first line of a text, shortened for a card."""
+    line = text.strip().split("\n", 1)[0]
+    return line if len(line) <= longest else line[: longest - 1] + "…"

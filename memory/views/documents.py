@@ -52,7 +52,7 @@ def document_list(request: SignedInRequest) -> HttpResponse:
     context = {
         "page": page,
         "gone": gone,
-        "questions": decisions.waiting(request.user),
+        "questions": decisions.open_questions(request.user),
         "notice": embedding_notice(request.user),
     }
     return render(request, "memory/list.html", context)

@@ -21,7 +21,7 @@ from oneclaw.models import Space
 from oneclaw.people.requests import SignedInRequest
 
 # Receipts that the page lists, and lines that it offers.
-LISTED, OFFERED = 20, forget_plans.MOST_LINES
+LISTED, OFFERED = 20, forget_plans.FORGET_MAX_LINES
 
 
 @login_required
@@ -38,7 +38,7 @@ def forget(request: SignedInRequest) -> HttpResponse:
             done = forgetting.forget(space, lines, request.user, digest)
             return redirect("memory_forgotten", done.pk)
         return shown(request, space, forget_plans.plan(space, lines))
-    except forgetting.Changed as changed:
+    except forgetting.PlanChangedError as changed:
         return shown(request, space, changed.plan, refusal=str(changed), status=409)
     except forget_plans.ForgetError as error:
         return render(request, "memory/forget.html", choice(request, space) | {"refusal": str(error)}, status=422)

@@ -12,7 +12,7 @@ REMEMBER = re.compile(
     re.IGNORECASE | re.VERBOSE,
 )
 # The same in French, Spanish, Chinese and Japanese, where it comes last.
-REMEMBER_ELSEWHERE = [
+REMEMBER_IN_OTHER_LANGUAGES = [
     re.compile(pattern, re.IGNORECASE)
     for pattern in (
         r"^(?:s['’]il (?:vous|te) pla[iî]t,?\s*)?(?:retene[zs]|retiens|souvenez-vous|souviens-toi|notez?)"
@@ -64,9 +64,9 @@ COMMON = frozenset(COMMON_WORDS.split())
 
 
 def to_remember(text: str) -> str:
-    """What the person asks to keep, as a sentence of its own; "" if nothing."""
+    """Return what the person asks to keep, as a sentence of its own; "" if nothing."""
     found = REMEMBER.search(text) or next(
-        filter(None, (each.search(text.strip()) for each in REMEMBER_ELSEWHERE)), None
+        filter(None, (each.search(text.strip()) for each in REMEMBER_IN_OTHER_LANGUAGES)), None
     )
     if not found or found["what"].startswith(("when", "how", "what", "wann", "wie", "was ")):
         return ""
@@ -81,21 +81,22 @@ def to_remember(text: str) -> str:
 
 
 def about_the_past(text: str) -> bool:
-    """Whether the person asks for something that was said before."""
+    """Return whether the person asks for something that was said before."""
     return bool(PAST.search(text)) and ("?" in text or not to_remember(text))
 
 
 def greeting(text: str) -> str:
-    """What the text says besides its greeting; the text itself when it has none."""
+    """Return what the text says besides its greeting; the text itself when it has none."""
     return GREETING.sub("", text, count=1)
 
 
 def sentences(text: str) -> list[str]:
+    """Return the sentences of the text."""
     return [found.group().strip() for found in SENTENCE.finditer(text) if found.group().strip()]
 
 
 def statements(text: str) -> list[str]:
-    """The sentences that say something: no greeting, no thanks, no question."""
+    """Return the sentences that say something: no greeting, no thanks, no question."""
     said = (greeting(sentence).strip() for sentence in sentences(text))
     return [
         sentence
@@ -105,5 +106,5 @@ def statements(text: str) -> list[str]:
 
 
 def subjects(text: str) -> set[str]:
-    """The words that say what a text is about, cut to a common beginning."""
+    """Return the words that say what a text is about, cut to a common beginning."""
     return {word.lower()[:6] for word in WORD.findall(text) if word.lower() not in COMMON}

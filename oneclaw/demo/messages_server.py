@@ -59,7 +59,7 @@ class MessagesServer:
         return f"http://127.0.0.1:{self._port}"
 
     def start(self) -> None:
-        """Listen. OSError when the port is taken."""
+        """Start to listen. Raises OSError when the port is taken."""
         listening = socket.create_server(("127.0.0.1", self._port), backlog=1024)
         self._port = listening.getsockname()[1]
         started = threading.Event()
@@ -115,7 +115,7 @@ class MessagesServer:
                 return
 
     async def _answer(self, request: Recorded, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
-        """Whether the connection may serve another request."""
+        """Answer one request; return whether the connection may serve another."""
         path = request.path.partition("?")[0]
         if (request.method, path) == ("POST", "/v1/messages"):
             reply = self._think(request.body) if request.body.get("messages") else bad_request()

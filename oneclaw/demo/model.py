@@ -15,8 +15,12 @@ from oneclaw.demo.replies import Block, Reply, answer, text, tool_use
 
 MODEL = "oneclaw-demo"
 # Seconds before each delta, and its characters: a little faster than one reads.
-PACE, SIZE = 0.02, 7
+DELTA_PAUSE_SECONDS, DELTA_CHARS = 0.02, 7
 
+# Where memory keeps what the person has asked to remember.
+CURATED = "MEMORY.md"
+# Passages of a search that an answer quotes.
+FOUND_SHOWN = 5
 TIMED = re.compile(r"^\[[^\]]*\d:\d\d[^\]]*\]\s*(?P<who>[^:\n]{1,60}):\s*", re.MULTILINE)
 UNTIMED = re.compile(r"^(?P<who>person|user|assistant):\s*", re.IGNORECASE)
 ASSISTANT = re.compile(r"(?:assistant|oneclaw|ai|model|tool|system)\b", re.IGNORECASE)
@@ -42,14 +46,14 @@ class DemoModel(MessagesServer):
 
 
 def start(port: int = 0) -> DemoModel:
-    """The running demo model: `.url`, `.stop()`. OSError when the port is taken."""
+    """Start the demo model; return it with its `.url` and `.stop()`. Raises OSError when the port is taken."""
     model = DemoModel(port)
     model.start()
     return model
 
 
 def reply(body: dict[str, Any]) -> Reply:
-    """The answer to the JSON of a request: to the newest message, or to the results of the tools it called."""
+    """Return the answer to the JSON of a request: to the newest message, or to the results of the tools it called."""
     asked = _words(body["messages"][-1])
     results = [block for block in _blocks(body["messages"][-1]) if block.get("type") == "tool_result"]
     if results:
@@ -76,8 +80,8 @@ def _answer(body: dict[str, Any], asked: str) -> Reply:
         return _say(f"You sent {files}. A real model would read it; I cannot.\n\n{WHAT_I_AM}")
     if intents.about_the_past(asked):
         if "memory_search" in tools:
-            return _say("Let me look.", tool_use("memory_search", {"query": asked.strip()[:280]}))
-        return _say(_from_curated(body, asked) or "I find nothing about that.")
+            return _say("Let me look.", tool_use("memory_search", _search(asked)))
+        return _say("I find nothing about that.")
     first = len(body["messages"]) == 1
     if intents.HELP.search(asked):
         return _say(f"{WHAT_I_AM}\n\n{WHAT_I_DO}")
@@ -107,36 +111,28 @@ def _after_tools(body: dict[str, Any], results: list[dict[str, Any]]) -> Iterato
         elif call["name"] == "save_memory":
             yield f"Saved to your memory:\n\n{_quoted(str(call['input'].get('content', '')))}"
         elif call["name"] == "memory_search":
-            yield _found(body, str(call["input"].get("query", "")), result)
+            yield _found(result)
         else:
             yield f"{call['name']} says:\n\n{_quoted(_content(result)[:500])}"
 
 
-def _found(body: dict[str, Any], query: str, result: dict[str, Any]) -> str:
-    """What memory holds on the question: curated lines first, they are authoritative."""
-    curated = _from_curated(body, query)
-    passages = [_quoted(f"{snippet}\n{where}".strip()) for snippet, where in _passages(result)][:3]
+def _search(asked: str) -> dict[str, Any]:
+    """Return the arguments of a search for what is asked; when it is about nothing in particular, for all that is
+    nearest."""
+    query = {"query": asked.strip()[:280]}
+    return query if intents.subjects(asked) else {**query, "min_score": 0}
+
+
+def _found(result: dict[str, Any]) -> str:
+    """Return what the search found: curated lines first, they are authoritative."""
+    passages = sorted(json.loads(_content(result))["results"], key=lambda passage: passage["path"] != CURATED)
     if not passages:
-        return curated or "I find nothing about that in your memory. Tell me, and ask me to remember it."
-    found = "This is what I find in your memory:\n\n" + "\n\n".join(passages)
-    return f"{curated}\n\n{found}" if curated else found
-
-
-def _passages(result: dict[str, Any]) -> list[tuple[str, str]]:
-    """(snippet, where it stands) of each search result, whatever the JSON around them."""
-    try:
-        waiting = [json.loads(_content(result))]
-    except ValueError:
-        waiting = []
-    found = []
-    while waiting:
-        value = waiting.pop(0)
-        if isinstance(value, dict) and isinstance(value.get("snippet"), str):
-            path, line = value.get("path", ""), value.get("start_line", "")
-            found.append((value["snippet"].strip(), f"*({path}, line {line})*" if path else ""))
-        elif isinstance(value, dict | list):
-            waiting += value.values() if isinstance(value, dict) else value
-    return found
+        return "I find nothing about that in your memory. Tell me, and ask me to remember it."
+    shown = [
+        f"{_quoted(each['snippet'])}\n> *({each['path']}, line {each['start_line']})*"
+        for each in passages[:FOUND_SHOWN]
+    ]
+    return "This is what I find in your memory:\n\n" + "\n\n".join(shown)
 
 
 def _problem(result: dict[str, Any]) -> str:
@@ -146,37 +142,11 @@ def _problem(result: dict[str, Any]) -> str:
         return _content(result)[:500]
 
 
-# -- What the prompt holds -----------------------------------------------------------------------
-
-
-def _from_curated(body: dict[str, Any], question: str) -> str:
-    """The lines of MEMORY.md that speak of what the question is about; all, when it is about nothing else."""
-    about = intents.subjects(question)
-    lines = [line for line in _curated(body) if not about or about & intents.subjects(line)]
-    return "I keep in mind:\n\n" + "\n".join(f"- {line}" for line in lines[:5]) if lines else ""
-
-
-def _curated(body: dict[str, Any]) -> list[str]:
-    """The lines of MEMORY.md, which the system prompt holds between <memory> tags."""
-    system = body.get("system") or ""
-    whole = system if isinstance(system, str) else "\n".join(block.get("text", "") for block in system)
-    inside = "\n".join(re.findall(r"<memory\b[^>]*>(.*?)</memory>", whole, re.DOTALL))
-    lines = (line.strip().removeprefix("- ").removeprefix("* ") for line in inside.splitlines())
-    return [line for line in lines if line and not line.startswith("#")]
-
-
-def _name(body: dict[str, Any]) -> str:
-    named = (
-        re.search(r"\b(?:my name is|i am called|ich heiße|ich heisse)\s+(\w+)", line, re.I) for line in _curated(body)
-    )
-    return next((f", {found[1]}" for found in named if found), "")
-
-
 # -- Summaries and titles ------------------------------------------------------------------------
 
 
 def _notes(transcript: str) -> str:
-    """The person's own statements as bullets, or NO_REPLY when there are none."""
+    """Return the person's own statements as bullets, or NO_REPLY when there are none."""
     said = [statement for words in _persons_words(transcript) for statement in intents.statements(words)]
     asked = [line for line in map(intents.to_remember, said) if line]
     notes = list(dict.fromkeys([*asked, *(line for line in said if not intents.to_remember(line))]))
@@ -184,7 +154,7 @@ def _notes(transcript: str) -> str:
 
 
 def _summary(conversation: str) -> str:
-    """Title and summary as JSON, of the person's own words."""
+    """Return title and summary as JSON, of the person's own words."""
     words = list(_persons_words(conversation))
     said = [statement for line in words for statement in intents.statements(line)]
     title = _title(words[0]) if words else "Hello"
@@ -192,7 +162,7 @@ def _summary(conversation: str) -> str:
 
 
 def _persons_words(transcript: str) -> Iterator[str]:
-    """What the person said, of lines that begin with who speaks; further lines belong to the same speaker."""
+    """Yield what the person said, of lines that begin with who speaks; further lines belong to the same speaker."""
     # With times in front, a colon in what somebody said makes no speaker.
     begins = TIMED if TIMED.search(transcript) else UNTIMED
     speaking = True
@@ -215,7 +185,17 @@ def _title(words: str) -> str:
 
 
 def _say(*parts: str | Block) -> Reply:
-    return answer(*(text(part, size=SIZE) if isinstance(part, str) else part for part in parts), pace=PACE)
+    return answer(
+        *(text(part, size=DELTA_CHARS) if isinstance(part, str) else part for part in parts), pace=DELTA_PAUSE_SECONDS
+    )
+
+
+def _name(body: dict[str, Any]) -> str:
+    """Return how the person is addressed, if the prompt says their name."""
+    system = body.get("system") or ""
+    words = system if isinstance(system, str) else "\n".join(block.get("text", "") for block in system)
+    found = NAMED.search(words)
+    return f", {found[1]}" if found else ""
 
 
 def _blocks(message: dict[str, Any]) -> list[dict[str, Any]]:
@@ -228,7 +208,7 @@ def _text(message: dict[str, Any]) -> str:
 
 
 def _files(message: dict[str, Any]) -> str:
-    """The names of the attached files, of which nothing more is understood; "" when there are none."""
+    """Return the names of the attached files, of which nothing more is understood; "" when there are none."""
     titles = [block.get("title", "a document") for block in _blocks(message) if block.get("type") == "document"]
     texts = (block["text"] for block in _blocks(message) if block.get("type") == "text")
     named = [found[1] for text in texts if (found := ATTACHED.match(text))]
@@ -236,7 +216,7 @@ def _files(message: dict[str, Any]) -> str:
 
 
 def _words(message: dict[str, Any]) -> str:
-    """What the person wrote: the last text. What stands before it travels with it."""
+    """Return what the person wrote: the last text. What comes before it was added by the product."""
     return next((block["text"] for block in reversed(_blocks(message)) if block.get("type") == "text"), "")
 
 

@@ -1,4 +1,4 @@
-"""What a server of the Messages API answers: blocks, faults, and their bytes. Shared by scripted.py and demo.py.
+"""What a server of the Messages API answers: blocks, faults, and their bytes. Shared by scripted.py and model.py.
 
 answer(thinking("Let me see."), text("Hello.", pace=0.02), tool_use("save_memory", {"content": "tea"}))
 reset(answer(text("Hello there.")), after="Hello")
@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 # Characters of one delta.
-SIZE = 8
+DELTA_CHARS = 8
 
 
 class Ending(enum.Enum):
@@ -74,13 +74,13 @@ class Step:
 # -- The vocabulary ------------------------------------------------------------------------------
 
 
-def text(words: str | Iterable[str], *, pace: float | None = None, size: int = SIZE) -> Block:
-    """A text block, sent in deltas of `size` characters with `pace` seconds before each; or deltas as given."""
+def text(words: str | Iterable[str], *, pace: float | None = None, size: int = DELTA_CHARS) -> Block:
+    """Return a text block, sent in deltas of `size` characters with `pace` seconds before each; or deltas as given."""
     deltas = _cut(words, size) if isinstance(words, str) else words
     return Block({"type": "text", "text": ""}, "text_delta", "text", deltas, pace)
 
 
-def thinking(words: str, *, pace: float | None = None, size: int = SIZE) -> Block:
+def thinking(words: str, *, pace: float | None = None, size: int = DELTA_CHARS) -> Block:
     start = {"type": "thinking", "thinking": "", "signature": ""}
     return Block(start, "thinking_delta", "thinking", _cut(words, size), pace)
 
@@ -91,9 +91,9 @@ def tool_use(
     *,
     id: str = "",
     pace: float | None = None,
-    size: int = SIZE,
+    size: int = DELTA_CHARS,
 ) -> Block:
-    """A tool call. `input` as a string is sent as it is, for arguments that are no JSON."""
+    """Return a tool call. `input` as a string is sent as it is, for arguments that are no JSON."""
     start = {"type": "tool_use", "id": id or f"toolu_{uuid.uuid4().hex[:24]}", "name": name, "input": {}}
     arguments = input if isinstance(input, str) else json.dumps(input, ensure_ascii=False)
     return Block(start, "input_json_delta", "partial_json", _cut(arguments, size), pace)
@@ -106,7 +106,7 @@ def answer(
     first_byte: float = 0.0,
     pace: float = 0.0,
 ) -> Reply:
-    """A whole answer. A string is a text block; the stop reason follows from the blocks unless given."""
+    """Return a whole answer. A string is a text block; the stop reason follows from the blocks unless given."""
     made = tuple(text(block) if isinstance(block, str) else block for block in blocks)
     calls = any(block.start["type"] == "tool_use" for block in made)
     reason = stop_reason or ("tool_use" if calls else "end_turn")
@@ -114,7 +114,7 @@ def answer(
 
 
 def error(status: int, kind: str, message: str, **headers: str) -> Reply:
-    """An answer with an error status, in the API's own form. A header is written retry_after="2"."""
+    """Return an answer with an error status, in the API's own form. A header is written retry_after="2"."""
     names = {name.replace("_", "-"): value for name, value in headers.items()}
     return Reply(status=status, headers={"content-type": "application/json", **names}, body=_error(kind, message))
 
@@ -149,13 +149,13 @@ def spend_limit() -> Reply:
 
 
 def html() -> Reply:
-    """A page where an answer should be, with status 200, as proxies and portals send it."""
+    """Return a page where an answer should be, with status 200, as proxies and portals send it."""
     page = b"<!doctype html><title>Sign in</title><p>Please sign in to the network.\n\n<p>data: no\n\n"
     return Reply(headers={"content-type": "text/html"}, body=page)
 
 
 def overloaded(reply: Reply | None = None, after: str | int | None = None) -> Reply:
-    """Status 529; or, given a reply, an error event inside its stream."""
+    """Return status 529; or, given a reply, an error event inside its stream."""
     if reply is None:
         return error(529, "overloaded_error", "Overloaded")
     event = b"event: error\ndata: " + _error("overloaded_error", "Overloaded") + b"\n\n"
@@ -163,27 +163,27 @@ def overloaded(reply: Reply | None = None, after: str | int | None = None) -> Re
 
 
 def stalled(reply: Reply, after: str | int | None = None) -> Reply:
-    """Nothing more comes, and the connection stays open."""
+    """Return the reply after which nothing more comes, on a connection that stays open."""
     return replace(reply, fault=Fault(after, Ending.STALLED))
 
 
 def reset(reply: Reply, after: str | int | None = None) -> Reply:
-    """The connection is reset."""
+    """Return the reply whose connection is reset."""
     return replace(reply, fault=Fault(after, Ending.RESET))
 
 
 def ended(reply: Reply, after: str | int | None = None) -> Reply:
-    """The body ends early, with everything in order as far as HTTP can see."""
+    """Return the reply whose body ends early, with everything in order as far as HTTP can see."""
     return replace(reply, fault=Fault(after, Ending.WHOLE))
 
 
 def cut(reply: Reply, after: str | int | None = None) -> Reply:
-    """The connection is closed, wherever that is: in the middle of an event too."""
+    """Return the reply whose connection is closed, wherever that is: in the middle of an event too."""
     return replace(reply, fault=Fault(after, Ending.CLOSED))
 
 
 def garbled(reply: Reply, after: str | int | None = None) -> Reply:
-    """An event that is no JSON comes, and then the body ends."""
+    """Return the reply that ends with an event that is no JSON."""
     event = b'event: content_block_delta\ndata: {"type": "content_block_delta", "index": \n\n'
     return replace(reply, fault=Fault(after, Ending.WHOLE, event))
 
@@ -192,7 +192,7 @@ def garbled(reply: Reply, after: str | int | None = None) -> Reply:
 
 
 def steps(reply: Reply, body: Mapping[str, Any]) -> Iterator[Step | Ending]:
-    """The stream that answers the request `body`, piece by piece; an Ending is the last."""
+    """Yield the stream that answers the request `body`, piece by piece; an Ending is the last."""
     whole = _events(reply, body)
     if reply.fault is None:
         yield from whole
@@ -202,12 +202,12 @@ def steps(reply: Reply, body: Mapping[str, Any]) -> Iterator[Step | Ending]:
 
 
 def recorded(reply: Reply, body: Mapping[str, Any] | None = None) -> bytes:
-    """All bytes of the stream, for tests that cut it themselves."""
+    """Return all bytes of the stream, for tests that cut it themselves."""
     return b"".join(step.data for step in steps(reply, body or {}) if isinstance(step, Step))
 
 
 def message(reply: Reply, body: Mapping[str, Any]) -> dict[str, Any]:
-    """The same answer for a request that does not stream."""
+    """Return the answer for a request that does not stream."""
     blocks = []
     for block in reply.blocks:
         words = "".join(block.deltas)
@@ -287,7 +287,7 @@ def _usage(body: Mapping[str, Any]) -> dict[str, int]:
 
 
 def tokens(body: Mapping[str, Any]) -> int:
-    """Roughly how many tokens a request has: four characters each."""
+    """Return roughly how many tokens a request has: four characters each."""
     return len(json.dumps([body.get("system"), body.get("messages"), body.get("tools")])) // 4
 
 

@@ -73,7 +73,7 @@ ENDS = {signal.SIGINT, signal.SIGTERM}
 
 
 def hello(body: dict[str, Any]) -> Reply:
-    """What is answered when the script has ended and nobody said otherwise."""
+    """Return the answer when the script has ended and there is no other default."""
     return answer("Hello from the scripted model.")
 
 
@@ -91,11 +91,11 @@ class ScriptedModel(MessagesServer):
 
     @property
     def messages(self) -> list[Recorded]:
-        """The requests that asked for an answer, oldest first."""
+        """Return the requests that asked for an answer, oldest first."""
         return [request for request in self.requests if request.path.partition("?")[0] == "/v1/messages"]
 
     def wait_for(self, count: int, seconds: float = 10.0) -> list[Recorded]:
-        """The answered requests, once there are `count`; TimeoutError when there are not in time."""
+        """Return the answered requests, once there are `count`. Raises TimeoutError."""
         deadline = time.monotonic() + seconds
         while len(self.messages) < count:
             if time.monotonic() > deadline:

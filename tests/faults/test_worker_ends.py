@@ -54,9 +54,7 @@ def test_killed_before_during_and_after_the_model_call_each_conversation_is_note
 
 def test_killed_in_the_model_call_of_every_other_trigger_each_conversation_is_noted_once(embedded_site: Site):
     site = embedded_site
-    words = {
-        reason: f"{reason}-{uuid.uuid4().hex}" for reason in ("day_changed", "left", "idle", "ended", "compaction")
-    }
+    words = {reason: f"{reason}-{uuid.uuid4().hex}" for reason in ("day_changed", "left", "idle", "ended")}
     sessions = {reason: site.ask(f"Something about {word}.") for reason, word in words.items()}
     site.upstream.notes = lambda transcript: (
         answer("- Too late.", first_byte=60)
@@ -73,13 +71,10 @@ def test_killed_in_the_model_call_of_every_other_trigger_each_conversation_is_no
         connection.execute(f"{here}, here = true, seen_at = now() - interval '1 hour'", [sessions["left"]])
         old = "UPDATE chat_chatsession SET active_at = now() - interval '1 day' WHERE id = %s"
         connection.execute(old, [sessions["idle"]])
-        told = f"""
-from chat import compaction
+        told = """
 from chat.conversations import presence
-from chat.models import ChatSession
 from memory.tasks import sweep
 presence.tell_left()
-compaction.announce(ChatSession.objects.get(pk={sessions["compaction"]!r}))
 sweep()
 """
         site.house.manage("shell", "-v0", "-c", told)

@@ -6,15 +6,15 @@ import pytest
 
 from chat.conversations import agents, transcript
 from chat.conversations.model_choice import Choice
+from chat.extensions import ToolCall
 from chat.models import Agent, ChatSession
-from chat.turns.tools import ToolCall
 from memory.forgetting import conversations
 from memory.index import transcripts
 from memory.models import AgentSpace, DocumentJob, MemoryDocument
 from memory.notes import document_jobs, flush
 from memory.policy.access import agent_space, own_space, sources_of, spaces_of, spaces_to_forget_in
 from memory.prompt import context, recall
-from memory.tools import tools
+from memory.tools.save_memory import save_memory
 from oneclaw.models import Space
 from tests.conversations import settle
 
@@ -31,19 +31,19 @@ def talk(user, agent, text="Hello"):
 
 
 def save(session, content):
-    return tools.save_memory(ToolCall("t1", "save_memory", {"content": content}, session.owner, session))
+    return save_memory(ToolCall("t1", "save_memory", {"content": content}, session.owner, session))
 
 
 def test_it_remembers_apart_from_its_person(ada, agent, space, append, session):
     append(space, "Ada likes tea.")
     mine = talk(ada, agent)
     save(mine, "Ada is afraid of geese.")
-    assert [found.path for found in context.context_files(mine)] == ["MEMORY.md"]
-    prompt = recall.context(mine)
+    assert [item["path"] for item in context.context_items(mine)] == ["MEMORY.md"]
+    prompt = recall.workspace_section(mine, context.context_items(mine))
     assert "geese" in prompt
     assert "tea" not in prompt
-    assert "geese" not in recall.context(session)
-    assert "tea" in recall.context(session)
+    assert "geese" not in recall.workspace_section(session, context.context_items(session))
+    assert "tea" in recall.workspace_section(session, context.context_items(session))
     kept = MemoryDocument.objects.get(space=own_space(mine))
     assert kept.space != space
     assert kept.space.kind == "agent"
@@ -109,11 +109,11 @@ def test_what_it_remembered_stays_when_it_goes(ada, agent):
 
 def test_it_is_told_nothing_of_a_tool_that_is_off(ada, agent):
     mine = talk(ada, agent)
-    assert "save_memory" in recall.guidelines(mine)
-    before = recall.condition(mine)
+    assert "save_memory" in recall.guidelines_section(mine, [])
+    before = recall.prompt_condition(mine)
     mine.agent.tools_off = ["save_memory"]
-    assert "save_memory" not in recall.guidelines(mine)
-    assert "memory_search" in recall.guidelines(mine)
-    assert recall.condition(mine) != before
+    assert "save_memory" not in recall.guidelines_section(mine, [])
+    assert "memory_search" in recall.guidelines_section(mine, [])
+    assert recall.prompt_condition(mine) != before
     mine.agent.tools_off = ["memory_search"]
-    assert recall.guidelines(mine) == ""
+    assert recall.guidelines_section(mine, []) == ""

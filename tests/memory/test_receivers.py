@@ -1,17 +1,29 @@
 """When something happens to a conversation, a flush of it is queued, and a worker is told."""
 
 import datetime as dt
+import subprocess
+import sys
 import uuid
+from pathlib import Path
 
 import pytest
 from django.utils import timezone
 
-from chat import compaction
 from chat.conversations import lifecycle, presence
 from chat.models import ChatSession, Presence, default_agent
 from memory import tasks
 from memory.models import Flush, MemoryDocument
 from memory.notes import flush
+
+
+def test_every_module_with_a_receiver_is_loaded_together_with_django():
+    root = Path(__file__).parents[2]
+    files = [file.relative_to(root) for app in ("oneclaw", "chat", "memory") for file in (root / app).rglob("*.py")]
+    wanted = {".".join(file.with_suffix("").parts) for file in files if "\n@receiver(" in (root / file).read_text()}
+    program = "import django, sys; django.setup(); print(*sys.modules)"
+    said = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, cwd=root)
+    assert "memory.receivers" in wanted
+    assert wanted <= set(said.stdout.split())
 
 
 @pytest.fixture
@@ -96,21 +108,6 @@ def test_leaving_flushes_the_session_that_was_open(session, say, ada, told, djan
     with django_capture_on_commit_callbacks(execute=True):
         presence.tell_left()
     assert (Flush.objects.get().session, Flush.objects.get().reason) == (session, "left")
-
-
-def test_a_compaction_waits_until_the_session_is_queued_for_a_flush(session, say, told):
-    say(session, "first")
-    compaction.announce(session)
-    assert Flush.objects.get().reason == "compaction"
-
-
-def test_a_flush_that_cannot_be_queued_stops_the_compaction(session, say, told, monkeypatch):
-    def fail(session, reason):
-        raise RuntimeError("no flush today")
-
-    monkeypatch.setattr(tasks.flush, "request", fail)
-    with pytest.raises(compaction.CompactionStopped, match="no flush today"):
-        compaction.announce(session)
 
 
 def test_a_conversation_that_nobody_closes_is_flushed_once_it_is_idle(session, say, told, settings):

@@ -6,10 +6,10 @@ import uuid
 import pytest
 from django.core.management import CommandError, call_command
 
+from chat import extensions
 from chat.conversations import transcript
 from chat.live.frames import decoded
 from chat.models import ChatSession, Message
-from chat.turns.tools import registry
 from memory.documents import write
 from memory.models import MemoryDocument
 from oneclaw.models import Space
@@ -84,7 +84,7 @@ def test_a_tool_that_is_handed_it_saves_nothing(ada, text):
 
     accepted = send(ada)
     use = {"type": "tool_use", "id": "toolu_1", "name": "save_memory", "input": {"content": text}}
-    assert registry.find(accepted.turn.session, "save_memory")
+    assert extensions.find_tool(accepted.turn.session, "save_memory")
     result, card = call_tool(accepted.turn, accepted.answer, use, "")
     assert result["is_error"]
     assert card["summary"] == {"code": "memory.unstorable", "params": {"path": "MEMORY.md"}}

@@ -319,7 +319,7 @@ def test_who_wants_little_leaves_the_rest(room, wanted, shares):
 
 def test_older_images_leave_a_request_that_is_full(ada, monkeypatch):
     first, second = (store.keep(ada, f"{number}.png", files.image((30, number))) for number in (20, 21))
-    monkeypatch.setattr("chat.context.files.BUDGET", second.size * 4 // 3 + 10)
+    monkeypatch.setattr("chat.context.files.REQUEST_MAX_BYTES", second.size * 4 // 3 + 10)
     accepted = sent(ada, first)
     settle(accepted)
     sent(ada, second, session_id=accepted.message.session_id)
@@ -329,7 +329,7 @@ def test_older_images_leave_a_request_that_is_full(ada, monkeypatch):
 
 
 def test_all_pdfs_of_a_request_have_no_more_pages_than_the_api_takes(ada, monkeypatch):
-    monkeypatch.setattr("chat.context.files.MOST_PAGES", 3)
+    monkeypatch.setattr("chat.context.files.REQUEST_MAX_PAGES", 3)
     old, new = (
         store.keep(ada, "a.pdf", files.pdf("Tea", "Cup")),
         store.keep(ada, "b.pdf", files.pdf("x", "y")),

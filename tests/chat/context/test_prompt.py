@@ -1,7 +1,9 @@
 """What the model is sent."""
 
-from chat.context.prompt import build_request, conversation, sections
+from chat import extensions
+from chat.context.prompt import build_request, conversation
 from chat.conversations import transcript
+from chat.extensions import Extension, PromptSection
 from tests.conversations import FINISHED, TOOL_USE, send, settle
 
 
@@ -9,12 +11,13 @@ def test_the_system_prompt_stays_the_same_bytes_all_session_long(ada):
     first = send(ada)
     one = build_request(first.turn).system
     settle(first)
-    sections.register("late", 900, lambda session: "Something new.")
+    late = PromptSection("late", 900, lambda session, items: "Something new.")
+    extension = extensions.register(Extension("late", prompt_sections=[late]))
     try:
         two = build_request(send(ada, "More", first.message.session_id).turn).system
         fresh = build_request(send(ada).turn).system
     finally:
-        sections.forget("late")
+        extensions.unregister(extension)
     assert one == two
     assert "Something new." in fresh[0]["text"]
 

@@ -4,11 +4,12 @@ import uuid
 
 import pytest
 
+from chat import extensions
 from chat.context import prompt
 from chat.conversations import agents, transcript
 from chat.conversations.model_choice import Choice
+from chat.extensions import Extension, Tool, ToolError, ToolResult
 from chat.models import Agent, ChatSession
-from chat.turns.tools import Tool, ToolError, ToolResult, registry
 from oneclaw.models import User
 from tests.conversations import settle
 
@@ -18,11 +19,9 @@ FORM = {"name": "Rhymer", "instructions": "Answer in rhymes.", "model": "", "mem
 @pytest.fixture(autouse=True)
 def tools():
     made = [Tool(name, "", {"type": "object"}, lambda call: ToolResult("", "")) for name in ("dice", "coin")]
-    for tool in made:
-        registry.register(tool)
+    extension = extensions.register(Extension("games", tools=made))
     yield
-    for tool in made:
-        registry.forget(tool)
+    extensions.unregister(extension)
 
 
 @pytest.fixture
@@ -75,7 +74,7 @@ def test_a_tool_that_is_off_is_neither_offered_nor_run(ada, agent):
     assert "dice" in names
     assert "coin" not in names
     with pytest.raises(ToolError):
-        registry.find(accepted.message.session, "coin")
+        extensions.find_tool(accepted.message.session, "coin")
 
 
 def test_to_anybody_else_it_is_not_there(client, agent, stranger, admin_person):

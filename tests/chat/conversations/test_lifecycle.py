@@ -1,14 +1,13 @@
-"""A conversation ends by a command, by its page, or before it is compacted."""
+"""A conversation ends by a command or by its page."""
 
 import uuid
 
 import pytest
 from django.urls import reverse
 
-from chat import compaction
 from chat.conversations import lifecycle
 from chat.models import ChatSession, Message
-from chat.signals import compaction_due, session_ended
+from chat.signals import session_ended
 from chat.turns import commands
 from oneclaw.models import User
 from oneclaw.threads import in_database
@@ -72,30 +71,3 @@ def test_a_conversation_that_does_not_exist_yet_has_nothing_to_end(ada, heard):
     commands.obey(ada, uuid.uuid4(), "new")
     assert heard == []
     assert not Message.objects.exists()
-
-
-def test_every_receiver_runs_before_a_compaction(ada):
-    session = send(ada).message.session
-    seen = []
-
-    def receive(session, user, **_):
-        seen.append((session, user))
-
-    compaction_due.connect(receive)
-    try:
-        compaction.announce(session)
-    finally:
-        compaction_due.disconnect(receive)
-    assert seen == [(session, ada)]
-
-
-def test_a_receiver_that_fails_stops_the_compaction(ada):
-    def fail(**_):
-        raise RuntimeError("not read yet")
-
-    compaction_due.connect(fail)
-    try:
-        with pytest.raises(compaction.CompactionStopped, match="not read yet"):
-            compaction.announce(send(ada).message.session)
-    finally:
-        compaction_due.disconnect(fail)

@@ -35,14 +35,12 @@ def files(ada):
 def test_everything_of_it_goes_and_nothing_of_others(ada, files, settings, django_capture_on_commit_callbacks):
     settings.DELETED_DAYS = 3
     session = talk(ada, *files)
-    sub = ChatSession.objects.create(owner=ada, agent=session.agent, key=f"{session.key}:sub:1", parent=session)
     share.share(session, "never")
     other = talk(ada, files[1], text="Again")
     deleted(session, 3.01)
     with django_capture_on_commit_callbacks(execute=True):
         tasks.purge()
     assert list(ChatSession.objects.all()) == [other]
-    assert not ChatSession.objects.filter(pk=sub.pk).exists()
     for model in (Message, Turn, MessageFile):
         assert {
             row.session_id if model is not MessageFile else row.message.session_id for row in model.objects.all()
@@ -71,18 +69,6 @@ def test_what_can_still_be_restored_stays_and_so_does_a_fork(client, ada, files,
     assert Attachment.objects.get(name="shared.txt").session_id == fork.pk
     for session in (young, fork):
         assert session.messages.count() == 2
-
-
-def test_a_fork_stays_whatever_its_agent_is_called(ada, settings):
-    agent = Agent.objects.create(slug="sub", name="Sub")
-    old = talk(ada)
-    fork = forking.fork(ada, old.messages.get(seq=2).pk)
-    for each in (old, fork):
-        ChatSession.objects.filter(pk=each.pk).update(agent=agent, key=f"agent:sub:user:{ada.pk}:{each.pk}")
-    deleted(old, 31)
-    tasks.purge()
-    assert ChatSession.objects.get() == fork
-    assert not ChatSession.objects.get().is_spawned
 
 
 def test_one_that_cannot_go_keeps_no_other_here(ada, monkeypatch, caplog):

@@ -93,7 +93,7 @@ def test_of_a_message_and_its_copies_one_is_found(ada, tea):
 
 
 def test_deleted_copies_hide_no_original(ada, tea, monkeypatch):
-    monkeypatch.setattr(search, "LOOKED_AT", 2)
+    monkeypatch.setattr(search, "CANDIDATES", 2)
     for _ in range(3):
         fork = forking.fork(ada, tea.messages.get(seq=2).pk)
         organise.organise(ada, [fork.pk], "delete")
@@ -104,7 +104,7 @@ def test_a_search_that_stops_says_so(client, ada, tea, monkeypatch):
     settle(send(ada, "Camomile once more?", session_id=tea.pk), "Well.")
     client.force_login(ada)
     for most, is_said in ((2, False), (1, True)):
-        monkeypatch.setattr(search, "MESSAGES", most)
+        monkeypatch.setattr(search, "MAX_MESSAGES", most)
         page = client.get("/search", {"q": "camomile"}).content.decode()
         assert page.count("#message-") == most
         assert ("Only the newest 1 results are shown. Add a word to narrow the search." in page) == is_said

@@ -47,7 +47,9 @@ def session(ada):
     transcript.settle(turn, again, [{"type": "text", "text": "Milk is fi"}], "stopped", **FINISHED)
     turn, more = retry.again(ada, again.pk, "continue")
     transcript.settle(turn, more, [{"type": "text", "text": "ne."}], "complete", **FINISHED)
-    Message.objects.filter(pk=first.message.pk).update(meta={"beside": "Ada was born in Bern."})
+    Message.objects.filter(pk=first.message.pk).update(
+        meta={"context": {"memory": [{"text": "Ada was born in Bern."}]}}
+    )
     return ChatSession.objects.get(pk=session_id)
 
 

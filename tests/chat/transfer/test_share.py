@@ -30,7 +30,7 @@ def session(ada):
     thought = {"type": "thinking", "thinking": "Secretly likes tea.", "signature": "x"}
     unknown = {**CALL, "id": "toolu_2", "name": "gone_tool"}
     settle(second, "You know.")
-    Message.objects.filter(pk=second.message.pk).update(meta={"beside": "Secretly likes tea."})
+    Message.objects.filter(pk=second.message.pk).update(meta={"context": {"memory": [{"text": "Secretly likes tea."}]}})
     content = [thought, {"type": "text", "text": "You know."}, unknown, {"type": "novelty", "data": "Secretly"}]
     Message.objects.filter(pk=second.answer.pk).update(content=content)
     third = send(ada, "See", session.pk)

@@ -9,12 +9,13 @@ import pytest
 from asgiref.sync import sync_to_async
 from django.db import connection
 
+from chat import extensions
+from chat.extensions import Extension, Tool, ToolResult
 from chat.live.frames import SendFrame, frame_of
 from chat.live.handle import handle
 from chat.models import Message, Turn
 from chat.rendering import messages
 from chat.turns import loop as turns
-from chat.turns.tools import Tool, ToolResult, registry
 from oneclaw import invariants
 from oneclaw.demo import scripted as model
 from oneclaw.llm import events
@@ -33,9 +34,9 @@ def noted():
         calls.append(call.input)
         return ToolResult("Noted.", "Noted.")
 
-    tool = registry.register(Tool("note", "Notes.", {"type": "object"}, note))
+    extension = extensions.register(Extension("notes", tools=[Tool("note", "Notes.", {"type": "object"}, note)]))
     yield calls
-    registry.forget(tool)
+    extensions.unregister(extension)
 
 
 def slowly():

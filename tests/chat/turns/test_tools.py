@@ -6,9 +6,11 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from django.db import connection, transaction
 
+from chat import extensions
+from chat.extensions import Extension, Tool, ToolError, ToolResult
 from chat.models import Agent
 from chat.turns import tools
-from chat.turns.tools import Tool, ToolError, ToolResult, call_tool, registry
+from chat.turns.tools import call_tool
 from tests.conversations import send
 
 SCHEMA = {
@@ -32,9 +34,10 @@ def note():
         calls.append(call)
         return ToolResult({"noted": call.input["content"]}, "Noted", [call.input["content"]])
 
-    tool = registry.register(Tool("note", "Notes.", SCHEMA, call, offered=lambda session: session.mode == "agent"))
+    tool = Tool("note", "Notes.", SCHEMA, call, offered=lambda session: session.mode == "agent")
+    extension = extensions.register(Extension("notes", tools=[tool]))
     yield calls
-    registry.forget(tool)
+    extensions.unregister(extension)
 
 
 def use(accepted, arguments, *, name="note", broken=""):
@@ -105,7 +108,7 @@ def test_a_fault_of_a_tool_is_told_and_logged_but_ends_nothing(ada, note, caplog
 
 @pytest.mark.django_db(transaction=True)
 def test_a_call_that_waits_too_long_for_somebody_else_tells_the_model_so(ada, monkeypatch):
-    monkeypatch.setattr(tools, "PATIENCE", 0.2)
+    monkeypatch.setattr(tools, "LOCK_WAIT_SECONDS", 0.2)
     accepted = send(ada)
 
     @transaction.atomic
@@ -123,12 +126,12 @@ def test_a_call_that_waits_too_long_for_somebody_else_tells_the_model_so(ada, mo
         finally:
             connection.close()
 
-    tool = registry.register(Tool("lock", "Locks.", {"type": "object"}, lock))
+    extension = extensions.register(Extension("locks", tools=[Tool("lock", "Locks.", {"type": "object"}, lock)]))
     try:
         with ThreadPoolExecutor(1) as pool, transaction.atomic():
             lock()
             result, patience_after = pool.submit(called_elsewhere).result()
     finally:
-        registry.forget(tool)
+        extensions.unregister(extension)
     assert error_of(result)["code"] == "busy"
     assert patience_after == patience()

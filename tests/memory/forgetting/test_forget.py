@@ -8,10 +8,11 @@ from django.apps import apps
 from django.db import DatabaseError, connection, transaction
 from django.utils import timezone
 
+from chat.context import per_message
 from chat.context.prompt import build_request
 from chat.conversations import transcript
-from chat.models import Message, Turn
-from chat.turns.tools import ToolCall, ToolError
+from chat.extensions import ToolCall, ToolError
+from chat.models import ChatSession, Message, Turn
 from memory.documents import undo
 from memory.documents import write as documents
 from memory.documents.write import Append, Author, Delete, Replace, Source
@@ -35,10 +36,13 @@ from memory.models import (
 )
 from memory.notes import claims, document_jobs, flush
 from memory.policy.tombstones import LineForgottenError
+from memory.prompt.context import FILE_MAX_CHARS
+from memory.prompt.items import CURATED, RECALLED, piece
 from memory.search.manager import HybridSearchManager
-from memory.tools import tools
+from memory.tools.save_memory import SAVE
 from oneclaw import invariants
 from oneclaw.demo.scripted import answer
+from oneclaw.llm.quoting import kept
 from oneclaw.models import Space
 from oneclaw.reasons import Reason
 from tests.conversations import FINISHED, send, settle
@@ -89,9 +93,10 @@ def files_of(space):
 def talk(session, say, space):
     """A conversation in which memory showed the line everywhere that it can."""
     session.system_prompt = f'<memory file="MEMORY.md">\n{LINE}\n</memory>'
+    session.system_context = {"memory": [piece(CURATED, "MEMORY.md", 1, LINE, 0, len(LINE))]}
     session.save()
-    beside = f'Found:\n<recalled file="MEMORY.md" lines="1-1" heading="{WORDS}">\n{LINE}\n- Other.\n</recalled>'
-    say(session, "Where does she live?", meta={"beside": beside})
+    recalled = piece(RECALLED, "MEMORY.md", 1, f"{LINE}\n- Other.", 0, len(LINE) + 9) | {"heading": WORDS}
+    say(session, "Where does she live?", meta={"context": {"memory": [recalled]}})
     uses = [
         {"type": "tool_use", "id": "a", "name": "memory_search", "input": {"query": WORDS}},
         {"type": "tool_use", "id": "b", "name": "memory_get", "input": {"path": "MEMORY.md"}},
@@ -153,7 +158,12 @@ def test_it_is_nowhere_any_more(space, session, say, write, forget, ada):
     }  # fmt: skip
     # What stood beside it stays.
     first, asked, results = session.messages.order_by("seq")
-    assert first.meta["beside"] == 'Found:\n<recalled file="MEMORY.md" lines="1-1">\n[forgotten]\n- Other.\n</recalled>'
+    assert first.meta["context"]["memory"] == [
+        {"kind": "recalled", "path": "MEMORY.md", "revision": 1, "lines": [1, 2], "text": "[forgotten]\n- Other."}
+    ]
+    assert '<recalled file="MEMORY.md" lines="1-2">\n[forgotten]\n- Other.\n</recalled>' in per_message.text_of(
+        first.meta
+    )
     assert json.loads(results.content[0]["content"])["results"][0]["snippet"] == "[forgotten]\n- Other."
     assert [card["lines"] for card in results.meta["cards"].values()] == [["[forgotten]"]] * 3 + [["kept"]]
     assert asked.content[2]["input"] == {"content": "one\n[forgotten]"}
@@ -171,6 +181,57 @@ def test_the_prompt_of_a_conversation_that_knew_it_is_built_without_it(space, ad
     asked = str(build_request(second.turn))
     assert MARKER not in asked
     assert "- tea" in asked
+
+
+@pytest.mark.parametrize("is_kept", [True, False])
+def test_a_line_of_which_a_shortened_prompt_holds_a_part_is_found(space, ada, write, forget, is_kept):
+    """Nothing but the data says whether the line is among those that were sent."""
+    budget, _ = kept(FILE_MAX_CHARS)
+    before = "\n".join(f"- Line {number} of many." for number in range(2000))
+    before = before[: budget - 20].rpartition("\n")[0]
+    line = f"- {MARKER} " + "lives in Lisbon and in Porto " * 10 + "."
+    after = "\n- A line in the middle that no prompt holds at all."
+    write(space, f"{before}\n{line}{after}" + "\n- More of the same kind." * 2000)
+    said = send(ada, "Hello, what do you know about me?")
+    prompt = build_request(said.turn).system[0]["text"]
+    assert MARKER in prompt
+    assert line not in prompt
+    settle(said)
+    session = ChatSession.objects.get()
+    assert line in session.system_context["memory"][0]["text"]
+    forget(line if is_kept else after.strip())
+    session.refresh_from_db()
+    assert (session.system_prompt is None) == (session.system_context == {}) == is_kept
+    if is_kept:
+        assert holders(MARKER, "memory", "chat") == []
+
+
+def test_other_prompts_keep_their_bytes(space, ada, write, forget):
+    """A prompt that was shortened, but holds nothing of the line, is not built anew."""
+    write(space, "- Tea.\n" + "- A line of a long file.\n" * 2000)
+    said = send(ada, "Hello, what do you know about me?")
+    before = build_request(said.turn).system
+    assert "characters are left out here" in before[0]["text"]
+    settle(said)
+    write(space, f"{LINE}\n", "notes.md")
+    forget()
+    assert build_request(send(ada, "And now?", said.turn.session_id).turn).system == before
+
+
+def test_a_recalled_line_of_which_the_model_was_sent_a_part_is_blanked(space, ada, write, forget):
+    line = f"- The ferry to Naxos: {MARKER} " + " ".join(f"says number {number}," for number in range(200)) + " thanks."
+    write(space, f"# Ferries\n\n{line}\n- The ferry to Paros leaves at eight.\n", "memory/2026-11-20.md")
+    said = send(ada, "When does my ferry to Naxos leave?")
+    sent = build_request(said.turn).messages[0]["content"][0]["text"]
+    assert MARKER in sent
+    assert line not in sent
+    settle(said)
+    # By hashes alone, as when a turn that ran meanwhile is cleaned after it.
+    forget("- Something else entirely.", line)
+    assert holders(MARKER, "memory", "chat") == []
+    again = build_request(send(ada, "And now?", said.turn.session_id).turn).messages[0]["content"][0]["text"]
+    assert again.startswith("Passages of the person's notes")
+    assert "[forgotten]" in again
 
 
 def test_what_people_said_stays_and_is_told(space, session, say, write, forget, ada):
@@ -208,7 +269,7 @@ def test_what_would_go_now_is_shown_when_it_is_something_else(space, write, ada)
     write(space, LINE)
     seen = forget_plans.plan(space, [LINE]).digest
     write(space, f"- As I said, {WORDS}\n", "notes.md")
-    with pytest.raises(forgetting.Changed) as changed:
+    with pytest.raises(forgetting.PlanChangedError) as changed:
         forgetting.forget(space, [LINE], ada, seen)
     assert not Forgetting.objects.exists()
     assert forgetting.forget(space, [LINE], ada, changed.value.plan.digest).counts["documents"] == 2
@@ -216,9 +277,9 @@ def test_what_would_go_now_is_shown_when_it_is_something_else(space, write, ada)
 
 @pytest.mark.parametrize("lines", [[], ["", "  "], ["---", "```"]])
 def test_lines_without_words_are_refused(space, ada, lines):
-    with pytest.raises(forget_plans.NothingToForget):
+    with pytest.raises(forget_plans.NothingToForgetError):
         forgetting.forget(space, lines, ada)
-    with pytest.raises(forget_plans.TooMany):
+    with pytest.raises(forget_plans.TooManyLinesError):
         forget_plans.plan(space, [f"line {number}" for number in range(501)])
 
 
@@ -256,7 +317,7 @@ def test_the_tool_does_not_save_it_again_and_the_model_learns_why(space, session
     message = say(session, "", role="assistant")
 
     def save(content):
-        return tools.SAVE.call(ToolCall("t", "save_memory", {"content": content}, session.owner, session, message.pk))
+        return SAVE.call(ToolCall("t", "save_memory", {"content": content}, session.owner, session, message.pk))
 
     for content in (WORDS, f"- new\n{LINE.upper()}"):
         with pytest.raises(ToolError, match="has had this forgotten") as refusal:

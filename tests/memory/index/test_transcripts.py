@@ -9,9 +9,9 @@ from django.db import IntegrityError, connection, transaction
 from django.utils import timezone
 
 from chat.conversations import branches, forking, lifecycle
+from chat.extensions import ToolCall, ToolError
 from chat.models import ChatSession, Message, Presence, default_agent
 from chat.turns.loop import tell_finished
-from chat.turns.tools import ToolCall, ToolError
 from memory import tasks
 from memory.index import conversations, vectors
 from memory.index.conversations import BYTES, MESSAGES
@@ -22,7 +22,7 @@ from memory.policy.access import Sources
 from memory.policy.switches import Switch
 from memory.prompt import given
 from memory.search.manager import HybridSearchManager
-from memory.tools import tools
+from memory.tools.reading import GET, SEARCH
 from oneclaw.models import Space, SpaceMember
 from tests.conversations import send, settle
 
@@ -55,12 +55,12 @@ def call(tool, session, **arguments):
 
 
 def found(session, query="ferry to Naxos"):
-    return call(tools.SEARCH, session, query=query, min_score=0, max_results=20).content["results"]
+    return call(SEARCH, session, query=query, min_score=0, max_results=20).content["results"]
 
 
 def test_what_was_said_is_found_with_title_date_and_role(session, talk):
     other = talk("When does the ferry to Naxos leave?", "The ferry to Naxos leaves at seven.\nBe early.")
-    result = call(tools.SEARCH, session, query="ferry to Naxos", min_score=0)
+    result = call(SEARCH, session, query="ferry to Naxos", min_score=0)
     hit = next(hit for hit in result.content["results"] if "leaves at seven" in hit["snippet"])
     told = {name: hit[name] for name in ("source", "path", "title", "date", "role")}
     # On the person's own day: it was half past midnight in Zurich.
@@ -75,14 +75,14 @@ def test_what_was_said_is_found_with_title_date_and_role(session, talk):
 def test_it_is_read_around_under_its_path_by_the_lines_of_the_result(session, talk):
     other = talk("Hello", "Hi.\n\nHow are you?", "When does the ferry to Naxos leave?", "At seven.")
     hit = next(hit for hit in found(session) if "Naxos" in hit["snippet"])
-    read = call(tools.GET, session, path=hit["path"]).content
+    read = call(GET, session, path=hit["path"]).content
     lines = read["text"].split("\n")
     assert lines[hit["start_line"] - 1] == "When does the ferry to Naxos leave?"
     assert lines[:7] == [
         "Person (2026-11-21 00:30):", "Hello", "", "Assistant (2026-11-21 00:31):", "Hi.", "", "How are you?"
     ]  # fmt: skip
     with pytest.raises(ToolError):
-        call(tools.GET, other, path=hit["path"])
+        call(GET, other, path=hit["path"])
 
 
 def test_documents_stay_found_beside_it_in_two_round_trips(ada, session, talk, append, django_assert_num_queries):
@@ -102,7 +102,7 @@ def test_the_conversation_itself_temporary_ones_and_ones_that_only_read_are_not_
         assert not TranscriptIndex.objects.filter(session=hidden).exists()
         assert conversations.after_turn(hidden) is None
         with pytest.raises(ToolError):
-            call(tools.GET, session, path=f"/c/{hidden.pk}")
+            call(GET, session, path=f"/c/{hidden.pk}")
     assert not TranscriptIndex.objects.filter(session=talk("The ferry", key="agent:main:user:1:sub:1")).exists()
 
 
@@ -123,7 +123,7 @@ def test_nobody_else_finds_it_members_of_a_shared_space_neither(session, ada, st
     session.save()
     assert found(session) == []
     with pytest.raises(ToolError):
-        call(tools.GET, session, path=f"/c/{theirs.pk}")
+        call(GET, session, path=f"/c/{theirs.pk}")
     assert TranscriptIndex.objects.get().space == Space.objects.own_of(stranger)
     with pytest.raises(IntegrityError):
         take_over(ada)
@@ -271,7 +271,7 @@ def test_while_transcripts_are_off_they_are_neither_indexed_nor_found_nor_delete
     ChatSession.objects.update(active_at=timezone.now() - dt.timedelta(days=1))
     assert conversations.due() == []
     with pytest.raises(ToolError):
-        call(tools.GET, session, path=f"/c/{other.pk}")
+        call(GET, session, path=f"/c/{other.pk}")
     switches.choose(ada, Switch.TRANSCRIPTS, True)
     assert indexed(other)
     assert [hit["snippet"].count("Sunday") for hit in found(session)] == [0]
@@ -288,7 +288,7 @@ def test_what_waits_when_they_are_switched_off_is_not_indexed(ada, talk):
 
 def test_what_a_search_brought_out_of_a_transcript_is_never_learnt_again(session, say, talk):
     talk("The ferry to Naxos leaves at seven.")
-    result = call(tools.SEARCH, session, query="ferry to Naxos", min_score=0)
+    result = call(SEARCH, session, query="ferry to Naxos", min_score=0)
     say(session, "", role="assistant", content=[{"type": "tool_use", "id": "t", "name": "memory_search", "input": {}}])
     say(session, "", role="tool", content=[
         {"type": "tool_result", "tool_use_id": "t", "content": json.dumps(result.content)}

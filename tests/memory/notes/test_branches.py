@@ -88,4 +88,4 @@ def test_a_first_message_that_was_edited_is_still_the_first(ada, append, space, 
     edited = branches.edit(ada, first.message.pk, uuid.uuid4(), "When does my ferry to Naxos leave?")
     build_request(edited.turn)
     edited.message.refresh_from_db()
-    assert "leaves at seven" in edited.message.meta["beside"]
+    assert "leaves at seven" in edited.message.meta["context"]["memory"][0]["text"]

@@ -26,7 +26,7 @@ from oneclaw.invariants import broken_jobs
 from oneclaw.jobs import ClaimLostError
 from oneclaw.models import Space, User
 
-REASONS = ("switched", "day_changed", "ended", "left", "idle", "compaction")
+REASONS = ("switched", "day_changed", "ended", "left", "idle")
 # In the night in which clocks change, and far enough ahead that the database's own clock calls no lease late.
 BEGIN = dt.datetime(2027, 3, 27, 20, 0, tzinfo=dt.UTC)
 ZONES = ("Europe/Zurich", "America/Los_Angeles", "Pacific/Kiritimati", "UTC")

@@ -6,6 +6,7 @@ import pytest
 
 from memory.models import MemoryDocument
 from memory.notes import flush
+from memory.prompt.items import piece
 from oneclaw.demo.scripted import answer
 
 
@@ -23,7 +24,7 @@ def notes_of(session, scripted, space):
 
 
 def test_curated_memory_of_the_prompt(session, say, notes_of):
-    session.system_prompt = '<memory file="MEMORY.md">\n- Ada likes tea.\n</memory>'
+    session.system_context = {"memory": [piece("curated", "MEMORY.md", 1, "- Ada likes tea.", 0, 16)]}
     session.save()
     say(session, "What do I like?")
     assert notes_of("- Ada likes tea.\n- Ada asked what she likes.") == "- Ada asked what she likes.\n"

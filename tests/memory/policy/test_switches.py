@@ -6,16 +6,17 @@ import json
 import pytest
 from django.utils import timezone
 
+from chat import extensions
 from chat.context.prompt import build_request
+from chat.extensions import ToolCall, ToolError
 from chat.models import ChatSession, default_agent
-from chat.turns.tools import ToolCall, ToolError, registry
 from memory import tasks
 from memory.index.documents import index_document
 from memory.models import DocumentJob, Flush, MemoryDocument, SwitchChoice
 from memory.notes import claims, coverage, document_jobs, flush, recent
 from memory.policy import switches
 from memory.policy.switches import Switch
-from memory.tools import tools
+from memory.tools.reading import GET, SEARCH
 from oneclaw.demo.scripted import answer
 from oneclaw.jobs import ClaimLostError
 from oneclaw.models import User
@@ -44,7 +45,7 @@ def server(settings):
 
 
 def offered(session):
-    return [tool.name for tool in registry.for_session(session) if tool.name in NAMES]
+    return [tool.name for tool in extensions.tools_for(session) if tool.name in NAMES]
 
 
 def call(tool, session, **arguments):
@@ -100,7 +101,7 @@ def test_what_is_off_is_not_offered_as_a_tool(session, off, names, tools_left):
     assert offered(session) == tools_left
     if "save_memory" not in tools_left:
         with pytest.raises(ToolError, match="no tool named"):
-            registry.find(session, "save_memory")
+            extensions.find_tool(session, "save_memory")
 
 
 @pytest.mark.parametrize(("mode", "left"), [("agent", NAMES), ("chat", NAMES[:2]), ("temporary", [])])
@@ -142,19 +143,19 @@ def test_without_saved_memory_only_recent_conversations_are_found_and_the_other_
         index_document(append(space, "- The ferry to Naxos leaves at seven.\n", path=path).document_id)
 
     def found():
-        return {hit["path"] for hit in call(tools.SEARCH, session, query="ferry Naxos", min_score=0).content["results"]}
+        return {hit["path"] for hit in call(SEARCH, session, query="ferry Naxos", min_score=0).content["results"]}
 
     assert found() == {"MEMORY.md", "memory/2026-11-20.md", recent.PATH}
     off(Switch.RECENT)
     assert found() == {"MEMORY.md", "memory/2026-11-20.md"}
     with pytest.raises(ToolError):
-        call(tools.GET, session, path=recent.PATH)
+        call(GET, session, path=recent.PATH)
     switches.choose(session.owner, Switch.RECENT, True)
     off(Switch.SAVED)
     assert found() == {recent.PATH}
-    assert call(tools.GET, session, path=recent.PATH).content["total_lines"] == 1
+    assert call(GET, session, path=recent.PATH).content["total_lines"] == 1
     with pytest.raises(ToolError):
-        call(tools.GET, session, path="MEMORY.md")
+        call(GET, session, path="MEMORY.md")
 
 
 def test_without_recall_nothing_is_looked_up_by_itself(ada, space, append, off):

@@ -1,7 +1,7 @@
 """The details of a message say what of memory went to the model with it, and whose it is."""
 
 from chat.context.prompt import build_request
-from chat.models import Message
+from chat.models import ChatSession, Message
 from chat.rendering.details import details_of
 from memory.index.documents import index_document
 from tests.conversations import send, settle
@@ -15,13 +15,27 @@ def test_files_curated_memory_and_recalled_lines_are_named_and_can_be_opened(ada
     said = send(ada, "When does my ferry to Naxos leave?")
     build_request(said.turn)
     settle(said)
-    found = details_of(Message.objects.get(pk=said.answer.pk)).ingredients
+    found = details_of(Message.objects.get(pk=said.answer.pk)).from_extensions
     assert [each.name for each in found] == ["AGENTS.md", "MEMORY.md", "memory/2026-11-20.md:1-1"]
     assert [each.text for each in found] == ["Be brief.", "- Ada drinks tea.", "- The ferry to Naxos leaves at seven."]
     client.force_login(ada)
     page = client.get(f"/messages/{said.answer.pk}/details").content.decode()
     assert f'href="/memory/{day.pk}/"' in page
     assert "leaves at seven" in page
+
+
+def test_the_receipt_is_of_the_data_and_not_of_the_prompts_words(ada, append, space):
+    append(space, "- Ada drinks tea.\n" + "- More.\n" * 5000 + "- Ada has a cat.\n")
+    said = send(ada, "Hello")
+    build_request(said.turn)
+    settle(said)
+    # Words that look like a quotation are none.
+    ChatSession.objects.update(system_prompt='<memory file="SOUL.md">\nI am no memory.\n</memory>')
+    (found,) = details_of(Message.objects.get(pk=said.answer.pk)).from_extensions
+    assert found.name == "MEMORY.md"
+    assert found.text.startswith("- Ada drinks tea.\n")
+    assert "characters are left out here; find them in MEMORY.md" in found.text
+    assert found.text.endswith("- Ada has a cat.")
 
 
 def test_a_conversation_without_memory_says_so(ada, client):

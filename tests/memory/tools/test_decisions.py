@@ -159,7 +159,7 @@ def test_another_choice_after_the_first_changes_nothing(at, contradiction, space
 def test_only_who_may_write_decides_and_only_what_was_asked(client, ada, stranger, contradiction, space, document_of):
     client.force_login(stranger)
     assert decide(client, "new").status_code == 404
-    assert not decisions.waiting(stranger)
+    assert not decisions.open_questions(stranger)
     SpaceMember.objects.filter(space=space, user=ada).update(role="reader")
     client.force_login(ada)
     assert decide(client, "new").status_code == 403

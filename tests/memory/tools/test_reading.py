@@ -2,12 +2,13 @@
 
 import pytest
 
+from chat.extensions import ToolCall, ToolError
 from chat.models import Message
-from chat.turns.tools import ToolCall, ToolError, validate
+from chat.turns.tools import validate
 from memory.documents import write
 from memory.documents.write import Author, Delete, Replace, Source
 from memory.index.documents import try_to_index
-from memory.tools import tools
+from memory.tools.reading import GET, SEARCH
 from oneclaw.models import Space, SpaceMember
 from oneclaw.reasons import Reason
 
@@ -49,7 +50,7 @@ def error_of(use, tool, **arguments):
 
 def test_a_search_gives_passages_with_their_lines_and_shows_them_on_the_card(use, space, know):
     know(space, "# Things\n\n- Ada drinks jasmine tea.\n- Ada lives in Bern.")
-    result = use(tools.SEARCH, query="jasmine tea", max_results=1)
+    result = use(SEARCH, query="jasmine tea", max_results=1)
     (hit,) = result.content["results"]
     assert hit["path"] == "MEMORY.md"
     assert 1 <= hit["start_line"] <= 3 <= hit["end_line"] <= 4
@@ -60,45 +61,45 @@ def test_a_search_gives_passages_with_their_lines_and_shows_them_on_the_card(use
 
 
 def test_a_search_that_finds_nothing_says_so(use):
-    result = use(tools.SEARCH, query="anything")
+    result = use(SEARCH, query="anything")
     assert (result.content, result.summary, result.lines) == ({"results": []}, Reason("memory.found_nothing"), [])
 
 
 def test_the_number_of_results_and_the_least_score_are_the_models_choice(use, space, know):
     for number in range(12):
         know(space, f"- Cup {number} of tea", path=f"cup {number}.md")
-    assert len(use(tools.SEARCH, query="tea", min_score=0).content["results"]) == 6
-    assert len(use(tools.SEARCH, query="tea", min_score=0, max_results=10).content["results"]) == 10
-    assert all(hit["score"] >= 0.99 for hit in use(tools.SEARCH, query="tea", min_score=0.99).content["results"])
+    assert len(use(SEARCH, query="tea", min_score=0).content["results"]) == 6
+    assert len(use(SEARCH, query="tea", min_score=0, max_results=10).content["results"]) == 10
+    assert all(hit["score"] >= 0.99 for hit in use(SEARCH, query="tea", min_score=0.99).content["results"])
 
 
 def test_a_blank_question_is_refused(use):
     told = "validation_error", "Parameter 'query' is required and must be non-empty."
-    assert error_of(use, tools.SEARCH, query=" \n") == told
-    assert error_of(use, tools.SEARCH) == told
+    assert error_of(use, SEARCH, query=" \n") == told
+    assert error_of(use, SEARCH) == told
 
 
 def test_arguments_out_of_range_are_refused(use):
-    assert error_of(use, tools.SEARCH, query="x", max_results=0)[0] == "validation_error"
-    assert error_of(use, tools.SEARCH, query="x", min_score=2)[0] == "validation_error"
-    assert error_of(use, tools.GET, path="MEMORY.md", from_line=0)[0] == "validation_error"
+    assert error_of(use, SEARCH, query="x", max_results=0)[0] == "validation_error"
+    assert error_of(use, SEARCH, query="x", min_score=2)[0] == "validation_error"
+    assert error_of(use, GET, path="MEMORY.md", from_line=0)[0] == "validation_error"
 
 
 def test_lines_of_a_document_are_read(use, space, append):
     append(space, "one\ntwo\nthree\nfour")
-    result = use(tools.GET, path="MEMORY.md", from_line=2, lines=2)
+    result = use(GET, path="MEMORY.md", from_line=2, lines=2)
     assert result.content == {
         "path": "MEMORY.md", "from_line": 2, "lines": 2, "total_lines": 4, "text": "two\nthree"
     }  # fmt: skip
     assert str(result.summary) == "Read MEMORY.md, lines 2–3"
-    assert use(tools.GET, path="MEMORY.md").content["text"] == "one\ntwo\nthree\nfour"
-    beyond = use(tools.GET, path="MEMORY.md", from_line=9)
+    assert use(GET, path="MEMORY.md").content["text"] == "one\ntwo\nthree\nfour"
+    beyond = use(GET, path="MEMORY.md", from_line=9)
     assert (beyond.content["lines"], beyond.content["text"], str(beyond.summary)) == (0, "", "MEMORY.md has 4 lines")
 
 
 def test_a_very_long_reading_is_cut_and_says_so(use, space):
     write.apply(space, "a.md", Replace("x" * 30_000 + "\nmore", 0), Author(Source.PAGE))
-    result = use(tools.GET, path="a.md").content
+    result = use(GET, path="a.md").content
     assert (len(result["text"]), result["cut"], result["lines"], result["total_lines"]) == (20_000, True, 1, 2)
 
 
@@ -107,32 +108,30 @@ def test_what_is_not_there_deleted_impossible_or_somebody_elses_looks_the_same(u
     append(space, "gone", path="gone.md")
     write.apply(space, "gone.md", Delete(1), Author(Source.PAGE))
     for path in ("nowhere.md", "gone.md", "theirs.md", "../theirs.md", f"../{strangers_space.pk}/theirs.md", "a\x00"):
-        assert error_of(use, tools.GET, path=path) == ("not_found", f"There is no memory file “{path}”.")
+        assert error_of(use, GET, path=path) == ("not_found", f"There is no memory file “{path}”.")
 
 
 def test_a_search_finds_nothing_of_anybody_else(use, strangers_space, know):
     know(strangers_space, "- The stranger drinks jasmine tea.")
-    assert use(tools.SEARCH, query="jasmine tea", min_score=0, max_results=60).content["results"] == []
+    assert use(SEARCH, query="jasmine tea", min_score=0, max_results=60).content["results"] == []
 
 
 def test_a_shared_space_is_read_by_its_members_only(use, session, space, team, know):
     know(team, "- The team drinks jasmine tea.", path="team.md")
     session.space = team
     session.save()
-    assert use(tools.SEARCH, query="jasmine tea", min_score=0).content["results"] == []
-    assert error_of(use, tools.GET, path="team.md")[0] == "not_found"
+    assert use(SEARCH, query="jasmine tea", min_score=0).content["results"] == []
+    assert error_of(use, GET, path="team.md")[0] == "not_found"
     SpaceMember.objects.create(space=team, user=session.owner)
-    assert [hit["path"] for hit in use(tools.SEARCH, query="jasmine tea", min_score=0).content["results"]] == [
-        "team.md"
-    ]
-    assert use(tools.GET, path="team.md").content["text"] == "- The team drinks jasmine tea."
+    assert [hit["path"] for hit in use(SEARCH, query="jasmine tea", min_score=0).content["results"]] == ["team.md"]
+    assert use(GET, path="team.md").content["text"] == "- The team drinks jasmine tea."
 
 
 def test_a_space_that_the_session_does_not_name_is_not_read(use, session, team, know):
     know(team, "- The team drinks jasmine tea.", path="team.md")
     SpaceMember.objects.create(space=team, user=session.owner)
-    assert use(tools.SEARCH, query="jasmine tea", min_score=0).content["results"] == []
-    assert error_of(use, tools.GET, path="team.md")[0] == "not_found"
+    assert use(SEARCH, query="jasmine tea", min_score=0).content["results"] == []
+    assert error_of(use, GET, path="team.md")[0] == "not_found"
 
 
 def test_the_persons_own_file_goes_before_a_shared_one_of_the_same_name(use, session, space, team, append):
@@ -141,4 +140,4 @@ def test_the_persons_own_file_goes_before_a_shared_one_of_the_same_name(use, ses
     SpaceMember.objects.create(space=team, user=session.owner)
     session.space = team
     session.save()
-    assert use(tools.GET, path="MEMORY.md").content["text"] == "mine"
+    assert use(GET, path="MEMORY.md").content["text"] == "mine"

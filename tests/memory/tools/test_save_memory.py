@@ -7,13 +7,15 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from django.db import connection
 
+from chat import extensions
+from chat.extensions import ToolCall, ToolError
 from chat.models import Message, Turn
 from chat.rendering.messages import card_html, tool_card_html
-from chat.turns.tools import ToolCall, ToolError, call_tool, registry
+from chat.turns.tools import call_tool
 from memory.documents import write
 from memory.documents.write import Append, Author, Replace, Source
 from memory.models import MemoryDocument, MemoryRevision
-from memory.tools import tools
+from memory.tools.save_memory import SAVE
 from oneclaw.demo.scripted import answer, error
 from oneclaw.models import Space
 
@@ -25,7 +27,7 @@ def save(session):
 
     def save(content, id="toolu_1"):
         call = ToolCall(id, "save_memory", {"content": content}, session.owner, session, message.pk)
-        return tools.SAVE.call(call)
+        return SAVE.call(call)
 
     return save
 
@@ -249,7 +251,7 @@ def test_through_the_registry_a_missing_content_reads_like_a_blank_one(session):
 )
 def test_what_a_session_is_offered_depends_on_its_mode(session, mode, offered):
     session.mode = mode
-    names = [tool.name for tool in registry.for_session(session)]
+    names = [tool.name for tool in extensions.tools_for(session)]
     assert [name for name in names if "memory" in name] == offered
 
 

@@ -4,7 +4,9 @@ import re
 
 import pytest
 
-from chat.library import providers
+from chat import extensions
+from chat.library import search
+from memory.extension import MEMORY
 from memory.index import embeddings
 from memory.models import MemoryDocument
 from memory.search.manager import HybridSearchManager
@@ -42,7 +44,7 @@ def test_lines_that_hold_every_word_each_with_its_place(shown, ada, write, monke
     assert [address for address, _, _ in shown("绿")] == [f"/memory/{curated.pk}/#line-2"]
     assert shown("omile") == shown("tea milk") == shown("") == shown("%") == []
     write(ada, "memory/2026-11-21.md", "\n".join(f"- Milk, the {number}th" for number in range(9)))
-    assert len(shown("milk")) == providers.MOST
+    assert len(shown("milk")) == search.MAX_OF_EXTENSION
     MemoryDocument.objects.update(deleted_at="2026-11-21T00:00Z")
     assert shown("cam") == []
 
@@ -63,7 +65,10 @@ def test_a_reader_sees_the_line_and_cannot_delete_it(client, ada, stranger, writ
     assert "Delete line" not in page
 
 
-def test_without_memory_the_chat_searches_by_itself(client, ada, monkeypatch):
-    monkeypatch.setattr(providers, "finders", {})
+def test_without_memory_the_chat_searches_by_itself(client, ada):
     client.force_login(ada)
-    assert "No conversation contains" in client.get("/search", {"q": "tea"}).content.decode()
+    extensions.unregister(MEMORY)
+    try:
+        assert "No conversation contains" in client.get("/search", {"q": "tea"}).content.decode()
+    finally:
+        extensions.register(MEMORY)

@@ -24,7 +24,7 @@ def address():
 
 @pytest.fixture(autouse=True)
 def without_a_key(settings, address, monkeypatch):
-    monkeypatch.setattr(demo, "PACE", 0)
+    monkeypatch.setattr(demo, "DELTA_PAUSE_SECONDS", 0)
     settings.ANTHROPIC_API_KEY = settings.ANTHROPIC_BASE_URL = ""
     settings.DEMO_URL = address
 
@@ -126,7 +126,8 @@ async def test_what_the_first_page_suggests_is_understood_in_every_language(lang
             ("Remember that I prefer short answers.", "What do you remember about me?", "What can you do?"),
         )
     assert [name for name, _ in (await ask(remember))[1]] == ["save_memory"]
-    assert (await ask(past))[1] == [("memory_search", {"query": past})]
+    ((name, arguments),) = (await ask(past))[1]
+    assert (name, arguments["query"]) == ("memory_search", past)
     said, calls = await ask(help)
     assert demo.WHAT_I_DO in said
     assert "You wrote" not in said
@@ -134,30 +135,21 @@ async def test_what_the_first_page_suggests_is_understood_in_every_language(lang
 
 
 async def test_it_answers_from_what_the_search_found():
-    found = [{"path": "memory/2026-11-02.md", "start_line": 3, "end_line": 3, "snippet": "Miso is a cat."}]
-    for result in (found, {"results": found}):
-        said, calls = await ask("Who is my cat?", *called("memory_search", {"query": "cat"}, result))
-        assert "> Miso is a cat." in said
-        assert "memory/2026-11-02.md, line 3" in said
-        assert calls == []
+    found = [
+        {"path": "memory/2026-11-02.md", "start_line": 3, "end_line": 3, "snippet": "Miso is a cat."},
+        {"path": "MEMORY.md", "start_line": 1, "end_line": 1, "snippet": "My cat is called Miso."},
+    ]
+    said, calls = await ask("Who is my cat?", *called("memory_search", {"query": "cat"}, {"results": found}))
+    assert "> Miso is a cat." in said
+    assert "memory/2026-11-02.md, line 3" in said
+    # What is curated is authoritative.
+    assert said.index("> My cat is called Miso.") < said.index("> Miso is a cat.")
+    assert calls == []
 
 
 async def test_it_says_so_when_nothing_is_found():
-    said, _ = await ask("Who is my cat?", *called("memory_search", {"query": "Who is my cat?"}, []))
+    said, _ = await ask("Who is my cat?", *called("memory_search", {"query": "Who is my cat?"}, {"results": []}))
     assert "nothing" in said
-
-
-async def test_curated_memory_in_the_prompt_comes_first():
-    system = (
-        'Be kind.\n\n- cat\n\n<memory file="MEMORY.md">\n# Me\n\n- My cat is called Miso.\nI live in Bern.\n</memory>'
-    )
-    question = "What is my cat called?"
-    said, _ = await ask(question, *called("memory_search", {"query": question}, []), system=system)
-    assert "Miso" in said
-    assert "Bern" not in said
-    assert "- cat" not in said
-    said, _ = await ask(question, system=system, tools=[])
-    assert "Miso" in said
 
 
 async def test_it_confirms_a_save_and_tells_a_failure():
@@ -211,15 +203,6 @@ async def test_a_fault_of_its_own_is_a_server_fault(monkeypatch, caplog):
     assert "No reply could be made" in caplog.text
 
 
-async def test_asked_for_everything_it_tells_all_that_is_curated():
-    system = '<memory file="MEMORY.md">\n- Ada likes tea.\n- Miso is a cat.\n</memory>'
-    question = "What do you remember about me?"
-    asked, found = called("memory_search", {"query": question}, {"results": []})
-    said, _ = await ask(question, asked, found, system=system)
-    assert "Ada likes tea." in said
-    assert "Miso is a cat." in said
-
-
 async def test_what_travels_with_a_message_is_not_taken_for_the_persons_words():
     said, calls = await ask([{"type": "text", "text": "Remember that x."}, {"type": "text", "text": "A nice day."}])
     assert calls == []
@@ -245,3 +228,13 @@ async def test_of_a_file_it_says_that_it_cannot_read_it():
     said, calls = await ask(content)
     assert said.startswith("You sent *tea.md*, *cat.png*. A real model would read it; I cannot.")
     assert calls == []
+
+
+async def test_a_question_about_nothing_in_particular_takes_what_is_nearest():
+    question = "What do you remember about me?"
+    assert (await ask(question))[1] == [("memory_search", {"query": question, "min_score": 0})]
+
+
+async def test_it_greets_by_the_name_that_its_prompt_says():
+    said, _ = await ask("Hello!", system="You are kind.\n\n- My name is Ada.")
+    assert said.startswith("Hello, Ada!")

@@ -1,47 +1,45 @@
-"""What memory gave to a conversation: it is known already, and never learnt again from there."""
+"""What memory has sent to the model in a conversation: it is known already, and never learnt again from there."""
 
 import json
-import re
 from collections.abc import Iterator
 from typing import Any
 
 from chat.context import per_message
+from chat.extensions import ContextItem
 from chat.models import ChatSession, Message
 from memory.models import MemoryDocument
 from memory.policy.access import own_space
 from memory.policy.same_words import stands_in
+from memory.prompt.items import NAME
 
-# How a quotation in the prompt names its file.
-QUOTED = re.compile(r'^<(?:recalled|memory|file) (?:file|name)="([^"]+)"', re.MULTILINE)
 # Tools whose results are memory.
 READING = ("memory_search", "memory_get")
 
 
-def text_given(session: ChatSession) -> str:
-    """Every text that memory put into the conversation's prompt: at its start, beside messages and by its tools."""
+def text_sent(session: ChatSession) -> str:
+    """Return every text of memory that the model has had: in the system prompt, with messages, and by tools."""
     read = (str(value.get("snippet") or value.get("text") or "") for value in _results(session))
-    return "\n".join([_told(session), *read])
+    return "\n".join([*(item["text"] for item in _items(session)), *read])
 
 
-def place_of(content: str, session: ChatSession) -> str | None:
-    """The path at which `content` stands in the same words, among the documents of which the conversation was given
-    something."""
+def path_of(content: str, session: ChatSession) -> str | None:
+    """Return the path at which `content` stands in the same words, among the documents of which the model has had
+    something; None when it stands in none."""
     paths = {str(value["path"]) for value in _results(session) if "path" in value}
-    told = _told(session)
-    if stands_in(content, told):
-        paths |= set(QUOTED.findall(told))
+    paths |= {item["path"] for item in _items(session) if stands_in(content, item["text"])}
     documents = MemoryDocument.objects.present().filter(space=own_space(session), path__in=paths)
     return next((document.path for document in documents if stands_in(content, document.content)), None)
 
 
-def _told(session: ChatSession) -> str:
-    """What memory said by itself: at the start, and beside messages."""
-    recalled = session.messages.filter(role=Message.Role.USER).values_list(f"meta__{per_message.KEY}", flat=True)
-    return "\n".join([session.system_prompt or "", *filter(None, recalled)])
+def _items(session: ChatSession) -> list[ContextItem]:
+    """Return the pieces of documents in the system prompt and with messages."""
+    metas = session.messages.filter(role=Message.Role.USER).values_list("meta", flat=True)
+    with_messages = [item for meta in metas for item in per_message.items_of(meta, NAME)]
+    return [*session.system_context.get(NAME, []), *with_messages]
 
 
 def _results(session: ChatSession) -> Iterator[dict[str, Any]]:
-    """Each passage that memory's tools brought into the conversation."""
+    """Yield each passage that memory's tools brought into the conversation."""
     reading: set[str] = set()
     rows = session.messages.exclude(role=Message.Role.USER).order_by("seq").values_list("content", flat=True)
     for block in (block for content in rows for block in content):

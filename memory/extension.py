@@ -1,0 +1,23 @@
+"""What memory brings to the chat: its tools, its part of the prompt, its command, its details, its search."""
+
+from django.utils.translation import gettext_lazy as _
+
+from chat.extensions import Extension, MessageContext, PromptSection, ToolCommand
+from memory.prompt import recall, receipt
+from memory.prompt.items import NAME
+from memory.tools import reading, save_memory
+from memory.views import palette
+
+MEMORY = Extension(
+    name=NAME,
+    tools=(save_memory.SAVE, reading.SEARCH, reading.GET),
+    prompt_sections=(
+        PromptSection("memory", 200, recall.workspace_section, recall.workspace_items),
+        PromptSection("recall", 300, recall.guidelines_section),
+    ),
+    prompt_condition=recall.prompt_condition,
+    message_context=MessageContext(recall.recalled_items, recall.recalled_text),
+    commands={"/remember": ToolCommand("save_memory", "content", _("Save to memory"), _("I will remember that."))},
+    details=receipt.details,
+    search=palette.search,
+)

@@ -1,0 +1,132 @@
+"""The tools memory_search and memory_get: what the model may read of memory."""
+
+from typing import Any
+
+from django.conf import settings
+from django.utils.translation import gettext_lazy as _
+
+from chat.extensions import Tool, ToolCall, ToolError, ToolResult
+from chat.models import ChatSession
+from chat.turns.tools import parameter_missing
+from memory.index import transcripts
+from memory.policy.access import find_document, sources_of, spaces_of
+from memory.search.manager import HybridSearchManager
+from memory.search.passage import Said
+from memory.tools.saved import first_line
+from oneclaw.reasons import Reason
+
+# Lines and characters that memory_get shows at once.
+READING_MAX_LINES = 500
+READING_MAX_CHARS = 20_000
+
+
+def memory_search(call: ToolCall) -> ToolResult:
+    """Return the passages of memory that fit a question best."""
+    query = call.input["query"]
+    if not query.strip():
+        raise parameter_missing("query")
+    passages = HybridSearchManager(spaces_of(call.session), sources_of(call.session)).search(
+        query,
+        max_results=call.input.get("max_results", settings.SEARCH_RESULTS),
+        min_score=call.input.get("min_score", settings.SEARCH_FLOOR),
+        today=call.user.day(),
+    )
+    found: list[dict[str, Any]] = [
+        {
+            "path": passage.path,
+            "start_line": passage.start_line,
+            "end_line": passage.end_line,
+            "score": round(passage.score, 3),
+            "snippet": passage.snippet,
+            **labels(passage.said),
+        }
+        for passage in passages
+    ]
+    lines = [f"{place(hit)} {first_line(hit['snippet'])}" for hit in found]
+    summary = Reason("memory.found", {"number": len(found)}) if found else Reason("memory.found_nothing")
+    return ToolResult({"results": found}, summary, lines)
+
+
+def labels(said: Said | None) -> dict[str, str]:
+    """Return what a result says of the conversation that it comes from; nothing for a document."""
+    if said is None:
+        return {}
+    return {"source": "conversation", "title": said.title, "date": said.at.date().isoformat(), "role": said.role}
+
+
+def place(hit: dict[str, Any]) -> str:
+    """Return where a result stands, for the person's card."""
+    if "source" in hit:
+        return f"{hit['title']}, {hit['date']}:"
+    return f"{hit['path']}:{hit['start_line']}–{hit['end_line']}"
+
+
+def memory_get(call: ToolCall) -> ToolResult:
+    """Return lines of one memory file. What is not there and what is somebody else's look the same."""
+    path, start, count = call.input["path"], call.input.get("from_line", 1), call.input.get("lines", READING_MAX_LINES)
+    content = transcripts.read(call.session, path)
+    if content is None:
+        document = find_document(call.session, path)
+        if document is None:
+            raise ToolError("not_found", f"There is no memory file “{path}”.", Reason("memory.missing", {"path": path}))
+        content = document.content
+    lines = content.removesuffix("\n").split("\n")
+    shown = lines[start - 1 : start - 1 + count]
+    text = "\n".join(shown)
+    result: dict[str, Any] = {"path": path, "from_line": start, "lines": len(shown), "total_lines": len(lines)}
+    if len(text) > READING_MAX_CHARS:
+        text = text[:READING_MAX_CHARS]
+        result |= {"cut": True, "lines": text.count("\n") + 1}
+    last = start + result["lines"] - 1
+    if shown:
+        summary = Reason("memory.read", {"path": path, "first": start, "last": last})
+    else:
+        summary = Reason("memory.length", {"path": path, "count": len(lines)})
+    return ToolResult(result | {"text": text}, summary)
+
+
+def searches(session: ChatSession) -> bool:
+    """Return whether the session may search anything."""
+    return bool(sources_of(session))
+
+
+SEARCH = Tool(
+    "memory_search",
+    "Search everything remembered about the person: saved facts, notes of past conversations, and the conversations "
+    "themselves (results with the source “conversation”: what was said then, not what holds now). Use it before "
+    "you answer questions about earlier conversations, people, dates, decisions, preferences or plans.",
+    {
+        "type": "object",
+        "properties": {
+            "query": {"type": "string", "description": "What to look for, in natural words and with names."},
+            "max_results": {"type": "integer", "minimum": 1, "maximum": 60, "description": "At most so many results."},
+            "min_score": {"type": "number", "minimum": 0, "maximum": 1, "description": "The least score of a result."},
+        },
+        "required": ["query"],
+    },
+    memory_search,
+    offered=searches,
+    about_memory=True,
+    label=_("Search memory"),
+    headings={"running": _("Searching memory …"), "done": _("Searched memory"), "failed": _("Could not search memory")},
+)
+
+GET = Tool(
+    "memory_get",
+    "Read lines of one memory file, for example around a result of memory_search: MEMORY.md holds the saved facts, "
+    "memory/YYYY-MM-DD.md the notes of a day, /c/… a conversation.",
+    {
+        "type": "object",
+        "properties": {
+            "path": {"type": "string", "description": "The file, as memory_search names it."},
+            "from_line": {"type": "integer", "minimum": 1, "description": "The first line, from 1. Default 1."},
+            "lines": {"type": "integer", "minimum": 1, "maximum": READING_MAX_LINES, "description": "How many lines."},
+        },
+        "required": ["path"],
+    },
+    memory_get,
+    offered=searches,
+    about_memory=True,
+    label=_("Read memory files"),
+    headings={"running": _("Reading memory …"), "done": _("Read memory"), "failed": _("Could not read memory")},
+)
