@@ -1,6 +1,7 @@
 // The chat page: what a person does becomes frames, and frames become what the page shows (docs/protocol.md).
 
 import "./code.js";
+import "./prose.js";
 import { watchActions } from "./actions.js";
 import { Announcer } from "./announcer.js";
 import { Attachments } from "./attachments.js";

@@ -1,6 +1,7 @@
-// The page of a shared link: code is copied and unfolded there as in the chat. Formulas and footnotes work by themselves.
+// The page of a shared link: code is copied and unfolded there as in the chat, formulas are set, footnotes lead to their notes.
 
 import "./code.js";
+import "./prose.js";
 import { watchActions } from "./actions.js";
 import { Announcer } from "./announcer.js";
 
