@@ -1,8 +1,6 @@
 // The list of messages. What frames bring is the server's own HTML, sanitised there.
 
-import { attachedList } from "./attachments.js";
 import { plainText } from "./math.js";
-import { words } from "./words.js";
 
 export class Conversation {
   #list;
@@ -75,50 +73,10 @@ export class Conversation {
     alive(this.#list);
   }
 
-  // -- A message of one's own that the server has not acknowledged yet ---------------------------
+  // -- Messages of one's own ---------------------------------------------------------------------
 
-  // [{client_id, text, files, edits}] of what is neither acknowledged nor refused, in order; `edits` is the message that is
-  // said anew, if one is.
-  get pending() {
-    const articles = [...this.#list.querySelectorAll("article[data-client-id]:not(.message--refused)")];
-    return articles.map((article) => ({
-      client_id: article.dataset.clientId,
-      text: article.querySelector(".said").textContent,
-      files: filesOf(article),
-      edits: article.dataset.edits,
-    }));
-  }
-
-  addPending({ client_id, text, files = [], edits }, refused = "") {
-    if (this.#pending(client_id)) return;
-    const article = document.createElement("article");
-    article.className = "message message--user message--pending";
-    article.dataset.clientId = client_id;
-    if (edits) article.dataset.edits = edits;
-    article.setAttribute("aria-label", words.you);
-    const said = document.createElement("div");
-    said.className = "said";
-    said.textContent = text;
-    const note = document.createElement("p");
-    note.className = "message__note";
-    if (files.length) {
-      article.dataset.files = JSON.stringify(files);
-      article.append(attachedList(files));
-    }
-    article.append(said, note);
-    this.#list.append(article);
-    if (refused) this.refuse(client_id, refused);
-    // Nobody needs to read that for the blink of an eye that it usually takes.
-    else setTimeout(() => (note.textContent ||= words.sending), 600);
-  }
-
-  drop(clientId) {
-    this.#pending(clientId)?.remove();
-  }
-
-  confirm(clientId, id, seq) {
-    const article = this.#pending(clientId);
-    if (!article) return;
+  // The server has stored the message of this article.
+  confirm(article, id, seq) {
     if (document.getElementById(`message-${id}`)) {
       article.remove();
       return;
@@ -128,47 +86,13 @@ export class Conversation {
     article.dataset.acknowledged = "";
     article.dataset.role = "user";
     article.className = "message message--user";
-    article.querySelector(".message__note").remove();
-    delete article.dataset.clientId;
-    delete article.dataset.files;
-    delete article.dataset.edits;
     this.#insert(article, seq);
   }
 
-  refuse(clientId, sentence) {
-    const article = this.#pending(clientId);
-    if (!article) return;
-    article.classList.add("message--refused");
-    article.querySelector(".message__note").replaceChildren(sentence, quietButton("edit", words.edit));
-    this.#announcer.say(sentence);
-  }
-
-  // Says at every message on its way (or at one) what it waits for. What is queued can be taken back.
-  waitingFor(what, waits, clientId = null) {
-    for (const article of this.#list.querySelectorAll("article[data-client-id]:not(.message--refused)")) {
-      if (clientId && article.dataset.clientId !== clientId) continue;
-      const note = article.querySelector(".message__note");
-      if (waits && what === "answer") {
-        note.replaceChildren(words.queued, quietButton("edit", words.edit), quietButton("remove", words.remove));
-      } else if (waits) note.textContent = words.notSent;
-      else if (note.dataset.waitsFor === what) note.textContent = words.sending;
-      else continue;
-      note.dataset.waitsFor = waits ? what : "";
-    }
-  }
-
   // Where a message is said anew, it and what followed it are not shown any more.
-  leaveFrom(article) {
-    for (const later of this.#stored.filter(({ dataset }) => Number(dataset.seq) >= Number(article.dataset.seq))) later.remove();
-  }
-
-  // Whether this message on its way takes the place of another one.
-  isEdit(clientId) {
-    return Boolean(this.#pending(clientId)?.dataset.edits);
-  }
-
-  #pending(clientId) {
-    return this.#list.querySelector(`article[data-client-id="${clientId}"]`);
+  leaveFrom(id) {
+    const from = this.seqOf(id);
+    for (const later of this.#stored.filter(({ dataset }) => Number(dataset.seq) >= from)) later.remove();
   }
 
   // -- Frames ------------------------------------------------------------------------------------
@@ -231,20 +155,6 @@ export class Conversation {
     block.dataset.announced = "yes";
     this.#announcer.say(plainText(block.querySelector(".card__heading") ?? block).slice(0, 2000));
   }
-}
-
-// Those of a message on its way.
-export function filesOf(article) {
-  return JSON.parse(article.dataset.files ?? "[]");
-}
-
-function quietButton(action, word) {
-  const button = document.createElement("button");
-  button.type = "button";
-  button.className = "button button--quiet button--small";
-  button.dataset.action = action;
-  button.textContent = word;
-  return button;
 }
 
 function isUnfinished(article) {

@@ -20,9 +20,7 @@ export class Polling {
   #isBroken = false;
   // Whether the next request says that the person looks at this conversation from now on.
   #opens = false;
-  isOn = false;
-  // Whether the last request came through.
-  works = false;
+  #isOn = false;
 
   // lastSeq(), isRunning() and isKnown() say what the page shows and whether the conversation exists; onFrame(frame)
   // gets what a socket would have brought; onBack() says that what was not acknowledged has to be said again,
@@ -34,8 +32,8 @@ export class Polling {
   }
 
   start() {
-    if (this.isOn) return;
-    this.isOn = true;
+    if (this.#isOn) return;
+    this.#isOn = true;
     this.#round += 1;
     this.#opens = true;
     // Once the page has heard how things stand, it says again what was not acknowledged.
@@ -44,29 +42,28 @@ export class Polling {
   }
 
   stop() {
-    this.isOn = this.works = false;
+    this.#isOn = false;
     this.#round += 1;
     clearTimeout(this.#timer);
   }
 
   // The frames of a socket; one after the other, so that messages keep their order.
-  say(type, fields) {
-    this.#queue = this.#queue.then(() => this.#post(type, fields)).catch(() => {
+  say(frame) {
+    this.#queue = this.#queue.then(() => this.#post(frame)).catch(() => {
       // No network: what was not acknowledged is said again when it is back.
       this.#isBroken = true;
     });
-    return true;
   }
 
-  async #post(type, fields) {
+  async #post(frame) {
     const headers = { "Content-Type": "application/json", "X-CSRFToken": this.#token };
-    const body = JSON.stringify({ type, ...fields });
+    const body = JSON.stringify(frame);
     const answer = await fetch(`${this.#address}/frame`, { method: "POST", headers, body, signal: AbortSignal.timeout(PATIENCE) });
     // Not signed in any more: the page leads to the door, and what was written waits in this browser.
     if (answer.redirected) location.reload();
     if (answer.redirected || !answer.ok) throw new Error(answer.statusText);
     this.#on.frame(await answer.json());
-    if (this.isOn) this.#ask();
+    if (this.#isOn) this.#ask();
   }
 
   async #ask() {
@@ -81,7 +78,6 @@ export class Polling {
       if (answer.redirected) location.reload();
       if (answer.redirected || !(answer.ok || answer.status === NOT_FOUND)) throw new Error(answer.statusText);
       if (this.#on.isKnown()) this.#opens = false;
-      this.works = true;
       this.#on.state(true);
       if (answer.status === TRIED_AGAIN) this.#on.frame({ type: "ready", reset: true });
       else if (answer.ok) this.#show(html);
@@ -92,7 +88,6 @@ export class Polling {
     } catch {
       if (round !== this.#round) return;
       this.#isBroken = true;
-      this.works = false;
       this.#on.state(false);
     }
     if (round !== this.#round) return;

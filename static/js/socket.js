@@ -19,9 +19,9 @@ export class Socket {
   #isOver = false;
   #on;
 
-  // onOpen() once connected, onFrame(frame) for each frame, onState("open" | "waiting" | "signed out").
-  constructor({ onOpen, onFrame, onState }) {
-    this.#on = { open: onOpen, frame: onFrame, state: onState };
+  // onState("open" | "waiting" | "signed out"), onFrame(frame) for each frame.
+  constructor({ onFrame, onState }) {
+    this.#on = { frame: onFrame, state: onState };
     const now = () => this.#connectNow();
     addEventListener("online", now);
     // A page that one comes back to may be the very same one, asleep meanwhile: its socket is closed in order.
@@ -41,9 +41,8 @@ export class Socket {
       if (this.#socket !== socket) return;
       this.#heard(socket);
       this.#openedAt = Date.now();
-      this.#pulse = setInterval(() => this.say("ping"), PING_EVERY);
+      this.#pulse = setInterval(() => this.say({ type: "ping" }), PING_EVERY);
       this.#on.state("open");
-      this.#on.open();
     });
     socket.addEventListener("message", (event) => {
       this.#heard(socket);
@@ -52,11 +51,13 @@ export class Socket {
     socket.addEventListener("close", (event) => this.#closed(socket, event.code));
   }
 
-  // Whether the frame left; one that did not is for the caller to say again in onOpen.
-  say(type, fields = {}) {
-    if (this.#socket?.readyState !== WebSocket.OPEN) return false;
-    this.#socket.send(JSON.stringify({ type, ...fields }));
-    return true;
+  get isOpen() {
+    return this.#socket?.readyState === WebSocket.OPEN;
+  }
+
+  // What is said while it is not open is lost.
+  say(frame) {
+    if (this.isOpen) this.#socket.send(JSON.stringify(frame));
   }
 
   // From now on it may be silent for so long, and counts as dead after that.
