@@ -1,8 +1,8 @@
 // The chat page: what a person does and what the server says become events of the state (session_state.js), and the
 // effects that it answers with are carried out here.
 
-/** @import { MessageFrame, ServerFrame } from "./frames.js" */
-/** @import { Effect, Event, Message, Shown, State, Timer } from "./session_types.js" */
+/** @import { AgainFrame, ServerFrame } from "./frames.js" */
+/** @import { Effect, Event, Shown, Timer } from "./session_types.js" */
 
 import "./code.js";
 import "./prose.js";
@@ -13,6 +13,7 @@ import { Choices } from "./choices.js";
 import { watchCommands } from "./commands.js";
 import { Composer } from "./composer.js";
 import { Conversation } from "./conversation.js";
+import { around, find } from "./dom.js";
 import { Earlier } from "./earlier.js";
 import { Editing } from "./editing.js";
 import { watchFolding } from "./folding.js";
@@ -30,35 +31,39 @@ import { words } from "./words.js";
 const LIST_WAIT_MILLISECONDS = 15_000;
 const NOT_FOUND = 404;
 
-const main = document.getElementById("main");
-const find = (name) => main.querySelector(`[data-${name}]`);
+const main = find(document, "#main", HTMLElement);
+const list = find(main, "[data-messages]", HTMLElement);
+const scroller = find(main, "[data-scroller]", HTMLElement);
+const connection = find(main, "[data-connection]", HTMLElement);
+const form = find(main, "[data-composer]", HTMLFormElement);
+const { person = "" } = main.dataset;
 
-const unsent = new Unsent(main.dataset.person);
+const unsent = new Unsent(person);
 // Before anything has to be waited for.
 watchFolding();
 const isNew = "new" in main.dataset;
 // Of a new conversation nobody but this browser knows until its first message has arrived: a reload takes it up again.
-const session = (isNew && (await unsent.takeUp())) || main.dataset.session;
+const session = (isNew && (await unsent.takeUp())) || (main.dataset.session ?? "");
 let state = initialState(session, isNew);
 const draftKey = () => (state.isNew ? "new" : session);
 
 const mode = new Mode(main);
 const choices = new Choices(main);
-const announcer = new Announcer(find("announcer"));
-const follower = new Follower(find("scroller"), find("messages"), find("jump"));
-const conversation = new Conversation(find("messages"), find("welcome"), announcer);
-const pendingList = new PendingList(find("messages"), announcer);
+const announcer = new Announcer(find(main, "[data-announcer]", HTMLElement));
+const follower = new Follower(scroller, list, find(main, "[data-jump]", HTMLButtonElement));
+const conversation = new Conversation(list, find(main, "[data-welcome]", HTMLElement), announcer);
+const pendingList = new PendingList(list, announcer);
 const address = `/c/${session}`;
-const token = find("composer").elements.namedItem("csrfmiddlewaretoken").value;
+const token = find(form, "[name=csrfmiddlewaretoken]", HTMLInputElement).value;
 const attachments = new Attachments({
-  form: find("composer"),
-  target: find("drop"),
+  form,
+  target: find(main, "[data-drop]", HTMLElement),
   address,
   token,
   most: Number(main.dataset.mostFiles),
   largest: Number(main.dataset.fileSize),
 });
-const composer = new Composer(find("composer"), {
+const composer = new Composer(form, {
   longest: Number(main.dataset.longest),
   attachments,
   onSend(text, files) {
@@ -74,12 +79,12 @@ const composer = new Composer(find("composer"), {
     unsent.keepDraftFiles(draftKey(), files);
   },
 });
-const connection = find("connection");
-const earlier = new Earlier(find("messages"), find("scroller"), address);
+const earlier = new Earlier(list, scroller, address);
 const reading = new Reading({ address, token, lastSeq: () => conversation.lastSeq });
 
 // -- The state, and what it reads and does ---------------------------------------------------------
 
+/** @type {Shown} */
 const shown = {
   get isRunning() {
     return conversation.isRunning;
@@ -96,10 +101,14 @@ const shown = {
   kept: () => unsent.of(session),
 };
 
+/** @param {Event} event */
 function dispatch(event) {
   const next = transition(state, event, shown);
   state = next.state;
-  for (const effect of next.effects) effects[effect.do](effect);
+  for (const effect of next.effects) {
+    const carryOut = /** @type {(effect: Effect) => void} */ (effects[effect.do]);
+    carryOut(effect);
+  }
   draw();
 }
 
@@ -109,14 +118,16 @@ function draw() {
   if (connection.textContent !== told) connection.textContent = told;
 }
 
+/** @type {Map<Timer, ReturnType<typeof setTimeout>>} */
 const timers = new Map();
 
+/** @type {{ [Name in Effect["do"]]: (effect: Extract<Effect, { do: Name }>) => void }} */
 const effects = {
   say({ frame }) {
     if (state.isPolling) polling.say(frame);
     else socket.say(frame);
   },
-  open: () => socket.say({ type: "open", session, last_seq: lastSeq(), person: main.dataset.person }),
+  open: () => socket.say({ type: "open", session, last_seq: lastSeq(), person }),
   startPolling: () => polling.start(),
   stopPolling: () => polling.stop(),
   start({ timer, milliseconds }) {
@@ -135,7 +146,7 @@ const effects = {
     }
     dispatch({ type: "stored", isTaken });
   },
-  keep: ({ message, isNew }) => unsent.add(message, isNew),
+  keep: (effect) => unsent.add(effect.message, effect.isNew),
   forget: ({ client_id }) => unsent.remove(client_id),
   keepRefusal: ({ client_id, text }) => unsent.refuse(client_id, text),
   keepHomeless: ({ client_id, text }) => unsent.refuseHomeless(client_id, text),
@@ -169,10 +180,10 @@ function becomeKnown() {
   unsent.keepDraft(session, composer.value);
   unsent.keepDraftFiles(session, attachments.files);
   history.replaceState(null, "", address);
-  const end = find("end");
+  const end = find(main, "[data-end]", HTMLFormElement);
   end.action = `${address}/end`;
   end.hidden = false;
-  const menu = find("head-menu");
+  const menu = find(main, "[data-head-menu]", HTMLAnchorElement);
   menu.href = `${address}/menu`;
   menu.hidden = false;
   refreshSessions();
@@ -180,9 +191,11 @@ function becomeKnown() {
 
 // -- The server ------------------------------------------------------------------------------------
 
+const SOCKET_EVENTS = /** @type {const} */ ({ open: "socketOpened", waiting: "socketClosed", "signed out": "signedOut" });
+
 const socket = new Socket({
   onFrame: take,
-  onState: (now) => dispatch({ type: { open: "socketOpened", waiting: "socketClosed", "signed out": "signedOut" }[now] }),
+  onState: (now) => dispatch({ type: SOCKET_EVENTS[now] }),
 });
 
 const polling = new Polling({
@@ -202,10 +215,13 @@ function lastSeq() {
   return conversation.lastSeq;
 }
 
+/** @param {ServerFrame} frame */
 function take(frame) {
-  takers[frame.type]?.(frame);
+  const taker = /** @type {((frame: ServerFrame) => void) | undefined} */ (takers[frame.type]);
+  taker?.(frame);
 }
 
+/** @type {{ [Type in ServerFrame["type"]]?: (frame: Extract<ServerFrame, { type: Type }>) => void }} */
 const takers = {
   ready: dispatch,
   ack: dispatch,
@@ -233,7 +249,7 @@ const takers = {
 
 // -- The person ------------------------------------------------------------------------------------
 
-const editing = new Editing(document.getElementById("editing"), find("messages"), {
+const editing = new Editing(find(document, "#editing", HTMLTemplateElement), list, {
   longest: Number(main.dataset.longest),
   onKeep: (name, text) => unsent.keepEdit(session, name, text),
   kept: () => unsent.edits(session),
@@ -251,7 +267,7 @@ const editing = new Editing(document.getElementById("editing"), find("messages")
   },
 });
 
-watchActions(main, document.getElementById("details"), {
+watchActions(main, find(document, "#details", HTMLDialogElement), {
   edit: (article) => editing.open(article),
   again: (message) => tryAgain("retry", message),
   show: (message) => dispatch({ type: "show", message }),
@@ -259,27 +275,35 @@ watchActions(main, document.getElementById("details"), {
   announce: (sentence) => announcer.say(sentence),
 });
 
+/**
+ * @param {AgainFrame["type"]} type
+ * @param {string} message
+ */
 function tryAgain(type, message) {
   dispatch({ type: "again", wanted: { type, message, model: choices.value.model } });
 }
 
 main.addEventListener("click", (event) => {
-  const button = event.target.closest("button");
-  const { action } = button?.dataset ?? {};
-  if (action === "edit" || action === "remove") {
-    const { message } = state.pending.get(button.closest("article").dataset.clientId);
+  const button = around(event, "button");
+  if (!button) return;
+  const { action } = button.dataset;
+  const article = button.closest("article");
+  if (article && (action === "edit" || action === "remove")) {
+    const taken = state.pending.get(article.dataset.clientId ?? "");
+    if (!taken) return;
+    const { message } = taken;
     dispatch({ type: "takeBack", client_id: message.client_id });
     if (action === "edit") {
       composer.value = [message.text, composer.value].filter(Boolean).join("\n\n");
       attachments.put(message.files ?? []);
     }
     composer.focus();
-  } else if (action === "retry" || action === "continue") {
+  } else if (article && (action === "retry" || action === "continue")) {
     event.preventDefault();
-    tryAgain(action, button.closest("article").id.replace("message-", ""));
+    tryAgain(action, article.id.replace("message-", ""));
     composer.focus();
-  } else if (button && "starter" in button.dataset) {
-    composer.value = button.textContent.trim();
+  } else if ("starter" in button.dataset) {
+    composer.value = button.textContent?.trim() ?? "";
     composer.focus();
   }
 });
@@ -303,7 +327,7 @@ async function takeHomeless() {
 }
 
 watchSidebar(session);
-watchCommands(find("composer"), { composer, announcer, session });
+watchCommands(form, { composer, announcer, session });
 // A form that came back with its refusal holds its words already.
 const draft = { text: unsent.draft(draftKey()), files: unsent.draftFiles(draftKey()) };
 attachments.put(draft.files);

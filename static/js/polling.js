@@ -1,5 +1,7 @@
 // The same conversation by plain requests, while no WebSocket comes through: messages are posted, answers are asked for.
 
+/** @import { ClientFrame, Ending, ServerFrame } from "./frames.js" */
+
 const WHILE_RUNNING = 1000;
 const OTHERWISE = 5000;
 const PATIENCE = 15_000;
@@ -12,7 +14,8 @@ export class Polling {
   #on;
   #address;
   #token;
-  #timer = null;
+  /** @type {ReturnType<typeof setTimeout> | undefined} */
+  #timer;
   #queue = Promise.resolve();
   // Grows with each start and stop, so that an answer to an earlier question is not shown any more.
   #round = 0;
@@ -25,6 +28,17 @@ export class Polling {
   // lastSeq(), isRunning() and isKnown() say what the page shows and whether the conversation exists; onFrame(frame)
   // gets what a socket would have brought; onBack() says that what was not acknowledged has to be said again,
   // onState(works) whether requests come through.
+  /**
+   * @param {object} options
+   * @param {string} options.address
+   * @param {string} options.token
+   * @param {() => number} options.lastSeq
+   * @param {() => boolean} options.isRunning
+   * @param {() => boolean} options.isKnown
+   * @param {(frame: ServerFrame) => void} options.onFrame
+   * @param {() => void} options.onBack
+   * @param {(works: boolean) => void} options.onState
+   */
   constructor({ address, token, lastSeq, isRunning, isKnown, onFrame, onBack, onState }) {
     this.#address = address;
     this.#token = token;
@@ -48,6 +62,7 @@ export class Polling {
   }
 
   // The frames of a socket; one after the other, so that messages keep their order.
+  /** @param {ClientFrame} frame */
   say(frame) {
     this.#queue = this.#queue.then(() => this.#post(frame)).catch(() => {
       // No network: what was not acknowledged is said again when it is back.
@@ -55,6 +70,7 @@ export class Polling {
     });
   }
 
+  /** @param {ClientFrame} frame */
   async #post(frame) {
     const headers = { "Content-Type": "application/json", "X-CSRFToken": this.#token };
     const body = JSON.stringify(frame);
@@ -95,6 +111,7 @@ export class Polling {
     this.#timer = setTimeout(() => this.#ask(), this.#on.isRunning() ? WHILE_RUNNING : OTHERWISE);
   }
 
+  /** @param {string} html */
   #show(html) {
     const wasRunning = this.#on.isRunning();
     const template = document.createElement("template");
@@ -106,6 +123,7 @@ export class Polling {
     if (!wasRunning || this.#on.isRunning()) return;
     const answer = articles.findLast(({ dataset }) => dataset.role === "assistant");
     if (!answer) return;
-    this.#on.frame({ type: "done", message: answer.id.replace("message-", ""), status: answer.dataset.status, final: true });
+    const status = /** @type {Ending} */ (answer.dataset.status);
+    this.#on.frame({ type: "done", message: answer.id.replace("message-", ""), status, final: true });
   }
 }

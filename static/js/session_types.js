@@ -44,7 +44,7 @@
  *   | { type: "polled", works: boolean }
  *   | { type: "found", kept: Kept[] }
  *   | { type: "stored", isTaken: boolean }
- *   | { type: "send" | "edit", message: Message }
+ *   | { type: "send", message: Message } | { type: "edit", message: Message }
  *   | { type: "takeBack", client_id: string }
  *   | { type: "stop" }
  *   | { type: "show", message: string }
@@ -61,7 +61,7 @@
  *   | { do: "scrollToEnd" | "showRunning" | "tellRead" | "tellSignedOut" }
  *   | { do: "start", timer: Timer, milliseconds: number } | { do: "cancel", timer: Timer }
  *   | { do: "keep", message: Message, isNew: boolean } | { do: "forget", client_id: string }
- *   | { do: "keepRefusal" | "keepHomeless", client_id: string, text: string }
+ *   | { do: "keepRefusal", client_id: string, text: string } | { do: "keepHomeless", client_id: string, text: string }
  *   | { do: "confirm", client_id: string, message: string, seq: number }
  *   | { do: "leaveFrom", message: string } | { do: "allowAgain", message: string, isAllowed: boolean }
  *   | { do: "tell", word: "notSent" | "running", kind: Kind } | { do: "hush", kind: Kind }

@@ -4,8 +4,10 @@ import "./code.js";
 import "./prose.js";
 import { watchActions } from "./actions.js";
 import { Announcer } from "./announcer.js";
+import { find } from "./dom.js";
 
-const announcer = new Announcer(document.querySelector("[data-announcer]"));
+const announcer = new Announcer(find(document, "[data-announcer]", HTMLElement));
+/** @param {string} sentence */
 const say = (sentence) => announcer.say(sentence);
 
-watchActions(document.getElementById("main"), null, { tell: say, announce: say });
+watchActions(find(document, "#main", HTMLElement), null, { tell: say, announce: say });

@@ -1,5 +1,9 @@
 // One WebSocket that comes back by itself.
 
+/** @import { ClientFrame, ServerFrame } from "./frames.js" */
+
+/** @typedef {"open" | "waiting" | "signed out"} SocketState */
+
 const PING_EVERY = 20_000;
 const SILENCE = 45_000;
 // A wait is between half of it and the whole.
@@ -10,16 +14,20 @@ const SETTLED = 5000;
 const NOT_SIGNED_IN = 4401;
 
 export class Socket {
+  /** @type {WebSocket | null} */
   #socket = null;
   #wait = FIRST_WAIT;
   #openedAt = Infinity;
-  #silence = null;
-  #pulse = null;
-  #again = null;
+  /** @type {ReturnType<typeof setTimeout> | undefined} */
+  #silence;
+  /** @type {ReturnType<typeof setTimeout> | undefined} */
+  #pulse;
+  /** @type {ReturnType<typeof setTimeout> | undefined} */
+  #again;
   #isOver = false;
   #on;
 
-  // onState("open" | "waiting" | "signed out"), onFrame(frame) for each frame.
+  /** @param {{ onFrame: (frame: ServerFrame) => void, onState: (state: SocketState) => void }} on */
   constructor({ onFrame, onState }) {
     this.#on = { frame: onFrame, state: onState };
     const now = () => this.#connectNow();
@@ -56,11 +64,13 @@ export class Socket {
   }
 
   // What is said while it is not open is lost.
+  /** @param {ClientFrame} frame */
   say(frame) {
-    if (this.isOpen) this.#socket.send(JSON.stringify(frame));
+    if (this.isOpen) this.#socket?.send(JSON.stringify(frame));
   }
 
   // From now on it may be silent for so long, and counts as dead after that.
+  /** @param {WebSocket} socket */
   #heard(socket) {
     if (this.#socket !== socket) return;
     clearTimeout(this.#silence);
@@ -71,6 +81,10 @@ export class Socket {
     }, SILENCE);
   }
 
+  /**
+   * @param {WebSocket} socket
+   * @param {number} code
+   */
   #closed(socket, code) {
     if (this.#socket !== socket) return;
     clearInterval(this.#pulse);
