@@ -2,7 +2,8 @@
 
 Scripts and styles are written, checked and debugged as many small files; only what is collected for deployment is
 bundled. A module becomes a function that runs once and returns what it exports, so no name has to be changed. This
-understands the part of the languages that our own files use, and refuses the rest.
+understands the part of the languages that our own files use, and refuses the rest. Comments on lines of their own,
+a third of what a script weighs, stay out of the bundle.
 """
 
 import posixpath
@@ -16,6 +17,7 @@ SCRIPT_IMPORT = re.compile(r'^import (?:\{([^}]*)\} from )?"(\./[\w.-]+)";$', re
 SCRIPT_EXPORT = re.compile(r"^export (?=(?:async function|function|class|const) (\w+))", re.MULTILINE)
 # A static import or an export of another kind; `import(…)` stays, it fetches its file when it runs.
 SCRIPT_UNKNOWN = re.compile(r"^(?:import\b(?!\s*\()|export\b).*", re.MULTILINE)
+COMMENT = re.compile(r"^[ \t]*(?://[^\n]*|/\*\*.*?\*/)\n", re.MULTILINE | re.DOTALL)
 STYLE_IMPORT = re.compile(r'^@import url\("([\w./-]+)"\);$', re.MULTILINE)
 STYLE_UNKNOWN = re.compile(r"@import.*")
 
@@ -47,7 +49,7 @@ def bundled_script(name: str, read: Read) -> str:
         parts[module] = as_entry(module, read(module)) if module == name else as_function(module, read(module))
 
     add(name, ())
-    return "\n".join(parts.values())
+    return COMMENT.sub("", "\n".join(parts.values()))
 
 
 def as_entry(module: str, text: str) -> str:

@@ -12,9 +12,10 @@ SCRIPTS = {
     "js/first.js": 'import "./one.js";\nconst count = 5;\n',
     "js/part.js": (
         'import {\n  one,\n} from "./one.js";\nexport async function add(a, b) {\n  return a + b;\n}\n'
-        "export class Counter {\n  next() {\n    return one;\n  }\n}\n"
+        "/**\n * Count.\n * @import { one } from './one.js'\n */\n"
+        "export class Counter {\n  // Always the same.\n  next() {\n    return one; // one\n  }\n}\n"
     ),
-    "js/one.js": "export const one = 1;\n",
+    "js/one.js": "/** One. */\nexport const one = 1;\n",
 }
 BUNDLE = """\
 const $one = (() => {
@@ -35,7 +36,7 @@ async function add(a, b) {
 }
 class Counter {
   next() {
-    return one;
+    return one; // one
   }
 }
 

@@ -5,6 +5,7 @@ import re
 from pathlib import Path
 
 import pytest
+from django.contrib.staticfiles import finders
 from django.contrib.staticfiles.storage import staticfiles_storage
 from django.template.loader import render_to_string
 from playwright.async_api import expect
@@ -41,6 +42,13 @@ def test_no_script_and_no_style_waits_for_another_one(collected):
     imports = re.compile(r"^(?:import\b(?!\()|export .* from|@import).*", re.MULTILINE)
     assert len(files) > 40
     assert {file.name: found for file in files if (found := imports.findall(file.read_text()))} == {}
+
+
+def test_the_script_of_every_page_brings_no_state_that_another_one_has_too():
+    # Each bundle has modules of its own: one with state would be there twice on a page.
+    assert re.findall(r'^import .*"(.*)";$', Path(finders.find("js/palette.js")).read_text(), re.MULTILINE) == [
+        "./dom.js"
+    ]
 
 
 def test_what_the_chat_loads_is_small(collected):
