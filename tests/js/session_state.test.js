@@ -200,9 +200,44 @@ test("after two sockets in vain frames go by plain requests, until a socket open
 
 test("a socket that is open is not enough: the server must have opened the session", () => {
   const story = new Story();
-  story.does({ type: "socketOpened" });
+  assert.deepEqual(names(story.does({ type: "socketOpened" })), ["cancel connectionLost", "open"]);
   assert.deepEqual(story.says(send("a")), []);
   assert.deepEqual(story.says({ type: "ready", reset: false, seq: 0 }), ["send a"]);
+  for (const type of ["socketOpened", "socketClosed", "signedOut"]) {
+    const ready = Story.ready();
+    ready.does({ type });
+    assert.deepEqual(ready.says(send("a")), [], type);
+  }
+});
+
+test("what is queued goes first when the session is opened again, but for what another tab took back or delivered", () => {
+  const story = Story.ready({ isRunning: true });
+  for (const id of ["a", "b", "c"]) story.does(send(id));
+  const isKept = (client_id) => client_id !== "a";
+  const effects = story.does({ type: "ready", reset: false, seq: 0 }, { isRunning: false, isKept });
+  assert.deepEqual(said(effects), ["send b"]);
+  assert.deepEqual(story.stages, ["b said", "c queued"]);
+  // What was told of the line is not true any more.
+  assert.ok(names(effects).includes("hush running"));
+  assert.ok(names(effects).includes("hush again"));
+});
+
+test("whatever changes what is shown makes the page show whether an answer runs", () => {
+  const events = [
+    { type: "ready", reset: false, seq: 0 },
+    { type: "message", lacksNews: false },
+    { type: "stored", isTaken: true },
+    { type: "found", kept: [] },
+    { type: "done", final: false },
+    ack("a"),
+    refused("a", "busy"),
+  ];
+  for (const event of events) assert.ok(names(Story.ready().does(event)).includes("showRunning"), event.type);
+});
+
+test("the end of a turn tells the server what was read", () => {
+  assert.ok(!names(Story.ready().does({ type: "done", final: false })).includes("tellRead"));
+  assert.ok(names(Story.ready().does({ type: "done", final: true })).includes("tellRead"));
 });
 
 test("who is signed out is told, and nothing is said any more", () => {
@@ -218,6 +253,7 @@ test("a list that is out of date is taken once, and the session is opened anew",
   assert.deepEqual(story.says(send("a")), []);
   assert.ok(names(story.does({ type: "stored", isTaken: true })).includes("open"));
   assert.deepEqual(story.says({ type: "ready", reset: false, seq: 0 }), ["send a"]);
+  assert.deepEqual(names(story.does({ type: "ready", reset: true })), ["takeStored"]);
 });
 
 test("a server in trouble is asked for the list after a pause", () => {
@@ -274,6 +310,15 @@ test("an answer that is tried again is said again until something follows it", (
   assert.ok(names(followed).includes("start sayWanted"));
   const news = story.does({ type: "message", lacksNews: false }, { isLast: () => false });
   assert.deepEqual(news.filter((effect) => effect.do === "allowAgain"), [{ do: "allowAgain", message: "5", isAllowed: true }]);
+  assert.ok(names(news).includes("hush again"));
+  assert.deepEqual(story.says({ type: "sayWanted" }), []);
+});
+
+test("an answer that cannot be tried again is said no more, and can be tried anew", () => {
+  const story = Story.ready();
+  story.does({ type: "again", wanted: { type: "retry", message: "5" } });
+  const effects = story.does({ type: "error", code: "not_found", text: "No." });
+  assert.deepEqual(effects[2], { do: "allowAgain", message: "5", isAllowed: true });
   assert.deepEqual(story.says({ type: "sayWanted" }), []);
 });
 
