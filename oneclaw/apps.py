@@ -17,5 +17,5 @@ class OneClawConfig(AppConfig):
 
 
 class StaticFiles(StaticFilesConfig):
-    # Beside the usual: scripts of django-htmx that no page uses, and that import what is not there.
-    ignore_patterns = [*StaticFilesConfig.ignore_patterns, "django_htmx/ext/*"]
+    # Beside the usual: scripts of django-htmx that no page uses and that import what is not there; types of scripts.
+    ignore_patterns = [*StaticFilesConfig.ignore_patterns, "django_htmx/ext/*", "*.d.ts"]

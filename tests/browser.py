@@ -29,8 +29,9 @@ import uvicorn
 from axe_playwright_python.base import AXE_SCRIPT, AxeResults
 from django.contrib.staticfiles import finders
 from django.test import Client
-from playwright.async_api import Browser, Page, async_playwright, expect
+from playwright.async_api import Browser, Page, Route, async_playwright, expect
 
+from oneclaw.ops import bundle
 from oneclaw.threads import in_database
 
 DESKTOP = {"width": 1280, "height": 800}
@@ -91,7 +92,7 @@ class LiveServer:
 
 
 async def serve(scope: Any, receive: Any, send: Any) -> None:
-    """Static files as they lie in the checkout; everything else is the application's."""
+    """Static files as deployment serves them; everything else is the application's."""
     from oneclaw.asgi import application
 
     found = static_file(scope["path"]) if scope["type"] == "http" else None
@@ -105,12 +106,41 @@ async def serve(scope: Any, receive: Any, send: Any) -> None:
 
 @functools.cache
 def static_file(path: str) -> tuple[bytes, bytes] | None:
-    """The type and the bytes of a static file; read once, because every new tab asks for fifty of them."""
+    """Return the type and the bytes of a static file, with those inside that it imports."""
+    source = source_file(path)
+    text = bundle.bundled(path.removeprefix("/static/"), source_text) if source else None
+    return (source[0], text.encode()) if source and text is not None else source
+
+
+@functools.cache
+def source_file(path: str) -> tuple[bytes, bytes] | None:
+    """Return the type and the bytes of a static file as it lies in the checkout."""
     name = path.removeprefix("/static/")
     file = None if name == path else finders.find(name)
     if file is None or not Path(file).is_file():
         return None
     return (mimetypes.guess_type(file)[0] or "application/octet-stream").encode(), Path(file).read_bytes()
+
+
+def source_text(name: str) -> str:
+    return Path(finders.find(name)).read_text()
+
+
+async def serve_sources(page: Page) -> None:
+    """Give this page the static files as they lie in the checkout, as in development."""
+
+    async def answer(route: Route) -> None:
+        content_type, body = source_file(urlsplit(route.request.url).path)
+        await route.fulfill(content_type=content_type.decode(), body=body)
+
+    await page.route("**/static/**", answer)
+
+
+async def requested(page: Page, kind: str) -> list[str]:
+    """Return the names of the static files of this kind that the page has fetched, but for those of formulas."""
+    urls = await page.evaluate("performance.getEntriesByType('resource').map(({ name }) => name)")
+    paths = [urlsplit(url).path for url in urls]
+    return [path for path in paths if path.endswith(f".{kind}") and "/katex/" not in path]
 
 
 def chromium() -> str:

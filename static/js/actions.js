@@ -1,48 +1,77 @@
 // The row under a message, and the button at a piece of code: one listener for all of them.
 
 import { copy } from "./clipboard.js";
+import { around, find } from "./dom.js";
 import { words } from "./words.js";
 
 // Milliseconds for which a button says that it has done its work.
 const SHOWN = 1600;
 
-// tell(sentence) says what was not possible, announce(sentence) what was; edit(article), again(id)
-// and show(id) are the chat's.
+/**
+ * tell(sentence) says what was not possible, announce(sentence) what was; edit(article), again(id) and show(id) are the
+ * chat's.
+ * @typedef {object} On
+ * @property {(sentence: string) => void} tell
+ * @property {(sentence: string) => void} announce
+ * @property {(article: HTMLElement) => void} [edit]
+ * @property {(message: string) => void} [again]
+ * @property {(message: string) => void} [show]
+ */
+
+/**
+ * @param {HTMLElement} main
+ * @param {HTMLDialogElement | null} details
+ * @param {On} on
+ */
 export function watchActions(main, details, on) {
+  /** @type {Record<string, (button: HTMLElement, article: HTMLElement) => unknown>} */
   const acts = {
     copy: (button, article) => copied(button, written(article), on),
-    "copy-code": (button) => copied(button, button.closest(".code-box").querySelector("code").textContent, on),
+    "copy-code": (button) => copied(button, codeAt(button), on),
     raw: (button, article) => toggleRaw(button, article, on),
-    edit: (button, article) => on.edit(article),
-    retry: (button, article) => on.again(article.id.replace("message-", "")),
-    details: (button) => openDetails(details, button.getAttribute("href"), on),
+    edit: (_, article) => on.edit?.(article),
+    retry: (_, article) => on.again?.(article.id.replace("message-", "")),
+    details: (button) => openDetails(details, button.getAttribute("href") ?? "", on),
   };
   main.addEventListener("click", (event) => {
-    const button = event.target.closest("[data-do], [data-show]");
+    const button = around(event, "[data-do], [data-show]");
     if (!button || event.ctrlKey || event.metaKey || event.shiftKey) return;
-    const act = acts[button.dataset.do];
+    const act = acts[button.dataset.do ?? ""];
     if (!act && !button.dataset.show) return;
     event.preventDefault();
-    if (act) act(button, button.closest("article"));
-    else on.show(button.dataset.show);
+    if (act) act(button, /** @type {HTMLElement} */ (button.closest("article")));
+    else on.show?.(button.dataset.show ?? "");
   });
 }
 
-// The Markdown of a message; of an answer in several parts all of it.
+/** @param {HTMLElement} button */
+function codeAt(button) {
+  return button.closest(".code-box")?.querySelector("code")?.textContent ?? "";
+}
+
+/**
+ * Return the Markdown of a message; of an answer in several parts all of it.
+ * @param {HTMLElement} article
+ */
 async function written(article) {
-  if (article.dataset.role === "user") return article.querySelector(".said").textContent;
+  if (article.dataset.role === "user") return find(article, ".said", HTMLElement).textContent ?? "";
   const answer = await fetch(`/messages/${article.id.replace("message-", "")}/raw`);
   if (!answer.ok || answer.redirected) throw new Error(answer.statusText);
   return answer.text();
 }
 
+/**
+ * @param {HTMLElement} button
+ * @param {string | Promise<string>} text
+ * @param {On} on
+ */
 async function copied(button, text, on) {
   if (!(await copy(text))) {
     on.tell(words.notCopied);
     return;
   }
-  const use = button.querySelector("use");
-  const before = use.getAttribute("href");
+  const use = find(button, "use", SVGUseElement);
+  const before = use.getAttribute("href") ?? "";
   if (before !== "#icon-done") {
     use.setAttribute("href", "#icon-done");
     setTimeout(() => use.setAttribute("href", before), SHOWN);
@@ -50,6 +79,11 @@ async function copied(button, text, on) {
   on.announce(words.copied);
 }
 
+/**
+ * @param {HTMLElement} button
+ * @param {HTMLElement} article
+ * @param {On} on
+ */
 async function toggleRaw(button, article, on) {
   const parts = answerOf(article);
   const isShown = article.querySelector(":scope > .written");
@@ -65,7 +99,7 @@ async function toggleRaw(button, article, on) {
     pre.tabIndex = 0;
     pre.dir = "auto";
     pre.textContent = text;
-    article.querySelector(":scope > .message__body").after(pre);
+    find(article, ":scope > .message__body", HTMLElement).after(pre);
   }
   for (const part of parts) part.toggleAttribute("data-raw", !isShown);
   button.toggleAttribute("data-on", !isShown);
@@ -74,12 +108,21 @@ async function toggleRaw(button, article, on) {
 }
 
 // The articles of one answer, up to this one.
+/** @param {HTMLElement} article */
 function answerOf(article) {
   const parts = [article];
-  while (parts[0].previousElementSibling?.dataset.role === "assistant") parts.unshift(parts[0].previousElementSibling);
-  return parts;
+  for (;;) {
+    const before = parts[0].previousElementSibling;
+    if (!(before instanceof HTMLElement) || before.dataset.role !== "assistant") return parts;
+    parts.unshift(before);
+  }
 }
 
+/**
+ * @param {HTMLDialogElement | null} dialog
+ * @param {string} address
+ * @param {On} on
+ */
 async function openDetails(dialog, address, on) {
   const answer = await fetch(address, { headers: { "HX-Request": "true" } }).catch(() => null);
   // Where the sign-in has ended, the answer leads elsewhere and holds nothing.
@@ -87,6 +130,7 @@ async function openDetails(dialog, address, on) {
     on.tell(words.notFetched);
     return;
   }
+  if (!dialog) return;
   dialog.innerHTML = await answer.text();
   if (!dialog.open) dialog.showModal();
 }

@@ -5,16 +5,18 @@ const KEPT = 5;
 export class Announcer {
   #region;
 
+  /** @param {HTMLElement} region */
   constructor(region) {
     this.#region = region;
   }
 
+  /** @param {string} text */
   say(text) {
     const said = text.trim();
     if (!said) return;
     const line = document.createElement("p");
     line.textContent = said;
     this.#region.append(line);
-    while (this.#region.children.length > KEPT) this.#region.firstElementChild.remove();
+    while (this.#region.children.length > KEPT) this.#region.firstElementChild?.remove();
   }
 }

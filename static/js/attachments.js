@@ -1,11 +1,23 @@
 // Files for the message that is being written: by button, paste and drop, each sent to the server at once.
 
+/** @import { AttachedFile } from "./frames.js" */
+
+import { around, find } from "./dom.js";
 import { words } from "./words.js";
+
+/**
+ * A chip; `file` is the server's once it is there.
+ * @typedef {{ item: HTMLElement, blob: File | null, file: AttachedFile | null, request: XMLHttpRequest | null }} Entry
+ *
+ * changed() when a file came, went or is there; refused(sentence) when one is not taken; arrived(sentence) when it is.
+ * @typedef {{ changed: () => void, refused: (sentence: string) => void, arrived: (sentence: string) => void }} Listener
+ */
 
 const NOT_FOUND = 404;
 const UNITS = ["byte", "kilobyte", "megabyte"];
 
 export class Attachments {
+  /** @type {HTMLInputElement | null} */
   #input;
   #list;
   #chip;
@@ -14,8 +26,10 @@ export class Attachments {
   #token;
   #most;
   #largest;
+  /** @type {Listener} */
   #on = { changed() {}, refused() {}, arrived() {} };
-  // In the order of the chips: {item, blob, file}; `file` is the server's {id, name, size, kind} once it is there.
+  // In the order of the chips.
+  /** @type {Entry[]} */
   #entries = [];
   // Drags enter an element before they leave the one around it.
   #dragged = 0;
@@ -24,42 +38,55 @@ export class Attachments {
 
   // `target` shows where files may be dropped; `address` is the conversation's. A file has `largest` bytes at most, a
   // message `most` files; with 0 none is taken.
+  /**
+   * @param {object} options
+   * @param {HTMLFormElement} options.form
+   * @param {HTMLElement} options.target
+   * @param {string} options.address
+   * @param {string} options.token
+   * @param {number} options.most
+   * @param {number} options.largest
+   */
   constructor({ form, target, address, token, most, largest }) {
     this.#input = form.querySelector("[data-files]");
-    this.#list = form.querySelector("[data-chips]");
-    this.#chip = form.querySelector("[data-chip]");
+    this.#list = find(form, "[data-chips]", HTMLElement);
+    this.#chip = find(form, "template[data-chip]", HTMLTemplateElement);
     this.#target = target;
     this.#address = address;
     this.#token = token;
     this.#most = most;
     this.#largest = largest;
-    if (!this.#input) return;
-    this.#input.addEventListener("change", () => {
-      this.add([...this.#input.files]);
+    const input = this.#input;
+    if (!input) return;
+    input.addEventListener("change", () => {
+      this.add([...(input.files ?? [])]);
       // What was taken is not sent once more with the form, and can be chosen again.
-      this.#input.value = "";
+      input.value = "";
     });
-    form.elements.namedItem("text").addEventListener("paste", (event) => this.#pasted(event));
-    for (const type of ["dragenter", "dragover", "dragleave", "drop"]) addEventListener(type, (event) => this.#moved(event));
+    find(form, "[name=text]", HTMLTextAreaElement).addEventListener("paste", (event) => this.#pasted(event));
+    for (const type of /** @type {const} */ (["dragenter", "dragover", "dragleave", "drop"])) {
+      addEventListener(type, (event) => this.#moved(event));
+    }
     addEventListener("dragstart", () => (this.#isOwn = true));
     addEventListener("dragend", () => (this.#isOwn = false));
     this.#list.addEventListener("click", (event) => this.#clicked(event));
   }
 
-  // changed() when a file came, went or is there; refused(sentence) when one is not taken; arrived(sentence) when it is.
+  /** @param {Listener} listener */
   listen({ changed, refused, arrived }) {
     this.#on = { changed, refused, arrived };
   }
 
-  // [{id, name, size, kind}] of those that the server has.
+  // Those that the server has.
   get files() {
-    return this.#entries.filter(({ file }) => file).map(({ file }) => file);
+    return this.#entries.map(({ file }) => file).filter((file) => file !== null);
   }
 
   get isBusy() {
     return this.#entries.some(({ item }) => item.dataset.state === "uploading");
   }
 
+  /** @param {File[]} blobs */
   add(blobs) {
     for (const blob of blobs) {
       if (this.#entries.length >= this.#most) {
@@ -70,18 +97,19 @@ export class Attachments {
         this.#on.refused(filled(words.tooLarge, { name: blob.name, size: sized(blob.size), most: sized(this.#largest) }));
         continue;
       }
-      this.#upload(this.#show({ blob, file: null }));
+      this.#upload(this.#show(blob, null), blob);
     }
     this.#changed();
   }
 
   // Chips for files that the server has, or had: what was not sent for a day is gone.
+  /** @param {AttachedFile[]} files */
   put(files) {
     const known = new Set(this.files.map(({ id }) => id));
     for (const file of files.filter(({ id }) => !known.has(id))) {
-      const entry = this.#show({ blob: null, file });
-      this.#ready(entry);
-      this.#look(entry);
+      const entry = this.#show(null, file);
+      this.#ready(entry.item, file);
+      this.#look(entry, file);
     }
     this.#changed();
   }
@@ -95,14 +123,20 @@ export class Attachments {
     return files;
   }
 
-  #show({ blob, file }) {
-    const item = this.#chip.content.firstElementChild.cloneNode(true);
-    const { name, size } = blob ?? file;
-    item.querySelector(".chip__name").textContent = name;
-    item.querySelector(".chip__size").textContent = sized(size);
-    const remove = item.querySelector("[data-remove]");
-    remove.ariaLabel = filled(remove.dataset.remove, { name });
-    item.querySelector("progress").ariaLabel = name;
+  /**
+   * Show the chip of a file from this machine, or of one that the server has.
+   * @param {File | null} blob
+   * @param {AttachedFile | null} file
+   * @returns {Entry}
+   */
+  #show(blob, file) {
+    const item = /** @type {HTMLElement} */ (find(this.#chip.content, "li", HTMLElement).cloneNode(true));
+    const { name = "", size = 0 } = blob ?? file ?? {};
+    find(item, ".chip__name", HTMLElement).textContent = name;
+    find(item, ".chip__size", HTMLElement).textContent = sized(size);
+    const remove = find(item, "[data-remove]", HTMLButtonElement);
+    remove.ariaLabel = filled(remove.dataset.remove ?? "", { name });
+    find(item, "progress", HTMLProgressElement).ariaLabel = name;
     if (blob?.type.startsWith("image/")) picture(item, URL.createObjectURL(blob));
     this.#list.append(item);
     const entry = { item, blob, file, request: null };
@@ -110,66 +144,89 @@ export class Attachments {
     return entry;
   }
 
-  #upload(entry) {
-    const { item, blob } = entry;
+  /**
+   * @param {Entry} entry
+   * @param {File} blob
+   */
+  #upload(entry, blob) {
+    const { item } = entry;
     item.dataset.state = "uploading";
-    const progress = item.querySelector("progress");
+    const progress = find(item, "progress", HTMLProgressElement);
     const request = (entry.request = new XMLHttpRequest());
     request.open("POST", `${this.#address}/files`);
     request.setRequestHeader("X-CSRFToken", this.#token);
     request.responseType = "json";
     request.upload.addEventListener("progress", ({ loaded, total }) => (progress.value = total ? loaded / total : 0));
-    request.addEventListener("load", () => this.#answered(entry));
-    request.addEventListener("error", () => this.#failed(entry));
+    request.addEventListener("load", () => this.#answered(entry, blob, request));
+    request.addEventListener("error", () => this.#failed(item, blob));
     const body = new FormData();
     body.append("file", blob, blob.name);
     request.send(body);
   }
 
-  #answered(entry) {
-    const { status, response, responseURL } = entry.request;
+  /**
+   * @param {Entry} entry
+   * @param {File} blob
+   * @param {XMLHttpRequest} request
+   */
+  #answered(entry, blob, { status, response, responseURL }) {
     if (status === 200 && response?.id) {
       entry.file = response;
-      this.#ready(entry);
+      this.#ready(entry.item, response);
       this.#on.arrived(filled(words.arrived, { name: response.name }));
     } else if (response?.text) {
       this.#forget(entry);
       this.#on.refused(response.text);
     } else {
-      this.#failed(entry);
+      this.#failed(entry.item, blob);
       if (!responseURL.endsWith("/files")) this.#on.refused(words.signedOut);
     }
     this.#changed();
   }
 
-  #ready({ item, file }) {
+  /**
+   * @param {HTMLElement} item
+   * @param {AttachedFile} file
+   */
+  #ready(item, file) {
     item.dataset.state = "ready";
     if (file.kind === "image" && !item.querySelector("img")) picture(item, `/files/${file.id}?small`);
   }
 
-  async #look(entry) {
+  /**
+   * @param {Entry} entry
+   * @param {AttachedFile} file
+   */
+  async #look(entry, file) {
     try {
-      const answer = await fetch(`/files/${entry.file.id}`, { method: "HEAD" });
+      const answer = await fetch(`/files/${file.id}`, { method: "HEAD" });
       if (answer.status !== NOT_FOUND) return;
     } catch {
       return; // No network: whoever sends it is told.
     }
     this.#forget(entry);
-    this.#on.refused(filled(words.fileGone, { name: entry.file.name }));
+    this.#on.refused(filled(words.fileGone, { name: file.name }));
     this.#changed();
   }
 
-  #failed({ item, blob }) {
+  /**
+   * @param {HTMLElement} item
+   * @param {File} blob
+   */
+  #failed(item, blob) {
     item.dataset.state = "failed";
     this.#on.refused(filled(words.notUploaded, { name: blob.name }));
     this.#changed();
   }
 
+  /** @param {Event} event */
   #clicked(event) {
-    const entry = this.#entries.find(({ item }) => item.contains(event.target));
+    const button = around(event, "[data-again], [data-remove]");
+    const entry = this.#entries.find(({ item }) => item.contains(button));
     if (!entry) return;
-    if (event.target.closest("[data-again]")) this.#upload(entry);
-    else if (event.target.closest("[data-remove]")) {
+    if (button?.matches("[data-again]")) {
+      if (entry.blob) this.#upload(entry, entry.blob);
+    } else {
       entry.request?.abort();
       // Nobody waits for it: what is left there is swept.
       if (entry.file) {
@@ -177,11 +234,12 @@ export class Attachments {
         fetch(`/files/${entry.file.id}/remove`, { method: "POST", headers, keepalive: true }).catch(() => {});
       }
       this.#forget(entry);
-      this.#input.focus();
-    } else return;
+      this.#input?.focus();
+    }
     this.#changed();
   }
 
+  /** @param {Entry} entry */
   #forget(entry) {
     entry.item.remove();
     this.#entries = this.#entries.filter((other) => other !== entry);
@@ -192,14 +250,16 @@ export class Attachments {
     this.#on.changed();
   }
 
+  /** @param {ClipboardEvent} event */
   #pasted(event) {
-    const { files } = event.clipboardData;
+    const data = event.clipboardData;
     // What was copied from a document comes as a picture of itself as well.
-    if (!files.length || event.clipboardData.getData("text/plain")) return;
+    if (!data?.files.length || data.getData("text/plain")) return;
     event.preventDefault();
-    this.add([...files]);
+    this.add([...data.files]);
   }
 
+  /** @param {DragEvent} event */
   #moved(event) {
     if (this.#isOwn || !event.dataTransfer?.types.includes("Files")) return;
     event.preventDefault();
@@ -213,7 +273,10 @@ export class Attachments {
   }
 }
 
-// The files of a message on its way, as the server shows them once it has arrived.
+/**
+ * Return the files of a message on its way, as the server shows them once it has arrived.
+ * @param {AttachedFile[]} files
+ */
 export function attachedList(files) {
   const list = document.createElement("ul");
   list.className = "attached";
@@ -233,19 +296,29 @@ export function attachedList(files) {
   return list;
 }
 
+/**
+ * @param {HTMLElement} item
+ * @param {string} src
+ */
 function picture(item, src) {
   const image = Object.assign(new Image(), { src, alt: "" });
   image.addEventListener("load", () => URL.revokeObjectURL(src));
-  item.querySelector(".chip__picture").replaceChildren(image);
+  find(item, ".chip__picture", HTMLElement).replaceChildren(image);
 }
 
+/** @param {number} bytes */
 function sized(bytes) {
   // In steps of 1,024, as the server counts them.
   const step = bytes < 1024 ? 0 : bytes < 1024 ** 2 ? 1 : 2;
+  /** @type {Intl.NumberFormatOptions} */
   const format = { style: "unit", unit: UNITS[step], unitDisplay: step ? "short" : "long", maximumFractionDigits: 1 };
   return new Intl.NumberFormat(document.documentElement.lang, format).format(bytes / 1024 ** step);
 }
 
+/**
+ * @param {string} sentence
+ * @param {Record<string, string | number>} values
+ */
 function filled(sentence, values) {
-  return sentence.replace(/\{(\w+)\}/g, (_, name) => values[name]);
+  return sentence.replace(/\{(\w+)\}/g, (_, name) => String(values[name]));
 }

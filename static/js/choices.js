@@ -1,21 +1,26 @@
 // Who answers: the agent is chosen until the first message, the model at any time.
 
+import { find } from "./dom.js";
 import { words } from "./words.js";
 
 export class Choices {
+  /** @type {HTMLElement | null} */
   #agentChoice;
+  /** @type {HTMLSelectElement | null} */
   #agent;
+  /** @type {HTMLSelectElement | null} */
   #model;
   #mark;
 
+  /** @param {HTMLElement} main */
   constructor(main) {
     this.#agentChoice = main.querySelector("[data-agent-choice]");
-    this.#agent = this.#agentChoice?.querySelector("select");
+    this.#agent = main.querySelector("[data-agent-choice] select");
     this.#model = main.querySelector("[data-model-choice] select");
-    this.#mark = main.querySelector("[data-agent-mark]");
+    this.#mark = find(main, "[data-agent-mark]", HTMLElement);
     this.#agent?.addEventListener("change", () => {
       // An agent with a model of its own begins with that.
-      if (this.#model && "own" in this.#agent.selectedOptions[0].dataset) this.#model.value = "";
+      if (this.#model && "own" in this.#chosen.dataset) this.#model.value = "";
       this.#showModel();
     });
     // What the browser had kept in the field of a page that one comes back to.
@@ -27,32 +32,42 @@ export class Choices {
     return { agent: this.#agent?.value, model: this.#model?.value };
   }
 
+  /** @param {{ agent?: string, model?: string }} value */
   choose({ agent, model }) {
-    for (const [select, value] of [[this.#agent, agent], [this.#model, model]]) {
-      if (select && [...select.options].some((option) => option.value === value)) select.value = value;
-    }
+    select(this.#agent, agent);
+    select(this.#model, model);
     if (this.#agent) this.#showModel();
   }
 
   // The first message is on its way: another agent answers in another conversation.
   settle() {
-    if (!this.#agent) return;
-    const chosen = this.#agent.selectedOptions[0];
+    if (!this.#agentChoice) return;
     this.#agentChoice.hidden = true;
-    this.#mark.textContent = chosen.textContent;
-    this.#mark.hidden = "default" in chosen.dataset;
+    this.#mark.textContent = this.#chosen.textContent;
+    this.#mark.hidden = "default" in this.#chosen.dataset;
   }
 
   // It was refused, because of what was chosen.
   unsettle() {
-    if (!this.#agent) return;
+    if (!this.#agentChoice) return;
     this.#agentChoice.hidden = false;
     this.#mark.hidden = true;
   }
 
   #showModel() {
     if (!this.#model) return;
-    const { model } = this.#agent.selectedOptions[0].dataset;
-    this.#model.options[0].textContent = words.defaultModel.replace("{model}", model);
+    this.#model.options[0].textContent = words.defaultModel.replace("{model}", this.#chosen.dataset.model ?? "");
   }
+
+  get #chosen() {
+    return /** @type {HTMLSelectElement} */ (this.#agent).selectedOptions[0];
+  }
+}
+
+/**
+ * @param {HTMLSelectElement | null} field
+ * @param {string} [value]
+ */
+function select(field, value) {
+  if (field && value !== undefined && [...field.options].some((option) => option.value === value)) field.value = value;
 }

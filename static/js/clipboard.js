@@ -1,6 +1,9 @@
-// Puts text into the clipboard. `text` may be a promise of it, which some browsers want before they have waited for it.
+// Puts text into the clipboard.
 
-// Whether it is there now.
+/**
+ * Return whether it is there now. `text` may be a promise of it, which some browsers want before they have waited for it.
+ * @param {string | Promise<string>} text
+ */
 export async function copy(text) {
   try {
     if (navigator.clipboard?.write && window.ClipboardItem) {
@@ -17,7 +20,10 @@ export async function copy(text) {
   }
 }
 
-// On a page that was not served over https.
+/**
+ * Copy on a page that was not served over https.
+ * @param {string} text
+ */
 function copyOldWay(text) {
   const field = document.createElement("textarea");
   field.className = "visually-hidden";
@@ -27,6 +33,6 @@ function copyOldWay(text) {
   field.select();
   const isCopied = document.execCommand("copy");
   field.remove();
-  focused?.focus();
+  if (focused instanceof HTMLElement) focused.focus();
   return isCopied;
 }

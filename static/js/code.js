@@ -1,6 +1,7 @@
 // What stands at a piece of code: its copy button, and the words with which a long one is unfolded. The HTML that the
 // server keeps holds these elements without words; they get those of the page's language here.
 
+import { find } from "./dom.js";
 import { words } from "./words.js";
 
 const COPY =
@@ -10,17 +11,18 @@ class CopyCode extends HTMLElement {
   connectedCallback() {
     if (this.firstChild) return;
     this.innerHTML = COPY;
-    Object.assign(this.firstChild, { title: words.copyCode, ariaLabel: words.copyCode });
+    Object.assign(find(this, "button", HTMLButtonElement), { title: words.copyCode, ariaLabel: words.copyCode });
   }
 }
 
 class ShowAll extends HTMLElement {
+  /** @type {string | null} */
   #lines = null;
 
   connectedCallback() {
-    this.#lines ??= this.textContent;
     const fold = this.closest("details");
-    const say = () => (this.textContent = (fold?.open ? words.showLess : words.showAll).replace("{lines}", this.#lines));
+    const lines = (this.#lines ??= this.textContent ?? "");
+    const say = () => (this.textContent = (fold?.open ? words.showLess : words.showAll).replace("{lines}", lines));
     fold?.addEventListener("toggle", say);
     say();
   }

@@ -1,23 +1,40 @@
 // A slash at the beginning of a message offers commands and one's own prompts. The focus stays in the text, which names
 // the active one (aria-activedescendant); a text of several lines may have no other role than its own.
 
+/** @import { Announcer } from "./announcer.js" */
+/** @import { Composer } from "./composer.js" */
+
+import { around, find } from "./dom.js";
 import { words } from "./words.js";
+
+/**
+ * A command, or a prompt of one's own: its text in pieces, every second of which is the name of a variable.
+ * @typedef {{ name: string, about: string, kind: "insert", pieces: string[] }} Prompt
+ * @typedef {{ name: string, about: string, kind: "send" } | { name: string, about: string, kind: "write" } | Prompt} Command
+ */
 
 // A slash and the beginning of a name, and nothing else.
 const TYPED = /^\/\S*$/;
 
+/**
+ * @param {HTMLFormElement} form
+ * @param {{ composer: Composer, announcer: Announcer, session: string }} options
+ */
 export function watchCommands(form, { composer, announcer, session }) {
-  const text = form.elements.namedItem("text");
-  const list = form.querySelector("[data-commands-list]");
-  const dialog = document.getElementById("prompt-asks");
-  const asked = dialog.querySelector("[data-asked]");
+  const text = find(form, "[name=text]", HTMLTextAreaElement);
+  const list = find(form, "[data-commands-list]", HTMLElement);
+  const dialog = find(document, "#prompt-asks", HTMLDialogElement);
+  const asked = find(dialog, "[data-asked]", HTMLElement);
   // The promise of the server's commands, asked for anew with each slash.
+  /** @type {Promise<Command[]> | null} */
   let known = null;
+  /** @type {Command[]} */
   let shown = [];
   let active = 0;
   // What was typed when Esc closed the list: it stays closed until something else is.
   let dismissed = "";
-  let chosen = null;
+  /** @type {string[]} */
+  let chosen = [];
 
   text.setAttribute("aria-autocomplete", "list");
   text.setAttribute("aria-controls", list.id);
@@ -27,10 +44,10 @@ export function watchCommands(form, { composer, announcer, session }) {
   text.addEventListener("keydown", pressed, { capture: true });
   list.addEventListener("mousedown", (event) => event.preventDefault());
   list.addEventListener("click", (event) => {
-    const item = event.target.closest("[role=option]");
-    if (item) choose(shown[[...list.children].indexOf(item)]);
+    const option = around(event, "[role=option]");
+    if (option) choose(shown[[...list.children].indexOf(option)]);
   });
-  dialog.querySelector("[data-cancel]").addEventListener("click", () => dialog.close(""));
+  find(dialog, "[data-cancel]", HTMLButtonElement).addEventListener("click", () => dialog.close(""));
   dialog.addEventListener("close", () => {
     if (dialog.returnValue === "insert") insert(filled());
     else text.focus();
@@ -53,11 +70,12 @@ export function watchCommands(form, { composer, announcer, session }) {
     const typed = text.value.slice(1).toLowerCase();
     const named = commands.filter(({ name }) => name.slice(1).includes(typed));
     // Those that begin with what was typed come first.
-    shown = named.sort((one, other) => other.name.startsWith(text.value) - one.name.startsWith(text.value));
+    shown = named.sort((one, other) => Number(other.name.startsWith(text.value)) - Number(one.name.startsWith(text.value)));
     active = 0;
     show();
   }
 
+  /** @returns {Promise<Command[]>} */
   async function fetched() {
     try {
       const answer = await fetch(`${list.dataset.from}?current=${session}`);
@@ -73,16 +91,20 @@ export function watchCommands(form, { composer, announcer, session }) {
     list.hidden = shown.length === 0;
     if (list.hidden) text.removeAttribute("aria-activedescendant");
     else activate(active);
-    if (wasHidden && !list.hidden) announcer.say(words.commandsFound.replace("{count}", shown.length));
+    if (wasHidden && !list.hidden) announcer.say(words.commandsFound.replace("{count}", String(shown.length)));
   }
 
+  /**
+   * @param {Command} command
+   * @param {number} index
+   */
   function item(command, index) {
     const option = document.createElement("li");
     option.className = "commands__item";
     option.id = `command-${index}`;
     option.setAttribute("role", "option");
     option.setAttribute("aria-selected", "false");
-    for (const part of ["name", "about"]) {
+    for (const part of /** @type {const} */ (["name", "about"])) {
       const span = document.createElement("span");
       span.className = `commands__${part}`;
       span.textContent = command[part];
@@ -91,6 +113,7 @@ export function watchCommands(form, { composer, announcer, session }) {
     return option;
   }
 
+  /** @param {number} index */
   function activate(index) {
     active = (index + shown.length) % shown.length;
     [...list.children].forEach((option, at) => option.setAttribute("aria-selected", String(at === active)));
@@ -103,8 +126,10 @@ export function watchCommands(form, { composer, announcer, session }) {
     text.removeAttribute("aria-activedescendant");
   }
 
+  /** @param {KeyboardEvent} event */
   function pressed(event) {
     if (list.hidden || event.isComposing || event.keyCode === 229 || event.shiftKey) return;
+    /** @type {Record<string, () => void>} */
     const keys = {
       ArrowDown: () => activate(active + 1),
       ArrowUp: () => activate(active - 1),
@@ -121,6 +146,7 @@ export function watchCommands(form, { composer, announcer, session }) {
     keys[event.key]();
   }
 
+  /** @param {Command} command */
   function choose(command) {
     close();
     if (command.kind === "send") {
@@ -130,20 +156,24 @@ export function watchCommands(form, { composer, announcer, session }) {
     else ask(command);
   }
 
-  // Every second piece is the name of a variable.
+  /** @param {Prompt} command */
   function ask(command) {
     const names = new Set(command.pieces.filter((_, index) => index % 2));
-    chosen = command;
+    chosen = command.pieces;
     if (!names.size) {
       insert(filled());
       return;
     }
-    dialog.querySelector("h1").textContent = command.name;
+    find(dialog, "h1", HTMLElement).textContent = command.name;
     asked.replaceChildren(...[...names].map(field));
     dialog.returnValue = "";
     dialog.showModal();
   }
 
+  /**
+   * @param {string} name
+   * @param {number} index
+   */
   function field(name, index) {
     const box = document.createElement("div");
     box.className = "field";
@@ -155,10 +185,11 @@ export function watchCommands(form, { composer, announcer, session }) {
   }
 
   function filled() {
-    const values = new Map([...asked.querySelectorAll("textarea")].map((field) => [field.dataset.name, field.value]));
-    return chosen.pieces.map((piece, index) => (index % 2 ? (values.get(piece) ?? "") : piece)).join("");
+    const values = new Map([...asked.querySelectorAll("textarea")].map((value) => [value.dataset.name, value.value]));
+    return chosen.map((piece, index) => (index % 2 ? (values.get(piece) ?? "") : piece)).join("");
   }
 
+  /** @param {string} written */
   function insert(written) {
     composer.value = written;
     text.focus();

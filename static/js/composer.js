@@ -1,5 +1,9 @@
 // Where one writes: Enter sends, Shift+Enter breaks the line, Esc stops the answer.
 
+/** @import { Attachments } from "./attachments.js" */
+/** @import { AttachedFile } from "./frames.js" */
+
+import { find } from "./dom.js";
 import { words } from "./words.js";
 
 // The count of characters shows from this part of the longest length on.
@@ -16,14 +20,25 @@ export class Composer {
   #attachments;
   #on;
   #isRunning = false;
-  #keeping = null;
+  /** @type {ReturnType<typeof setTimeout> | undefined} */
+  #keeping;
 
+  /**
+   * @param {HTMLFormElement} form
+   * @param {object} options
+   * @param {number} options.longest
+   * @param {Attachments} options.attachments
+   * @param {(text: string, files: AttachedFile[]) => void} options.onSend
+   * @param {() => void} options.onStop
+   * @param {(text: string, files: AttachedFile[]) => void} options.onDraft
+   * @param {(sentence: string) => void} options.onArrived
+   */
   constructor(form, { longest, attachments, onSend, onStop, onDraft, onArrived }) {
-    this.#text = form.elements.namedItem("text");
-    this.#send = form.querySelector("[data-send]");
-    this.#stop = form.querySelector("[data-stop]");
-    this.#count = form.querySelector("[data-count]");
-    this.#told = form.querySelector("[data-told]");
+    this.#text = find(form, "[name=text]", HTMLTextAreaElement);
+    this.#send = find(form, "[data-send]", HTMLButtonElement);
+    this.#stop = find(form, "[data-stop]", HTMLButtonElement);
+    this.#count = find(form, "[data-count]", HTMLElement);
+    this.#told = find(form, "[data-told]", HTMLElement);
     this.#longest = longest;
     this.#attachments = attachments;
     attachments.listen({
@@ -65,6 +80,7 @@ export class Composer {
     this.#text.focus();
   }
 
+  /** @param {boolean} running */
   setRunning(running) {
     this.#isRunning = running;
     this.#stop.hidden = !running;
@@ -72,7 +88,11 @@ export class Composer {
     if (!running) this.hush("running");
   }
 
-  // One sentence above the text; another of the same kind takes its place.
+  /**
+   * Show one sentence above the text; another of the same kind takes its place.
+   * @param {string} sentence
+   * @param {{ kind?: string, bad?: boolean, link?: string }} options
+   */
   tell(sentence, { kind = "error", bad = false, link = "" } = {}) {
     this.hush(kind);
     const line = document.createElement("p");
@@ -84,10 +104,12 @@ export class Composer {
     this.#told.append(line);
   }
 
+  /** @param {string} kind */
   hush(kind) {
     this.#told.querySelector(`[data-kind="${kind}"]`)?.remove();
   }
 
+  /** @param {KeyboardEvent} event */
   #pressed(event) {
     // While an input method composes a word, Enter chooses it (229: some browsers say so only by that).
     if (event.key !== "Enter" || event.shiftKey || event.isComposing || event.keyCode === 229) return;
@@ -137,6 +159,7 @@ export class Composer {
     const over = length > this.#longest;
     this.#count.hidden = length <= this.#longest * SHOW_COUNT_FROM;
     const numbers = new Intl.NumberFormat(document.documentElement.lang);
+    /** @type {Record<string, string>} */
     const shown = { "{length}": numbers.format(length), "{longest}": numbers.format(this.#longest) };
     this.#count.textContent = words.count.replace(/\{\w+\}/g, (name) => shown[name]);
     this.#count.toggleAttribute("data-over", over);

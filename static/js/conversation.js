@@ -1,17 +1,21 @@
 // The list of messages. What frames bring is the server's own HTML, sanitised there.
 
-import { attachedList } from "./attachments.js";
+/** @import { Announcer } from "./announcer.js" */
+/** @import { BlockFrame, DoneFrame, MessageFrame, ToolFrame } from "./frames.js" */
+
 import { plainText } from "./math.js";
-import { words } from "./words.js";
 
 export class Conversation {
   #list;
-  #welcome;
   #announcer;
 
+  /**
+   * @param {HTMLElement} list
+   * @param {HTMLElement} welcome
+   * @param {Announcer} announcer
+   */
   constructor(list, welcome, announcer) {
     this.#list = list;
-    this.#welcome = welcome;
     this.#announcer = announcer;
     new MutationObserver(() => (welcome.hidden = list.childElementCount > 0)).observe(list, { childList: true });
   }
@@ -34,6 +38,7 @@ export class Conversation {
   }
 
   // Whether a message before this place did not come with those that were asked for: it was tried again.
+  /** @param {number} seq */
   lacksNewsBefore(seq) {
     return this.#stored.some(({ dataset }) => "doubtful" in dataset && Number(dataset.seq) < seq);
   }
@@ -48,25 +53,36 @@ export class Conversation {
   }
 
   // Whether this message is the last stored one, and nothing runs.
+  /** @param {string} id */
   isLast(id) {
     return !this.isRunning && this.#stored.at(-1)?.id === `message-${id}`;
   }
 
+  /** @param {string} id */
   seqOf(id) {
     return Number(document.getElementById(`message-${id}`)?.dataset.seq);
   }
 
   // Whether the buttons under this answer can be pressed.
+  /**
+   * @param {string} id
+   * @param {boolean} isAllowed
+   */
   allowAgain(id, isAllowed) {
-    const buttons = document.getElementById(`message-${id}`)?.querySelectorAll("[data-action], [data-do=retry]") ?? [];
+    /** @type {NodeListOf<HTMLButtonElement>} */
+    const buttons = document.querySelectorAll(`#message-${id} :is([data-action], [data-do=retry])`);
     for (const button of buttons) button.disabled = !isAllowed;
   }
 
+  /** @returns {HTMLElement[]} */
   get #stored() {
-    return [...this.#list.querySelectorAll("article[data-seq]")];
+    /** @type {NodeListOf<HTMLElement>} */
+    const articles = this.#list.querySelectorAll("article[data-seq]");
+    return [...articles];
   }
 
   // The stored messages instead of what stands here; what is still on its way stays at the end.
+  /** @param {string} html */
   replaceAll(html) {
     for (const stored of this.#list.querySelectorAll(":scope > [data-seq]")) stored.remove();
     const template = document.createElement("template");
@@ -75,104 +91,37 @@ export class Conversation {
     alive(this.#list);
   }
 
-  // -- A message of one's own that the server has not acknowledged yet ---------------------------
+  // -- Messages of one's own ---------------------------------------------------------------------
 
-  // [{client_id, text, files, edits}] of what is neither acknowledged nor refused, in order; `edits` is the message that is
-  // said anew, if one is.
-  get pending() {
-    const articles = [...this.#list.querySelectorAll("article[data-client-id]:not(.message--refused)")];
-    return articles.map((article) => ({
-      client_id: article.dataset.clientId,
-      text: article.querySelector(".said").textContent,
-      files: filesOf(article),
-      edits: article.dataset.edits,
-    }));
-  }
-
-  addPending({ client_id, text, files = [], edits }, refused = "") {
-    if (this.#pending(client_id)) return;
-    const article = document.createElement("article");
-    article.className = "message message--user message--pending";
-    article.dataset.clientId = client_id;
-    if (edits) article.dataset.edits = edits;
-    article.setAttribute("aria-label", words.you);
-    const said = document.createElement("div");
-    said.className = "said";
-    said.textContent = text;
-    const note = document.createElement("p");
-    note.className = "message__note";
-    if (files.length) {
-      article.dataset.files = JSON.stringify(files);
-      article.append(attachedList(files));
-    }
-    article.append(said, note);
-    this.#list.append(article);
-    if (refused) this.refuse(client_id, refused);
-    // Nobody needs to read that for the blink of an eye that it usually takes.
-    else setTimeout(() => (note.textContent ||= words.sending), 600);
-  }
-
-  drop(clientId) {
-    this.#pending(clientId)?.remove();
-  }
-
-  confirm(clientId, id, seq) {
-    const article = this.#pending(clientId);
-    if (!article) return;
+  // The server has stored the message of this article.
+  /**
+   * @param {HTMLElement} article
+   * @param {string} id
+   * @param {number} seq
+   */
+  confirm(article, id, seq) {
     if (document.getElementById(`message-${id}`)) {
       article.remove();
       return;
     }
     article.id = `message-${id}`;
-    article.dataset.seq = seq;
+    article.dataset.seq = String(seq);
     article.dataset.acknowledged = "";
     article.dataset.role = "user";
     article.className = "message message--user";
-    article.querySelector(".message__note").remove();
-    delete article.dataset.clientId;
-    delete article.dataset.files;
-    delete article.dataset.edits;
     this.#insert(article, seq);
   }
 
-  refuse(clientId, sentence) {
-    const article = this.#pending(clientId);
-    if (!article) return;
-    article.classList.add("message--refused");
-    article.querySelector(".message__note").replaceChildren(sentence, quietButton("edit", words.edit));
-    this.#announcer.say(sentence);
-  }
-
-  // Says at every message on its way (or at one) what it waits for. What is queued can be taken back.
-  waitingFor(what, waits, clientId = null) {
-    for (const article of this.#list.querySelectorAll("article[data-client-id]:not(.message--refused)")) {
-      if (clientId && article.dataset.clientId !== clientId) continue;
-      const note = article.querySelector(".message__note");
-      if (waits && what === "answer") {
-        note.replaceChildren(words.queued, quietButton("edit", words.edit), quietButton("remove", words.remove));
-      } else if (waits) note.textContent = words.notSent;
-      else if (note.dataset.waitsFor === what) note.textContent = words.sending;
-      else continue;
-      note.dataset.waitsFor = waits ? what : "";
-    }
-  }
-
   // Where a message is said anew, it and what followed it are not shown any more.
-  leaveFrom(article) {
-    for (const later of this.#stored.filter(({ dataset }) => Number(dataset.seq) >= Number(article.dataset.seq))) later.remove();
-  }
-
-  // Whether this message on its way takes the place of another one.
-  isEdit(clientId) {
-    return Boolean(this.#pending(clientId)?.dataset.edits);
-  }
-
-  #pending(clientId) {
-    return this.#list.querySelector(`article[data-client-id="${clientId}"]`);
+  /** @param {string} id */
+  leaveFrom(id) {
+    const from = this.seqOf(id);
+    for (const later of this.#stored.filter(({ dataset }) => Number(dataset.seq) >= from)) later.remove();
   }
 
   // -- Frames ------------------------------------------------------------------------------------
 
+  /** @param {MessageFrame} frame */
   setMessage({ id, seq, html }) {
     const fresh = parsed(html);
     if (!fresh) return;
@@ -184,48 +133,60 @@ export class Conversation {
   }
 
   // In the order of places, before what is still on its way.
+  /**
+   * @param {HTMLElement} article
+   * @param {number} seq
+   */
   #insert(article, seq) {
-    const others = [...this.#list.children].filter((other) => other !== article);
+    const others = childrenOf(this.#list).filter((other) => other !== article);
     const later = others.find(({ dataset }) => !dataset.seq || Number(dataset.seq) > seq);
     this.#list.insertBefore(article, later ?? null);
     alive(article);
   }
 
+  /** @param {BlockFrame} frame */
   setBlock({ message, index, revision, html }) {
     const body = this.#runningBody(message);
     if (!body) return;
+    /** @type {HTMLElement | null} */
     let block = body.querySelector(`:scope > .block[data-index="${index}"]`);
     if (block && Number(block.dataset.revision ?? -1) >= revision) return;
     if (!block) {
       // The one before it will not change any more.
-      const last = body.lastElementChild;
+      const last = childrenOf(body).at(-1);
       if (last && Number(last.dataset.index) < index) this.#announce(last);
       block = place(body, index);
     }
-    block.dataset.revision = revision;
+    block.dataset.revision = String(revision);
     setHtml(block, html);
   }
 
+  /** @param {ToolFrame} frame */
   setTool({ message, id, html }) {
     const body = this.#runningBody(message);
     if (!body) return;
-    const card = body.querySelector(`[data-tool="${CSS.escape(id)}"]`);
-    setHtml(card ? card.parentElement : place(body, Number(body.lastElementChild?.dataset.index ?? -1) + 1), html);
+    const block = body.querySelector(`[data-tool="${CSS.escape(id)}"]`)?.parentElement;
+    setHtml(block ?? place(body, Number(childrenOf(body).at(-1)?.dataset.index ?? -1) + 1), html);
   }
 
+  /** @param {DoneFrame} frame */
   settle({ message, status }) {
     const article = document.getElementById(`message-${message}`);
     if (!article) return;
     article.dataset.status = status;
-    for (const block of article.querySelectorAll(".message__body > .block")) this.#announce(block);
+    /** @type {NodeListOf<HTMLElement>} */
+    const blocks = article.querySelectorAll(".message__body > .block");
+    for (const block of blocks) this.#announce(block);
     if (status !== "complete") this.#announcer.say(article.querySelector(".message__end p")?.textContent ?? "");
   }
 
+  /** @param {string} id */
   #runningBody(id) {
     const article = document.getElementById(`message-${id}`);
     return article && isUnfinished(article) ? article.querySelector(".message__body") : null;
   }
 
+  /** @param {HTMLElement} block */
   #announce(block) {
     if (block.dataset.announced) return;
     block.dataset.announced = "yes";
@@ -233,24 +194,12 @@ export class Conversation {
   }
 }
 
-// Those of a message on its way.
-export function filesOf(article) {
-  return JSON.parse(article.dataset.files ?? "[]");
-}
-
-function quietButton(action, word) {
-  const button = document.createElement("button");
-  button.type = "button";
-  button.className = "button button--quiet button--small";
-  button.dataset.action = action;
-  button.textContent = word;
-  return button;
-}
-
+/** @param {HTMLElement} article */
 function isUnfinished(article) {
   return article.dataset.status === "running" || article.querySelector('[data-tool][data-state="running"]') !== null;
 }
 
+/** @param {string} html */
 function parsed(html) {
   const template = document.createElement("template");
   template.innerHTML = html;
@@ -261,6 +210,10 @@ function parsed(html) {
 const came = new WeakMap();
 
 // Changes only what is different, so that a selection, an unfolded card and a scrolled piece of code stay as they are.
+/**
+ * @param {HTMLElement} shown
+ * @param {HTMLElement} fresh
+ */
 function become(shown, fresh) {
   for (const { name, value } of fresh.attributes) shown.setAttribute(name, value);
   const [body, freshBody] = [shown, fresh].map((article) => article.querySelector(".message__body"));
@@ -268,10 +221,10 @@ function become(shown, fresh) {
     shown.replaceChildren(...fresh.childNodes);
     return;
   }
-  const blocks = [...freshBody.children];
-  for (const old of [...body.children].slice(blocks.length)) old.remove();
+  const blocks = childrenOf(freshBody);
+  for (const old of childrenOf(body).slice(blocks.length)) old.remove();
   for (const [index, block] of blocks.entries()) {
-    const old = body.children[index];
+    const old = childrenOf(body)[index];
     if (!old) {
       body.append(block);
       alive(block);
@@ -285,6 +238,10 @@ function become(shown, fresh) {
   shown.append(...[...fresh.children].slice(1));
 }
 
+/**
+ * @param {HTMLElement} block
+ * @param {string} html
+ */
 function setHtml(block, html) {
   if ((came.get(block) ?? block.innerHTML) !== html) {
     came.set(block, html);
@@ -298,15 +255,28 @@ function setHtml(block, html) {
 }
 
 // The forms of cards are htmx's: what was not in the page from the start must be shown to it.
+/** @param {Element} element */
 function alive(element) {
   if (element.querySelector("[hx-post]")) window.htmx?.process(element);
 }
 
+/**
+ * @param {Element} body
+ * @param {number} index
+ */
 function place(body, index) {
   const block = document.createElement("div");
   block.className = "block";
-  block.dataset.index = index;
-  const later = [...body.children].find((other) => Number(other.dataset.index) > index);
+  block.dataset.index = String(index);
+  const later = childrenOf(body).find((other) => Number(other.dataset.index) > index);
   body.insertBefore(block, later ?? null);
   return block;
+}
+
+/**
+ * @param {Element} element
+ * @returns {HTMLElement[]}
+ */
+function childrenOf(element) {
+  return [...element.children].filter((child) => child instanceof HTMLElement);
 }

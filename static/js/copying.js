@@ -2,11 +2,12 @@
 
 import { Announcer } from "./announcer.js";
 import { copy } from "./clipboard.js";
+import { find } from "./dom.js";
 
 const field = document.querySelector("[data-copy-from]");
-const button = document.querySelector("[data-copy]");
-const told = document.querySelector("[data-copy-told]");
-if (field) {
+if (field instanceof HTMLInputElement) {
+  const button = find(document, "[data-copy]", HTMLButtonElement);
+  const told = find(document, "[data-copy-told]", HTMLElement);
   const announcer = new Announcer(told);
   field.focus();
   field.select();
@@ -14,6 +15,6 @@ if (field) {
   button.addEventListener("click", async () => {
     const isCopied = await copy(field.value);
     told.replaceChildren();
-    announcer.say(isCopied ? button.dataset.copied : button.dataset.notCopied);
+    announcer.say((isCopied ? button.dataset.copied : button.dataset.notCopied) ?? "");
   });
 }

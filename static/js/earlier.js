@@ -1,5 +1,7 @@
 // Messages before those that the page began with: fetched when somebody scrolls up to them, or follows a link to one.
 
+import { around } from "./dom.js";
+
 // Pixels from the top at which they are fetched.
 const NEAR = 400;
 
@@ -7,21 +9,30 @@ export class Earlier {
   #list;
   #scroller;
   #address;
+  /** @type {Promise<void> | null} */
   #loading = null;
 
+  /**
+   * @param {HTMLElement} list
+   * @param {HTMLElement} scroller
+   * @param {string} address
+   */
   constructor(list, scroller, address) {
     this.#list = list;
     this.#scroller = scroller;
     this.#address = address;
     scroller.addEventListener("scroll", () => scroller.scrollTop < NEAR && this.load(), { passive: true });
     list.addEventListener("click", (event) => {
-      if (!event.target.closest("[data-earlier]")) return;
+      if (!around(event, "[data-earlier]")) return;
       event.preventDefault();
       this.load();
     });
   }
 
-  // To the message that the address names by #message-ID@PLACE, wherever it stands.
+  /**
+   * Go to the message that the address names by #message-ID@PLACE, wherever it stands.
+   * @param {string} hash
+   */
   async show(hash) {
     const [, id, seq] = /^#(message-\d+)@(\d+)$/.exec(hash) ?? [];
     if (!id) return;
@@ -30,12 +41,15 @@ export class Earlier {
     document.getElementById(id)?.scrollIntoView({ block: "center" });
   }
 
+  /** @param {string | null} to */
   load(to = null) {
     this.#loading ??= this.#load(to).finally(() => (this.#loading = null));
     return this.#loading;
   }
 
+  /** @param {string | null} to */
   async #load(to) {
+    /** @type {HTMLElement | null} */
     const link = this.#list.querySelector("[data-earlier]");
     if (!link) return;
     const from = to === null ? "" : `&to=${to}`;

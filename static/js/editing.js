@@ -1,15 +1,28 @@
 // A message of one's own is said anew, where it stands: Enter sends, Esc leaves it as it was. What is written there stays
 // when the list around it is another one, and over a reload.
 
+import { find } from "./dom.js";
+
 export class Editing {
   #template;
   #list;
   #on;
   // The open forms, by the id of the message's article.
+  /** @type {Map<string, HTMLFormElement>} */
   #open = new Map();
 
   // longest: code points; onSend(article, text) returns whether it was taken; onKeep(article's id, text) keeps what is
   // written, "" forgets it; kept() is {article's id: text}; onGone(text) gets what belongs to no message that is shown.
+  /**
+   * @param {HTMLTemplateElement} template
+   * @param {HTMLElement} list
+   * @param {object} options
+   * @param {number} options.longest
+   * @param {(article: HTMLElement, text: string) => boolean} options.onSend
+   * @param {(id: string, text: string) => void} options.onKeep
+   * @param {() => Record<string, string>} options.kept
+   * @param {(text: string) => void} options.onGone
+   */
   constructor(template, list, { longest, onSend, onKeep, kept, onGone }) {
     this.#template = template;
     this.#list = list;
@@ -17,35 +30,37 @@ export class Editing {
     new MutationObserver(() => this.#putBack()).observe(list, { childList: true, subtree: true });
   }
 
+  /** @param {HTMLElement} article */
   open(article) {
-    const field = this.#opened(article).elements.namedItem("text");
-    field.focus();
+    fieldOf(this.#opened(article)).focus();
   }
 
   // What was being written when the page was left.
   takeUp() {
     for (const [id, text] of Object.entries(this.#on.kept())) {
       const article = document.getElementById(id);
-      if (article?.querySelector(".said")) this.#opened(article).elements.namedItem("text").value = text;
+      if (article?.querySelector(".said")) fieldOf(this.#opened(article)).value = text;
       else this.#giveBack(id, text);
     }
   }
 
+  /** @param {HTMLElement} article */
   #opened(article) {
     const known = this.#open.get(article.id);
     if (known) return known;
-    const form = this.#template.content.cloneNode(true).querySelector("form");
-    const field = form.elements.namedItem("text");
-    form.dataset.said = field.value = article.querySelector(".said").textContent;
+    const form = /** @type {HTMLFormElement} */ (find(this.#template.content, "form", HTMLFormElement).cloneNode(true));
+    const field = fieldOf(form);
+    form.dataset.said = field.value = find(article, ".said", HTMLElement).textContent ?? "";
     this.#open.set(article.id, form);
     put(form, article);
     const close = () => this.#close(form);
-    field.addEventListener("input", () => this.#on.keep(form.closest("article").id, field.value));
+    const around = () => /** @type {HTMLElement} */ (form.closest("article"));
+    field.addEventListener("input", () => this.#on.keep(around().id, field.value));
     form.addEventListener("submit", (event) => {
       event.preventDefault();
       if (!field.value.trim() || [...field.value].length > this.#on.longest) return;
-      const { id } = form.closest("article");
-      if (!this.#on.send(form.closest("article"), field.value)) return;
+      const { id } = around();
+      if (!this.#on.send(around(), field.value)) return;
       this.#forget(id);
       close();
     });
@@ -61,7 +76,7 @@ export class Editing {
         close();
       }
     });
-    form.querySelector("[data-cancel]").addEventListener("click", close);
+    find(form, "[data-cancel]", HTMLButtonElement).addEventListener("click", close);
     return form;
   }
 
@@ -72,11 +87,16 @@ export class Editing {
       const article = document.getElementById(id);
       if (article?.querySelector(".said")) {
         put(form, article);
-        if (document.activeElement === document.body) form.elements.namedItem("text").focus();
-      } else this.#giveBack(id, form.elements.namedItem("text").value, form);
+        if (document.activeElement === document.body) fieldOf(form).focus();
+      } else this.#giveBack(id, fieldOf(form).value, form);
     }
   }
 
+  /**
+   * @param {string} id
+   * @param {string} text
+   * @param {HTMLFormElement | null} form
+   */
   #giveBack(id, text, form = null) {
     this.#forget(id);
     // What was not changed, or sent by another tab, is not lost.
@@ -84,25 +104,38 @@ export class Editing {
     if (!isShown && text !== form?.dataset.said) this.#on.gone(text);
   }
 
+  /** @param {string} id */
   #forget(id) {
     this.#open.delete(id);
     this.#on.keep(id, "");
   }
 
+  /** @param {HTMLFormElement} form */
   #close(form) {
     const article = form.closest("article");
     if (article) this.#forget(article.id);
     form.remove();
     if (!article) return;
-    article.querySelector(".message__body").hidden = false;
+    find(article, ".message__body", HTMLElement).hidden = false;
     delete article.dataset.editing;
-    article.querySelector('[data-do="edit"]')?.focus();
+    /** @type {HTMLElement | null} */
+    const opener = article.querySelector('[data-do="edit"]');
+    opener?.focus();
   }
 }
 
+/**
+ * @param {HTMLFormElement} form
+ * @param {HTMLElement} article
+ */
 function put(form, article) {
-  const body = article.querySelector(".message__body");
+  const body = find(article, ".message__body", HTMLElement);
   body.hidden = true;
   body.after(form);
   article.dataset.editing = "";
+}
+
+/** @param {HTMLFormElement} form */
+function fieldOf(form) {
+  return find(form, "[name=text]", HTMLTextAreaElement);
 }

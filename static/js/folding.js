@@ -1,9 +1,11 @@
 // On a wide page the sidebar can be folded away: by its button, by Ctrl Shift S, and as it was left the last time.
 
+import { find } from "./dom.js";
 import { keep, kept } from "./kept.js";
 
-const sidebar = document.getElementById("sidebar");
-const [fold, unfold] = ["fold", "unfold"].map((name) => document.querySelector(`[data-${name}]`));
+const sidebar = find(document, "#sidebar", HTMLElement);
+const fold = find(document, "[data-fold]", HTMLButtonElement);
+const unfold = find(document, "[data-unfold]", HTMLButtonElement);
 // There it is a drawer.
 const narrow = matchMedia("(max-width: 48rem)");
 
@@ -18,12 +20,16 @@ export function watchFolding() {
   });
 }
 
+/** @param {boolean} isFolded */
 function set(isFolded) {
   document.body.toggleAttribute("data-folded", isFolded);
   unfold.hidden = !isFolded;
 }
 
-// Whoever was in what goes, goes on at the button that brings it back.
+/**
+ * Fold or unfold. The focus leaves what goes for the button that brings it back.
+ * @param {boolean} isFolded
+ */
 function turn(isFolded) {
   const was = document.activeElement;
   const isLost = isFolded ? sidebar.contains(was) : was === unfold;

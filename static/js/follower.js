@@ -9,6 +9,11 @@ export class Follower {
   #follows = true;
   #top = 0;
 
+  /**
+   * @param {HTMLElement} scroller
+   * @param {HTMLElement} list
+   * @param {HTMLButtonElement} jump
+   */
   constructor(scroller, list, jump) {
     this.#scroller = scroller;
     this.#list = list;

@@ -1,30 +1,37 @@
 // How a conversation uses memory: chosen until its first message, then said in its head.
 
+import { find } from "./dom.js";
+
 export class Mode {
   #mark;
+  /** @type {HTMLElement | null} */
   #choice;
+  /** @type {HTMLSelectElement | null} */
+  #select;
   #end;
   #value;
 
+  /** @param {HTMLElement} main */
   constructor(main) {
-    this.#mark = main.querySelector("[data-mode-mark]");
+    this.#mark = find(main, "[data-mode-mark]", HTMLElement);
     this.#choice = main.querySelector("[data-mode-choice]");
-    this.#end = main.querySelector("[data-end] button");
+    this.#select = main.querySelector("[data-mode-choice] select");
+    this.#end = find(main, "[data-end] button", HTMLButtonElement);
     this.#value = main.dataset.mode;
-    this.#choice?.querySelector("select").addEventListener("change", (event) => this.choose(event.target.value));
+    this.#select?.addEventListener("change", () => this.choose(this.#select?.value));
     // What the browser had kept in the field of a page that one comes back to.
-    if (this.#choice) this.choose(this.#choice.querySelector("select").value);
+    this.choose(this.#select?.value);
   }
 
   get value() {
     return this.#value;
   }
 
+  /** @param {string} [value] */
   choose(value) {
-    const select = this.#choice?.querySelector("select");
-    if (!select || !value) return;
-    select.value = this.#value = value;
-    const { mark = "", end } = select.selectedOptions[0].dataset;
+    if (!this.#select || !value) return;
+    this.#select.value = this.#value = value;
+    const { mark = "", end } = this.#select.selectedOptions[0].dataset;
     this.#mark.textContent = mark;
     this.#mark.hidden = !mark;
     if (end) this.#end.title = end;

@@ -1,18 +1,20 @@
 // Search and commands by the keyboard on every page: Ctrl K (⌘ K), and the list of shortcuts by “?” and Ctrl /.
 
-const palette = document.getElementById("palette");
-const form = palette.querySelector("form");
-const input = document.getElementById("palette-q");
-const commands = palette.querySelector("[data-commands]");
-const found = document.getElementById("palette-found");
-const told = palette.querySelector("[data-palette-told]");
-const shortcuts = document.getElementById("shortcuts");
+import { around, find } from "./dom.js";
+
+const palette = find(document, "#palette", HTMLDialogElement);
+const form = find(palette, "form", HTMLFormElement);
+const input = find(palette, "#palette-q", HTMLInputElement);
+const commands = find(palette, "[data-commands]", HTMLElement);
+const found = find(palette, "#palette-found", HTMLElement);
+const told = find(palette, "[data-palette-told]", HTMLElement);
+const shortcuts = find(document, "#shortcuts", HTMLDialogElement);
 // Milliseconds after the last letter.
 const PAUSE = 150;
 
 document.addEventListener("keydown", pressed);
 document.addEventListener("click", (event) => {
-  const opener = event.target.closest("[data-open-palette], [data-shortcuts]");
+  const opener = around(event, "[data-open-palette], [data-shortcuts]");
   if (!opener) return;
   event.preventDefault();
   if ("shortcuts" in opener.dataset) showShortcuts();
@@ -26,7 +28,7 @@ palette.addEventListener("keydown", walk);
 for (const dialog of [palette, shortcuts]) {
   dialog.addEventListener("click", (event) => event.target === dialog && dialog.close());
 }
-palette.addEventListener("click", (event) => event.target.closest("a") && palette.close());
+palette.addEventListener("click", (event) => around(event, "a") && palette.close());
 form.addEventListener("submit", (event) => {
   const first = links()[0];
   if (!first) return;
@@ -48,6 +50,7 @@ function showShortcuts() {
   if (!document.querySelector("dialog[open]")) shortcuts.showModal();
 }
 
+/** @param {KeyboardEvent} event */
 function pressed(event) {
   const command = event.ctrlKey || event.metaKey;
   const key = event.key.toLowerCase();
@@ -57,20 +60,22 @@ function pressed(event) {
   } else if (command && event.shiftKey && key === "o") location.assign("/");
   // Where "/" is a shifted key, too.
   else if (command && key === "/") showShortcuts();
-  else if (key === "?" && !command && !event.target.closest("input, textarea, select, dialog, [contenteditable]")) showShortcuts();
+  else if (key === "?" && !command && !around(event, "input, textarea, select, dialog, [contenteditable]")) showShortcuts();
   else return;
   event.preventDefault();
 }
 
 let asked = 0;
-let waiting = null;
+/** @type {ReturnType<typeof setTimeout> | undefined} */
+let waiting;
 
 // What the server finds; an answer that another question overtook is not shown.
+/** @param {number} pause */
 function search(pause) {
   const mine = ++asked;
   clearTimeout(waiting);
   waiting = setTimeout(async () => {
-    const address = `${form.action}?${new URLSearchParams(new FormData(form))}`;
+    const address = `${form.action}?${new URLSearchParams({ q: input.value })}`;
     const headers = { "HX-Request": "true", "HX-Current-URL": location.href };
     const html = await fetch(address, { headers }).then(shownOf).catch(() => null);
     if (mine !== asked) return;
@@ -82,16 +87,17 @@ function search(pause) {
   }, pause);
 }
 
+/** @param {Response} answer */
 async function shownOf(answer) {
   // Where the sign-in has ended.
-  if (answer.headers.has("HX-Redirect")) location.assign(answer.headers.get("HX-Redirect"));
+  if (answer.headers.has("HX-Redirect")) location.assign(answer.headers.get("HX-Redirect") ?? "/");
   return answer.ok && !answer.redirected ? answer.text() : null;
 }
 
 function failure() {
   const sentence = document.createElement("p");
   sentence.className = "quiet found__none";
-  sentence.textContent = told.dataset.notDone;
+  sentence.textContent = told.dataset.notDone ?? "";
   return sentence;
 }
 
@@ -100,16 +106,17 @@ function tellCount() {
   const none = found.querySelector(".found__none");
   const count = found.querySelectorAll("[data-found] a").length;
   if (none) told.textContent = none.textContent;
-  else told.textContent = input.value.trim() && told.dataset.found.replace("{count}", count);
+  else told.textContent = input.value.trim() && (told.dataset.found ?? "").replace("{count}", String(count));
 }
 
 // Arrows lead from the field through what was found and back.
+/** @param {KeyboardEvent} event */
 function walk(event) {
-  const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
-  if (!step) return;
+  if (event.key !== "ArrowDown" && event.key !== "ArrowUp") return;
+  const step = event.key === "ArrowDown" ? 1 : -1;
   event.preventDefault();
   const stops = [input, ...links()];
-  const at = stops.indexOf(document.activeElement);
+  const at = stops.findIndex((stop) => stop === document.activeElement);
   stops[(at + step + stops.length) % stops.length].focus();
 }
 
@@ -121,15 +128,17 @@ function chooseCommands() {
   const words = input.value.trim().toLowerCase();
   let shown = 0;
   for (const item of commands.querySelectorAll("li")) {
-    item.hidden = !item.textContent.toLowerCase().includes(words);
-    shown += !item.hidden;
+    item.hidden = !item.textContent?.toLowerCase().includes(words);
+    if (!item.hidden) shown += 1;
   }
   commands.hidden = shown === 0;
 }
 
 // A Mac has another key for it.
 function sayCommand() {
-  const { ctrl } = document.getElementById("shortcuts").dataset;
-  for (const key of document.querySelectorAll("dialog kbd")) key.textContent = key.textContent.replace(ctrl, "⌘");
-  for (const each of document.querySelectorAll("[data-key]")) each.dataset.key = each.dataset.key.replace(ctrl, "⌘");
+  const { ctrl = "" } = shortcuts.dataset;
+  for (const key of document.querySelectorAll("dialog kbd")) key.textContent = key.textContent?.replace(ctrl, "⌘") ?? "";
+  /** @type {NodeListOf<HTMLElement>} */
+  const named = document.querySelectorAll("[data-key]");
+  for (const each of named) each.dataset.key = each.dataset.key?.replace(ctrl, "⌘");
 }

@@ -1,5 +1,7 @@
 // The same conversation by plain requests, while no WebSocket comes through: messages are posted, answers are asked for.
 
+/** @import { ClientFrame, Ending, ServerFrame } from "./frames.js" */
+
 const WHILE_RUNNING = 1000;
 const OTHERWISE = 5000;
 const PATIENCE = 15_000;
@@ -12,7 +14,8 @@ export class Polling {
   #on;
   #address;
   #token;
-  #timer = null;
+  /** @type {ReturnType<typeof setTimeout> | undefined} */
+  #timer;
   #queue = Promise.resolve();
   // Grows with each start and stop, so that an answer to an earlier question is not shown any more.
   #round = 0;
@@ -20,13 +23,22 @@ export class Polling {
   #isBroken = false;
   // Whether the next request says that the person looks at this conversation from now on.
   #opens = false;
-  isOn = false;
-  // Whether the last request came through.
-  works = false;
+  #isOn = false;
 
   // lastSeq(), isRunning() and isKnown() say what the page shows and whether the conversation exists; onFrame(frame)
   // gets what a socket would have brought; onBack() says that what was not acknowledged has to be said again,
   // onState(works) whether requests come through.
+  /**
+   * @param {object} options
+   * @param {string} options.address
+   * @param {string} options.token
+   * @param {() => number} options.lastSeq
+   * @param {() => boolean} options.isRunning
+   * @param {() => boolean} options.isKnown
+   * @param {(frame: ServerFrame) => void} options.onFrame
+   * @param {() => void} options.onBack
+   * @param {(works: boolean) => void} options.onState
+   */
   constructor({ address, token, lastSeq, isRunning, isKnown, onFrame, onBack, onState }) {
     this.#address = address;
     this.#token = token;
@@ -34,8 +46,8 @@ export class Polling {
   }
 
   start() {
-    if (this.isOn) return;
-    this.isOn = true;
+    if (this.#isOn) return;
+    this.#isOn = true;
     this.#round += 1;
     this.#opens = true;
     // Once the page has heard how things stand, it says again what was not acknowledged.
@@ -44,29 +56,30 @@ export class Polling {
   }
 
   stop() {
-    this.isOn = this.works = false;
+    this.#isOn = false;
     this.#round += 1;
     clearTimeout(this.#timer);
   }
 
   // The frames of a socket; one after the other, so that messages keep their order.
-  say(type, fields) {
-    this.#queue = this.#queue.then(() => this.#post(type, fields)).catch(() => {
+  /** @param {ClientFrame} frame */
+  say(frame) {
+    this.#queue = this.#queue.then(() => this.#post(frame)).catch(() => {
       // No network: what was not acknowledged is said again when it is back.
       this.#isBroken = true;
     });
-    return true;
   }
 
-  async #post(type, fields) {
+  /** @param {ClientFrame} frame */
+  async #post(frame) {
     const headers = { "Content-Type": "application/json", "X-CSRFToken": this.#token };
-    const body = JSON.stringify({ type, ...fields });
+    const body = JSON.stringify(frame);
     const answer = await fetch(`${this.#address}/frame`, { method: "POST", headers, body, signal: AbortSignal.timeout(PATIENCE) });
     // Not signed in any more: the page leads to the door, and what was written waits in this browser.
     if (answer.redirected) location.reload();
     if (answer.redirected || !answer.ok) throw new Error(answer.statusText);
     this.#on.frame(await answer.json());
-    if (this.isOn) this.#ask();
+    if (this.#isOn) this.#ask();
   }
 
   async #ask() {
@@ -81,7 +94,6 @@ export class Polling {
       if (answer.redirected) location.reload();
       if (answer.redirected || !(answer.ok || answer.status === NOT_FOUND)) throw new Error(answer.statusText);
       if (this.#on.isKnown()) this.#opens = false;
-      this.works = true;
       this.#on.state(true);
       if (answer.status === TRIED_AGAIN) this.#on.frame({ type: "ready", reset: true });
       else if (answer.ok) this.#show(html);
@@ -92,7 +104,6 @@ export class Polling {
     } catch {
       if (round !== this.#round) return;
       this.#isBroken = true;
-      this.works = false;
       this.#on.state(false);
     }
     if (round !== this.#round) return;
@@ -100,6 +111,7 @@ export class Polling {
     this.#timer = setTimeout(() => this.#ask(), this.#on.isRunning() ? WHILE_RUNNING : OTHERWISE);
   }
 
+  /** @param {string} html */
   #show(html) {
     const wasRunning = this.#on.isRunning();
     const template = document.createElement("template");
@@ -111,6 +123,7 @@ export class Polling {
     if (!wasRunning || this.#on.isRunning()) return;
     const answer = articles.findLast(({ dataset }) => dataset.role === "assistant");
     if (!answer) return;
-    this.#on.frame({ type: "done", message: answer.id.replace("message-", ""), status: answer.dataset.status, final: true });
+    const status = /** @type {Ending} */ (answer.dataset.status);
+    this.#on.frame({ type: "done", message: answer.id.replace("message-", ""), status, final: true });
   }
 }

@@ -3,6 +3,7 @@
 export class Reading {
   #told = 0;
 
+  /** @param {{ address: string, token: string, lastSeq: () => number }} options */
   constructor({ address, token, lastSeq }) {
     this.address = address;
     this.token = token;
@@ -14,7 +15,7 @@ export class Reading {
     const seq = this.lastSeq();
     if (document.hidden || seq <= this.#told) return;
     this.#told = seq;
-    const body = new URLSearchParams({ seq });
+    const body = new URLSearchParams({ seq: String(seq) });
     try {
       await fetch(`${this.address}/read`, { method: "POST", headers: { "X-CSRFToken": this.token }, body });
     } catch {

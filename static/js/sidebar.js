@@ -1,26 +1,30 @@
 // The list of conversations: kept fresh, organised by a menu, renamed in place, a drawer on a phone.
 
+import { around, detailOf, find } from "./dom.js";
 import { keep, kept } from "./kept.js";
 import { words } from "./words.js";
 
-const list = document.getElementById("sessions");
+const list = find(document, "#sessions", HTMLElement);
 // Of a row, inside the drawer; and of the conversation that is open, which is there while the drawer is not.
+/** @type {NodeListOf<HTMLElement>} */
 const menus = document.querySelectorAll(".menu-popover");
 // Milliseconds for which a way back is offered.
 const TOAST = 10_000;
 let isStale = false;
 
+/** @param {string} session */
 export function watchSidebar(session) {
   // The page may have taken up another id than the one that the server made for it.
-  list.addEventListener("htmx:configRequest", (event) => (event.detail.parameters.current = session));
+  list.addEventListener("htmx:configRequest", (event) => (detailOf(event).parameters.current = session));
   // It comes back as long as it is, and with the title of what the page shows, whatever asks for it.
   document.body.addEventListener("htmx:configRequest", (event) => {
-    if ("headMenu" in event.detail.elt.dataset) {
-      event.detail.path = `/c/${session}/menu`;
-      Object.assign(event.detail.parameters, { current: session, head: 1 });
+    const detail = detailOf(event);
+    if ("headMenu" in detail.elt.dataset) {
+      detail.path = `/c/${session}/menu`;
+      Object.assign(detail.parameters, { current: session, head: 1 });
     }
-    if (event.detail.target !== list) return;
-    Object.assign(event.detail.parameters, { current: session, listed: list.querySelectorAll("[data-listed] > li").length });
+    if (detail.target !== list) return;
+    Object.assign(detail.parameters, { current: session, listed: list.querySelectorAll("[data-listed] > li").length });
   });
 
   // Whoever is in the list by keyboard stays where they are when it is fetched anew.
@@ -28,11 +32,11 @@ export function watchSidebar(session) {
   const open = new Set();
   list.addEventListener("htmx:beforeSwap", (event) => {
     open.clear();
-    for (const folder of list.querySelectorAll("details[open]")) open.add(folder.dataset.folder);
-    focus = focusAgain(event.detail.target);
+    for (const folder of folders()) if (folder.open) open.add(folder.dataset.folder);
+    focus = focusAgain(detailOf(event).target);
   });
   list.addEventListener("htmx:afterSwap", () => {
-    for (const folder of list.querySelectorAll("details")) folder.open ||= open.has(folder.dataset.folder);
+    for (const folder of folders()) folder.open ||= open.has(folder.dataset.folder);
     openCurrentFolder();
     focus();
     focus = () => {};
@@ -40,27 +44,28 @@ export function watchSidebar(session) {
   keepFolders();
 
   document.body.addEventListener("htmx:afterSettle", () => {
-    list.querySelector("[data-renaming] input[name=title]")?.select();
+    const title = list.querySelector("[data-renaming] input[name=title]");
+    if (title instanceof HTMLInputElement) title.select();
     if (isStale) refreshSessions();
   });
   list.addEventListener("keydown", (event) => {
-    if (event.key !== "Escape" || !event.target.closest("[data-renaming]")) return;
+    if (event.key !== "Escape" || !around(event, "[data-renaming]")) return;
     event.preventDefault();
     isStale = false;
     reload({ pressed: true });
   });
 
   for (const menu of menus) menu.addEventListener("htmx:afterSwap", showMenu);
-  document.body.addEventListener("htmx:beforeRequest", (event) => event.target.closest(".menu-popover")?.hidePopover());
+  document.body.addEventListener("htmx:beforeRequest", (event) => around(event, ".menu-popover")?.hidePopover());
   document.body.addEventListener("htmx:oobAfterSwap", () => {
     showToast();
     // News of the list may have taken away, before this answer came, what had the focus.
-    if (document.activeElement === document.body) document.querySelector("#toast button")?.focus();
+    if (document.activeElement === document.body) focusOn(document.querySelector("#toast button"));
   });
   // Nobody asked for news of the list, so they take nobody from what they are writing to the sign-in: whoever is signed
   // out is told by the socket, or when they press something.
   list.addEventListener("htmx:beforeOnLoad", (event) => {
-    const { xhr, requestConfig } = event.detail;
+    const { xhr, requestConfig } = detailOf(event);
     const isNews = event.target === list && !requestConfig.triggeringEvent?.detail?.pressed;
     if (isNews && xhr.getResponseHeader("HX-Redirect")) event.preventDefault();
   });
@@ -70,39 +75,56 @@ export function watchSidebar(session) {
 
   // Wide again: the drawer is a part of the page.
   matchMedia("(max-width: 48rem)").addEventListener("change", () => {
-    const sidebar = document.getElementById("sidebar");
+    const sidebar = find(document, "#sidebar", HTMLElement);
     if (sidebar.matches(":popover-open")) sidebar.hidePopover();
   });
 }
 
-// What puts the focus back once `target` has been replaced: on the same link, or on the way back when what it led to is
-// gone, or on what came back by that; where a way to older ones was, on the first of them.
+/**
+ * Return what puts the focus back once `target` has been replaced: on the same link, or on the way back when what it led
+ * to is gone, or on what came back by that; where a way to older ones was, on the first of them.
+ * @param {Element} target
+ * @returns {() => void}
+ */
 function focusAgain(target) {
   const focused = document.activeElement;
-  const undone = focused.closest("#toast")?.querySelector("[name=id]")?.value;
-  if (undone) return () => list.querySelector(`#session-${undone} a`)?.focus();
-  if (!list.contains(focused)) return () => {};
+  const undone = focused?.closest("#toast")?.querySelector("[name=id]");
+  if (undone instanceof HTMLInputElement) return () => focusOn(list.querySelector(`#session-${undone.value} a`));
+  if (!focused || !list.contains(focused)) return () => {};
   if (target === list || !target.contains(focused)) {
     const href = CSS.escape(focused.getAttribute("href") ?? "");
     return () => {
       const same = list.querySelector(`a[href="${href}"]`) ?? document.querySelector("#toast button");
-      same?.focus({ preventScroll: true });
+      focusOn(same, { preventScroll: true });
     };
   }
-  let before = target.previousElementSibling;
+  const before = target.previousElementSibling;
   return () => {
-    while ((before = before?.nextElementSibling) && !before.querySelector("a"));
-    before?.querySelector("a").focus();
+    let after = before?.nextElementSibling;
+    while (after && !after.querySelector("a")) after = after.nextElementSibling;
+    focusOn(after?.querySelector("a"));
   };
+}
+
+/**
+ * @param {Element | null | undefined} element
+ * @param {FocusOptions} [options]
+ */
+function focusOn(element, options) {
+  if (element instanceof HTMLElement) element.focus(options);
+}
+
+function folders() {
+  return list.querySelectorAll("details");
 }
 
 // The folders that the person opened are open when they come back.
 function keepFolders() {
-  const opened = new Set(kept("folders"));
-  for (const folder of list.querySelectorAll("details")) folder.open = opened.has(folder.dataset.folder);
+  const opened = new Set(/** @type {(string | undefined)[] | null} */ (kept("folders")));
+  for (const folder of folders()) folder.open = opened.has(folder.dataset.folder);
   list.addEventListener("click", (event) => {
-    const folder = event.target.closest("summary")?.parentElement;
-    if (!folder) return;
+    const folder = around(event, "summary")?.parentElement;
+    if (!(folder instanceof HTMLDetailsElement)) return;
     if (folder.open) opened.delete(folder.dataset.folder);
     else opened.add(folder.dataset.folder);
     keep("folders", [...opened]);
@@ -115,35 +137,38 @@ function openCurrentFolder() {
 }
 
 // Beside what it is about, inside the window.
+/** @param {Event} event */
 function showMenu(event) {
-  const menu = event.currentTarget;
-  const opener = event.detail.requestConfig.elt.getBoundingClientRect();
+  const menu = /** @type {HTMLElement} */ (event.currentTarget);
+  const opener = detailOf(event).requestConfig.elt.getBoundingClientRect();
   menu.showPopover();
   const { width, height } = menu.getBoundingClientRect();
   menu.style.left = `${Math.max(8, Math.min(opener.left, innerWidth - width - 8))}px`;
   menu.style.top = `${Math.max(8, Math.min(opener.bottom + 4, innerHeight - height - 8))}px`;
-  menu.querySelector("button, a")?.focus();
+  focusOn(menu.querySelector("button, a"));
 }
 
 // What was pressed has come to nothing: the server refused it or failed, or could not be reached.
-function tellFailure({ target }) {
+/** @param {Event} event */
+function tellFailure(event) {
   // Nobody pressed anything where the list is fetched anew, and search says it itself.
-  if (target === list || target.closest("dialog")) return;
+  if (event.target === list || around(event, "dialog")) return;
   const sentence = document.createElement("p");
   sentence.textContent = words.notDone;
-  const toast = document.getElementById("toast");
+  const toast = find(document, "#toast", HTMLElement);
   toast.classList.add("toast--bad");
   toast.replaceChildren(sentence);
   toast.hidden = false;
   showToast();
 }
 
-let fading = null;
+/** @type {ReturnType<typeof setTimeout> | undefined} */
+let fading;
 
 // In front of everything: on a phone what it is about has just happened in the drawer.
 function showToast() {
   clearTimeout(fading);
-  const toast = document.getElementById("toast");
+  const toast = find(document, "#toast", HTMLElement);
   if (toast.hidden) return;
   toast.popover = "manual";
   if (!toast.matches(":popover-open")) toast.showPopover();

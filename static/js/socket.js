@@ -1,5 +1,9 @@
 // One WebSocket that comes back by itself.
 
+/** @import { ClientFrame, ServerFrame } from "./frames.js" */
+
+/** @typedef {"open" | "waiting" | "signed out"} SocketState */
+
 const PING_EVERY = 20_000;
 const SILENCE = 45_000;
 // A wait is between half of it and the whole.
@@ -10,18 +14,22 @@ const SETTLED = 5000;
 const NOT_SIGNED_IN = 4401;
 
 export class Socket {
+  /** @type {WebSocket | null} */
   #socket = null;
   #wait = FIRST_WAIT;
   #openedAt = Infinity;
-  #silence = null;
-  #pulse = null;
-  #again = null;
+  /** @type {ReturnType<typeof setTimeout> | undefined} */
+  #silence;
+  /** @type {ReturnType<typeof setTimeout> | undefined} */
+  #pulse;
+  /** @type {ReturnType<typeof setTimeout> | undefined} */
+  #again;
   #isOver = false;
   #on;
 
-  // onOpen() once connected, onFrame(frame) for each frame, onState("open" | "waiting" | "signed out").
-  constructor({ onOpen, onFrame, onState }) {
-    this.#on = { open: onOpen, frame: onFrame, state: onState };
+  /** @param {{ onFrame: (frame: ServerFrame) => void, onState: (state: SocketState) => void }} on */
+  constructor({ onFrame, onState }) {
+    this.#on = { frame: onFrame, state: onState };
     const now = () => this.#connectNow();
     addEventListener("online", now);
     // A page that one comes back to may be the very same one, asleep meanwhile: its socket is closed in order.
@@ -41,9 +49,8 @@ export class Socket {
       if (this.#socket !== socket) return;
       this.#heard(socket);
       this.#openedAt = Date.now();
-      this.#pulse = setInterval(() => this.say("ping"), PING_EVERY);
+      this.#pulse = setInterval(() => this.say({ type: "ping" }), PING_EVERY);
       this.#on.state("open");
-      this.#on.open();
     });
     socket.addEventListener("message", (event) => {
       this.#heard(socket);
@@ -52,14 +59,18 @@ export class Socket {
     socket.addEventListener("close", (event) => this.#closed(socket, event.code));
   }
 
-  // Whether the frame left; one that did not is for the caller to say again in onOpen.
-  say(type, fields = {}) {
-    if (this.#socket?.readyState !== WebSocket.OPEN) return false;
-    this.#socket.send(JSON.stringify({ type, ...fields }));
-    return true;
+  get isOpen() {
+    return this.#socket?.readyState === WebSocket.OPEN;
+  }
+
+  // What is said while it is not open is lost.
+  /** @param {ClientFrame} frame */
+  say(frame) {
+    if (this.isOpen) this.#socket?.send(JSON.stringify(frame));
   }
 
   // From now on it may be silent for so long, and counts as dead after that.
+  /** @param {WebSocket} socket */
   #heard(socket) {
     if (this.#socket !== socket) return;
     clearTimeout(this.#silence);
@@ -70,6 +81,10 @@ export class Socket {
     }, SILENCE);
   }
 
+  /**
+   * @param {WebSocket} socket
+   * @param {number} code
+   */
   #closed(socket, code) {
     if (this.#socket !== socket) return;
     clearInterval(this.#pulse);

@@ -1,53 +1,97 @@
 // What a person wrote and the server has not acknowledged, kept in this browser: drafts, what sent messages are being
 // changed into, and messages on their way.
 
+/** @import { AttachedFile } from "./frames.js" */
+/** @import { Kept, Message } from "./session_types.js" */
+
+/**
+ * A message as it is kept: `at` gives the order, `isNew` says that only this browser knows the conversation.
+ * @typedef {Kept & { isNew: boolean, at: number }} Entry
+ */
+
 export class Unsent {
   #prefix;
   // What the browser's store does not take lives as long as the page.
+  /** @type {Map<string, any>} */
   #kept = new Map();
   #isHeld = false;
+  /** @type {(value?: unknown) => void} */
   #release = () => {};
 
   // Each person of this browser has their own.
+  /** @param {string} person */
   constructor(person) {
     this.#prefix = `oneclaw:${person}:`;
   }
 
-  // This tab's own, or what another one left.
+  /**
+   * Return this tab's own, or what another one left.
+   * @param {string} key
+   * @returns {string}
+   */
   draft(key) {
     return this.#read(sessionStore, `draft:${key}`) ?? this.#read(localStore, `draft:${key}`) ?? "";
   }
 
+  /**
+   * @param {string} key
+   * @param {string} text
+   */
   keepDraft(key, text) {
     for (const store of [sessionStore, localStore]) this.#write(store, `draft:${key}`, text);
   }
 
-  // The files that were attached to the draft: [{id, name, size, kind}].
+  /**
+   * Return the files that were attached to the draft.
+   * @param {string} key
+   * @returns {AttachedFile[]}
+   */
   draftFiles(key) {
     return this.#read(sessionStore, `files:${key}`) ?? this.#read(localStore, `files:${key}`) ?? [];
   }
 
+  /**
+   * @param {string} key
+   * @param {AttachedFile[]} files
+   */
   keepDraftFiles(key, files) {
     for (const store of [sessionStore, localStore]) this.#write(store, `files:${key}`, files.length ? files : "");
   }
 
-  // What messages of this conversation are being changed into: {name of the message: text}.
+  /**
+   * Return what messages of this conversation are being changed into: {name of the message: text}.
+   * @param {string} session
+   * @returns {Record<string, string>}
+   */
   edits(session) {
     const found = this.#under(`edit:${session}:`);
     return Object.fromEntries(found.map((name) => [name, this.#read(localStore, `edit:${session}:${name}`)]));
   }
 
+  /**
+   * @param {string} session
+   * @param {string} name
+   * @param {string} text
+   */
   keepEdit(session, name, text) {
     this.#write(localStore, `edit:${session}:${name}`, text);
   }
 
-  // [{message: {client_id, session, text, files}, refused: why, or ""}], oldest first.
+  /**
+   * Return the messages of this conversation, oldest first.
+   * @param {string} session
+   * @returns {Kept[]}
+   */
   of(session) {
     const found = this.#messages().filter(({ message }) => message.session === session);
     return found.map(({ message, refused }) => ({ message, refused }));
   }
 
   // `isNew`: of this conversation nobody but this browser knows until its first message has arrived.
+  /**
+   * @param {Message} message
+   * @param {boolean} isNew
+   */
   add(message, isNew) {
     const newest = this.#messages().at(-1)?.at ?? 0;
     this.#keep({ message, isNew, refused: "", at: Math.max(Date.now(), newest + 1) });
@@ -67,6 +111,7 @@ export class Unsent {
   }
 
   // The server knows this conversation: it has an address of its own.
+  /** @param {string} session */
   becameKnown(session) {
     for (const entry of this.#messages()) if (entry.message.session === session) this.#keep({ ...entry, isNew: false });
     this.#write(sessionStore, "new", "");
@@ -74,22 +119,33 @@ export class Unsent {
   }
 
   // As it was sent first; undefined when nothing is kept of it.
+  /** @param {string} clientId */
   message(clientId) {
     return this.#find(clientId)?.message;
   }
 
+  /**
+   * @param {string} clientId
+   * @param {string} sentence
+   */
   refuse(clientId, sentence) {
     const entry = this.#find(clientId);
     if (entry) this.#keep({ ...entry, refused: sentence });
   }
 
   // Its conversation is gone: a new page takes the message up, this one if it shows the new conversation `session`.
+  /**
+   * @param {string} clientId
+   * @param {string} sentence
+   * @param {string} [session]
+   */
   refuseHomeless(clientId, sentence, session = newId()) {
     const entry = this.#find(clientId);
     if (entry) this.#keep({ ...entry, message: { ...entry.message, session }, isNew: true, refused: sentence });
   }
 
   // The conversations but this one that the server knows, or knew, with messages on their way or being changed.
+  /** @param {string} session */
   others(session) {
     const known = this.#messages().filter(({ isNew }) => !isNew);
     const edited = this.#under("edit:").map((name) => name.split(":")[0]);
@@ -99,6 +155,7 @@ export class Unsent {
   }
 
   // The conversation is gone: what its messages were being changed into becomes messages on their way.
+  /** @param {string} session */
   sendEdits(session) {
     for (const [name, text] of Object.entries(this.edits(session))) {
       this.keepEdit(session, name, "");
@@ -106,12 +163,14 @@ export class Unsent {
     }
   }
 
+  /** @param {string} clientId */
   remove(clientId) {
     this.#write(localStore, `message:${clientId}`, "");
   }
 
   // While this page shows the conversation, a new page does not take it up. Where a browser cannot tell, both show it:
   // the ids are the same, so nothing is there twice.
+  /** @param {string} session */
   #isMine(session) {
     if (this.#isHeld) return;
     this.#write(sessionStore, "new", session);
@@ -119,41 +178,58 @@ export class Unsent {
     navigator.locks?.request(this.#prefix + session, () => new Promise((release) => (this.#release = release)));
   }
 
+  /** @param {string} session */
   async #isFree(session) {
     return !navigator.locks || navigator.locks.request(this.#prefix + session, { ifAvailable: true }, (lock) => lock !== null);
   }
 
+  /**
+   * @param {string} clientId
+   * @returns {Entry | null}
+   */
   #find(clientId) {
     return this.#read(localStore, `message:${clientId}`);
   }
 
   // Each under a key of its own, so that two tabs that write at once take nothing from each other.
+  /** @param {Entry} entry */
   #keep(entry) {
     this.#write(localStore, `message:${entry.message.client_id}`, entry);
   }
 
   #messages() {
     const entries = this.#under("message:").map((clientId) => this.#find(clientId));
-    return entries.filter((entry) => entry?.message).sort((one, other) => one.at - other.at);
+    return entries.flatMap((entry) => (entry?.message ? [entry] : [])).sort((one, other) => one.at - other.at);
   }
 
   // The ends of the keys that begin so.
+  /** @param {string} beginning */
   #under(beginning) {
     const start = this.#prefix + beginning;
     const keys = new Set([...keysOf(localStore), ...this.#kept.keys()]);
     return [...keys].filter((key) => key.startsWith(start)).map((key) => key.slice(start.length));
   }
 
+  /**
+   * @param {() => Storage} store
+   * @param {string} key
+   * @returns {any}
+   */
   #read(store, key) {
     const name = this.#prefix + key;
     if (this.#kept.has(name)) return this.#kept.get(name);
     try {
-      return JSON.parse(store().getItem(name));
+      return JSON.parse(store().getItem(name) ?? "null");
     } catch {
       return null;
     }
   }
 
+  /**
+   * @param {() => Storage} store
+   * @param {string} key
+   * @param {unknown} value
+   */
   #write(store, key, value) {
     const name = this.#prefix + key;
     this.#kept.delete(name);
@@ -171,6 +247,7 @@ export class Unsent {
 const localStore = () => localStorage;
 const sessionStore = () => sessionStorage;
 
+/** @param {() => Storage} store */
 function keysOf(store) {
   try {
     return Object.keys(store());

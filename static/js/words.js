@@ -1,2 +1,4 @@
 // What the script says, as the page holds it in the person's language.
-export const words = document.getElementById("words").dataset;
+import { find } from "./dom.js";
+
+export const words = /** @type {Record<string, string>} */ (find(document, "#words", HTMLElement).dataset);

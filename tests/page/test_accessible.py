@@ -19,7 +19,7 @@ from oneclaw.models import Space
 from oneclaw.people import invitations
 from oneclaw.threads import in_database
 from tests import files
-from tests.browser import PHONE, open_page
+from tests.browser import PHONE, open_page, requested
 from tests.browser import violations as violations_now
 from tests.conversations import send, settle
 
@@ -56,6 +56,7 @@ async def test_every_door(live, db):
     async with open_page(live, expect=["410"]) as page:
         for path in paths:
             await page.goto(path)
+            await asks_for_few_files(page)
             assert await violations(page) == "", path
 
 
@@ -69,9 +70,16 @@ def addresses(patterns=None, before="/"):
             yield address
 
 
+async def asks_for_few_files(page):
+    assert await requested(page, "css") == ["/static/css/oneclaw.css"], page.url
+    scripts = await requested(page, "js")
+    assert len(scripts) <= 3, (page.url, scripts)
+
+
 async def passes(page, path):
-    """The page at this address fits a small window, and axe finds nothing wrong with it."""
+    """The page at this address asks for few files, fits a small window, and axe finds nothing wrong with it."""
     await page.goto(path)
+    await asks_for_few_files(page)
     await page.set_viewport_size({"width": 320, "height": 640})
     assert await page.evaluate("document.documentElement.scrollWidth <= innerWidth"), path
     await page.set_viewport_size({"width": 1280, "height": 720})

@@ -308,7 +308,7 @@ def test_the_icon_is_where_browsers_look_for_it(client, db):
 def test_what_is_not_there_says_so_in_the_same_clothes(signed_in):
     response = signed_in.get("/nowhere")
     assert response.status_code == 404
-    assert "css/tokens.css" in response.content.decode()
+    assert "css/oneclaw.css" in response.content.decode()
 
 
 def test_a_form_without_its_token_is_refused_in_the_same_clothes(ada):

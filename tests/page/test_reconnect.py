@@ -351,27 +351,6 @@ async def test_a_message_that_another_tab_has_delivered_is_not_shown_as_unsent(l
     assert await stored() == ["One", "Two"]
 
 
-async def test_a_message_that_finds_an_answer_running_waits_for_its_turn(live, ada, scripted, ask, write):
-    scripted.script(
-        model.answer(model.text("First.")),
-        model.answer(model.text(["Sec", "ond."], pace=0.8)),
-        model.answer(model.text("Third.")),
-    )
-    async with on_a_line(live, ada) as (page, line):
-        await ask(page, "One")
-        other = await page.context.new_page()
-        await other.goto(page.url)
-        # This tab does not hear that the other one has asked.
-        line.dropped = {"message", "block"}
-        await write(other, "Two")
-        await expect(other.get_by_role("button", name="Stop")).to_be_visible()
-        await write(page, "Three")
-        await expect(page.locator("article").last).to_contain_text("Queued until the current answer is finished")
-        line.dropped = set()
-        await expect(page.locator("article[data-role=assistant]").last).to_have_text("Third.")
-    assert await stored() == ["One", "Two", "Three"]
-
-
 async def test_a_refused_message_can_be_edited(live, ada, scripted, ask, write, settings):
     async with open_page(live, ada) as page:
         await page.goto("/")

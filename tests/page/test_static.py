@@ -1,5 +1,6 @@
-"""What `collectstatic` makes of the scripts and styles: every name that a file says is there, and hashed."""
+"""What `collectstatic` makes of the scripts and styles: few files, in which every name is there, and hashed."""
 
+import gzip
 import re
 from pathlib import Path
 
@@ -7,8 +8,11 @@ import pytest
 from django.contrib.staticfiles import finders
 from django.contrib.staticfiles.storage import staticfiles_storage
 from django.template.loader import render_to_string
+from playwright.async_api import expect
 
+from oneclaw.demo import scripted as model
 from oneclaw.ops import static_files
+from tests.browser import open_page, requested, serve_sources
 
 
 @pytest.fixture
@@ -20,7 +24,7 @@ def collected(settings):
 
 
 def test_scripts_and_styles_name_each_other_by_their_hashed_names(collected):
-    named = re.compile(r"""(?:from\s*|import\s*\(?|url\()["']?((?:\.|fonts/)[^"')]+)""")
+    named = re.compile(r"""(?:import\(|url\()["']?((?:\.|fonts/)[^"')]+)""")
     seen = 0
     for file in [*collected.glob("js/*.js"), *collected.glob("css/*.css"), *collected.glob("vendor/*/*.css")]:
         if not re.search(r"\.[0-9a-f]{12}\.", file.name):
@@ -29,14 +33,28 @@ def test_scripts_and_styles_name_each_other_by_their_hashed_names(collected):
             seen += 1
             assert re.search(r"\.[0-9a-f]{12}\.(js|woff2)$", name), (file.name, name)
             assert (file.parent / name).exists(), (file.name, name)
-    assert seen > 8 + 20
+    # KaTeX of the scripts that show Markdown, two fonts, and those of KaTeX.
+    assert seen > 3 + 2 + 20
 
 
-def test_what_every_visit_loads_is_small(collected):
-    scripts = [finders.find("django_htmx/htmx-2.min.js"), *Path(finders.find("js/chat.js")).parent.glob("*.js")]
-    import gzip
+def test_no_script_and_no_style_waits_for_another_one(collected):
+    files = [*collected.glob("js/*.????????????.js"), *collected.glob("css/*.????????????.css")]
+    imports = re.compile(r"^(?:import\b(?!\()|export .* from|@import).*", re.MULTILINE)
+    assert len(files) > 40
+    assert {file.name: found for file in files if (found := imports.findall(file.read_text()))} == {}
 
-    assert sum(len(gzip.compress(Path(script).read_bytes())) for script in scripts) < 60_000
+
+def test_the_script_of_every_page_brings_no_state_that_another_one_has_too():
+    # Each bundle has modules of its own: one with state would be there twice on a page.
+    assert re.findall(r'^import .*"(.*)";$', Path(finders.find("js/palette.js")).read_text(), re.MULTILINE) == [
+        "./dom.js"
+    ]
+
+
+def test_what_the_chat_loads_is_small(collected):
+    names = ["django_htmx/htmx-2.min.js", "js/palette.js", "js/chat.js", "css/oneclaw.css"]
+    files = [collected / staticfiles_storage.stored_name(name) for name in names]
+    assert sum(len(gzip.compress(file.read_bytes())) for file in files) < 60_000
 
 
 @pytest.mark.parametrize("path", ["/accounts/login/", "/nowhere", "/"])
@@ -55,3 +73,16 @@ def test_no_template_has_a_style_or_a_script_inside_it():
             found.append(str(file))
     assert found == []
     assert render_to_string("404.html")
+
+
+@pytest.mark.browser
+async def test_the_chat_works_from_its_sources_too(live, ada, scripted, ask):
+    scripted.script(model.answer("From **sources**: $x^2$"))
+    async with open_page(live, ada) as page:
+        await serve_sources(page)
+        await page.goto("/")
+        answer = await ask(page, "Hello")
+        await expect(answer.locator("strong")).to_have_text("sources")
+        await expect(answer.locator(".katex")).to_have_count(1)
+        assert len(await requested(page, "js")) > 20
+        assert len(await requested(page, "css")) > 10

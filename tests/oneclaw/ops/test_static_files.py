@@ -1,4 +1,4 @@
-"""Static files get hashed names when they are collected, and are collected only when they have changed."""
+"""Static files are collected under hashed names, few files made of many, and only when they have changed."""
 
 import os
 
@@ -34,10 +34,25 @@ def test_a_collected_file_has_a_name_that_changes_with_it(source):
     assert (configured.STATIC_ROOT / name).read_text() == (source / "part.js").read_text()
 
 
-def test_scripts_import_each_other_by_hashed_names(source):
+def collected(name):
+    return (configured.STATIC_ROOT / storage().stored_name(name)).read_text()
+
+
+def test_a_script_is_collected_with_what_it_imports(source):
     static_files.collect()
-    page = configured.STATIC_ROOT / storage().stored_name("page.js")
-    assert storage().stored_name("part.js") in page.read_text()
+    assert "import" not in collected("page.js")
+    assert "function f() {}" in collected("page.js")
+    before = storage().stored_name("page.js")
+    (source / "part.js").write_text("export function f() { return 1; }\n")
+    static_files.collect()
+    assert storage().stored_name("page.js") != before
+
+
+def test_what_a_script_fetches_when_it_is_needed_is_fetched_by_its_hashed_name(source):
+    (source / "part.js").write_text('export async function f() {\n  await import("./lazy.js");\n}\n')
+    (source / "lazy.js").write_text("window.lazy = true;\n")
+    static_files.collect()
+    assert f'import("./{storage().stored_name("lazy.js")}")' in collected("page.js")
 
 
 def test_nothing_is_done_until_something_changes(source):

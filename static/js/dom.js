@@ -1,0 +1,34 @@
+// Finding what a page must have: where it is missing, a template and its script have parted, and the script says so.
+
+/**
+ * Return the element, which must be there and of this type.
+ * @template {Element} Type
+ * @param {ParentNode} root
+ * @param {string} selector
+ * @param {new () => Type} type
+ * @returns {Type}
+ */
+export function find(root, selector, type) {
+  const found = root.querySelector(selector);
+  if (found instanceof type) return found;
+  throw new TypeError(`The page lacks ${selector}.`);
+}
+
+/**
+ * Return the element at which an event happened, or the nearest one around it that matches; null when there is none.
+ * @param {Event} event
+ * @param {string} selector
+ * @returns {HTMLElement | null}
+ */
+export function around(event, selector) {
+  return event.target instanceof Element ? event.target.closest(selector) : null;
+}
+
+/**
+ * Return what an event of htmx, or one of our own, brings along.
+ * @param {Event} event
+ * @returns {any}
+ */
+export function detailOf(event) {
+  return event instanceof CustomEvent ? event.detail : {};
+}

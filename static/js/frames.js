@@ -1,0 +1,37 @@
+// The frames of docs/protocol.md and what they are made of, as types: nothing here runs.
+
+/**
+ * A file that the server has.
+ * @typedef {{ id: string, name: string, size: number, kind: string }} AttachedFile
+ *
+ * How an answer ended.
+ * @typedef {"complete" | "stopped" | "interrupted" | "failed"} Ending
+ *
+ * From the browser.
+ * @typedef {{ session: string | null, last_seq: number, person?: string }} OpenFields
+ * @typedef {{ client_id: string, session: string, text: string, files?: string[], mode?: string, agent?: string, model?: string }} SendFields
+ * @typedef {{ client_id: string, session: string, text: string, message: string, model?: string }} EditFields
+ * @typedef {{ type: "open" } & OpenFields} OpenFrame
+ * @typedef {{ type: "send" } & SendFields} SendFrame
+ * @typedef {{ type: "edit" } & EditFields} EditFrame
+ * @typedef {{ type: "stop", message: string | null }} StopFrame
+ * @typedef {{ type: "show", message: string }} ShowFrame
+ * @typedef {{ type: "retry" | "continue", message: string, model?: string }} AgainFrame
+ * @typedef {{ type: "ping" }} PingFrame
+ * @typedef {OpenFrame | SendFrame | EditFrame | StopFrame | ShowFrame | AgainFrame | PingFrame} ClientFrame
+ *
+ * From the server.
+ * @typedef {{ type: "ready", session?: string, seq?: number, reset: boolean }} ReadyFrame
+ * @typedef {{ type: "ack", client_id: string, message: string, seq: number, duplicate: boolean }} AckFrame
+ * @typedef {{ type: "ended", client_id: string, session: string, reason: "new" | "reset" | "end" }} EndedFrame
+ * @typedef {{ type: "message", seq: number, id: string, html: string }} MessageFrame
+ * @typedef {{ type: "block", message: string, index: number, revision: number, html: string }} BlockFrame
+ * @typedef {{ type: "tool", message: string, id: string, name: string, state: "running" | "done" | "failed", html: string }} ToolFrame
+ * @typedef {{ type: "done", message: string, status: Ending, final: boolean, usage?: object | null }} DoneFrame
+ * @typedef {{ type: "notice", kind: string, html: string }} NoticeFrame
+ * @typedef {{ type: "error", code: string, text: string, retry_after?: number | null, client_id?: string, message?: string }} ErrorFrame
+ * @typedef {{ type: "pong" }} PongFrame
+ * @typedef {ReadyFrame | AckFrame | EndedFrame | MessageFrame | BlockFrame | ToolFrame | DoneFrame | NoticeFrame | ErrorFrame | PongFrame} ServerFrame
+ */
+
+export {};

@@ -1,0 +1,384 @@
+// The state of a conversation's page and the table of what changes it. Nothing here touches the page or the network: a
+// transition reads what the page shows, and returns the next state and the effects, which chat.js carries out.
+
+/** @import { ClientFrame } from "./frames.js" */
+/** @import { Effect, Event, Kept, Message, Shown, State, Step } from "./session_types.js" */
+
+// A socket that fails once is tried again in silence; after that frames go by plain requests, until a socket comes through.
+const SILENT_FAILURES = 1;
+const SHORT_GAP_MILLISECONDS = 1500;
+const TRY_AGAIN_MILLISECONDS = 1000;
+
+/**
+ * @param {string} session
+ * @param {boolean} isNew
+ * @returns {State}
+ */
+export function initialState(session, isNew) {
+  return {
+    session,
+    isNew,
+    isReady: false,
+    isLost: false,
+    failures: 0,
+    isPolling: false,
+    doesPollingWork: false,
+    isTaking: false,
+    pending: new Map(),
+    stopping: null,
+    showing: null,
+    wanted: null,
+  };
+}
+
+/**
+ * @param {State} before
+ * @param {Event} event
+ * @param {Shown} shown
+ * @returns {{ state: State, effects: Effect[] }}
+ */
+export function transition(before, event, shown) {
+  /** @type {Effect[]} */
+  const effects = [];
+  const state = { ...before, pending: new Map(before.pending) };
+  const change = /** @type {(step: Step, event: Event) => void} */ (transitions[event.type]);
+  change({ state, shown, act: (...asked) => effects.push(...asked) }, event);
+  return { state, effects };
+}
+
+/** @type {{ [Type in Event["type"]]: (step: Step, event: Extract<Event, { type: Type }>) => void }} */
+const transitions = {
+  // -- The connection --------------------------------------------------------------------------
+
+  socketOpened(step) {
+    step.state.isReady = false;
+    reached(step);
+    step.act({ do: "open" });
+  },
+
+  socketClosed({ state, act }) {
+    state.isReady = false;
+    state.failures += 1;
+    if (state.failures > SILENT_FAILURES && !state.isPolling) {
+      state.isPolling = true;
+      act({ do: "startPolling" });
+    }
+    // A short gap is not told.
+    if (state.doesPollingWork) act({ do: "cancel", timer: "connectionLost" });
+    else act({ do: "start", timer: "connectionLost", milliseconds: SHORT_GAP_MILLISECONDS });
+  },
+
+  signedOut({ state, act }) {
+    state.isReady = false;
+    act({ do: "cancel", timer: "connectionLost" }, { do: "tellSignedOut" });
+  },
+
+  connectionLost({ state }) {
+    state.isLost = true;
+  },
+
+  polled(step, { works }) {
+    step.state.doesPollingWork = works;
+    if (works) reached(step);
+    else step.state.isLost = true;
+  },
+
+  pollingBack: (step) => sayAgain(step),
+
+  ready(step, { reset, seq }) {
+    const { state, shown, act } = step;
+    if (reset) {
+      takeStored(step);
+      return;
+    }
+    state.isReady = true;
+    state.failures = 0;
+    state.isPolling = state.doesPollingWork = false;
+    act({ do: "stopPolling" });
+    // Something followed already, perhaps by that very press: what it is comes next, and then nothing is said any more.
+    const isFollowed = state.wanted !== null && shown.seqOf(state.wanted.message) !== seq;
+    sayAgain(step, { waitsForNews: isFollowed });
+    follow(step);
+  },
+
+  openAgain: ({ act }) => act({ do: "open" }),
+
+  // -- The list of messages --------------------------------------------------------------------
+
+  // A message came and is shown; `lacksNews`: one before it was asked for and did not come.
+  message(step, { lacksNews }) {
+    if ((step.state.isReady || step.state.isPolling) && lacksNews) takeStored(step);
+    follow(step);
+  },
+
+  // A page that comes back out of the browser's memory may show what was undone meanwhile.
+  restored(step) {
+    if (!step.state.isNew) takeStored(step);
+  },
+
+  stored(step, { isTaken }) {
+    step.state.isTaking = false;
+    follow(step);
+    // A server in trouble is not asked without a pause.
+    if (isTaken) step.act({ do: "open" });
+    else step.act({ do: "start", timer: "openAgain", milliseconds: TRY_AGAIN_MILLISECONDS });
+  },
+
+  // -- Messages of one's own -------------------------------------------------------------------
+
+  // Nothing overtakes what was written before, and no answer is interrupted.
+  send(step, { message }) {
+    const { state, shown, act } = step;
+    const isNext = unrefused(state).length === 0 && !shown.isRunning;
+    state.pending.set(message.client_id, { message, stage: isNext ? "said" : "queued", refusal: "" });
+    act({ do: "keep", message, isNew: state.isNew }, { do: "scrollToEnd" });
+    if (isNext) sayMessage(step, message);
+    else follow(step);
+  },
+
+  edit(step, { message }) {
+    const { state, shown, act } = step;
+    if (shown.isRunning) {
+      act({ do: "tell", word: "running", kind: "running" });
+      return;
+    }
+    state.pending.set(message.client_id, { message, stage: "said", refusal: "" });
+    act({ do: "keep", message, isNew: false });
+    if (message.edits) act({ do: "leaveFrom", message: message.edits });
+    sayMessage(step, message);
+  },
+
+  // What this browser's store holds of messages that were written earlier, or in another tab.
+  found(step, { kept }) {
+    adopt(step, kept);
+    follow(step);
+  },
+
+  ack(step, { client_id, message, seq }) {
+    const { state, act } = step;
+    state.pending.delete(client_id);
+    act({ do: "forget", client_id }, { do: "confirm", client_id, message, seq });
+    if (state.isNew) {
+      state.isNew = false;
+      act({ do: "becomeKnown" });
+    }
+    follow(step);
+  },
+
+  takeBack(step, { client_id }) {
+    const taken = step.state.pending.get(client_id);
+    step.state.pending.delete(client_id);
+    step.act({ do: "forget", client_id });
+    // What it was to replace is shown again.
+    if (taken?.message.edits) takeStored(step);
+  },
+
+  sendQueued: (step) => sendQueued(step),
+
+  // A command such as /new has ended the conversation: another one begins.
+  ended({ act }, { client_id }) {
+    act({ do: "forget", client_id }, { do: "leave" });
+  },
+
+  error(step, { code, text, client_id, message }) {
+    // A failed answer shows its sentence itself.
+    if (message) step.act({ do: "announce", text });
+    else if (client_id && code === "busy") queue(step.state, client_id);
+    else if (client_id) refuse(step, client_id, code, text);
+    else {
+      step.act({ do: "tellError", text });
+      forgetWanted(step);
+      // The answer to `open`: what was written into the conversation is refused too, one message after the other.
+      if (code === "not_found" && !step.state.isReady) {
+        step.state.isReady = true;
+        sayAgain(step);
+      }
+    }
+    follow(step);
+  },
+
+  // -- Answers ---------------------------------------------------------------------------------
+
+  done(step, { final }) {
+    follow(step);
+    if (!final) return;
+    if (!step.shown.isRunning) step.state.stopping = null;
+    sendQueued(step);
+    step.act({ do: "tellRead" });
+  },
+
+  stop(step) {
+    step.state.stopping = step.shown.runningId;
+    const isSaid = say(step, { type: "stop", message: step.state.stopping });
+    if (!isSaid) step.act({ do: "tell", word: "notSent", kind: "running" });
+  },
+
+  show: (step, { message }) => show(step, message),
+
+  again(step, { wanted }) {
+    step.state.wanted = wanted;
+    step.act({ do: "allowAgain", message: wanted.message, isAllowed: false });
+    if (!say(step, wanted)) step.act({ do: "tell", word: "notSent", kind: "again" });
+  },
+
+  sayWanted: (step) => sayWanted(step),
+};
+
+/** @param {Step} step */
+function reached({ state, act }) {
+  state.isLost = false;
+  act({ do: "cancel", timer: "connectionLost" });
+}
+
+/**
+ * Say a frame, if the server can be reached. What was not said is for `sayAgain`.
+ * @param {Step} step
+ * @param {ClientFrame} frame
+ */
+function say({ state, shown, act }, frame) {
+  const canBeSaid = state.isPolling || (state.isReady && shown.isSocketOpen);
+  if (canBeSaid) act({ do: "say", frame });
+  return canBeSaid;
+}
+
+/**
+ * Say a message, new or anew, with all that was chosen for it at first.
+ * @param {Step} step
+ * @param {Message} message
+ */
+function sayMessage(step, { client_id, text, files = [], edits, mode, agent, model }) {
+  const { session } = step.state;
+  if (edits) return say(step, { type: "edit", client_id, session, text, message: edits, model });
+  return say(step, { type: "send", client_id, session, text, mode, agent, model, files: files.map(({ id }) => id) });
+}
+
+/**
+ * The server can be reached again: say what it has not acknowledged, in the order in which it was written, and what was
+ * pressed. A stop names its turn, so it never stops another one; an answer is tried again once, however often it is said.
+ * @param {Step} step
+ */
+function sayAgain(step, { waitsForNews = false } = {}) {
+  const { state, shown, act } = step;
+  forgetTakenBack(step);
+  adopt(step, shown.kept());
+  // One at a time, so that they keep their order.
+  const [first, ...rest] = unrefused(state);
+  for (const { message } of rest) queue(state, message.client_id);
+  if (first) {
+    state.pending.set(first.message.client_id, { ...first, stage: "said" });
+    sayMessage(step, first.message);
+  }
+  act({ do: "hush", kind: "running" }, { do: "hush", kind: "again" });
+  if (state.stopping) say(step, { type: "stop", message: state.stopping });
+  if (state.showing) show(step, state.showing);
+  if (waitsForNews) act({ do: "start", timer: "sayWanted", milliseconds: TRY_AGAIN_MILLISECONDS });
+  else sayWanted(step);
+}
+
+/** @param {Step} step */
+function sayWanted(step) {
+  if (step.state.wanted) say(step, step.state.wanted);
+}
+
+/**
+ * @param {Step} step
+ * @param {string} message
+ */
+function show(step, message) {
+  const isSaid = say(step, { type: "show", message });
+  step.state.showing = isSaid ? null : message;
+  if (!isSaid) step.act({ do: "tell", word: "notSent", kind: "again" });
+}
+
+/** @param {Step} step */
+function forgetWanted({ state, act }) {
+  act({ do: "hush", kind: "again" });
+  if (state.wanted) act({ do: "allowAgain", message: state.wanted.message, isAllowed: true });
+  state.wanted = null;
+}
+
+/**
+ * The list that is shown is out of date: fetch it as it is stored, then follow again from there.
+ * @param {Step} step
+ */
+function takeStored({ state, act }) {
+  state.isReady = false;
+  if (state.isTaking) return;
+  state.isTaking = true;
+  act({ do: "takeStored" });
+}
+
+/**
+ * What is shown has changed: an answer may have begun or ended.
+ * @param {Step} step
+ */
+function follow(step) {
+  const { state, shown, act } = step;
+  act({ do: "showRunning" });
+  if (state.wanted && !shown.isLast(state.wanted.message)) forgetWanted(step);
+  // The end of an answer that this page did not see running is not told to it.
+  const isWaiting = unrefused(state).some(({ stage }) => stage === "queued");
+  if (isWaiting && !shown.isRunning) act({ do: "start", timer: "sendQueued", milliseconds: TRY_AGAIN_MILLISECONDS });
+  else act({ do: "cancel", timer: "sendQueued" });
+}
+
+/** @param {State} state */
+function unrefused(state) {
+  return [...state.pending.values()].filter(({ stage }) => stage !== "refused");
+}
+
+/**
+ * @param {Step["state"]} state
+ * @param {string} client_id
+ */
+function queue(state, client_id) {
+  const pending = state.pending.get(client_id);
+  if (pending && pending.stage !== "refused") state.pending.set(client_id, { ...pending, stage: "queued" });
+}
+
+/**
+ * Send the first queued message; the next one waits for its answer.
+ * @param {Step} step
+ */
+function sendQueued(step) {
+  forgetTakenBack(step);
+  const waiting = unrefused(step.state);
+  // What was said and has not been acknowledged yet goes first.
+  if (!waiting.length || waiting.some(({ stage }) => stage === "said")) return;
+  const [first] = waiting;
+  if (sayMessage(step, first.message)) step.state.pending.set(first.message.client_id, { ...first, stage: "said" });
+}
+
+/**
+ * @param {Step} step
+ * @param {Kept[]} kept
+ */
+function adopt({ state }, kept) {
+  for (const { message, refused } of kept) {
+    if (state.pending.has(message.client_id)) continue;
+    state.pending.set(message.client_id, { message, stage: refused ? "refused" : "said", refusal: refused });
+  }
+}
+
+/**
+ * Forget what the person took back in another tab, or what that one has delivered.
+ * @param {Step} step
+ */
+function forgetTakenBack({ state, shown }) {
+  for (const { message } of unrefused(state)) if (!shown.isKept(message.client_id)) state.pending.delete(message.client_id);
+}
+
+/**
+ * @param {Step} step
+ * @param {string} client_id
+ * @param {string} code
+ * @param {string} text
+ */
+function refuse(step, client_id, code, text) {
+  const { state, act } = step;
+  const pending = state.pending.get(client_id);
+  if (code !== "conflict" && pending?.message.edits) takeStored(step);
+  act({ do: code === "not_found" ? "keepHomeless" : "keepRefusal", client_id, text });
+  if (code === "not_offered" && state.isNew) act({ do: "chooseAnew" });
+  if (pending) state.pending.set(client_id, { ...pending, stage: "refused", refusal: text });
+}
