@@ -6,10 +6,6 @@ import functools
 import importlib
 import inspect
 import os
-import tempfile
-
-# Tests never touch the data folder of a running OneClaw. Read by oneclaw.settings on import.
-os.environ.setdefault("ONECLAW_HOME", os.path.join(tempfile.gettempdir(), f"oneclaw-tests-{os.getuid()}"))
 
 import pytest
 from asgiref.sync import async_to_sync

@@ -33,8 +33,6 @@ from oneclaw import embedded as embedding
 from oneclaw import guardian
 
 ROOT = Path(__file__).resolve().parent.parent
-# What the environment of the tests must not say to the processes under test.
-OURS = ("ONECLAW_", "ANTHROPIC_", "OPENAI_", "GEMINI_", "DATABASE_URL", "REDIS_URL", "HOST", "PORT", "DJANGO_", "PG")
 
 SIGN_IN = """
 import sys
@@ -98,8 +96,8 @@ class House:
     def __init__(self, folder: Path, **settings: str) -> None:
         self.folder, self.home = folder, folder / "home"
         self.running: dict[str, Running] = {}
-        kept = {name: value for name, value in os.environ.items() if not name.startswith(OURS)}
-        self.environment = kept | {
+        self.environment = {
+            **os.environ,
             "ONECLAW_HOME": str(self.home),
             # What a scripted model answers is for the turn.
             "ONECLAW_TITLES": "no",
