@@ -13,6 +13,7 @@ Everything ends with the block, by its process id; what the processes said is pr
 import contextlib
 import json
 import os
+import random
 import shutil
 import signal
 import socket
@@ -33,6 +34,7 @@ from oneclaw import embedded as embedding
 from oneclaw import guardian
 
 ROOT = Path(__file__).resolve().parent.parent
+PORTS = range(10_000, 32_000)
 
 SIGN_IN = """
 import sys
@@ -294,8 +296,11 @@ def start_redis(found: House, port: int) -> Running:
 
 
 def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        return free.getsockname()[1]
+    """Find a port below those that the kernel gives to outgoing connections: none of them takes it before its process
+    listens, or while that is started again."""
+    while True:
+        with contextlib.suppress(OSError), socket.create_server(("127.0.0.1", random.choice(PORTS))) as free:
+            return free.getsockname()[1]
 
 
 def can_connect(port: int) -> bool:
