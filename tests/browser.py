@@ -29,10 +29,11 @@ import uvicorn
 from axe_playwright_python.base import AXE_SCRIPT, AxeResults
 from django.contrib.staticfiles import finders
 from django.test import Client
-from playwright.async_api import Browser, Page, Route, async_playwright, expect
+from playwright.async_api import Browser, BrowserContext, CDPSession, Page, Route, async_playwright, expect
 
 from oneclaw.ops import bundle
 from oneclaw.threads import in_database
+from tests.leftovers import await_threads
 
 DESKTOP = {"width": 1280, "height": 800}
 PHONE = {"width": 390, "height": 844}
@@ -44,6 +45,10 @@ expect.set_options(timeout=PATIENCE)
 FLAGS = [
     "--headless",
     "--no-sandbox",
+    # The tabs of a context share a renderer, and what it has compiled.
+    "--process-per-site",
+    # There is no other host.
+    "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
     "--disable-gpu",
     "--disable-quic",
     "--no-first-run",
@@ -65,11 +70,13 @@ FLAGS = [
 
 
 class LiveServer:
-    """The product's own ASGI application on a free port, in a thread of this process, on the test's database."""
+    """The product's own ASGI application, in a thread of this process, on the test's database.
+
+    Its address is the same for all tests of a process, so that the browser need not fetch every script again.
+    """
 
     def __init__(self) -> None:
-        self.socket = socket.socket()
-        self.socket.bind(("127.0.0.1", 0))
+        self.socket = bound(reserved().getsockname()[1])
         self.url = f"http://127.0.0.1:{self.socket.getsockname()[1]}"
         config = uvicorn.Config(serve, log_level="error", lifespan="on", timeout_graceful_shutdown=1)
         self.server = uvicorn.Server(config)
@@ -89,6 +96,20 @@ class LiveServer:
         self.thread.join(10)
         self.socket.close()
         assert not self.thread.is_alive(), "The server did not stop."
+        await_threads()
+
+
+@functools.cache
+def reserved() -> socket.socket:
+    """Keep a free port for the servers of this process: it is bound, but nothing listens on it."""
+    return bound(0)
+
+
+def bound(port: int) -> socket.socket:
+    found = socket.socket()
+    found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+    found.bind(("127.0.0.1", port))
+    return found
 
 
 async def serve(scope: Any, receive: Any, send: Any) -> None:
@@ -192,6 +213,57 @@ async def connected() -> Browser:
 connections: list[Browser] = []
 
 
+class ReusedContext:
+    """A browser's context that tests of this process use one after the other.
+
+    One page of it stays open, and keeps the renderer's process with all that it has fetched and compiled.
+    """
+
+    # What pages keep. Not the cache of HTTP: files that never change may stay.
+    STORAGE = "cookies,local_storage,indexeddb,service_workers,cache_storage,file_systems"
+
+    def __init__(self, context: BrowserContext, keeper: Page, storage: CDPSession) -> None:
+        self.context, self.keeper, self.storage = context, keeper, storage
+
+    @classmethod
+    async def open(cls, options: dict[str, Any]) -> Self:
+        context = await (await connected()).new_context(**options)
+        keeper = await context.new_page()
+        await keeper.goto("/healthz")
+        return cls(context, keeper, await context.new_cdp_session(keeper))
+
+    async def empty(self) -> bool:
+        """Close the other pages and remove what they kept; False when something stays that only closing removes."""
+        for page in self.context.pages:
+            if page is not self.keeper:
+                await page.close()
+        origin = self.keeper.url.removesuffix("/healthz")
+        await self.storage.send("Storage.clearDataForOrigin", {"origin": origin, "storageTypes": self.STORAGE})
+        await self.context.clear_cookies()
+        has_fake_clock = await self.keeper.evaluate("'__pwClock' in globalThis")
+        return not has_fake_clock
+
+
+# Those that no test uses now, by their options.
+idle_contexts: dict[str, list[ReusedContext]] = {}
+
+
+@contextlib.asynccontextmanager
+async def empty_context(options: dict[str, Any]) -> AsyncIterator[BrowserContext]:
+    """A context in which nobody is signed in and nothing is kept. That of a test that failed serves no other."""
+    idle = idle_contexts.setdefault(repr(sorted(options.items())), [])
+    reused = idle.pop() if idle else await ReusedContext.open(options)
+    is_empty = False
+    try:
+        yield reused.context
+        is_empty = await reused.empty()
+    finally:
+        if is_empty:
+            idle.append(reused)
+        else:
+            await reused.context.close()
+
+
 def session_cookie(user: Any) -> str:
     client = Client()
     client.force_login(user)
@@ -208,18 +280,16 @@ async def open_page(
     """
     problems: list[str] = []
     options = {"viewport": DESKTOP, "reduced_motion": "reduce", "base_url": live.url} | options
-    browser = await connected()
-    context = await browser.new_context(**options)
-    try:
+    async with empty_context(options) as context:
         if user is not None:
             value = await in_database(session_cookie, user)
             await context.add_cookies([{"name": "sessionid", "value": value, "url": live.url}])
-        context.on("page", lambda page: watch(page, live, problems))
+        watching = functools.partial(watch, live=live, problems=problems)
+        context.on("page", watching)
         page = await context.new_page()
         page.set_default_timeout(PATIENCE)
         yield page
-    finally:
-        await context.close()
+        context.remove_listener("page", watching)
     unexpected = [problem for problem in problems if not any(part in problem for part in expect)]
     assert not unexpected, unexpected
 
@@ -234,7 +304,8 @@ def watch(page: Page, live: LiveServer, problems: list[str]) -> None:
 
     page.on("console", lambda message: problems.append(message.text) if message.type == "error" else None)
     page.on("pageerror", lambda error: problems.append(str(error)))
-    page.on("request", lambda request: asked(request.url))
+    # Every request to another host fails, and to be told of those alone costs a test less than to be told of all.
+    page.on("requestfailed", lambda request: asked(request.url))
     page.on("websocket", lambda opened: asked(opened.url))
 
 

@@ -6,14 +6,17 @@ import functools
 import importlib
 import inspect
 import os
-import tempfile
-
-# Tests never touch the data folder of a running OneClaw. Read by oneclaw.settings on import.
-os.environ.setdefault("ONECLAW_HOME", os.path.join(tempfile.gettempdir(), f"oneclaw-tests-{os.getuid()}"))
+from collections.abc import Iterator
 
 import pytest
 from asgiref.sync import async_to_sync
 from django.utils import translation
+
+from tests import leftovers
+
+
+def pytest_configure() -> None:
+    leftovers.follow()
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -28,8 +31,18 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
     if pyfuncitem.get_closest_marker("browser"):
         browser_loop().run(pyfuncitem.obj(**arguments))
     else:
-        async_to_sync(pyfuncitem.obj)(**arguments)
+        async_to_sync(leftovers.with_turns_ended)(pyfuncitem.obj(**arguments))
     return True
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_teardown(item: pytest.Item) -> Iterator[None]:
+    """Nothing of the test goes on when its database is emptied; a server waits for its own calls when it ends."""
+    try:
+        if "live" not in item.fixturenames:
+            leftovers.await_threads()
+    finally:
+        yield
 
 
 @pytest.hookimpl(tryfirst=True)

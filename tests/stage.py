@@ -13,6 +13,7 @@ Everything ends with the block, by its process id; what the processes said is pr
 import contextlib
 import json
 import os
+import random
 import shutil
 import signal
 import socket
@@ -33,8 +34,7 @@ from oneclaw.postgres import embedded as embedding
 from oneclaw.postgres import guardian
 
 ROOT = Path(__file__).resolve().parent.parent
-# What the environment of the tests must not say to the processes under test.
-OURS = ("ONECLAW_", "ANTHROPIC_", "OPENAI_", "GEMINI_", "DATABASE_URL", "REDIS_URL", "HOST", "PORT", "DJANGO_", "PG")
+PORTS = range(10_000, 32_000)
 
 SIGN_IN = """
 import sys
@@ -98,8 +98,8 @@ class House:
     def __init__(self, folder: Path, **settings: str) -> None:
         self.folder, self.home = folder, folder / "home"
         self.running: dict[str, Running] = {}
-        kept = {name: value for name, value in os.environ.items() if not name.startswith(OURS)}
-        self.environment = kept | {
+        self.environment = {
+            **os.environ,
             "ONECLAW_HOME": str(self.home),
             # What a scripted model answers is for the turn.
             "ONECLAW_TITLES": "no",
@@ -296,8 +296,11 @@ def start_redis(found: House, port: int) -> Running:
 
 
 def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        return free.getsockname()[1]
+    """Find a port below those that the kernel gives to outgoing connections: none of them takes it before its process
+    listens, or while that is started again."""
+    while True:
+        with contextlib.suppress(OSError), socket.create_server(("127.0.0.1", random.choice(PORTS))) as free:
+            return free.getsockname()[1]
 
 
 def can_connect(port: int) -> bool:

@@ -5,13 +5,12 @@ It stays on the server as `oneclaw_tests_…`, until the migrations or the packa
 
 import fcntl
 import hashlib
-import os
-import tempfile
 from collections.abc import Iterator
 from importlib.metadata import version
 from pathlib import Path
 
 from django.apps import apps
+from django.conf import settings
 from django.db import connection
 
 BEFORE = "oneclaw_tests_"
@@ -20,7 +19,7 @@ BEFORE = "oneclaw_tests_"
 def migrated() -> str:
     """The name of a database in which everything is migrated; made now, unless it is there."""
     name = BEFORE + fingerprint()
-    with open(Path(tempfile.gettempdir()) / f"{BEFORE}{os.getuid()}.lock", "w") as lock:
+    with open(settings.HOME / f"{BEFORE}lock", "w") as lock:
         # Of several processes one makes it, and the others wait.
         fcntl.flock(lock, fcntl.LOCK_EX)
         with connection._nodb_cursor() as cursor:

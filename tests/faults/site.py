@@ -13,7 +13,6 @@ import json
 import os
 import re
 import signal
-import subprocess
 import urllib.parse
 import urllib.request
 import uuid
@@ -26,6 +25,7 @@ import pytest
 
 from oneclaw.demo.replies import Reply, answer
 from oneclaw.demo.scripted import ScriptedModel
+from tests.faults.commands import CommandFailedError, Commands
 from tests.stage import House, Talk, can_connect, lives, name_of, server_of, until
 
 ADA = "ada@example.org"
@@ -91,6 +91,7 @@ class Site:
         self.house, self.upstream = house, upstream
         house.wait_until_ready()
         self.cookie = house.sign_in(ADA)
+        self.commands = Commands(house)
         # How often each role was made to end.
         self.struck: collections.Counter[str] = collections.Counter()
 
@@ -123,7 +124,7 @@ class Site:
 
     def sweep(self, app: str) -> None:
         """What beat asks for from time to time, now."""
-        self.house.manage("shell", "-v0", "-c", f"from {app}.tasks import sweep; sweep.delay()")
+        self.commands.run("shell", "-v0", "-c", f"from {app}.tasks import sweep; sweep.delay()")
 
     # -- The person ------------------------------------------------------------------------------
 
@@ -215,9 +216,9 @@ class Site:
     def check(self) -> None:
         """The whole database is sound: `manage.py check_invariants` ends with exit code 0."""
         try:
-            self.house.manage("check_invariants")
-        except subprocess.CalledProcessError as error:
-            pytest.fail(f"check_invariants found:\n{error.output}")
+            self.commands.run("check_invariants")
+        except CommandFailedError as error:
+            pytest.fail(f"check_invariants found:\n{error}")
 
     def _stored(self, session: str) -> list[Shown]:
         places = self.rows("SELECT seq FROM chat_message WHERE session_id = %s ORDER BY seq", session)

@@ -77,7 +77,7 @@ from memory.tasks import sweep
 presence.tell_left()
 sweep()
 """
-        site.house.manage("shell", "-v0", "-c", told)
+        site.commands.run("shell", "-v0", "-c", told)
         query = "SELECT reason FROM memory_flush WHERE session_id = %s"
         assert {reason: site.rows(query, session) for reason, session in sessions.items()} == {
             reason: [(reason,)] for reason in sessions
@@ -106,7 +106,7 @@ def test_the_same_flush_many_times_at_once_is_one_flush(site: Site):
         site.open_after_another(session, other)
         ((flush,),) = site.rows("SELECT id FROM memory_flush WHERE session_id = %s", session)
         again = f"from memory.tasks import flush_session; [flush_session.delay({flush}) for _ in range(8)]"
-        site.house.manage("shell", "-v0", "-c", again)
+        site.commands.run("shell", "-v0", "-c", again)
     until(lambda: flushes(site, session) == ["done"], 40, "it is noted")
     assert site.upstream.transcripts(word) == 1
     assert site.memory("memory/____-__-__.md").count(f"- Noted: {word}.") == 1

@@ -76,6 +76,12 @@ async def idle():
         await asyncio.sleep(0.01)
 
 
+async def read(room):
+    """Wait until this room has read the rows that it was told to read."""
+    while room._catching_up is not None:
+        await asyncio.sleep(0.01)
+
+
 async def test_a_conversation(ada, scripted):
     scripted.script(model.answer(model.text("Good **morning**")))
     async with Client(ada) as client:
@@ -468,9 +474,12 @@ async def test_who_opened_the_id_before_the_conversation_began_hears_nothing_of_
 async def test_rows_are_read_for_a_hint_unless_a_turn_here_wrote_and_told_them(ada, scripted):
     async with Client(ada) as client:
         session = await client.open()
+        # A listener that connects says at any moment that hints may have been missed.
+        await pubsub.Listener.of_this_loop().connected.wait()
         await client.ask(session, "Hello")
         await idle()
         room, turn = rooms.room_of(ada.pk, session), await in_database(Turn.objects.get)
+        await read(room)
         for payload, reads in (
             ({"kind": "changed", "turn": turn.pk}, False),
             ({"kind": "changed", "turn": turn.pk + 1}, True),
@@ -479,8 +488,7 @@ async def test_rows_are_read_for_a_hint_unless_a_turn_here_wrote_and_told_them(a
         ):
             room._hinted(payload)
             assert (room._catching_up is not None) == reads
-            while room._catching_up is not None:
-                await asyncio.sleep(0.01)
+            await read(room)
 
 
 async def test_what_others_wrote_while_a_turn_ran_here_is_read_at_its_end(ada, scripted):

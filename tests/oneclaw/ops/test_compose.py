@@ -11,7 +11,8 @@ import yaml
 from django.core.management import get_commands
 
 from oneclaw.management.commands.serve import ROLES
-from tests.stage import OURS, ROOT
+from tests.isolation import is_read_by_the_product
+from tests.stage import ROOT
 
 COMPOSE = (ROOT / "docker-compose.yml").read_text()
 SERVICES = yaml.safe_load(COMPOSE)["services"]
@@ -73,11 +74,10 @@ def test_services_reach_each_other_by_their_names():
 
 
 def test_django_finds_nothing_to_complain_about_in_that_environment(tmp_path):
-    clean = {name: value for name, value in os.environ.items() if not name.startswith(OURS)}
     given = {name: interpolated(value) for name, value in OWN["web"]["environment"].items()}
     command = [sys.executable, "manage.py", "check", "--deploy", "--fail-level", "WARNING"]
     checked = subprocess.run(
-        command, cwd=ROOT, env=clean | given | {"ONECLAW_HOME": str(tmp_path)}, capture_output=True, text=True
+        command, cwd=ROOT, env=os.environ | given | {"ONECLAW_HOME": str(tmp_path)}, capture_output=True, text=True
     )
     assert checked.returncode == 0, checked.stderr
 
@@ -85,7 +85,7 @@ def test_django_finds_nothing_to_complain_about_in_that_environment(tmp_path):
 def test_the_image_is_built_from_what_is_there_and_runs_without_root():
     lines = [line.split(maxsplit=1) for line in (ROOT / "Dockerfile").read_text().splitlines() if line.strip()]
     variables = {pair.split("=")[0] for word, rest in lines if word == "ENV" for pair in rest.split()}
-    assert {name for name in variables if name.startswith(OURS)} <= READ
+    assert {name for name in variables if is_read_by_the_product(name)} <= READ
     assert [rest for word, rest in lines if word == "USER"] == ["oneclaw"]
     assert ["ENTRYPOINT", '["python", "manage.py"]'] in lines
     for word, rest in lines:

@@ -1,0 +1,53 @@
+"""Keep the machine out of the tests: no variable that the product reads, and a data folder that no other run uses.
+
+pyproject.toml loads this as a pytest plugin, because Django's settings are read before any conftest.py.
+"""
+
+import fcntl
+import itertools
+import os
+import tempfile
+from pathlib import Path
+from typing import IO
+
+# What the settings, the libraries below them and libpq read from the environment.
+PREFIXES = ("ONECLAW_", "ANTHROPIC_", "OPENAI_", "GEMINI_", "CELERY_", "DJANGO_", "PG")
+NAMES = ("DATABASE_URL", "REDIS_URL", "HOST", "PORT")
+
+_held_locks: list[IO[str]] = []
+
+
+def isolate() -> None:
+    """Remove the product's variables from this process and what it starts, and give it a data folder of its own."""
+    for name in filter(is_read_by_the_product, list(os.environ)):
+        del os.environ[name]
+    os.environ["ONECLAW_HOME"] = str(free_data_folder())
+
+
+def is_read_by_the_product(name: str) -> bool:
+    """Return whether this variable, were it set outside, would change what the product does."""
+    return name.startswith(PREFIXES) or name in NAMES or name.lower().endswith("_proxy")
+
+
+def free_data_folder() -> Path:
+    """Lock the first folder that no other run holds, until this process ends, however it ends.
+
+    The migrated database that an earlier run left there is used again (tests/template.py).
+    """
+    for number in itertools.count():
+        folder = Path(tempfile.gettempdir()) / f"oneclaw-tests-{os.getuid()}-{number}"
+        folder.mkdir(mode=0o755, exist_ok=True)
+        lock = open(folder / "lock", "w")  # noqa: SIM115 - held as long as this process lives
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            lock.close()
+            continue
+        _held_locks.append(lock)
+        return folder
+    raise AssertionError("Numbers do not end.")
+
+
+# The processes that xdist starts inherit what the first process has prepared.
+if "PYTEST_XDIST_WORKER" not in os.environ:
+    isolate()
