@@ -57,9 +57,10 @@ class ImportJob(models.Model):
     skipped = models.PositiveIntegerField(default=0)
     # Pictures and files in what was brought, which stayed behind.
     left_out = models.PositiveIntegerField(default=0)
-    # Of those that were left aside: {"number", "title", "why"}; `why` is a key of chat/transfer/importing/reasons.py.
+    # Of those that were left aside: {"number", "title", "why"}; `why` is the code of a
+    # wording import_conversation.… (chat/wordings.py).
     problems = models.JSONField(default=list)
-    # Of a failure: a key of the same.
+    # Of a failure: the code of a wording import_file.…
     error = models.CharField(max_length=40, blank=True)
     # The claim: whoever holds this token takes in what comes next; a later claim has another one.
     token = models.UUIDField(null=True, blank=True)
