@@ -66,7 +66,7 @@ def main() -> None:
 def flushes(stack: contextlib.ExitStack, count: int, seconds: float) -> None:
     model = stack.enter_context(ScriptedModel(default=lambda body: noted(body, seconds)))
     environment = prepared(stack, ANTHROPIC_BASE_URL=model.url, ONECLAW_WORKER_THREADS="4")
-    from memory.models import Errand, Flush
+    from memory.models import DocumentJob, Flush
     from memory.tasks import flush_soon
     from oneclaw.models import User
 
@@ -80,7 +80,7 @@ def flushes(stack: contextlib.ExitStack, count: int, seconds: float) -> None:
     last = Flush.objects.order_by("-finished_at").values_list("finished_at", flat=True)[0]
     asked = [marks(request.body) for request in model.messages if not wants_summary(request.body)]
     print(f"all noted after {last.timestamp() - began:.0f} s ({count * seconds / 4:.0f} s of them the model's)")
-    wait_until_none(Errand.objects.open, began, "summaries")
+    wait_until_none(DocumentJob.objects.open, began, "summaries")
     print(f"and summarised in Recent Conversations.md after {time.time() - began:.0f} s")
     count_notes(count, Counter(mark for each in asked for mark in each))
     print(f"violations: {violations()}")
@@ -170,7 +170,7 @@ def edits(stack: contextlib.ExitStack, seconds: float, pace: float) -> None:
     environment = prepared(stack, ANTHROPIC_BASE_URL=model.url)
     from django.db import connection
 
-    from memory.files.mirror import folder_of
+    from memory.files.folders import folder_of
     from oneclaw.models import Space, User
 
     spaces = [Space.objects.own_of(User.objects.create_user(f"editor{n}@example.org")) for n in range(EDITORS)]
@@ -260,7 +260,7 @@ def read(way: Way, state: dict[str, Any], files: dict[str, Path]) -> None:
 
 def count_edits(at: dict[str, Any]) -> None:
     """Every edit once in its document, and the file the same."""
-    from memory.files.mirror import folder_of
+    from memory.files.folders import folder_of
     from memory.models import MemoryDocument
 
     documents = {(each.space_id, each.path): each for each in MemoryDocument.objects.select_related("space")}

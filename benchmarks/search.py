@@ -211,7 +211,7 @@ def same(space: Any, words: list[str], count: int) -> float:
     limit, found = settings.EXACT_UNITS, []
     for exact in (limit, 10**9):
         settings.EXACT_UNITS = exact
-        cache.forget()
+        cache.clear()
         results = [HybridSearchManager([space]).search(query, 10, 0) for query in queries]
         found.append([{(one.document_id, one.start_line) for one in result} for result in results])
     settings.EXACT_UNITS = limit

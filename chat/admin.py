@@ -7,8 +7,8 @@ from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils.translation import gettext_lazy as _
 
-from chat.models import Agent, ChatSession, Turn
-from oneclaw.admin import ReadOnlyAdmin
+from chat.models import Agent, ChatSession, ImportJob, Turn
+from oneclaw.admin import JobAdmin, ReadOnlyAdmin
 
 
 @admin.register(Agent)
@@ -16,8 +16,8 @@ class AgentAdmin(admin.ModelAdmin):
     """The server's agents. What people made for themselves is theirs."""
 
     about = _(
-        "Each row is an agent that everybody may choose: change its name, instructions, model and tools, or add "
-        "another one. What people made for themselves is not shown."
+        "Each row is an agent that everyone can choose: change its name, instructions, model and "
+        "tools, or add another one. Agents that people created for themselves are not shown."
     )
     list_display = ["name", "slug", "model", "is_default"]
     fields = ["name", "slug", "instructions", "model", "tools_off", "own_memory", "is_default"]
@@ -59,3 +59,19 @@ class TurnAdmin(ReadOnlyAdmin):
     list_display = ["id", "session", "kind", "attempt", "status", "error_code", "started_at", "finished_at"]
     list_filter = ["status", "error_code", "kind"]
     fields = ["session_id", "kind", "attempt", "status", "lease_until", "error_code", "error", "started_at"]
+
+
+@admin.register(ImportJob)
+class ImportJobAdmin(JobAdmin):
+    """How far imports are, and why one failed; what is in the files stays their owners'."""
+
+    about = _(
+        "Each row is an import of conversations: how far it is, and why it failed. The name and the content of its "
+        "file are not shown."
+    )
+    columns = ["total", "done", "brought", "known", "skipped"]
+    fields = [*columns, "owner", "status", "due_at", "lease_until", "attempts", "error", "created_at", "finished_at"]
+
+    def lookup_allowed(self, lookup: str, value: str, request: HttpRequest) -> bool:
+        """Allow no other column in the address: the file's name could be guessed letter by letter."""
+        return lookup == "status__exact"

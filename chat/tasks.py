@@ -1,4 +1,4 @@
-"""Tasks: ids in, no logic, safe to run twice."""
+"""Define the tasks of conversations: ids in, no logic, safe to run twice."""
 
 import uuid
 
@@ -6,6 +6,7 @@ from celery import shared_task
 
 from chat.attachments import store
 from chat.conversations import presence, retention, temporary, titles, transcript
+from chat.models import ImportJob
 from chat.transfer.importing import jobs
 from oneclaw.tasks import send
 
@@ -16,7 +17,7 @@ def sweep() -> None:
     temporary.sweep()
     presence.tell_left()
     jobs.sweep_files()
-    for job_id in jobs.due():
+    for job_id in ImportJob.objects.due_ids():
         send(take_in, str(job_id))
 
 

@@ -26,24 +26,22 @@ WORDINGS: Mapping[str, Wording] = {
     "call.busy": _("Somebody else is writing there, so this was given up."),
     "call.failed": _("The tool %(name)s failed (%(error)s)."),
     # Of what was just done to conversations, folders and links.
-    "conversation.busy": _("An answer is still being written here. Wait for it, or stop it."),
-    "conversation.not_last": _("Only the last answer of a conversation can be repeated, and this is not it any more."),
-    "conversations.unchanged": _("Nothing was left to do."),
-    "conversations.pin": ngettext_lazy("Pinned.", "%(number)d conversations pinned.", "number"),
-    "conversations.unpin": ngettext_lazy(
-        "Not pinned any more.", "%(number)d conversations are not pinned any more.", "number"
+    "conversation.busy": _("An answer is still running. Wait for it, or stop it."),
+    "conversation.not_last": _(
+        "Only the last answer of a conversation can be regenerated, and this is no longer the last one."
     ),
+    "conversations.unchanged": _("Nothing was changed."),
+    "conversations.pin": ngettext_lazy("Pinned.", "%(number)d conversations pinned.", "number"),
+    "conversations.unpin": ngettext_lazy("Unpinned.", "%(number)d conversations are not pinned any more.", "number"),
     "conversations.move": ngettext_lazy("Moved.", "%(number)d conversations moved.", "number"),
     "conversations.archive": ngettext_lazy("Archived.", "%(number)d conversations archived.", "number"),
-    "conversations.unarchive": ngettext_lazy(
-        "Back in the list.", "%(number)d conversations are back in the list.", "number"
-    ),
+    "conversations.unarchive": ngettext_lazy("Unarchived.", "%(number)d conversations are back in the list.", "number"),
     "conversations.delete": ngettext_lazy("Deleted.", "%(number)d conversations deleted.", "number"),
     "conversations.restore": ngettext_lazy("Restored.", "%(number)d conversations restored.", "number"),
     "conversations.read": ngettext_lazy("Marked as read.", "%(number)d conversations marked as read.", "number"),
-    "folder.deleted": _("The folder is gone; its conversations are in the list."),
-    "folder.exists": _("There is a folder of this name already."),
-    "folder.too_many": _("You have as many folders as there can be: delete one first."),
+    "folder.deleted": _("Folder deleted. Its conversations were kept."),
+    "folder.exists": _("A folder with this name already exists."),
+    "folder.too_many": _("You have reached the maximum number of folders. Delete one first."),
     "folder.name_bad_frame": folder_name(_("%(name)s must be text.")),
     "folder.name_bad_text": folder_name(
         _("%(name)s contains characters that cannot be stored (NUL or half a surrogate pair).")
@@ -52,40 +50,38 @@ WORDINGS: Mapping[str, Wording] = {
     "folder.name_too_long": folder_name(
         _("%(name)s has %(length)s characters; at most %(longest)s can be sent at once.")
     ),
-    "links.revoked": ngettext_lazy(
-        "The link opens nothing any more.", "%(number)d links open nothing any more.", "number"
-    ),
+    "links.revoked": ngettext_lazy("Link revoked.", "%(number)d links open nothing any more.", "number"),
     # Of a file of conversations that was not imported.
     "import_file.none": _("Choose a file first."),
     "import_file.open": _("Another import is still running: wait until it is done."),
     "import_file.too_large": _(
         "The file is larger than %(file)s MB. Try the conversations.json that is in the zip file."
     ),
-    "import_file.unpacked": _("What is in the file is larger than %(unpacked)s MB once it is unpacked."),
-    "import_file.not_json": _("This is neither a zip file nor JSON. Choose the export as you have got it."),
-    "import_file.cut": _("The file ends in the middle, or is no JSON. Download the export again."),
+    "import_file.unpacked": _("The file is larger than %(unpacked)s MB when it is unpacked."),
+    "import_file.not_json": _("This is neither a zip file nor JSON. Choose the export file as you received it."),
+    "import_file.cut": _("The file is incomplete or not valid JSON. Download the export again."),
     "import_file.bad_zip": _("The zip file is damaged. Download the export again."),
     "import_file.packed": _(
-        "The zip file is packed in an unusual way. Unpack it first and choose its conversations.json."
+        "The compression of the zip file is not supported. Unpack it first and choose its conversations.json."
     ),
     "import_file.encrypted": _(
-        "The zip file is locked by a password. Unpack it first and choose its conversations.json."
+        "The zip file is protected by a password. Unpack it first and choose its conversations.json."
     ),
-    "import_file.crowded": _("The zip file holds too many files. Unpack it first and choose its conversations.json."),
-    "import_file.many": _("The file holds more than %(conversations)s conversations."),
+    "import_file.crowded": _(
+        "The zip file contains too many files. Unpack it first and choose its conversations.json."
+    ),
+    "import_file.many": _("The file contains more than %(conversations)s conversations."),
     "import_file.empty": _("There are no conversations in this file."),
-    "import_file.missing": _("The file was lost on the server. Choose it once more."),
-    "import_file.faulty": _(
-        "The file could not be read, three times. Whoever runs this server finds the reason in its log."
-    ),
+    "import_file.missing": _("The file was lost on the server. Choose it again."),
+    "import_file.faulty": _("The file could not be read after three attempts. The server log has the reason."),
     # Of one conversation that was left aside.
-    "import_conversation.unknown": _("its format is not known"),
-    "import_conversation.newer": _("a newer OneClaw has written it"),
-    "import_conversation.broken": _("it is no JSON"),
-    "import_conversation.empty": _("nothing was said in it"),
-    "import_conversation.too_large": _("it has more than %(largest)s MB"),
-    "import_conversation.too_deep": _("its parts lie in each other too deeply"),
+    "import_conversation.unknown": _("its format is unknown"),
+    "import_conversation.newer": _("it was written by a newer OneClaw"),
+    "import_conversation.broken": _("it is not JSON"),
+    "import_conversation.empty": _("it has no messages"),
+    "import_conversation.too_large": _("it is larger than %(largest)s MB"),
+    "import_conversation.too_deep": _("it is nested too deeply"),
     "import_conversation.too_many": _("it has more than %(messages)s messages"),
-    "import_conversation.deleted": _("you have deleted it here; it can be restored on the page of all conversations"),
+    "import_conversation.deleted": _("you deleted it; you can restore it on the page of all conversations"),
     "import_conversation.faulty": _("it could not be stored"),
 }

@@ -13,10 +13,11 @@ from django.utils.translation import gettext_lazy as _
 
 from memory.documents import write
 from memory.documents.write import Author, Delete, Replace, Source
-from memory.models import EmbeddingModel, Errand, Flush, Forgetting, MemoryDocument, MemoryRevision
+from memory.index.vectors import notice
+from memory.models import DocumentJob, EmbeddingModel, Flush, Forgetting, MemoryDocument, MemoryRevision
 from memory.notes import status
 from memory.policy.line_ends import as_before
-from oneclaw.admin import ReadOnlyAdmin
+from oneclaw.admin import JobAdmin, ReadOnlyAdmin
 from oneclaw.reasons import Reason
 
 # Revisions that the page of a document shows.
@@ -119,8 +120,6 @@ class MemoryDocumentAdmin(admin.ModelAdmin):
     ]
 
     def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> Any:
-        from memory.index.vectors import notice
-
         if request.method == "GET" and (told := notice()):
             messages.warning(request, told)
         return super().changelist_view(request, extra_context)
@@ -192,52 +191,44 @@ class MemoryRevisionAdmin(ReadOnlyAdmin):
 
 
 @admin.register(Flush)
-class FlushAdmin(ReadOnlyAdmin):
+class FlushAdmin(JobAdmin):
     """Which conversations are noted, which are waiting, and why one failed."""
 
     about = _(
-        "Each row is a part of a conversation that is noted in a daily log: the status and the error say what "
-        "waits and why."
+        "Each row is a part of a conversation whose notes go to a daily log. Status and error "
+        "say what is pending and why."
     )
-    list_display = ["id", "owner", "status", "reason", "day", "messages", "attempts", "waiting_since", "error"]
-    list_filter = ["status", "reason", "summarised", "day"]
-    list_select_related = ["owner"]
-    search_fields = ["owner__email", "session__id", "error"]
-    ordering = ["-created_at"]
+    columns = ["reason", "day", "messages"]
+    list_filter = ["reason", "summarised", "day"]
+    search_fields = ["session__id"]
 
     def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> Any:
-        told = " ".join(status.in_words(status.status(None))[2:])
-        return super().changelist_view(request, {"subtitle": told} | (extra_context or {}))
+        backlog = " ".join(status.in_words(status.status(None))[2:])
+        return super().changelist_view(request, {"subtitle": backlog} | (extra_context or {}))
 
     @admin.display(description="messages")
     def messages(self, flush: Flush) -> str:
         return "" if flush.after_seq is None else f"{flush.after_seq + 1}–{flush.through_seq}"
 
-    @admin.display(description="waiting since", ordering="created_at")
-    def waiting_since(self, flush: Flush) -> object:
-        return None if flush.finished_at else flush.created_at
 
-
-@admin.register(Errand)
-class ErrandAdmin(ReadOnlyAdmin):
+@admin.register(DocumentJob)
+class DocumentJobAdmin(JobAdmin):
     """What else is written about conversations: what waits, and why it failed."""
 
     about = _(
-        "Each row is something else that is written about a conversation, such as its summary: without an end it "
-        "still waits, and the error says why."
+        "Each row is another job for a conversation, such as its summary. Without an end it is "
+        "still pending, and the error says why."
     )
-    list_display = ["id", "owner", "kind", "through_seq", "attempts", "created_at", "finished_at", "error"]
-    list_filter = ["kind", ("finished_at", admin.EmptyFieldListFilter)]
-    list_select_related = ["owner"]
-    search_fields = ["owner__email", "session__id", "error"]
-    ordering = ["-created_at"]
+    columns = ["kind", "through_seq"]
+    list_filter = ["kind"]
+    search_fields = ["session__id"]
 
 
 @admin.register(Forgetting)
 class ForgettingAdmin(ReadOnlyAdmin):
     """The receipts: who had how much forgotten, and whether all of it is done."""
 
-    about = _("Each row is a receipt of lines that were forgotten: how much, for whom, and whether all of it is done.")
+    about = _("Each row records that lines were forgotten: how many, for whom, and whether it is completed.")
     list_display = ["id", "space", "author", "created_at", "finished_at"]
     list_filter = [("finished_at", admin.EmptyFieldListFilter)]
     list_select_related = ["space", "author"]

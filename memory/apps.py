@@ -29,6 +29,8 @@ class MemoryConfig(AppConfig):
         sections.register("recall", 300, recall.guidelines)
         conditions["memory"] = recall.condition
         companions["memory"] = recall.recalled
-        tool_commands["/remember"] = ToolCommand("save_memory", "content", _("Save to memory"), _("I keep that."))
+        tool_commands["/remember"] = ToolCommand(
+            "save_memory", "content", _("Save to memory"), _("I will remember that.")
+        )
         ingredients["memory"] = receipt.receipt
         finders["memory"] = palette.glimpses

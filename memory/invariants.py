@@ -4,15 +4,15 @@ from collections.abc import Iterator
 
 from django.db import transaction
 
-from memory.documents.diff import HunkMismatch
+from memory.documents.diff import HunkMismatchError
 from memory.documents.write import content_at
 from memory.files import disk
-from memory.files.import_changes import is_taken_in
-from memory.files.mirror import folder_of
+from memory.files.folders import folder_of
+from memory.files.merge_base import is_imported
 from memory.models import MemoryDocument
-from memory.policy.locks import hold
 from memory.policy.tombstones import of_space
 from oneclaw.invariants import Invariant, by_query, grace
+from oneclaw.locks import hold
 
 # Documents that are looked at together; each may have a megabyte.
 BATCH = 20
@@ -34,14 +34,14 @@ RANGES_CONTIGUOUS = """
     WHERE flush.through_seq > session.last_seq OR flush.through_seq <= flush.after_seq
 """
 
+# Beyond what holds for every job.
 FLUSH_COLUMNS = """
-    SELECT format('flush %%s is %%s but its columns are not those of such a one', id, status)
+    SELECT format('flush %%s is %%s but its range is not that of such a one', id, status)
     FROM memory_flush
     WHERE CASE status
-        WHEN 'queued' THEN num_nonnulls(after_seq, through_seq, token, lease_until, finished_at) > 0
-        WHEN 'running' THEN num_nulls(after_seq, through_seq, day, token, lease_until) > 0 OR finished_at IS NOT NULL
-        WHEN 'done' THEN num_nulls(after_seq, through_seq, day, finished_at, revision_id) > 0 OR token IS NOT NULL
-        ELSE num_nulls(after_seq, through_seq, day, finished_at) > 0 OR token IS NOT NULL
+        WHEN 'queued' THEN num_nonnulls(after_seq, through_seq, day) > 0
+        WHEN 'done' THEN num_nulls(after_seq, through_seq, day, revision_id) > 0
+        ELSE num_nulls(after_seq, through_seq, day) > 0
     END
 """
 
@@ -57,11 +57,6 @@ NOTES_ARE_COVERED = """
     JOIN chat_chatsession session ON revision.operation_key LIKE 'flush:' || session.id || ':%%'
     WHERE revision.source = 'flush'
         AND NOT EXISTS (SELECT FROM memory_flush flush WHERE flush.revision_id = revision.id)
-"""
-
-LEASES_KEPT = """
-    SELECT format('flush %%s still runs, %%s s past its lease', id, round(extract(epoch FROM now() - lease_until)))
-    FROM memory_flush WHERE status = 'running' AND lease_until < now() - make_interval(secs => %(grace)s)
 """
 
 REVISIONS_IN_ORDER = """
@@ -158,14 +153,14 @@ ONE_OWNER = """
 
 # A mode never changes.
 MODES_KEPT = """
-    SELECT format('session %%s is %%s, but has %%s flushes, %%s errands and %%s transcripts',
-                  id, mode, flushes, errands, transcripts)
+    SELECT format('session %%s is %%s, but has %%s flushes, %%s document jobs and %%s transcripts',
+                  id, mode, flushes, documents, transcripts)
     FROM chat_chatsession session CROSS JOIN LATERAL (
         SELECT (SELECT count(*) FROM memory_flush WHERE session_id = session.id) AS flushes,
-            (SELECT count(*) FROM memory_errand WHERE session_id = session.id) AS errands,
+            (SELECT count(*) FROM memory_documentjob WHERE session_id = session.id) AS documents,
             (SELECT count(*) FROM memory_transcriptindex WHERE session_id = session.id) AS transcripts
     ) AS counted
-    WHERE mode <> 'agent' AND flushes + errands + transcripts > 0
+    WHERE mode <> 'agent' AND flushes + documents + transcripts > 0
 """
 
 TRANSCRIPTS = """
@@ -184,7 +179,7 @@ def not_the_sum() -> Iterator[str]:
     for document in every_document():
         try:
             content = content_at(document, document.version)
-        except HunkMismatch as error:
+        except HunkMismatchError as error:
             yield f"the revisions of document {document.pk} do not fit one another: {error}"
         else:
             if content != document.content:
@@ -218,12 +213,12 @@ def differs(document: MemoryDocument) -> bool:
     folder = folder_of(document.space)
     try:
         content = disk.read(folder, document.path)
-    except disk.Refused:
+    except disk.UnreadableFileError:
         content = None
     if content == (None if document.is_deleted else document.content):
         return False
     known = of_space(document.space_id)
-    just_edited = content is not None and (not is_taken_in(document, content) or known.is_in_text(content))
+    just_edited = content is not None and (not is_imported(document, content) or known.is_in_text(content))
     return not (just_edited and disk.age(folder, document.path) < grace("memory-sweep"))
 
 
@@ -237,10 +232,9 @@ def differs_for_certain(document_id: int) -> bool:
 
 INVARIANTS = [
     Invariant("flush ranges are disjoint and contiguous", by_query(RANGES_CONTIGUOUS)),
-    Invariant("a flush is what its status says", by_query(FLUSH_COLUMNS)),
+    Invariant("a flush has the range that its status says", by_query(FLUSH_COLUMNS)),
     Invariant("a session has one queued and one running flush at most", by_query(ONE_OPEN_FLUSH)),
     Invariant("notes belong to a flush", by_query(NOTES_ARE_COVERED)),
-    Invariant("no flush is past its lease", by_query(LEASES_KEPT, grace=grace("memory-sweep"))),
     Invariant("revisions are numbered without a gap", by_query(REVISIONS_IN_ORDER)),
     Invariant("an operation happens once", by_query(OPERATIONS_ONCE)),
     Invariant("a document is what its newest revision says", by_query(NEWEST_REVISION)),

@@ -1,4 +1,5 @@
-"""When this happens to a conversation, then its memory is written."""
+"""When this happens to a conversation, then its memory is written; when a document is written, its index and its file
+follow."""
 
 from typing import Any
 
@@ -17,8 +18,11 @@ from chat.signals import (
     turn_finished,
     user_left,
 )
+from memory.files.mirror import try_to_mirror
+from memory.index.documents import try_to_index
 from memory.notes.flush import cover_imported
 from memory.policy.access import rename_agent_spaces
+from memory.signals import document_written
 from memory.tasks import flush_soon, forget_transcript, index_after_turn, index_branch, keep_last_messages
 
 
@@ -77,3 +81,13 @@ def when_imported(session: ChatSession, **_: Any) -> None:
 @receiver(branch_shown)
 def when_branch_shown(session: ChatSession, **_: Any) -> None:
     index_branch(session)
+
+
+@receiver(document_written)
+def index_written_document(document_id: int, **_: Any) -> None:
+    try_to_index(document_id)
+
+
+@receiver(document_written)
+def mirror_written_document(document_id: int, **_: Any) -> None:
+    try_to_mirror(document_id)

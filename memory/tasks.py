@@ -1,15 +1,20 @@
-"""Tasks: ids in, no logic, safe to run twice."""
+"""Define the tasks of memory: ids in, no logic, safe to run twice."""
 
 from celery import shared_task
 
 from chat.models import ChatSession
-from memory.files import projections, watch
+from memory.files import watch
+from memory.files.mirror import try_to_mirror
 from memory.forgetting import forget
 from memory.index import conversations, vectors
-from memory.models import Errand
-from memory.notes import errands, flush
+from memory.index.documents import try_to_index
+from memory.models import DocumentJob, Flush, MemoryDocument
+from memory.notes import document_jobs, flush
 from memory.transfer import imports
 from oneclaw.tasks import hint, send
+
+# Documents whose index, and whose file, one sweep enqueues at most.
+DOCUMENTS_PER_SWEEP = 1000
 
 
 def flush_soon(session: ChatSession | None, reason: str) -> None:
@@ -20,8 +25,8 @@ def flush_soon(session: ChatSession | None, reason: str) -> None:
     queued = flush.request(session, reason)
     if queued is not None:
         hint(flush_session, queued.pk)
-    elif summary := errands.request_summary_alone(session):
-        hint(run_errand, summary.pk)
+    elif summary := document_jobs.request_summary_alone(session):
+        hint(run_document_job, summary.pk)
     index_id = conversations.request(session)
     if index_id is not None:
         hint(index_transcript, index_id)
@@ -49,10 +54,10 @@ def forget_transcript(session: ChatSession) -> None:
 
 
 def keep_last_messages(session: ChatSession) -> None:
-    """Queue a file of the session's last messages, as above."""
-    queued = errands.request(session, Errand.Kind.LAST_MESSAGES, session.last_complete_seq())
+    """Queue a file of the session's last messages, and wake a worker once that is committed."""
+    queued = document_jobs.request(session, DocumentJob.Kind.LAST_MESSAGES, session.last_complete_seq())
     if queued is not None:
-        hint(run_errand, queued.pk)
+        hint(run_document_job, queued.pk)
 
 
 @shared_task
@@ -60,25 +65,25 @@ def flush_session(flush_id: int) -> None:
     following = flush.run(flush_id)
     if following is not None:
         send(flush_session, following)
-    elif not flush.due(1):
-        # What is of less worth than notes waits until no conversation is without them.
-        for errand_id in errands.due():
-            send(run_errand, errand_id)
+    elif not Flush.objects.due().exists():
+        # Documents are worth less than notes: they wait until no conversation is without notes.
+        for job_id in DocumentJob.objects.due_ids():
+            send(run_document_job, job_id)
 
 
 @shared_task
-def run_errand(errand_id: int) -> None:
-    errands.run(errand_id)
+def run_document_job(job_id: int) -> None:
+    document_jobs.run(job_id)
 
 
 @shared_task
 def index_document(document_id: int) -> None:
-    projections.index(document_id)
+    try_to_index(document_id)
 
 
 @shared_task
 def mirror_document(document_id: int) -> None:
-    projections.mirror(document_id)
+    try_to_mirror(document_id)
 
 
 @shared_task
@@ -108,18 +113,17 @@ def finish_forgettings() -> None:
 
 @shared_task
 def sweep() -> None:
-    """Whatever is due by its row, although nobody was told of it, or whoever was told did not do it."""
+    """Enqueue what is due by its row, because its task was lost or its worker died."""
     for session in flush.idle():
         flush.request(session, "idle")
-    flushes = flush.due()
+    flushes = Flush.objects.due_ids()
     for flush_id in flushes:
         send(flush_session, flush_id)
-    for errand_id in [] if flushes else errands.due():
-        send(run_errand, errand_id)
-    to_index, to_mirror = projections.behind()
-    for document_id in to_index:
+    for job_id in [] if flushes else DocumentJob.objects.due_ids():
+        send(run_document_job, job_id)
+    for document_id in MemoryDocument.objects.to_index().first_ids(DOCUMENTS_PER_SWEEP):
         send(index_document, document_id)
-    for document_id in to_mirror:
+    for document_id in MemoryDocument.objects.to_mirror().first_ids(DOCUMENTS_PER_SWEEP):
         send(mirror_document, document_id)
     imports.forget_old()
     for index_id in conversations.due():

@@ -13,7 +13,7 @@ from oneclaw.reasons import Wording
 def secret_left_out(params: Mapping[str, Any]) -> str:
     """Ask about secrets of these kinds (memory/policy/secrets.py)."""
     kinds = get_text_list([gettext(kind) for kind in params["kinds"]], gettext("and"))
-    return gettext("Left out: a %(kinds)s. Is it meant to be kept?") % {"kinds": kinds}
+    return gettext("Removed before saving: %(kinds)s. Do you want to keep it?") % {"kinds": kinds}
 
 
 WORDINGS: Mapping[str, Wording] = {
@@ -43,7 +43,7 @@ WORDINGS: Mapping[str, Wording] = {
     "change.taken_back": _("Took change %(number)d back"),
     # What a tool did, or why it did nothing, on the card of its call.
     "memory.already_known": _("Already known: %(path)s"),
-    "memory.contradicted": _("Line %(line)d says otherwise: %(text)s"),
+    "memory.contradicted": _("Contradicts line %(line)d: %(text)s"),
     "memory.secret_left_out": secret_left_out,
     "memory.found": ngettext_lazy("Found %(number)d passage", "Found %(number)d passages", "number"),
     "memory.found_nothing": _("Found nothing"),

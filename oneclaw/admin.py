@@ -1,6 +1,6 @@
 """People and spaces for admins. The admin's door is the one that everybody uses."""
 
-from typing import Any
+from typing import Any, ClassVar
 
 from allauth.account.decorators import secure_admin_login
 from allauth.account.models import EmailAddress
@@ -40,13 +40,31 @@ class ReadOnlyAdmin(admin.ModelAdmin):
         return False
 
 
+class JobAdmin(ReadOnlyAdmin):
+    """Jobs: what waits, which are running, and why one failed. A subclass names the columns of its kind."""
+
+    columns: ClassVar[list[str]]
+    ordering = ["-created_at"]
+    list_select_related = ["owner"]
+
+    def get_list_display(self, request: HttpRequest) -> Any:
+        common = ["status", "due_at", "lease_until", "attempts", "created_at", "finished_at", "error"]
+        return ["id", "owner", *self.columns, *common]
+
+    def get_list_filter(self, request: HttpRequest) -> Any:
+        return ["status", *self.list_filter]
+
+    def get_search_fields(self, request: HttpRequest) -> list[str]:
+        return ["owner__email", "error", *self.search_fields]
+
+
 @admin.register(User)
 class PersonAdmin(UserAdmin):
     """A person: their rights, and whether the account is open. New ones come by `manage.py adduser`."""
 
     about = _(
-        "Each row is a person with an account: change their rights, or close the account. New people come by "
-        "`manage.py adduser`."
+        "Each row is a person with an account: change their permissions, or deactivate the "
+        "account. Add people with `manage.py adduser`."
     )
     form = PersonForm
     list_display = ["email", "first_name", "is_active", "is_staff", "last_login"]
@@ -110,7 +128,7 @@ class SpaceAdmin(admin.ModelAdmin):
 class ApiKeyAdmin(admin.ModelAdmin):
     """Who has keys of the API, and when they were used. Deleting one revokes it; nothing shows what it is."""
 
-    about = _("Each row is a key with which a program acts for its person: delete it, and it opens nothing any more.")
+    about = _("Each row is an API key with which a program acts for its person. Delete it to revoke it.")
     list_display = ["__str__", "user", "created_at", "last_used_at", "expires_at"]
     list_select_related = ["user"]
     search_fields = ["user__email", "ending"]
@@ -129,8 +147,8 @@ class InvariantRunAdmin(ReadOnlyAdmin):
     """Whether all that the product promises about its rows held, each time that somebody looked; the last one first."""
 
     about = _(
-        "Each row is one look at whether nothing is lost, doubled or in the wrong hands: open one to read what "
-        "it found."
+        "Each row is one check that no data is lost, doubled or visible to the wrong person. "
+        "Open it to see what it found."
     )
     list_display = ["at", "count", "checked", "seconds"]
     fields = ["at", "seconds", "checked", "count", "found"]

@@ -13,12 +13,12 @@ django.setup(set_prefix=False)  # loads the apps: whatever follows may import mo
 from channels.auth import AuthMiddlewareStack
 from channels.routing import ProtocolTypeRouter, URLRouter
 from django.conf import settings
+from django.core.asgi import get_asgi_application
 
 from chat.routing import websocket_urlpatterns
 from chat.turns import loop
 from oneclaw import llm
 from oneclaw.web.body_limit import BoundedBodies
-from oneclaw.web.handler import Pages
 from oneclaw.web.origins import SameOrigin
 
 Message = MutableMapping[str, Any]
@@ -46,7 +46,7 @@ LARGEST_BODY = LARGEST_FORM + MEGABYTE
 
 application = ProtocolTypeRouter(
     {
-        "http": BoundedBodies(Pages(), LARGEST_BODY),
+        "http": BoundedBodies(get_asgi_application(), LARGEST_BODY),
         "websocket": SameOrigin(AuthMiddlewareStack(URLRouter(websocket_urlpatterns))),
         "lifespan": lifespan,
     }

@@ -15,11 +15,3 @@ app.autodiscover_tasks()
 @signals.setup_logging.connect
 def keep_logging(**kwargs: Any) -> None:
     """That somebody listens keeps Celery from setting up logging of its own beside Django's."""
-
-
-@signals.worker_ready.connect
-def show_life(**kwargs: Any) -> None:
-    """A worker that has just started is ready, although no task has reached it yet."""
-    from oneclaw.tasks import heartbeat
-
-    heartbeat()

@@ -39,7 +39,7 @@ SECRET_KEY = secret_key(environment.text("ONECLAW_SECRET_KEY"), HOME)
 
 # The embedded PostgreSQL runs when no DATABASE_URL names another.
 _database = environment.postgres("DATABASE_URL") or {
-    "ENGINE": "oneclaw.db.postgresql",
+    "ENGINE": "oneclaw.postgres.backend",
     "NAME": "oneclaw",
     "OPTIONS": {"home": str(HOME)},
 }
@@ -113,9 +113,10 @@ INSTALLED_APPS = [
     "allauth.usersessions",
 ]
 
-# All of a request runs in one thread (oneclaw/web/handler.py): a middleware need not be async.
+# The last one is sync only, so Django runs all but the first in one thread: a middleware need not be async.
 MIDDLEWARE = [
-    # First: whatever the others answer by themselves has the policy too.
+    "oneclaw.web.static_middleware.StaticFiles",
+    # Before all that may answer by themselves: their answers have the policy too.
     "csp.middleware.CSPMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "oneclaw.web.compression.CompressedPages",
@@ -204,7 +205,7 @@ LANGUAGES = [
 ]
 LOCALE_PATHS = [BASE_DIR / "locale"]
 # Dates as we write them, where that is not as Django does.
-FORMAT_MODULE_PATH = ["oneclaw.formats"]
+FORMAT_MODULE_PATH = ["oneclaw.languages.formats"]
 USE_I18N = True
 USE_TZ = True
 TIME_ZONE = "UTC"

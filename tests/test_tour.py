@@ -21,14 +21,19 @@ def test_the_tour_names_many_files():
     assert len(set(named_in(ROOT / "docs" / "tour.md"))) > 40
 
 
-@pytest.mark.parametrize("document", ["docs/tour.md", "docs/decisions.md", "README.md", "CONTRIBUTING.md"])
+DECISIONS = sorted(str(path.relative_to(ROOT)) for path in (ROOT / "docs" / "decisions").glob("*.md"))
+
+
+@pytest.mark.parametrize("document", ["docs/tour.md", *DECISIONS, "README.md", "CONTRIBUTING.md"])
 def test_every_file_that_is_named_exists(document):
     missing = [name for name in named_in(ROOT / document) if not (ROOT / name).exists()]
     assert missing == []
 
 
 @pytest.mark.parametrize(
-    "document", sorted(ROOT.glob("*.md")) + sorted((ROOT / "docs").glob("*.md")), ids=lambda p: p.name
+    "document",
+    sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]),
+    ids=lambda path: str(path.relative_to(ROOT)),
 )
 def test_every_link_leads_somewhere(document):
     links = re.findall(r"\]\((?!\w+:|#)([^)#]+)", document.read_text())

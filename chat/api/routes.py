@@ -25,13 +25,12 @@ from chat.api.shapes import (
     SessionWithMessages,
 )
 from chat.conversations import lifecycle, model_choice, presence, transcript
-from chat.conversations.model_choice import Choice
 from chat.library import organise
-from chat.live.draft import Composed
-from chat.live.errors import NOT_FOUND, REFUSED, refusal_of
+from chat.live.errors import CLIENT_ERRORS, described
+from chat.live.frames import SendFrame, frame_of
+from chat.live.handle import Ended, handle
 from chat.live.wait import until_answered
 from chat.models import Agent, ChatSession, Message, MessageQuerySet, Turn, default_agent
-from chat.turns import commands, start
 from oneclaw.models import User
 from oneclaw.text import checked
 from oneclaw.threads import in_database
@@ -155,13 +154,11 @@ async def send(
         await in_database(presence.look_in, user)
         if message.session is not None:
             await in_database(own_session, user, message.session)
-        composed = Composed.read(message.text)
-        if reason := composed.ends_because:
-            await in_database(commands.obey, user, session_id, reason)
-            return Status(200, SentOut(session=session_id, client_id=client_id, ended=reason))
-        choice = Choice.read({"agent": message.agent, "model": message.model})
-        accepted = await start.send(user, session_id, client_id, composed.text, message.mode, choice)
-    stored, answer = accepted.message, None
+        fields = message.model_dump() | {"client_id": client_id, "session": session_id}
+        outcome = await handle(user, frame_of(SendFrame, **fields))
+    if isinstance(outcome, Ended):
+        return Status(200, SentOut(session=session_id, client_id=client_id, ended=outcome.reason))
+    stored, answer = outcome.message, None
     if wait:
         turn = await until_answered(user, stored, wait)
         answer = await in_database(answer_of, turn) if turn else None
@@ -171,7 +168,7 @@ async def send(
         client_id=client_id,
         message=str(stored.pk),
         seq=stored.seq,
-        duplicate=accepted.duplicate,
+        duplicate=outcome.duplicate,
         answer=answer,
     )
     return Status(200 if is_over else 202, sent)
@@ -179,11 +176,11 @@ async def send(
 
 @contextmanager
 def refusals() -> Iterator[None]:
-    """What page and socket refuse, the API refuses in the same words."""
+    """Refuse with the codes and sentences of the socket."""
     try:
         yield
-    except REFUSED as error:
-        code, sentence = refusal_of(error)
+    except CLIENT_ERRORS as error:
+        code, sentence = described(error)
         raise Refused(STATUS.get(code, 422), code, sentence) from error
 
 
@@ -191,7 +188,7 @@ def own_session(user: User, session_id: uuid.UUID) -> ChatSession:
     """The person's session. What is deleted, and what is somebody else's, looks as if it had never been."""
     found = ChatSession.objects.visible_to(user).select_related("agent").filter(pk=session_id).first()
     if found is None:
-        raise Refused(404, *refusal_of(NOT_FOUND))
+        raise Refused(404, *described(lifecycle.SessionNotFound()))
     return found
 
 

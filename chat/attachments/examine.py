@@ -84,7 +84,7 @@ def examined(name: str, data: bytes, owner_id: int = 0) -> Examined:
             found = extracted(kind, data)
     except NoPlace:
         raise Refused(
-            "busy", _("Too many files are being read just now: attach “%(name)s” again in a minute.") % {"name": name}
+            "busy", _("Too many files are being processed. Attach “%(name)s” again in a minute.") % {"name": name}
         ) from None
     if found.get("error") == "corrupt" and kind == "pdf" and not data.startswith(PDF) and "text" in settings.FILE_KINDS:
         # A text may speak of PDFs in its first lines.
@@ -161,7 +161,7 @@ def within_budget(text: str) -> str:
 
 def too_large(name: str, size: int) -> Refused:
     shown = {"name": name, "size": filesizeformat(size), "most": filesizeformat(settings.FILE_SIZE)}
-    return Refused("too_large", _("“%(name)s” has %(size)s; a file may have %(most)s.") % shown)
+    return Refused("too_large", _("“%(name)s” has %(size)s. The limit is %(most)s per file.") % shown)
 
 
 def _text(name: str, data: bytes) -> str:
@@ -187,7 +187,7 @@ def _wrong_type(name: str) -> Refused:
     taken = ", ".join(kinds[kind] for kind in settings.FILE_KINDS)
     if not taken:
         return Refused("type", _("Files cannot be attached here."))
-    sentence = _("“%(name)s” is of a kind that cannot be attached. These can: %(kinds)s.")
+    sentence = _("This type of file cannot be attached: “%(name)s”. Supported types: %(kinds)s.")
     return Refused("type", sentence % {"name": name, "kinds": taken})
 
 

@@ -39,7 +39,7 @@ INVISIBLE = {"Cc", "Cf", "Cs", "Co", "Zl", "Zp"}
 class Missing(Told, LookupError):
     """A file of the message is not there any more."""
 
-    words = gettext_lazy("A file of this message is not there any more: attach it again.")
+    words = gettext_lazy("A file of this message no longer exists. Attach it again.")
 
 
 def keep(user: User, name: str, data: bytes, attachment_id: uuid.UUID | None = None) -> Attachment:
@@ -106,7 +106,7 @@ def ids_of(value: object) -> list[uuid.UUID]:
 
 
 def too_many() -> Refused:
-    sentence = _("A message can have %(most)d files: send the others with the next one.")
+    sentence = _("A message can have %(most)d files. Send the others with your next message.")
     return Refused("too_many", sentence % {"most": settings.FILES_OF_A_MESSAGE})
 
 
@@ -210,10 +210,10 @@ def _wait_for_my_others(user: User) -> None:
 def _refuse_without_room(user: User, size: int) -> None:
     mine = Attachment.objects.filter(owner=user)
     if mine.unsent().count() >= MOST_UNSENT:
-        raise Refused("too_many", _("Too many files wait to be sent: send or remove some of them first."))
+        raise Refused("too_many", _("You have too many unsent files. Send or remove some of them first."))
     used = mine.aggregate(sum=Sum(F("size") + F("small_size")))["sum"] or 0
     if used + size > settings.FILE_SPACE:
-        raise Refused("no_room", _("There is no room left for your files: ask whoever runs OneClaw for more."))
+        raise Refused("no_room", _("Your file storage is full. Ask your administrator for more."))
 
 
 def _columns(found: Examined) -> dict[str, object]:

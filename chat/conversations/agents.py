@@ -36,7 +36,7 @@ def checked_draft(name: object, instructions: object, model: object, tools: Coll
     if text.strip():
         text = checked(text, longest=LONGEST_INSTRUCTIONS, name=_("The text of the instructions"))
     if model and model not in model_choice.offered():
-        raise BadText("not_offered", _("This model is not offered. Choose another one."))
+        raise BadText("not_offered", _("This model is not available. Choose another one."))
     return Draft(word, text.strip(), str(model or ""), tools, memory == "own")
 
 

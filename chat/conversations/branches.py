@@ -22,7 +22,7 @@ from oneclaw.text import Told
 class NotShown(Told):
     """The message is not shown any more."""
 
-    words = _("This message is not shown any more: look at the conversation as it is now.")
+    words = _("This message is no longer shown. Reload the conversation.")
 
 
 @transaction.atomic

@@ -1,7 +1,6 @@
 """Who answers in a conversation: the agent, which its first message decides, and the model, which may be changed."""
 
 from dataclasses import dataclass
-from typing import Any
 
 from django.conf import settings
 from django.utils.translation import gettext_lazy as _
@@ -20,20 +19,20 @@ class NotOffered(Told):
 class NoSuchAgent(NotOffered):
     """The agent is not there any more."""
 
-    words = _("This agent is not there any more. Choose another one.")
+    words = _("This agent no longer exists. Choose another one.")
 
 
 class NoSuchModel(NotOffered):
     """The model is not offered any more."""
 
-    words = _("This model is not offered any more. Choose another one.")
+    words = _("This model is no longer available. Choose another one.")
 
 
 class OtherAgent(NotOffered):
     """The conversation began with another agent."""
 
     code = "other_agent"
-    words = _("This conversation began with another agent. Begin a new one for this.")
+    words = _("This conversation was started with another agent. Start a new one for this.")
 
 
 @dataclass(frozen=True)
@@ -42,15 +41,6 @@ class Choice:
 
     agent: str | None = None
     model: str | None = None
-
-    @classmethod
-    def read(cls, given: Any) -> "Choice":
-        """Out of a frame or a form; ValueError when it names them in a wrong shape."""
-        agent, model = given.get("agent"), given.get("model")
-        for value in (agent, model):
-            if value is not None and not (isinstance(value, str) and len(value) <= 100):
-                raise ValueError("agent and model must be names.")
-        return cls(agent or None, model)
 
 
 NO_CHOICE = Choice()

@@ -26,7 +26,7 @@ def save(user: User, name: object, text: object, prompt: SavedPrompt | None = No
         with transaction.atomic():
             row.save()
     except IntegrityError:
-        raise BadText("taken", _("You have a prompt /%(name)s already.") % {"name": row.name}) from None
+        raise BadText("taken", _("You already have a prompt /%(name)s.") % {"name": row.name}) from None
     return row
 
 
@@ -36,7 +36,7 @@ def checked_name(name: object) -> str:
     if not NAME.fullmatch(word) or len(word) > SavedPrompt.LONGEST_NAME:
         raise BadText("bad_name", _("A name is one word of letters, digits, - and _, such as weekly-report."))
     if f"/{word}" in (*COMMANDS, *tool_commands) or word in RESERVED:
-        raise BadText("taken", _("/%(name)s is a command already.") % {"name": word})
+        raise BadText("taken", _("/%(name)s is already a command.") % {"name": word})
     return word
 
 

@@ -1,5 +1,5 @@
-"""What a conversation is called: by its first words, then by the fast model, or by the person, whose title stays. A
-temporary one, which is in no list, is called so."""
+"""Name conversations: by their first words, then by the fast model, or by the person, whose title stays. A temporary
+one, which is in no list, is called so."""
 
 import logging
 import uuid
@@ -19,23 +19,22 @@ from oneclaw.text import mended
 
 logger = logging.getLogger(__name__)
 
-# Characters of each message that the model reads, and of a title.
-LONGEST_READ = 2_000
-LONGEST = 80
-WORDS = 8
+# Of each message, what the model reads; and of a title.
+READ_MAX_CHARS = 2_000
+TITLE_MAX_CHARS = 80
+TITLE_MAX_WORDS = 8
 
 
 @receiver(turn_finished)
 def when_answered(session: ChatSession, **_: Any) -> None:
-    from chat.tasks import name_session
-
+    """Have a worker name the conversation, if it has no name yet."""
     if settings.TITLES and not session.is_temporary and session.titled_by == ChatSession.Titled.NOBODY:
-        hint(name_session, str(session.pk))
+        hint("chat.tasks.name_session", str(session.pk))
 
 
 def name(session_id: uuid.UUID) -> None:
-    """Have the model name the conversation, unless somebody named it meanwhile. A model that cannot be had leaves the
-    first words; the next answer tries again."""
+    """Have the model name the conversation, unless it was named meanwhile. If the model fails, the first words stay;
+    the next answer tries again."""
     unnamed = ChatSession.objects.filter(pk=session_id, titled_by=ChatSession.Titled.NOBODY, deleted_at=None)
     unnamed = unnamed.exclude(mode=ChatSession.Mode.TEMPORARY)
     session = unnamed.first()
@@ -54,7 +53,8 @@ def name(session_id: uuid.UUID) -> None:
 
 
 def asked(said: list[Message]) -> llm.Request:
-    lines = "\n\n".join(f"{message.role}: {message.text[:LONGEST_READ]}" for message in said)
+    """Return what the model is asked: a title for these messages."""
+    lines = "\n\n".join(f"{message.role}: {message.text[:READ_MAX_CHARS]}" for message in said)
     return llm.Request(
         model=settings.FAST_MODEL,
         system=[{"type": "text", "text": get_template("title_system.txt", using="prompts").render({}).strip()}],
@@ -64,7 +64,8 @@ def asked(said: list[Message]) -> llm.Request:
 
 
 def title_of(answer: str) -> str:
-    """The first line of what the model answered, without quotation marks and the like, at most WORDS words. Pure."""
+    """Return the first line of the model's answer, without quotation marks and the like, at most TITLE_MAX_WORDS words.
+    Pure."""
     line = next((line for line in mended(answer).splitlines() if line.strip(" \t#*_`\"“”'.")), "")
-    words = " ".join(line.strip(" \t#*_`\"“”'.").split()[:WORDS])
-    return words if len(words) <= LONGEST else words[: LONGEST - 1].rstrip() + "…"
+    words = " ".join(line.strip(" \t#*_`\"“”'.").split()[:TITLE_MAX_WORDS])
+    return words if len(words) <= TITLE_MAX_CHARS else words[: TITLE_MAX_CHARS - 1].rstrip() + "…"

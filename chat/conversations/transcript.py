@@ -12,7 +12,7 @@ from typing import Any
 
 from django.conf import settings
 from django.db import Error, transaction
-from django.db.models import Q
+from django.db.models import BooleanField, Exists, ExpressionWrapper, OuterRef, Q, Subquery
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
@@ -40,13 +40,13 @@ class Conflict(Told):
 class Busy(Told):
     """An answer is running in the conversation."""
 
-    words = gettext_lazy("An answer is still being written here. Wait for it, or stop it.")
+    words = gettext_lazy("An answer is still running. Wait for it, or stop it.")
 
 
 class OtherMode(Told):
     """The conversation began in another mode."""
 
-    words = gettext_lazy("This conversation began in another mode. Begin a new one for this.")
+    words = gettext_lazy("This conversation was started in another mode. Start a new one for this.")
 
 
 class LeaseLost(Exception):
@@ -79,7 +79,7 @@ def accept(
 ) -> Accepted:
     """Store a person's message, and a running turn with its placeholder, once per (session, client_id).
 
-    `text` and `files` are those of a `chat.live.draft.Composed`. The same `holder` again is given its own turn again:
+    `text` and `files` are those of a `chat.live.frames.SendFrame`. The same `holder` again is given its own turn again:
     it is no duplicate. The first message of a conversation decides its `mode`; None: whichever it has, agent for a new
     one. Of `choice` it decides the agent as well, and each message the model from now on. Raises Conflict, OtherMode,
     choices.NotOffered, Busy, SessionNotFound, attachments.Missing.
@@ -87,8 +87,8 @@ def accept(
     session = lifecycle.lock(user, session_id, mode, choice)
     if mode is not None and session.mode != mode:
         raise OtherMode
-    something, last = insertion.standing(session, client_id)
-    if something:
+    is_taken, last = taken_and_last(session, client_id)
+    if is_taken:
         known = session.messages.filter(client_id=client_id).first()
         if known is not None:
             if known.text != text or known.file_ids != list(files):
@@ -113,6 +113,22 @@ def accept(
     announce(session.pk, turn.pk)
     presence.settle_in(user, session)
     return Accepted(message, turn, answer)
+
+
+def taken_and_last(session: ChatSession, client_id: uuid.UUID) -> tuple[bool, int | None]:
+    """Return whether a turn of the locked session runs or its `client_id` is known, and the id of the last message
+    that is shown."""
+    if not session.last_seq:
+        return False, None
+    known = Exists(Message.objects.filter(session=OuterRef("pk"), client_id=client_id))
+    running = Exists(Turn.objects.running().filter(session=OuterRef("pk")))
+    last = Message.objects.shown().filter(session=OuterRef("pk")).order_by("-seq").values("pk")[:1]
+    return (
+        ChatSession.objects.filter(pk=session.pk)
+        .annotate(taken=ExpressionWrapper(known | running, BooleanField()), last=Subquery(last))
+        .values_list("taken", "last")
+        .get()
+    )
 
 
 def end_abandoned_or_refuse(session: ChatSession) -> None:

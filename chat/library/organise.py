@@ -25,13 +25,13 @@ MOST_FOLDERS = 100
 class TooManyFolders(Told, ValueError):
     """The person has as many folders as there can be."""
 
-    words = gettext_lazy("You have as many folders as there can be: delete one first.")
+    words = gettext_lazy("You have reached the maximum number of folders. Delete one first.")
 
 
 class FolderExists(Told, ValueError):
     """The person has a folder of this name already."""
 
-    words = gettext_lazy("There is a folder of this name already.")
+    words = gettext_lazy("A folder with this name already exists.")
 
 
 @transaction.atomic

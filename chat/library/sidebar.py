@@ -1,7 +1,6 @@
 """The list of a person's conversations: pinned ones, folders, and the rest by the days on which they were active."""
 
 import datetime as dt
-import functools
 import uuid
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -13,7 +12,6 @@ from django.utils.translation import gettext as _
 
 from chat.models import ChatSession, ChatSessionQuerySet, Folder
 from oneclaw.models import User
-from oneclaw.standing import Standing
 
 # Conversations that the list shows at first, as many as it gets with each scroll to its end; and all that it is made of
 # at once.
@@ -75,30 +73,23 @@ class Edge:
 
 def listing(user: User, *, most: int = LISTED) -> Listing:
     """The beginning of the list, with `most` older ones. Two queries, however many conversations there are."""
-    found = beginning(most).ask(user.pk)
+    found = newest(user, most)
     pinned = [session for session in found if session.pinned_at]
     filed = [session for session in found if session.folder_id and not session.pinned_at]
     rest = [session for session in found if not session.folder_id and not session.pinned_at]
     folders = [
-        (folder, [session for session in filed if session.folder_id == folder.pk]) for folder in FOLDERS.ask(user.pk)
+        (folder, [session for session in filed if session.folder_id == folder.pk])
+        for folder in Folder.objects.filter(owner=user)
     ]
     return Listing(by_day(rest[:most], user), after(rest, most), "", pinned, folders)
 
 
-@functools.lru_cache
-def beginning(most: int) -> Standing[ChatSession]:
-    """Of the person whose id is asked for: what is pinned or filed, and `most` of the others and one more."""
-
-    def compose(owner: int) -> QuerySet[ChatSession]:
-        own = shown(User(pk=owner))
-        apart = own.filter(Q(pinned_at__isnull=False) | Q(folder__isnull=False))[:MOST_APART]
-        both = apart.union(own.filter(pinned_at=None, folder=None)[: most + 1], all=True)
-        return both.order_by("-active_at", "-id")
-
-    return Standing(compose, int)
-
-
-FOLDERS = Standing(lambda owner: Folder.objects.filter(owner=owner), int)
+def newest(user: User, most: int) -> QuerySet[ChatSession]:
+    """Return what is pinned or filed, and `most` of the other conversations and one more, the newest first."""
+    own = shown(user)
+    apart = own.filter(Q(pinned_at__isnull=False) | Q(folder__isnull=False))[:MOST_APART]
+    both = apart.union(own.filter(pinned_at=None, folder=None)[: most + 1], all=True)
+    return both.order_by("-active_at", "-id")
 
 
 def older(user: User, edge: Edge) -> Older:
@@ -134,7 +125,7 @@ def name_of(day: dt.date, today: dt.date) -> str:
     if age == 1:
         return _("Yesterday")
     if age <= 7:
-        return _("Last seven days")
+        return _("Previous 7 days")
     if age <= 30:
-        return _("Last thirty days")
+        return _("Previous 30 days")
     return date_format(day, "YEAR_MONTH_FORMAT")

@@ -1,4 +1,4 @@
-"""What a person is told when what they asked for cannot be done: one table for frames by socket and by POST."""
+"""What a client is told when its request cannot be carried out: one table for socket, POST and HTTP API."""
 
 from django.utils.translation import gettext_lazy as _
 
@@ -8,10 +8,10 @@ from chat.turns import retry
 from oneclaw.text import BadText, Words
 
 
-class Refusal(Exception):
-    """A frame that cannot be done: a protocol error code and one sentence for the person.
+class FrameError(Exception):
+    """A frame cannot be carried out: a protocol error code and one sentence for the person.
 
-    What only a broken client can come by (`bad_frame`) is said in English, to whoever mends it.
+    Sentences of the code `bad_frame` are in English, for the developer of the client.
     """
 
     def __init__(self, code: str, sentence: Words):
@@ -19,26 +19,26 @@ class Refusal(Exception):
         self.code, self.sentence = code, sentence
 
 
-NOT_FOUND = Refusal("not_found", _("There is no such conversation any more."))
-
-TOLD: dict[type[Exception], Refusal] = {
-    lifecycle.SessionNotFound: NOT_FOUND,
-    branches.NotShown: Refusal("not_shown", branches.NotShown.words),
-    retry.NothingToRepeat: Refusal(
-        "not_found", _("Only the last answer of a conversation can be repeated, and this is not it any more.")
+# The code and the sentence of what the functions that carry out a frame raise.
+CODES: dict[type[Exception], tuple[str, Words]] = {
+    lifecycle.SessionNotFound: ("not_found", _("This conversation no longer exists.")),
+    branches.NotShown: ("not_shown", branches.NotShown.words),
+    retry.NothingToRepeatError: (
+        "not_found",
+        _("Only the last answer of a conversation can be regenerated, and this is no longer the last one."),
     ),
-    transcript.OtherMode: Refusal("other_mode", transcript.OtherMode.words),
-    transcript.Conflict: Refusal("conflict", transcript.Conflict.words),
-    store.Missing: Refusal("file_gone", store.Missing.words),
-    transcript.Busy: Refusal("busy", transcript.Busy.words),
+    transcript.OtherMode: ("other_mode", transcript.OtherMode.words),
+    transcript.Conflict: ("conflict", transcript.Conflict.words),
+    store.Missing: ("file_gone", store.Missing.words),
+    transcript.Busy: ("busy", transcript.Busy.words),
 }
-# Whatever `refusal_of` has words for.
-REFUSED: tuple[type[Exception], ...] = (Refusal, BadText, model_choice.NotOffered, *TOLD)
+# The exceptions that `described` has a code and a sentence for.
+CLIENT_ERRORS: tuple[type[Exception], ...] = (FrameError, BadText, model_choice.NotOffered, *CODES)
 
 
-def refusal_of(error: Exception) -> tuple[str, str]:
-    """The protocol error code and the person's sentence of one of REFUSED."""
-    if isinstance(error, Refusal | BadText | model_choice.NotOffered):
+def described(error: Exception) -> tuple[str, str]:
+    """Return the protocol error code and the sentence, in the reader's language, of one of CLIENT_ERRORS."""
+    if isinstance(error, FrameError | BadText | model_choice.NotOffered):
         return error.code, str(error.sentence)
-    told = next(told for kind, told in TOLD.items() if isinstance(error, kind))
-    return told.code, str(told.sentence)
+    code, sentence = next(known for kind, known in CODES.items() if isinstance(error, kind))
+    return code, str(sentence)

@@ -1,29 +1,16 @@
-"""What waits to be sent to one socket: a newer frame replaces the one about the same thing, within a bound."""
+"""The queue of one socket: a newer frame replaces the one about the same thing, within a bound."""
 
 import asyncio
-import json
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
-from typing import Any
 
 # Bytes that may wait for a slow reader before its socket is closed (it reconnects and catches up).
-MOST_WAITING = 256 * 1024
-
-Frame = dict[str, Any]
-
-
-def encode(frame: Frame) -> str:
-    return json.dumps(frame, ensure_ascii=False, separators=(",", ":"))
-
-
-def size(text: str) -> int:
-    """Bytes of its UTF-8."""
-    return len(text) if text.isascii() else len(text.encode())
+WAITING_MAX_BYTES = 256 * 1024
 
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """An encoded frame with its bytes. What is `owed` says nothing about the reader, however large it is."""
+    """An encoded frame with its bytes. One that is `owed` does not count against the reader, however large it is."""
 
     text: str
     bytes: int
@@ -38,7 +25,7 @@ class Outbox:
 
     def __init__(self) -> None:
         self._waiting: dict[object, Waiting] = {}
-        # Of all that waits, by whether it is owed.
+        # Bytes of everything that waits, by whether it is owed.
         self._bytes = {True: 0, False: 0}
         self._more = asyncio.Event()
         self._count = 0
@@ -47,10 +34,10 @@ class Outbox:
     def offer(self, text: str, key: object = None) -> None:
         """Take an encoded frame. With a `key`, it replaces a waiting frame of the same key and goes to the end.
 
-        Never blocks. Past MOST_WAITING nothing more is taken, and `drain` ends with `overflowed` set. One frame that
-        is larger than that by itself is owed.
+        Never blocks. Past WAITING_MAX_BYTES nothing more is taken, and `drain` ends with `overflowed` set. One frame
+        that is larger than that by itself is owed.
         """
-        if (bytes := size(text)) > MOST_WAITING:
+        if (bytes := size(text)) > WAITING_MAX_BYTES:
             self.owe([(text, key)])
         else:
             self._pop(key)
@@ -58,8 +45,9 @@ class Outbox:
             self._give_up_past_the_bound(owed=False)
 
     def owe(self, frames: Iterable[tuple[str, object]]) -> None:
-        """Take (encoded frame, key) that the reader gets in one go, such as all that its page lacks: however large that
-        is, the reader cannot help it. Too slow is who still has more than MOST_WAITING of an earlier one to read.
+        """Take (encoded frame, key) pairs that belong together, such as everything that a page lacks, of any size.
+
+        The reader is too slow when more than WAITING_MAX_BYTES of earlier owed frames still wait.
         """
         frames = list(frames)
         for _, key in frames:
@@ -69,7 +57,7 @@ class Outbox:
             self._add(Waiting(text, size(text), owed=True), key)
 
     async def drain(self, send: Callable[[str], Awaitable[None]]) -> None:
-        """Send what waits, for ever; returns once the reader has fallen too far behind."""
+        """Send what waits until the reader has fallen too far behind; return then."""
         while True:
             await self._more.wait()
             self._more.clear()
@@ -94,8 +82,13 @@ class Outbox:
         return frame
 
     def _give_up_past_the_bound(self, *, owed: bool) -> None:
-        if self._bytes[owed] > MOST_WAITING:
+        if self._bytes[owed] > WAITING_MAX_BYTES:
             self.overflowed = True
             self._waiting.clear()
             self._bytes = {True: 0, False: 0}
             self._more.set()
+
+
+def size(text: str) -> int:
+    """Return the bytes of its UTF-8."""
+    return len(text) if text.isascii() else len(text.encode())

@@ -1,4 +1,4 @@
-"""A socket lasts no longer than the sign-in by which it came."""
+"""Sockets end with the sign-in that opened them: hints that close them, sent when a sign-in ends."""
 
 import hashlib
 from importlib import import_module
@@ -18,16 +18,16 @@ from oneclaw import pubsub
 from oneclaw.models import User
 
 # Columns of a person whose change ends sign-ins.
-DECISIVE = {"password", "is_active"}
+SIGN_IN_COLUMNS = {"password", "is_active"}
 
 
 def fingerprint(session_key: str | None) -> str:
-    """Names a sign-in without giving it away."""
+    """Return a name for a sign-in that does not reveal its session key."""
     return hashlib.sha256((session_key or "").encode()).hexdigest()
 
 
-def holds(user: User, session: SessionBase | None) -> bool:
-    """Whether this sign-in still stands. Sync."""
+def is_valid(user: User, session: SessionBase | None) -> bool:
+    """Return whether this sign-in has not ended. Sync."""
     now = User.objects.filter(pk=user.pk, is_active=True).first()
     if now is None or session is None or session.session_key is None:
         return now is not None
@@ -36,20 +36,20 @@ def holds(user: User, session: SessionBase | None) -> bool:
 
 
 @receiver(user_logged_out)
-def when_signed_out(request: HttpRequest, user: User | None, **_: Any) -> None:
-    """The sockets of this sign-in close; those of the person's other devices stay."""
+def close_signed_out(request: HttpRequest, user: User | None, **_: Any) -> None:
+    """Close the sockets of this sign-in; those of the person's other devices stay."""
     if user is not None:
         pubsub.notify(f"user:{user.pk}", {"kind": "signed_out", "sign_in": fingerprint(request.session.session_key)})
 
 
 @receiver(post_delete, sender=UserSession)
-def when_ended_elsewhere(instance: UserSession, **_: Any) -> None:
-    """A sign-in that was ended from another device."""
+def close_ended_session(instance: UserSession, **_: Any) -> None:
+    """Close the sockets of a sign-in that was ended from another device."""
     pubsub.notify(f"user:{instance.user_id}", {"kind": "signed_out", "sign_in": fingerprint(instance.session_key)})
 
 
 @receiver(post_save, sender=User)
-def when_changed(instance: User, created: bool, update_fields: frozenset[str] | None, **_: Any) -> None:
-    """Every socket of the person closes and comes again, if it still may."""
-    if not created and (update_fields is None or DECISIVE & update_fields):
+def reconnect_changed_user(instance: User, created: bool, update_fields: frozenset[str] | None, **_: Any) -> None:
+    """Close every socket of the person; the browsers whose sign-in is still valid connect again."""
+    if not created and (update_fields is None or SIGN_IN_COLUMNS & update_fields):
         pubsub.notify(f"user:{instance.pk}", {"kind": "come_again"})

@@ -1,4 +1,4 @@
-"""To wait for an answer, whichever process writes it: a hint says that rows have changed, and the rows say the rest."""
+"""Waiting for an answer that any process may write: a hint says that rows have changed, and the rows say the rest."""
 
 import asyncio
 import contextlib
@@ -10,18 +10,20 @@ from oneclaw import pubsub
 from oneclaw.models import User
 from oneclaw.threads import in_database
 
-# Seconds after which the rows are read also without a hint, for a hint may be lost.
-LOOKED_EVERY = 1.0
-# Requests of one person that wait in this process at the same time: each keeps its thread (oneclaw/web/handler.py).
-AT_ONCE = 20
+# Time after which the rows are read also without a hint, because a hint may be lost.
+POLL_SECONDS = 1.0
+# Requests of one person that wait in this process at the same time: each keeps its thread.
+WAITS_PER_USER = 20
 _waiting: Counter[int] = Counter()
 
 
 async def until_answered(user: User, message: Message, seconds: float) -> Turn | None:
-    """The newest attempt to answer this message, ended or as it is after `seconds`; None when nothing has answered it
-    yet. Holds no connection meanwhile. A person may wait for AT_ONCE of them; for one more it looks once."""
+    """Return the newest attempt to answer this message, ended or as it is after `seconds`; None when there is none yet.
+
+    Holds no connection meanwhile. Past WAITS_PER_USER of one person it looks once and returns.
+    """
     changed, turn, owner = asyncio.Event(), None, user.pk
-    if _waiting[owner] >= AT_ONCE:
+    if _waiting[owner] >= WAITS_PER_USER:
         return await in_database(newest_attempt, message)
 
     def hinted(_: dict[str, Any]) -> None:
@@ -37,7 +39,7 @@ async def until_answered(user: User, message: Message, seconds: float) -> Turn |
                 if turn is not None and turn.status != Turn.Status.RUNNING:
                     return turn
                 with contextlib.suppress(TimeoutError):
-                    await asyncio.wait_for(changed.wait(), LOOKED_EVERY)
+                    await asyncio.wait_for(changed.wait(), POLL_SECONDS)
     except TimeoutError:
         return turn
     finally:

@@ -1,4 +1,4 @@
-"""Indexes that another one begins with go (docs/decisions.md).
+"""Indexes that another one begins with go (docs/decisions/database.md).
 
 By name: Django, told of the fields alone, would drop unique constraints with a condition on the same columns with them.
 """

@@ -15,6 +15,7 @@ from chat.models.conversations import (
 from chat.models.imports import ImportJob
 from chat.models.links import SharedLink, SharedLinkQuerySet
 from chat.models.prompts import SavedPrompt
+from chat.models.versions import Version
 
 __all__ = [
     "Agent",
@@ -33,5 +34,6 @@ __all__ = [
     "SharedLink",
     "SharedLinkQuerySet",
     "Turn",
+    "Version",
     "default_agent",
 ]

@@ -3,7 +3,7 @@
 import datetime as dt
 import re
 import uuid
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from django.contrib.postgres.indexes import GinIndex
 from django.contrib.postgres.search import SearchVectorField
@@ -13,11 +13,9 @@ from django.utils import timezone
 from django.utils.translation import gettext
 
 from chat.models.agents import Agent
+from chat.models.versions import Version
 from oneclaw.models import Space, User
 from oneclaw.reasons import ReasonField
-
-if TYPE_CHECKING:
-    from chat.conversations.versions import Place
 
 
 class ChatSessionQuerySet(models.QuerySet["ChatSession"]):
@@ -279,8 +277,8 @@ class Message(models.Model):
     finished_at = models.DateTimeField(null=True, blank=True)
 
     objects: ClassVar[models.Manager["Message"]] = MessageQuerySet.as_manager()
-    # Its place among its versions, once chat/conversations/versions.py has looked; no column.
-    place: "Place | None" = None
+    # Which of several versions it is, once chat/conversations/versions.py has looked; no column.
+    version: Version | None = None
     # The cards of its calls that were closed together with it (chat/conversations/transcript.py); no column.
     closed_cards: dict[str, Any] | None = None
 

@@ -42,13 +42,13 @@ def actions_html(message: Message) -> SafeString:
 
 def versions_html(message: Message) -> str:
     """“‹ 2 / 3 ›”; "" when there is one version."""
-    place = message.place
-    if place is None:
+    version = message.version
+    if version is None:
         return ""
-    before = turn(place.before, "before", _("Earlier version"))
-    after = turn(place.after, "after", _("Later version"))
+    before = turn(version.before, "before", _("Earlier version"))
+    after = turn(version.after, "after", _("Later version"))
     return VERSIONS.format(
-        word=escape(_("Versions")), before=before, number=place.number, total=place.total, after=after
+        word=escape(_("Versions")), before=before, number=version.number, total=version.total, after=after
     )
 
 
@@ -71,11 +71,11 @@ def row_of(role: str, is_whole: bool, language: str | None) -> str:
         parts.append(made(POSTED, "retry", pgettext("button", "Answer"), ' data-do="retry"'))
     else:
         if is_whole:
-            parts.append(made(POSTED, "retry", _("Answer again"), ' data-do="retry"'))
-        parts.append(made(LINKED, "raw", _("As it was written")))
-    parts.append(made(POSTED, "fork", _("Fork: go on from here in a new conversation")))
+            parts.append(made(POSTED, "retry", _("Regenerate"), ' data-do="retry"'))
+        parts.append(made(LINKED, "raw", _("Show source")))
+    parts.append(made(POSTED, "fork", _("Fork: continue from here in a new conversation")))
     parts.append(made(LINKED, "details", _("Details")))
-    name = escape(_("What can be done with this message"))
+    name = escape(_("Message actions"))
     return f'<div class="message__actions" role="group" aria-label="{name}">{{versions}}{"".join(parts)}</div>'
 
 

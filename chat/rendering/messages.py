@@ -21,9 +21,9 @@ from chat.models import Message
 from chat.rendering import incremental
 from chat.rendering.actions import actions_html
 from chat.rendering.attachments import attachments_html
+from chat.rendering.cards import RUNNING_CARD, Card
 from chat.turns.tools import Since, registry
 from oneclaw.reasons import Reason
-from oneclaw.standing import Standing
 
 # What the HTML of a message is made of.
 SHOWN_COLUMNS = (
@@ -44,10 +44,8 @@ CARD = re.compile(r'<section class="card [^>]*?data-tool="([^"]*)".*?</section>'
 # What a kept HTML has in place of the card of a failed call.
 SLOT = '<section class="card card--failed" data-tool="{}"></section>'
 
-RUNNING_CARD: Mapping[str, Any] = {"state": "running", "summary": "", "lines": []}
 
-
-def message_html(message: Message, results: Mapping[str, dict[str, Any]] | None = None) -> str:
+def message_html(message: Message, results: Mapping[str, Card] | None = None) -> str:
     """One stored message as an article; "" for tool results, which the cards show.
 
     `results` are the cards of tool results by tool_use id (Message.meta["cards"] of the messages around it).
@@ -93,7 +91,7 @@ def newest_messages(session_id: uuid.UUID, csrf_token: str = "", before: int = E
     The page begins with what a person said, so that no answer stands without its question, no tool without its result.
     The forms of cards carry the token, here and below.
     """
-    found = NEWEST.ask(session_id, before)[::-1]
+    found = list(newest(session_id, before))[::-1]
     if len(found) <= PAGE:
         return articles(found, csrf_token)
     begins = (index for index, message in enumerate(found) if index and message.role == Message.Role.USER)
@@ -132,26 +130,23 @@ def as_shown(messages: QuerySet[Message]) -> QuerySet[Message]:
     return versions.with_families(messages).select_related("turn").only(*SHOWN_COLUMNS)
 
 
-NEWEST = Standing(newest, uuid.UUID, int)
-
-
 def articles(listed: Sequence[Message], csrf_token: str = "") -> list[SafeString]:
     versions.mark(listed)
     results = cards_of(listed, csrf_token)
     return [mark_safe(message_html(message, results)) for message in listed]  # noqa: S308 - made of safe parts
 
 
-def cards_of(messages: Iterable[Message], csrf_token: str = "") -> dict[str, dict[str, Any]]:
+def cards_of(messages: Iterable[Message], csrf_token: str = "") -> dict[str, Card]:
     """The cards of the tool results among these messages, by tool_use id, each with what became of it since. Sync."""
-    cards: dict[str, dict[str, Any]] = {}
+    cards: dict[str, Card] = {}
     names: dict[str, str] = {}
     for message in messages:
         cards |= message.meta.get("cards", {})
         names |= {use["id"]: use["name"] for use in message.tool_uses()}
     made: dict[str, dict[int, str]] = defaultdict(dict)
     for id, card in cards.items():
-        if id in names and card.get("made") is not None:
-            made[names[id]][card["made"]] = id
+        if id in names and (number := card.get("made")) is not None:
+            made[names[id]][number] = id
     for name, ids in made.items():
         for number, since in registry.since(name, list(ids), csrf_token).items():
             cards[ids[number]] = cards[ids[number]] | {"since": since}
@@ -167,7 +162,7 @@ def card_again(answer: Message, tool_use_id: str, since: Since) -> str:
     return ""
 
 
-def body_html(message: Message, results: Mapping[str, dict[str, Any]]) -> SafeString:
+def body_html(message: Message, results: Mapping[str, Card]) -> SafeString:
     """The display blocks of a message: a person's words as they are, an answer's Markdown and tool cards."""
     if message.role == Message.Role.USER:
         said = mark_safe(f'<div class="said">{escape(message.text)}</div>')  # noqa: S308 - escaped
@@ -182,7 +177,7 @@ def is_in_our_words(html: str) -> bool:
     return 'data-words="' not in html or f'data-words="{get_language()}"' in html
 
 
-def with_news(message: Message, results: Mapping[str, dict[str, Any]]) -> SafeString:
+def with_news(message: Message, results: Mapping[str, Card]) -> SafeString:
     """The answer's HTML as it was kept, with the cards that are made anew for each reader: those of failed calls, and
     those of which something became since."""
     uses = {use["id"]: use for use in message.tool_uses() if is_made_anew(results.get(use["id"], RUNNING_CARD))}
@@ -195,13 +190,11 @@ def with_news(message: Message, results: Mapping[str, dict[str, Any]]) -> SafeSt
     return mark_safe(html)  # noqa: S308 - made below of safe parts
 
 
-def is_made_anew(card: Mapping[str, Any]) -> bool:
+def is_made_anew(card: Card) -> bool:
     return bool(card["state"] == "failed" or card.get("since"))
 
 
-def rendered(
-    content: Sequence[Mapping[str, Any]], results: Mapping[str, dict[str, Any]], *, to_keep: bool = False
-) -> SafeString:
+def rendered(content: Sequence[Mapping[str, Any]], results: Mapping[str, Card], *, to_keep: bool = False) -> SafeString:
     """The display blocks of an answer's content; Message.html keeps them once the answer and its tools are done.
 
     `to_keep` leaves a slot in place of the card of a failed call, for `with_news` to fill."""
@@ -254,7 +247,7 @@ def thinking_html(text: str) -> str:
     return render_to_string("chat/_thinking.html", {"text": text.strip(), "words": get_language()})
 
 
-def card_html(use: Mapping[str, Any], card: Mapping[str, Any]) -> str:
+def card_html(use: Mapping[str, Any], card: Card) -> str:
     """The card of a tool_use block."""
     return tool_card_html(
         use["id"],

@@ -40,15 +40,13 @@ MEMORY, TOOL, FILE = "memory", "tool", "file"
 class NotShareable(Told):
     """There is nothing to share, or nothing that may be."""
 
-    words = _(
-        "This conversation cannot be shared: a temporary one leaves nothing behind, and in a new one nothing was said."
-    )
+    words = _("This conversation cannot be shared, because it is temporary or has no messages.")
 
 
 class TooMany(Told):
     """The person shares as much as can be shared at a time."""
 
-    words = _("You share as much as can be shared at a time: revoke a link first.")
+    words = _("You have reached the maximum number of shared links. Revoke one first.")
 
 
 def share(session: ChatSession, period: str) -> tuple[SharedLink, str]:

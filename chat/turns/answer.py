@@ -1,36 +1,40 @@
-"""An answer while it grows: the API's blocks for the database, and the HTML blocks that changed for the sockets."""
+"""An answer while it grows: the API's blocks, which the database keeps, and the HTML blocks, which a page shows."""
 
 from typing import Any
 
 from chat.models import Message
+from chat.rendering.cards import RUNNING_CARD
 from chat.rendering.incremental import GrowingText
-from chat.rendering.messages import RUNNING_CARD, card_html, furnished, thinking_html
+from chat.rendering.messages import card_html, furnished, thinking_html
 
 
 class GrowingThinking:
-    """One thinking block while it streams: a single display block."""
+    """One thinking block while it streams: a single display block. It has the methods of GrowingText."""
 
     def __init__(self) -> None:
         self._text = ""
-        self._is_told = True
+        self._has_changed = False
 
     def append(self, delta: str) -> None:
         self._text += delta
-        self._is_told = False
+        self._has_changed = True
 
     def changes(self) -> list[tuple[int, str]]:
-        """As of GrowingText."""
-        changed = [] if self._is_told else [(0, thinking_html(self._text))]
-        self._is_told = True
+        """Return (0, HTML) if the block changed since the last call."""
+        changed = [(0, thinking_html(self._text))] if self._has_changed else []
+        self._has_changed = False
         return changed
 
     def blocks(self) -> list[str]:
+        """Return the block's HTML as it is now."""
         return [thinking_html(self._text)]
 
 
 class GrowingAnswer:
-    """One running assistant message. What is shown is counted in display blocks: each Markdown block, each thinking
-    block and each tool call is one, over the whole message."""
+    """One running assistant message.
+
+    Display blocks are counted over the whole message: each Markdown block, thinking block and tool call is one.
+    """
 
     def __init__(self, message: Message) -> None:
         self.message = message
@@ -42,10 +46,9 @@ class GrowingAnswer:
         self._open: dict[int, dict[str, Any]] = {}
         self._texts: list[GrowingText | GrowingThinking | str] = []
         self._growing: dict[int, GrowingText | GrowingThinking] = {}
-        self._first_shown: list[int] = []
 
     def start(self, index: int, block: dict[str, Any]) -> None:
-        """Block `index` of the API's answer begins. A tool call is kept only once it is whole."""
+        """Begin block `index` of the API's answer. A tool call is kept only once it is whole."""
         if (kind := block["type"]) in GROWING:
             # Until it is whole, a thinking block has no signature.
             self._open[index] = {"type": kind, kind: ""}
@@ -61,7 +64,7 @@ class GrowingAnswer:
         self.revision += 1
 
     def finish(self, index: int, block: dict[str, Any]) -> None:
-        """Block `index` is whole."""
+        """Take block `index` as a whole; deltas may have brought all of it before."""
         if (kind := block["type"]) in GROWING:
             if index not in self._growing:
                 self.start(index, block)
@@ -73,14 +76,10 @@ class GrowingAnswer:
         self.content.append(block)
         self.revision += 1
         if block["type"] == "tool_use":
-            self._texts.append(self.card(block))
-
-    @staticmethod
-    def card(use: dict[str, Any]) -> str:
-        return card_html(use, RUNNING_CARD)
+            self._texts.append(card_html(block, RUNNING_CARD))
 
     def changes(self) -> list[tuple[int, str]]:
-        """(display index, HTML) of every Markdown block that changed since the last call."""
+        """Return (display index, HTML) of every block of text that changed since the last call."""
         changed, first = [], 0
         for part in self._texts:
             if isinstance(part, str):
@@ -93,7 +92,7 @@ class GrowingAnswer:
         return changed
 
     def shown(self) -> list[str]:
-        """Every display block's HTML, in order."""
+        """Return every display block's HTML, in order."""
         blocks: list[str] = []
         for part in self._texts:
             blocks += [part] if isinstance(part, str) else map(furnished, part.blocks())

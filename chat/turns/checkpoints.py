@@ -3,7 +3,7 @@
 import asyncio
 import json
 import logging
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 from uuid import UUID
 
 from django.conf import settings
@@ -11,15 +11,13 @@ from django.db import Error, connection, transaction
 
 from chat.conversations.transcript import fields_of, hint_of, lease
 from chat.models import Turn
+from chat.turns.answer import GrowingAnswer
 from oneclaw import pubsub
 from oneclaw.threads import without_waiting
 
-if TYPE_CHECKING:
-    from chat.turns.loop import RunningTurn
-
 logger = logging.getLogger(__name__)
 
-# A lease is renewed only by the holder that the row names; whoever is missing in the answer has lost it.
+# A lease is renewed only by the holder that the row names; a turn that is missing in the answer is lost.
 RENEW = """
     UPDATE chat_turn AS turn SET lease_until = %s
     FROM unnest(%s::bigint[], %s::uuid[]) AS mine(id, holder)
@@ -33,20 +31,30 @@ SAVE = """
 """
 
 
+class LeasedTurn(Protocol):
+    """A turn that this process runs, as a checkpoint saves it."""
+
+    turn: Turn
+    answer: GrowingAnswer
+
+    def end(self, how: str) -> None:
+        """End the turn as stopped or lost."""
+
+
 class Checkpoints:
     """The turns that this process runs. While there is one, they are saved every CHECKPOINT_SECONDS."""
 
     def __init__(self) -> None:
-        self.turns: dict[int, RunningTurn] = {}
+        self.turns: dict[int, LeasedTurn] = {}
         self._saver: asyncio.Task[None] | None = None
 
-    def add(self, running: "RunningTurn") -> None:
+    def add(self, running: LeasedTurn) -> None:
         self.turns[running.turn.pk] = running
         if self._saver is None or self._saver.done() or self._saver.get_loop() is not asyncio.get_running_loop():
             self._saver = asyncio.create_task(self._save_while_running())
             self._saver.add_done_callback(log_failure)
 
-    def remove(self, running: "RunningTurn") -> None:
+    def remove(self, running: LeasedTurn) -> None:
         self.turns.pop(running.turn.pk, None)
 
     async def _save_while_running(self) -> None:
@@ -55,12 +63,12 @@ class Checkpoints:
             try:
                 await self.save()
             except (Error, ValueError, RecursionError):
-                # The database is away for a moment, or an answer is nested too deeply to be kept: all go on, and are
-                # saved next time.
+                # The database is away for a moment, or an answer is nested too deeply to be saved: all turns go on, and
+                # are saved next time.
                 logger.exception("A checkpoint was not saved.")
 
     async def save(self) -> None:
-        """Save what grew, renew every lease, and end the turns that were stopped elsewhere or lost."""
+        """Save what grew, renew every lease, and end the turns that were stopped in another process or lost."""
         running = list(self.turns.values())
         leases = [(turn.turn.pk, turn.turn.holder) for turn in running]
         grown = [(turn, turn.answer, turn.answer.revision) for turn in running]
@@ -82,7 +90,7 @@ def log_failure(task: "asyncio.Task[None]") -> None:
 
 
 def save_rows(leases: list[tuple[int, UUID]], texts: list[tuple[Turn, int, list[dict[str, Any]]]]) -> dict[int, bool]:
-    """{turn id: whether a stop was asked for} of the turns that are still held; their texts are saved.
+    """Renew the leases and save the texts; return {turn id: whether a stop was asked for} of turns still held.
 
     `leases` are (turn id, holder), `texts` (turn, message id, content blocks).
     """

@@ -8,19 +8,20 @@ import asyncio
 import logging
 from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar, cast
 
 from django.conf import settings
 from django.db import InterfaceError, OperationalError
 
 from chat.context.prompt import build_request
 from chat.conversations import transcript
-from chat.live.publisher import Broadcast
 from chat.models import ChatSession, Message, Turn
+from chat.rendering.cards import Card
 from chat.signals import turn_finished
 from chat.turns import commands
 from chat.turns.answer import GrowingAnswer
 from chat.turns.checkpoints import checkpoints
+from chat.turns.listener import TurnListener
 from chat.turns.tools import call_tool
 from oneclaw import llm
 from oneclaw.text import mended, mended_json
@@ -38,38 +39,35 @@ FAILED_ENDINGS: dict[str, type[llm.ModelFailure]] = {
 }
 
 
-def start(turn: Turn, answer: Message) -> "RunningTurn":
-    """Run this turn in this process from now on; whoever looks at its session sees it begin."""
-    running = RunningTurn(turn, answer)
-    running.broadcast.begun()
+def start(turn: Turn, answer: Message, listen: "Listen", prompt: Message | None = None) -> "RunningTurn":
+    """Run this turn as a task of this process. `listen` makes its listener; `prompt` is its user message if new."""
+    running = RunningTurn(turn, answer, listen)
+    running.listener.begun(prompt)
     return running
 
 
-class TurnEnded(Exception):
+class TurnEndedError(Exception):
     """The turn was ended from outside: stopped, interrupted, lost."""
 
 
-# What this process runs; held here, because the event loop itself holds tasks only weakly.
+# The turns that this process runs; held here, because the event loop itself holds tasks only weakly.
 running_turns: set["RunningTurn"] = set()
 
 
 class RunningTurn:
     """One turn while this process runs it."""
 
-    def __init__(self, turn: Turn, answer: Message) -> None:
+    def __init__(self, turn: Turn, answer: Message, listen: "Listen") -> None:
         self.turn = turn
-        # stopped, interrupted or lost, once somebody asked for the end.
+        self.answer = GrowingAnswer(answer)
+        # stopped, interrupted or lost, once the end was asked for.
         self.ending = ""
         self._streaming = False
-        self.broadcast = Broadcast(self, answer)
+        self.listener = listen(self)
         self.task = asyncio.create_task(self._run())
         self.task.add_done_callback(log_failure)
         running_turns.add(self)
         checkpoints.add(self)
-
-    @property
-    def answer(self) -> GrowingAnswer:
-        return self.broadcast.answer
 
     def end(self, how: str) -> None:
         """End the turn soon: at once while the model streams, after the tools while they run."""
@@ -82,25 +80,25 @@ class RunningTurn:
         try:
             await self._answer()
         except transcript.LeaseLost:
-            logger.warning("Turn %s was ended by somebody else.", self.turn.pk)
+            logger.warning("Turn %s was ended by another process.", self.turn.pk)
         finally:
             checkpoints.remove(self)
             running_turns.discard(self)
-            self.broadcast.close()
+            self.listener.closed()
 
     async def _answer(self) -> None:
         try:
             finished = await self._rounds()
             ending = FAILED_ENDINGS.get(finished.stop_reason)
-            await self._settle("failed" if ending else "complete", ending() if ending else None, finished)
-        except TurnEnded:
-            await self._settle(self.ending)
+            await self._finish("failed" if ending else "complete", ending() if ending else None, finished)
+        except TurnEndedError:
+            await self._finish(self.ending)
         except TimeoutError:
-            # At the same moment as Stop: the person's word goes first.
-            await (self._settle(self.ending) if self.ending else self._settle("failed", llm.TookTooLong()))
+            # At the same moment as Stop, the turn counts as stopped.
+            await (self._finish(self.ending) if self.ending else self._finish("failed", llm.TookTooLong()))
         except llm.ModelFailure as failure:
             logger.info("Turn %s: %s", self.turn.pk, failure)
-            await self._settle("failed", failure)
+            await self._finish("failed", failure)
         except transcript.LeaseLost:
             raise
         except Exception:
@@ -108,7 +106,7 @@ class RunningTurn:
             raise
 
     async def _rounds(self) -> llm.Finished:
-        """Answers and tools in turn; the last answer, which calls none."""
+        """Ask for answers and run their tools in turn; return how the last answer, which calls none, finished."""
         deadline = asyncio.get_running_loop().time() + settings.TURN_TIMEOUT
         for number in range(settings.TOOL_ROUNDS + 1):
             async with asyncio.timeout_at(deadline):
@@ -120,14 +118,14 @@ class RunningTurn:
                 raise llm.ModelError("called tools again when it was told not to")
             await self._use_tools(uses, broken, finished)
             if self.ending:
-                raise TurnEnded
+                raise TurnEndedError
         raise AssertionError("The last round returns or raises.")
 
     async def _stream(self, *, tools: bool) -> tuple[llm.Finished, dict[str, str]]:
-        """One answer as it grows; how it finished, and what is wrong with the arguments of which tool call."""
+        """Read one answer as it grows; return how it finished, and the faults in tool arguments by tool_use id."""
         source = await self._source(tools=tools)
         if self.ending:
-            raise TurnEnded
+            raise TurnEndedError
         broken: dict[str, str] = {}
         self._streaming = True
         try:
@@ -135,27 +133,30 @@ class RunningTurn:
                 async for event in events:
                     match event:
                         case llm.TextDelta(index, text) | llm.ThinkingDelta(index, text):
-                            self.broadcast.text(index, text)
+                            self.answer.add_text(index, text)
+                            self.listener.grew()
                         case llm.BlockStarted(index, block):
                             self.answer.start(index, block)
                         case llm.BlockFinished(index, block, error):
-                            self.broadcast.block(index, block)
+                            self.answer.finish(index, block)
+                            if block["type"] == "tool_use":
+                                self.listener.tool_called(block)
                             if error:
                                 broken[block["id"]] = error
                         case llm.Retrying(failure, seconds):
-                            self.broadcast.retrying(failure, seconds)
+                            self.listener.retrying(failure, seconds)
                         case llm.Finished():
                             return event, broken
         except asyncio.CancelledError:
             if self.ending and self.task.uncancel() == 0:
-                raise TurnEnded from None
+                raise TurnEndedError from None
             raise
         finally:
             self._streaming = False
         raise llm.CutOff("the stream ended without an end")
 
     async def _source(self, *, tools: bool) -> AsyncGenerator[llm.Event]:
-        """Whoever answers next: a command by itself, or the model."""
+        """Return the events of the next answer: a command's own, or the model's."""
         called = commands.called_by(self.turn.prompt.text)
         if called and (reply := await persist(commands.reply_to, self.turn)) is not None:
             return commands.events(reply)
@@ -163,19 +164,22 @@ class RunningTurn:
         return llm.stream(request)
 
     async def _use_tools(self, uses: list[dict[str, Any]], broken: dict[str, str], finished: llm.Finished) -> None:
-        """Run the calls of this answer, one after the other; the next answer's placeholder follows."""
+        """Run the calls of this answer, one after the other, and begin the next answer."""
         answer = self.answer.message
         results = await persist(transcript.finish_round, self.turn, answer, self.answer.content, **columns_of(finished))
-        content, cards = [], {}
+        content: list[dict[str, Any]] = []
+        cards: dict[str, Card] = {}
         for use in uses:
             result, card = await in_patience(call_tool, self.turn, answer, use, broken.get(use["id"], ""))
             content.append(result)
-            cards[use["id"]] = card
-            self.broadcast.tool(use, card)
+            cards[use["id"]] = cast(Card, card)
+            self.listener.tool_finished(use, cards[use["id"]])
         following = await persist(transcript.finish_tools, self.turn, answer, results, content, cards)
-        self.broadcast.next_answer(cards, following)
+        following.version = answer.version
+        self.answer = GrowingAnswer(following)
+        self.listener.round_finished(answer, cards, following)
 
-    async def _settle(
+    async def _finish(
         self, status: str, failure: llm.ModelFailure | None = None, finished: llm.Finished | None = None
     ) -> None:
         if status == "lost":
@@ -190,9 +194,12 @@ class RunningTurn:
             error=failure.reason if failure else None,
             **(columns_of(finished) if finished else {}),
         )
-        self.broadcast.settled(message, failure)
+        self.listener.finished(message, failure)
         if turn_finished.has_listeners(ChatSession):
             await in_database(tell_finished, self.turn)
+
+
+Listen = Callable[[RunningTurn], TurnListener]
 
 
 def columns_of(finished: llm.Finished) -> dict[str, Any]:
@@ -214,9 +221,9 @@ def log_failure(task: "asyncio.Task[None]") -> None:
 
 
 async def persist(function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
-    """`in_database`, again and again while the database is away, for as long as the lease may last.
+    """Call `function` by `in_database`, again while the database is away, for as long as the lease may last.
 
-    What is called is safe to run twice: a commit may have worked although its answer was lost.
+    It must be idempotent: a commit may have worked although its answer was lost.
     """
     deadline = asyncio.get_running_loop().time() + settings.LEASE_SECONDS
     delay = 0.1
@@ -232,7 +239,7 @@ async def persist(function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -
 
 
 async def shutdown(seconds: float = 4.0) -> None:
-    """The process stops: end every turn as interrupted, with all that has come, and wait until that is saved."""
+    """End every turn of this process as interrupted, with all that has come, and wait until that is saved."""
     turns = list(running_turns)
     for running in turns:
         running.end("interrupted")

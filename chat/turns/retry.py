@@ -11,24 +11,24 @@ from chat.models import Message, Turn
 from oneclaw.models import User
 
 
-class NothingToRepeat(Exception):
-    """This answer is not the last one of its conversation, or not yours."""
+class NothingToRepeatError(Exception):
+    """The answer is not the last one of its conversation, or another person's."""
 
 
 @transaction.atomic
 def again(
     user: User, message_id: int, kind: str, holder: uuid.UUID | None = None, choice: Choice = NO_CHOICE
 ) -> tuple[Turn, Message]:
-    """A new turn for the user message that `message_id` answered, and the placeholder of the new answer.
+    """Return a new turn for the user message that `message_id` answered, and the placeholder of the new answer.
 
     `kind` is Turn.Kind.RETRY: the earlier attempt leaves the page and the prompt, but stays in the database; or
     CONTINUE: it stays where it is and the new answer follows it. A user message that nothing answers, as at the end of
-    a fork, is answered. The same `holder` again is given its own turn again. `choice` may name another model from now
-    on. Raises NothingToRepeat, Busy, choices.NotOffered.
+    a fork, is answered. The same `holder` again gets its own turn again. `choice` may name another model from now on.
+    Raises NothingToRepeatError, Busy, model_choice.NotOffered.
     """
     message = Message.objects.visible_to(user).select_related("turn").filter(pk=message_id).first()
     if message is None:
-        raise NothingToRepeat
+        raise NothingToRepeatError
     session = lifecycle.lock(user, message.session_id)
     if mine := running_of(session, holder):
         return mine
@@ -39,7 +39,7 @@ def again(
         model_choice.settle(session, choice)
         return begin(session, message, Turn.Kind.RETRY, holder)
     if last is None or message.turn is None or last.turn_id != message.turn_id:
-        raise NothingToRepeat
+        raise NothingToRepeatError
     model_choice.settle(session, choice)
     prompt = message.turn.prompt
     if kind == Turn.Kind.CONTINUE:

@@ -8,8 +8,8 @@ from django.views.decorators.http import require_GET, require_http_methods
 from chat.conversations import agents, model_choice
 from chat.models import Agent
 from chat.turns.tools import registry
+from oneclaw.people.requests import SignedInRequest
 from oneclaw.text import BadText
-from oneclaw.web.http import SignedInRequest
 
 
 @login_required

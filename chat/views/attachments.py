@@ -15,7 +15,7 @@ from chat.context.files import stored_name
 from chat.conversations import lifecycle
 from chat.models import Attachment
 from oneclaw.models import User
-from oneclaw.web.http import SignedInRequest
+from oneclaw.people.requests import SignedInRequest
 
 # Nothing in a file runs, loads or sends anything, whatever a browser takes it for.
 SANDBOX = "sandbox; default-src 'none'"

@@ -15,8 +15,8 @@ from chat.library import organise
 from chat.models import ChatSession
 from chat.transfer import export as exporting
 from oneclaw.models import User
+from oneclaw.people.requests import SignedInRequest
 from oneclaw.threads import in_database
-from oneclaw.web.http import SignedInRequest
 
 WRITERS = {"md": exporting.as_markdown, "json": exporting.as_json}
 TYPES = {"md": "text/markdown; charset=utf-8", "json": "application/json", "zip": "application/zip"}

@@ -9,7 +9,7 @@ from django.views.decorators.http import require_GET, require_http_methods
 
 from chat.models import ImportJob
 from chat.transfer.importing import jobs, reasons
-from oneclaw.web.http import SignedInRequest
+from oneclaw.people.requests import SignedInRequest
 
 # Imports that the page tells of.
 LISTED = 5

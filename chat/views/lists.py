@@ -18,9 +18,9 @@ from chat.models import ChatSession, ChatSessionQuerySet, Folder
 from chat.views import pages, toasts
 from chat.views.toasts import Toast
 from oneclaw.models import User
+from oneclaw.people.requests import SignedInRequest
 from oneclaw.reasons import Reason
 from oneclaw.text import BadText
-from oneclaw.web.http import SignedInRequest
 
 # Conversations of one page.
 LISTED = 100

@@ -2,7 +2,6 @@
 
 import uuid
 
-from django.conf import settings
 from django.contrib.auth.decorators import login_required
 from django.core.exceptions import SuspiciousOperation
 from django.http import Http404, HttpResponse, HttpResponseBase
@@ -10,16 +9,19 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from chat.conversations import branches, forking, lifecycle, transcript
+from chat.live.errors import FrameError
+from chat.live.frames import EditFrame, RetryFrame, frame_of
+from chat.live.handle import handle
 from chat.models import Message
 from chat.rendering.details import details_of
-from chat.turns import retry, start
+from chat.turns import retry
 from chat.views import toasts
 from chat.views.toasts import Toast
 from oneclaw.models import User
+from oneclaw.people.requests import SignedInRequest
 from oneclaw.reasons import Reason
-from oneclaw.text import BadText, checked
+from oneclaw.text import BadText
 from oneclaw.threads import in_database
-from oneclaw.web.http import SignedInRequest
 
 # What is said to whoever presses something that cannot be done just now.
 BUSY = Reason("conversation.busy")
@@ -82,11 +84,10 @@ async def edit(request: SignedInRequest, message_id: int) -> HttpResponseBase:
         return await in_database(edit_page, request, message, message.text, "", 200)
     text = request.POST.get("text", "")
     try:
-        client_id = uuid.UUID(request.POST.get("client_id", ""))
-    except ValueError:
-        raise SuspiciousOperation("client_id is not a UUID") from None
-    try:
-        await start.edit(user, message.pk, client_id, checked(text, longest=settings.MESSAGE_LENGTH))
+        fields = {"client_id": request.POST.get("client_id"), "message": str(message.pk), "text": text}
+        await handle(user, frame_of(EditFrame, **fields))
+    except FrameError as error:
+        raise SuspiciousOperation(str(error)) from None
     except BadText as refusal:
         return await in_database(edit_page, request, message, text, refusal.sentence, 422)
     except (transcript.Busy, transcript.Conflict, branches.NotShown) as refusal:
@@ -118,17 +119,17 @@ def show(request: SignedInRequest, message_id: int) -> HttpResponse:
 @login_required
 @require_POST
 async def again(request: SignedInRequest, message_id: int, kind: str) -> HttpResponseBase:
-    """Another attempt at an answer (`kind` is of Turn.Kind)."""
+    """Begin another attempt at an answer (`kind` is of Turn.Kind)."""
     user = await request.auser()
     message = await in_database(own_message, user, message_id)
     refusal: Reason | None = None
     try:
-        await start.again(user, message.pk, kind)
+        await handle(user, frame_of(RetryFrame, type=kind, message=str(message.pk)))
     except transcript.Busy:
         refusal = BUSY
     except GONE:
         raise Http404 from None
-    except retry.NothingToRepeat:
+    except retry.NothingToRepeatError:
         refusal = Reason("conversation.not_last")
     return await in_database(back, request, message, refusal)
 

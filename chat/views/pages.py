@@ -9,10 +9,9 @@ from django.conf import settings
 from django.contrib.auth.decorators import login_required
 from django.core.exceptions import SuspiciousOperation
 from django.core.files.uploadedfile import UploadedFile
-from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, QueryDict
 from django.middleware.csrf import get_token
-from django.shortcuts import redirect, render
+from django.shortcuts import get_object_or_404, redirect, render
 from django.templatetags.static import static
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
@@ -22,20 +21,20 @@ from chat.attachments.examine import Refused
 from chat.conversations import lifecycle, model_choice, presence, transcript
 from chat.conversations.model_choice import NO_CHOICE, Choice
 from chat.library import organise, sidebar
-from chat.live import rooms
-from chat.live.draft import Composed
+from chat.live import replay
+from chat.live.errors import FrameError
+from chat.live.frames import SendFrame, frame_of
+from chat.live.handle import Ended, handle
 from chat.models import Agent, ChatSession, default_agent
 from chat.rendering.messages import END, messages_from, newest_messages, page_messages
-from chat.turns import commands, start
 from chat.views import toasts
 from chat.views.attachments import kept_file
 from chat.views.toasts import Toast
 from oneclaw import llm
 from oneclaw.models import User
-from oneclaw.standing import Standing
+from oneclaw.people.requests import SignedInRequest
 from oneclaw.text import BadText, checked
 from oneclaw.threads import in_database, in_patience
-from oneclaw.web.http import SignedInRequest
 
 
 @login_required
@@ -114,17 +113,7 @@ def choices_for(user: User, session: ChatSession | None, choice: Choice) -> dict
 
 
 def own_session(request: SignedInRequest, session_id: uuid.UUID) -> ChatSession:
-    found = OWN_SESSION.ask(request.user.pk, session_id)
-    if not found:
-        raise Http404
-    return found[0]
-
-
-def visible_session(owner: int, session_id: uuid.UUID) -> QuerySet[ChatSession]:
-    return ChatSession.objects.visible_to(User(pk=owner)).filter(pk=session_id).select_related("agent")
-
-
-OWN_SESSION = Standing(visible_session, int, uuid.UUID)
+    return get_object_or_404(ChatSession.objects.visible_to(request.user).select_related("agent"), pk=session_id)
 
 
 @login_required
@@ -206,7 +195,7 @@ def messages_after(request: SignedInRequest, session_id: uuid.UUID) -> HttpRespo
             messages = messages.filter(seq__lt=before)
             return HttpResponse("".join(messages_from(messages, place(request, "to"), token)))
     elif after := place(request, "after"):
-        if rooms.was_tried_again(session.owner_id, session.pk, after):
+        if replay.was_tried_again(session.owner_id, session.pk, after):
             return HttpResponse(status=HTTPStatus.RESET_CONTENT)
         return HttpResponse("".join(page_messages(messages.filter(seq__gt=after), token)))
     return HttpResponse("".join(newest_messages(session.pk, token, before)))
@@ -228,27 +217,29 @@ def number_in(given: QueryDict, name: str) -> int:
 @login_required
 @require_POST
 async def send(request: SignedInRequest, session_id: uuid.UUID) -> HttpResponseBase:
-    """A message without a socket: the same as the frame `send`, with the same client_id."""
+    """Take a message without a socket, as by the frame `send`, with the same client_id."""
     user = await request.auser()
     text = request.POST.get("text", "")
     try:
         client_id = uuid.UUID(request.POST.get("client_id", ""))
     except ValueError:
         raise SuspiciousOperation("client_id is not a UUID") from None
-    mode = request.POST.get("mode") or None
-    if mode is not None and mode not in ChatSession.Mode.values:
-        raise SuspiciousOperation("mode is none of the modes")
     try:
-        choice = Choice.read(request.POST)
-    except ValueError as error:
+        outcome = await handle(
+            user,
+            frame_of(
+                SendFrame,
+                client_id=client_id,
+                session=session_id,
+                text=text,
+                files=await in_patience(files_of, request, user, client_id),
+                mode=request.POST.get("mode") or None,
+                agent=request.POST.get("agent"),
+                model=request.POST.get("model"),
+            ),
+        )
+    except FrameError as error:
         raise SuspiciousOperation(str(error)) from None
-    try:
-        files = await in_patience(files_of, request, user, client_id)
-        composed = Composed.read(text, files)
-        if reason := composed.ends_because:
-            await in_database(commands.obey, user, session_id, reason)
-            return redirect("chat")
-        await start.send(user, session_id, client_id, composed.text, mode, choice, composed.files)
     except lifecycle.SessionNotFound:
         raise Http404 from None
     except (BadText, Refused) as refusal:
@@ -257,11 +248,13 @@ async def send(request: SignedInRequest, session_id: uuid.UUID) -> HttpResponseB
         return await in_database(refused, request, session_id, 409, refusal.sentence, text)
     except (transcript.Busy, transcript.Conflict, transcript.OtherMode, store.Missing) as refusal:
         return await in_database(refused, request, session_id, 409, refusal.sentence, text)
+    if isinstance(outcome, Ended):
+        return redirect("chat")
     return redirect("conversation", session_id=session_id)
 
 
 def files_of(request: SignedInRequest, user: User, client_id: uuid.UUID) -> list[str]:
-    """The ids of the files that the form brings, kept now; the form again keeps none twice. Raises Refused."""
+    """Keep the files of the form, each once however often it is sent; return their ids. Raises Refused."""
     uploads = request.FILES.getlist("files")
     if len(uploads) > settings.FILES_OF_A_MESSAGE:
         raise store.too_many()
@@ -284,7 +277,7 @@ def refused(request: SignedInRequest, session_id: uuid.UUID, status: int, refusa
     """The page with the message still in the composer, and why it was not taken."""
     session = session_shown(request, str(session_id))
     mode = request.POST.get("mode") or ChatSession.Mode.AGENT
-    choice = Choice.read(request.POST)
+    choice = Choice(request.POST.get("agent") or None, request.POST.get("model"))
     return page(request, session_id, session, status=status, refusal=refusal, text=text, mode=mode, choice=choice)
 
 

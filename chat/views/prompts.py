@@ -13,8 +13,8 @@ from chat.conversations.saved_prompts import pieces, variables
 from chat.models import ChatSession, SavedPrompt, default_agent
 from chat.turns import commands
 from chat.views import pages
+from oneclaw.people.requests import SignedInRequest
 from oneclaw.text import BadText
-from oneclaw.web.http import SignedInRequest
 
 
 @login_required
@@ -68,7 +68,7 @@ def command_list(request: SignedInRequest) -> JsonResponse:
     session = pages.session_shown(request, request.GET.get("current", ""))
     session = session or ChatSession(owner=request.user, agent=default_agent())
     says = {
-        "/new": _("End this conversation and begin another one"),
+        "/new": _("End this conversation and start a new one"),
         "/reset": _("The same as /new"),
         "/end": _("End this conversation"),
     }

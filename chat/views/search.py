@@ -7,7 +7,7 @@ from django.views.decorators.http import require_GET
 
 from chat.library import search as searching
 from chat.library.providers import elsewhere
-from oneclaw.web.http import SignedInRequest
+from oneclaw.people.requests import SignedInRequest
 
 
 @login_required

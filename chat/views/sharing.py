@@ -16,8 +16,8 @@ from chat.models import SharedLink
 from chat.transfer import share as sharing
 from chat.views import lists, pages, toasts
 from chat.views.toasts import Toast
+from oneclaw.people.requests import SignedInRequest
 from oneclaw.reasons import Reason
-from oneclaw.web.http import SignedInRequest
 
 # Of a shared page: its own looks and scripts, which ask for nothing else; no form, no frame.
 POLICY = {
@@ -62,7 +62,7 @@ def share(request: SignedInRequest, session_id: uuid.UUID) -> HttpResponse:
 
 
 def periods() -> list[tuple[str, str]]:
-    names = {"day": _("1 day"), "week": _("7 days"), "month": _("30 days"), "never": _("until I revoke it")}
+    names = {"day": _("1 day"), "week": _("7 days"), "month": _("30 days"), "never": _("never")}
     return [(period, names[period]) for period in sharing.PERIODS]
 
 

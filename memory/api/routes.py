@@ -22,10 +22,10 @@ from memory.documents import write
 from memory.documents.write import Append, Author, Operation, Replace, Source
 from memory.models import MemoryDocument, MemoryRevision
 from memory.policy.access import may_write, sources_for
-from memory.policy.locks import hold
 from memory.policy.paths import checked_path
 from memory.search.manager import HybridSearchManager
-from memory.search.passage import FOUND, LONGEST_QUERY
+from memory.search.passage import QUERY_MAX_CHARS, RESULTS_SHOWN
+from oneclaw.locks import hold
 from oneclaw.models import Space, SpaceMember, User
 from oneclaw.reasons import Reason
 from oneclaw.web.api import LISTED, MOST_LISTED, KeyedRequest, Refused, answers
@@ -134,9 +134,9 @@ def append_to_document(
 @router.get("/memory/search", response=answers(list[PassageOut], 404, 422))
 def search(
     request: KeyedRequest,
-    q: str = Query(max_length=LONGEST_QUERY, description="In natural words and with names.", examples=["green tea"]),
+    q: str = Query(max_length=QUERY_MAX_CHARS, description="In natural words and with names.", examples=["green tea"]),
     space: int | None = Query(None, ge=1, lt=2**62, description="Only this one; all of yours without it."),
-    limit: int = Query(FOUND, ge=1, le=MOST_FOUND),
+    limit: int = Query(RESULTS_SHOWN, ge=1, le=MOST_FOUND),
 ) -> list[PassageOut]:
     """What memory holds about something, the surest first. What you have switched off is not searched."""
     user = request.auth
@@ -181,11 +181,11 @@ def refusals() -> Iterator[None]:
     """What the write path refuses, in its own words."""
     try:
         yield
-    except write.StaleVersion as error:
+    except write.StaleVersionError as error:
         raise Refused(409, "conflict", str(error), version=error.version) from error
-    except write.TooLarge as error:
+    except write.DocumentTooLargeError as error:
         raise Refused(413, "too_large", str(error)) from error
     except write.BadText as error:
         raise Refused(422, error.code, error.sentence) from error
-    except write.BadPath as error:
+    except write.BadPathError as error:
         raise Refused(422, "bad_path", str(error)) from error

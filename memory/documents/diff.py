@@ -1,4 +1,4 @@
-"""What changed between two texts, line by line: made, applied, taken back. Pure.
+"""What changed between two texts, line by line: computed, applied, reversed. Pure.
 
 A hunk is `{"at": 0-based line, "removed": [lines], "added": [lines]}` over `text.split("\\n")`. The hunks of one change
 stand by descending line, so that each can be applied without moving the next.
@@ -9,7 +9,7 @@ from difflib import SequenceMatcher
 from typing import TypedDict
 
 # Comparing costs up to (old lines x new lines); what is larger becomes one hunk.
-LARGEST_COMPARISON = 4_000_000
+COMPARED_LINE_PAIRS_MAX = 4_000_000
 
 
 class Hunk(TypedDict):
@@ -18,19 +18,19 @@ class Hunk(TypedDict):
     added: list[str]
 
 
-class HunkMismatch(ValueError):
+class HunkMismatchError(ValueError):
     """The text is not the one that the hunks were made for."""
 
 
 def diff(old: str, new: str) -> list[Hunk]:
-    """The hunks that make `new` of `old`; none when they are equal."""
+    """Return the hunks that turn `old` into `new`; none when they are equal."""
     before, after = old.split("\n"), new.split("\n")
     start = _common_start(before, after)
     end = _common_start(before[start:][::-1], after[start:][::-1])
     before, after = before[start : len(before) - end], after[start : len(after) - end]
     if not before and not after:
         return []
-    if len(before) * len(after) > LARGEST_COMPARISON:
+    if len(before) * len(after) > COMPARED_LINE_PAIRS_MAX:
         return [Hunk(at=start, removed=before, added=after)]
     changes = SequenceMatcher(None, before, after, autojunk=False).get_opcodes()
     return [
@@ -41,18 +41,18 @@ def diff(old: str, new: str) -> list[Hunk]:
 
 
 def apply_hunks(text: str, hunks: Iterable[Hunk]) -> str:
-    """`text` after the change; HunkMismatch when it is not the text before it."""
+    """Return `text` after the change; HunkMismatchError unless it is the text that the hunks were made for."""
     lines = text.split("\n")
     for hunk in hunks:
         end = hunk["at"] + len(hunk["removed"])
         if lines[hunk["at"] : end] != hunk["removed"]:
-            raise HunkMismatch(f"Line {hunk['at'] + 1} is not what it was when the change was made.")
+            raise HunkMismatchError(f"Line {hunk['at'] + 1} is not what it was when the change was made.")
         lines[hunk["at"] : end] = hunk["added"]
     return "\n".join(lines)
 
 
 def reverse(hunks: Iterable[Hunk]) -> list[Hunk]:
-    """The hunks that take the change back."""
+    """Return the hunks that undo the change."""
     shift, backwards = 0, []
     for hunk in reversed(list(hunks)):
         backwards.append(Hunk(at=hunk["at"] + shift, removed=hunk["added"], added=hunk["removed"]))

@@ -1,4 +1,4 @@
-"""Changes made for one text, carried over to what others have made of it meanwhile. Pure.
+"""Changes made for one text, rebased onto what it has become meanwhile, and three-way merges. Pure.
 
 Hunks are those of memory/documents/diff.py.
 """
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from memory.documents.diff import Hunk, apply_hunks, diff
 
 
-class Overlap(ValueError):
+class OverlapError(ValueError):
     """Another change has touched the same lines, or has done the same already."""
 
 
@@ -21,9 +21,9 @@ class Merged:
     is_whole: bool
 
 
-def carried(hunks: Iterable[Hunk], later: Iterable[Sequence[Hunk]]) -> list[Hunk]:
-    """`hunks` as they stand after the `later` changes, each made on top of the one before it. Overlap when one of them
-    has touched the same lines."""
+def rebase(hunks: Iterable[Hunk], later: Iterable[Sequence[Hunk]]) -> list[Hunk]:
+    """Return `hunks` as changes of the text after the `later` changes, each made on top of the one before it.
+    OverlapError when one of them has touched the same lines."""
     moved = list(hunks)
     for change in later:
         moved = [_moved(hunk, change) for hunk in moved]
@@ -31,9 +31,9 @@ def carried(hunks: Iterable[Hunk], later: Iterable[Sequence[Hunk]]) -> list[Hunk
 
 
 def merge(base: str, ours: str, theirs: str) -> Merged:
-    """Both sides' changes of `base`, line by line. Where both changed the same lines, ours stay.
+    """Merge both sides' changes of `base`, line by line. Where both changed the same lines, ours stay.
 
-    Lines that both add in the same place stand one after the other, ours first.
+    Lines that both add in the same place follow one another, ours first.
     """
     ours_since, kept, is_whole = diff(base, ours), [], True
     for hunk in diff(base, theirs):
@@ -41,20 +41,20 @@ def merge(base: str, ours: str, theirs: str) -> Merged:
             continue
         try:
             kept.append(_moved(hunk, ours_since))
-        except Overlap:
+        except OverlapError:
             is_whole = False
     return Merged(apply_hunks(ours, kept), is_whole)
 
 
 def _moved(hunk: Hunk, change: Sequence[Hunk]) -> Hunk:
-    """One hunk after one change of the same text."""
+    """Return one hunk as it is after one change of the same text."""
     start, end, shift = hunk["at"], hunk["at"] + len(hunk["removed"]), 0
     for other in change:
         first, last = other["at"], other["at"] + len(other["removed"])
         if first < end and last > start:
-            raise Overlap(f"Line {start + 1} was changed meanwhile.")
+            raise OverlapError(f"Line {start + 1} was changed meanwhile.")
         if start == end and first <= start <= last and _contains(other["added"], hunk["added"]):
-            raise Overlap(f"What would be put back at line {start + 1} stands there again.")
+            raise OverlapError(f"What would be put back at line {start + 1} stands there again.")
         if last <= start:
             shift += len(other["added"]) - len(other["removed"])
     return Hunk(at=start + shift, removed=hunk["removed"], added=hunk["added"])

@@ -1,86 +1,86 @@
-"""Taking back: one change, also after others; or everything since a revision."""
+"""Undo: one change, also when others came after it; or everything since a revision."""
 
 from django.db import transaction
 from django.utils.translation import gettext_lazy as _
 
 from memory.documents import write
 from memory.documents.diff import Hunk, apply_hunks, reverse
-from memory.documents.merge import Overlap, carried
+from memory.documents.merge import OverlapError, rebase
 from memory.documents.write import Author, Delete, DocumentError, Replace
 from memory.models import MemoryDocument, MemoryRevision
 from memory.policy import tombstones
 
 
-class CannotUndo(DocumentError):
-    """Somebody has changed the same lines since."""
+class CannotUndoError(DocumentError):
+    """The same lines were changed again since."""
 
     words = _(
-        "This change of %(path)s cannot be undone by itself: its lines were changed again since. "
-        "Nothing was changed now; you can edit the document, or restore an earlier state of it."
+        "This change of %(path)s cannot be undone, because its lines were changed again later. "
+        "You can edit the document, or restore an earlier version."
     )
 
     def __init__(self, revision: MemoryRevision):
         super().__init__(path=revision.document.path)
 
 
-class IsForgetting(DocumentError):
-    """What was forgotten is nowhere any more."""
+class CannotUndoForgettingError(DocumentError):
+    """The change removed what was forgotten, which is kept nowhere."""
 
-    words = _("What was forgotten cannot be brought back: it is kept nowhere.")
+    words = _("Forgotten lines cannot be restored, because they are no longer stored.")
 
 
 @transaction.atomic
 def undo(revision: MemoryRevision, author: Author) -> MemoryRevision | None:
-    """Take this one change back and keep every later one. CannotUndo when a later one touches the same lines,
-    IsForgetting when it is none that can be taken back.
+    """Undo this one change and keep every later one. CannotUndoError when a later one touches the same lines,
+    CannotUndoForgettingError when the change is a forgetting.
 
-    Returns the revision that took it back; None when nothing had to change.
+    Return the revision that undid it; None when nothing had to change.
     """
     if revision.source == MemoryRevision.Source.FORGET:
-        raise IsForgetting
+        raise CannotUndoForgettingError
     document = MemoryDocument.objects.select_for_update().select_related("space").get(pk=revision.document_id)
     # Read under the lock: something of it may have been forgotten meanwhile.
     revision.refresh_from_db(fields=["hunks"])
     try:
-        hunks = since(document, revision.number, reverse(revision.hunks))
-    except Overlap as overlap:
-        raise CannotUndo(revision) from overlap
+        hunks = rebased(document, revision.number, reverse(revision.hunks))
+    except OverlapError as overlap:
+        raise CannotUndoError(revision) from overlap
     content = apply_hunks(document.content, hunks)
-    if content or revision.kind == MemoryRevision.Kind.DELETE or _stood_before(revision):
+    if content or revision.kind == MemoryRevision.Kind.DELETE or _existed_before(revision):
         return write.apply(document.space, document.path, Replace(content, document.version), author)
     return write.apply(document.space, document.path, Delete(document.version), author)
 
 
 @transaction.atomic
 def restore(document: MemoryDocument, number: int, base_version: int, author: Author) -> MemoryRevision | None:
-    """The document becomes what it was after revision `number`. StaleVersion unless it still has `base_version`."""
+    """Restore the content after revision `number`. StaleVersionError unless the document still has `base_version`."""
     content = write.content_at(document, number)
     return write.apply(document.space, document.path, Replace(content, base_version), author)
 
 
 @transaction.atomic
 def delete_line(document: MemoryDocument, line: int, base_version: int, author: Author) -> MemoryRevision | None:
-    """Take away one line, counted from 0, of the content that had `base_version`; later changes of other lines stay.
+    """Delete one line, counted from 0, of the content that had `base_version`; later changes of other lines stay.
 
-    Overlap when it was changed meanwhile, IndexError when there was no such line.
+    OverlapError when it was changed meanwhile, IndexError when there was no such line.
     """
     locked = MemoryDocument.objects.select_for_update().select_related("space").get(pk=document.pk)
     if tombstones.since(locked, base_version):
-        raise Overlap("Lines were forgotten meanwhile, so that others stand in their places.")
+        raise OverlapError("Lines were forgotten meanwhile, so that others stand in their places.")
     seen = write.content_at(locked, base_version).split("\n")
-    hunks = since(locked, base_version, [Hunk(at=line, removed=[seen[line]], added=[])])
+    hunks = rebased(locked, base_version, [Hunk(at=line, removed=[seen[line]], added=[])])
     content = apply_hunks(locked.content, hunks)
     return write.apply(locked.space, locked.path, Replace(content, locked.version), author)
 
 
-def since(document: MemoryDocument, number: int, hunks: list[Hunk]) -> list[Hunk]:
-    """Hunks over the content after revision `number`, as hunks over the content of now. Overlap when they touch a later
-    change."""
+def rebased(document: MemoryDocument, number: int, hunks: list[Hunk]) -> list[Hunk]:
+    """Return hunks over the content after revision `number` as hunks over the current content. OverlapError when they
+    touch a later change."""
     later = document.revisions.filter(number__gt=number).order_by("number").values_list("hunks", flat=True)
-    return carried(hunks, later)
+    return rebase(hunks, later)
 
 
-def _stood_before(revision: MemoryRevision) -> bool:
-    """Whether there was a document before this change."""
+def _existed_before(revision: MemoryRevision) -> bool:
+    """Return whether there was a document before this change."""
     before = MemoryRevision.objects.filter(document_id=revision.document_id, number=revision.number - 1).first()
     return before is not None and before.kind != MemoryRevision.Kind.DELETE

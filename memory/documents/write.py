@@ -2,7 +2,7 @@
 
     apply(space, "MEMORY.md", Append("- likes tea\\n"), Author(Source.TOOL, user))
 
-After COMMIT the search index and the file follow (memory/files/projections.py).
+After COMMIT the signal `document_written` brings the search index and the file up to date (memory/receivers.py).
 """
 
 from dataclasses import dataclass
@@ -14,12 +14,11 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from memory.documents.diff import apply_hunks, diff
-from memory.files import projections
-from memory.files.disk import LARGEST
+from memory.documents.guard import without_forgotten
 from memory.models import MemoryDocument, MemoryRevision, content_hash
-from memory.policy import tombstones
-from memory.policy.paths import BadPath, checked_path
+from memory.policy.paths import DOCUMENT_MAX_BYTES, BadPathError, checked_path
 from memory.policy.same_words import stands_in
+from memory.signals import document_written
 from oneclaw.models import Space, User
 from oneclaw.reasons import Reason
 from oneclaw.text import UNSTORABLE, BadText, Told
@@ -27,15 +26,15 @@ from oneclaw.text import UNSTORABLE, BadText, Told
 __all__ = [
     "Append",
     "Author",
-    "BadPath",
+    "BadPathError",
     "BadText",
     "Delete",
     "DocumentError",
-    "MissingDocument",
+    "DocumentTooLargeError",
+    "MissingDocumentError",
     "Replace",
     "Separator",
-    "StaleVersion",
-    "TooLarge",
+    "StaleVersionError",
     "apply",
     "content_at",
     "history",
@@ -48,8 +47,8 @@ class DocumentError(Told):
     """An operation that did nothing."""
 
 
-class StaleVersion(DocumentError):
-    """Somebody else has changed the document since `base_version` was read."""
+class StaleVersionError(DocumentError):
+    """The document was changed since `base_version` was read."""
 
     words = _("%(path)s was changed meanwhile (you saw version %(seen)d, it has version %(version)d).")
 
@@ -58,7 +57,7 @@ class StaleVersion(DocumentError):
         self.base_version, self.version = base_version, version
 
 
-class MissingDocument(DocumentError):
+class MissingDocumentError(DocumentError):
     """There is no such document to delete."""
 
     words = _("There is no %(path)s.")
@@ -67,18 +66,18 @@ class MissingDocument(DocumentError):
         super().__init__(path=path)
 
 
-class TooLarge(DocumentError):
-    """The document would become larger than LARGEST."""
+class DocumentTooLargeError(DocumentError):
+    """The document would have more than DOCUMENT_MAX_BYTES."""
 
     words = _("%(path)s would have %(size)s bytes; at most %(most)s are possible.")
 
     def __init__(self, path: str, size: int):
-        super().__init__(path=path, size=size, most=LARGEST)
+        super().__init__(path=path, size=size, most=DOCUMENT_MAX_BYTES)
         self.size = size
 
 
 class Separator(Enum):
-    """What stands between what is appended and what stands before it. Either begins on a line of its own."""
+    """What separates appended text from the text before it. Each begins on a line of its own."""
 
     LINE = "nothing more"
     PARAGRAPH = "a blank line"
@@ -87,8 +86,8 @@ class Separator(Enum):
 
 @dataclass(frozen=True)
 class Append:
-    """Add `text` at the end; needs to have seen nothing. `opening` goes before it into an empty document. With
-    `unless_there`, nothing is added when those lines already stand there in the same words."""
+    """Add `text` at the end, whatever version the document has. `opening` goes before it into an empty document. With
+    `unless_there`, nothing is added when the document has those lines already, in the same words."""
 
     text: str
     separator: Separator = Separator.LINE
@@ -98,7 +97,7 @@ class Append:
 
 @dataclass(frozen=True)
 class Replace:
-    """The whole content becomes `content`, if the document still has `base_version` (0: there is none yet)."""
+    """Replace the whole content by `content`, if the document still has `base_version` (0: there is none yet)."""
 
     content: str
     base_version: int
@@ -106,7 +105,7 @@ class Replace:
 
 @dataclass(frozen=True)
 class Delete:
-    """The document goes, if it still has `base_version`. Its revisions stay, so that it can be brought back."""
+    """Delete the document, if it still has `base_version`. Its revisions stay, so that it can be restored."""
 
     base_version: int
 
@@ -116,7 +115,7 @@ Operation = Append | Replace | Delete
 
 @dataclass(frozen=True)
 class Author:
-    """Who changes it, how, and why. An operation with an `operation_key` happens once in a space."""
+    """Who changes a document, how, and why. An operation with an `operation_key` happens once in a space."""
 
     source: MemoryRevision.Source
     user: User | None = None
@@ -126,12 +125,12 @@ class Author:
 
 
 def apply(space: Space, path: str, operation: Operation, author: Author) -> MemoryRevision | None:
-    """Change a document, in one transaction. Returns the revision; None when there was nothing to change.
+    """Change a document, in one transaction. Return the revision; None when there was nothing to change.
 
-    An operation whose key has happened already returns the revision that it made then. Raises BadPath, BadText, or a
-    DocumentError. Whether `author` may do this is for the caller to know.
+    An operation whose key was used already returns the revision that it made then. Raises BadPathError, BadText, or a
+    DocumentError. The caller has checked that `author` may do this.
 
-    What was forgotten does not come back by it (memory/policy/tombstones.py): LineForgotten for a tool and a flush.
+    What was forgotten is not written again (memory/documents/guard.py): LineForgottenError for a tool and a flush.
     """
     path = checked_path(path)
     if isinstance(operation, Append) and not operation.text:
@@ -147,29 +146,30 @@ def apply(space: Space, path: str, operation: Operation, author: Author) -> Memo
         if isinstance(operation, Append) and stands_in(operation.unless_there, document.content):
             return None
         existed = document.version > 0 and not document.is_deleted
-        content = tombstones.guarded(document, _content_after(document, operation), author.source)
+        content = without_forgotten(document, _content_after(document, operation), author.source)
         if content == document.content and existed and not isinstance(operation, Delete):
             return None
         return _write(document, operation, content, author)
 
 
 def check(path: str, content: str) -> None:
-    """BadText or TooLarge when the document at `path` cannot have this content."""
+    """Raise BadText or DocumentTooLargeError when the document at `path` cannot have this content."""
     if UNSTORABLE.search(content):
         words = _("%(path)s cannot hold this text: it contains NUL or half a surrogate pair.")
         raise BadText("bad_text", words, path=path)
     size = len(content.encode())
-    if size > LARGEST:
-        raise TooLarge(path, size)
+    if size > DOCUMENT_MAX_BYTES:
+        raise DocumentTooLargeError(path, size)
 
 
 def history(document: MemoryDocument) -> "models.QuerySet[MemoryRevision]":
-    """Every change of the document, newest first, with its author."""
+    """Return every change of the document, newest first, with its author."""
     return document.revisions.select_related("author", "message").order_by("-number")
 
 
 def content_at(document: MemoryDocument, number: int) -> str:
-    """The content after revision `number`: all changes up to it, added up. HunkMismatch when they do not fit."""
+    """Return the content after revision `number`: all changes up to it, applied in order. HunkMismatchError when they
+    do not fit."""
     content = ""
     revisions = document.revisions.filter(number__lte=number).order_by("number")
     for hunks in revisions.values_list("hunks", flat=True).iterator(chunk_size=100):
@@ -177,8 +177,15 @@ def content_at(document: MemoryDocument, number: int) -> str:
     return content
 
 
+def announce(document_id: int) -> None:
+    """Send `document_written` once this transaction is committed. A receiver that fails is logged: columns of the row
+    say what is still to do."""
+    send = partial(document_written.send, sender=MemoryDocument, document_id=document_id)
+    transaction.on_commit(send, robust=True)
+
+
 def _locked(space: Space, path: str) -> MemoryDocument:
-    """The document under its row lock; a new one has version 0 until its first revision, in this transaction."""
+    """Lock and return the document; a new one has version 0 until its first revision, in this transaction."""
     rows = MemoryDocument.objects.select_for_update().filter(space=space, path=path)
     document = rows.first()
     if document is None:
@@ -194,19 +201,19 @@ def _content_after(document: MemoryDocument, operation: Operation) -> str:
             content = _appended(document.content, text, separator, opening)
         case Replace(content, base_version):
             if base_version != document.version and not (base_version == 0 and document.is_deleted):
-                raise StaleVersion(document.path, base_version, document.version)
+                raise StaleVersionError(document.path, base_version, document.version)
         case Delete(base_version):
             if document.version == 0 or document.is_deleted:
-                raise MissingDocument(document.path)
+                raise MissingDocumentError(document.path)
             if base_version != document.version:
-                raise StaleVersion(document.path, base_version, document.version)
+                raise StaleVersionError(document.path, base_version, document.version)
             return ""
     check(document.path, content)
     return content
 
 
 def _appended(before: str, text: str, separator: Separator, opening: str) -> str:
-    """`before`, then `text`, each ending with a line end and with nothing else changed."""
+    """Return `before`, then `text`, each ending with a line end and with nothing else changed."""
     if not text.endswith("\n"):
         text += "\n"
     if not before:
@@ -243,5 +250,5 @@ def _write(document: MemoryDocument, operation: Operation, content: str, author:
         operation_key=author.operation_key,
         created_at=now,
     )
-    transaction.on_commit(partial(projections.follow, document.pk), robust=True)
+    announce(document.pk)
     return revision

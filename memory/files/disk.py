@@ -1,6 +1,6 @@
-"""The disk: reads and writes files below a folder, and never follows a symbolic link.
+"""Read and write files below a folder, and never follow a symbolic link.
 
-Nothing else opens a file of a folder of memory.
+No other module opens a file of a folder of memory.
 """
 
 import contextlib
@@ -14,28 +14,28 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-# What was remembered is its owner's alone.
+from memory.policy.paths import DOCUMENT_MAX_BYTES
+
+# Only the owner of the process may read them.
 FOLDER_MODE = 0o700
 FILE_MODE = 0o600
 
 
-# Bytes of UTF-8 that a document may have, and its file.
-LARGEST = 1024 * 1024
-# Of a file that is no document, for finding words in it.
-LARGEST_LOOKED_AT = 16 * LARGEST
+# Bytes that are searched of a file that is no document.
+SEARCHED_FILE_MAX_BYTES = 16 * DOCUMENT_MAX_BYTES
 DRAFT = re.compile(r"\.[0-9a-f]{16}\.tmp")
-# Seconds after its last change until a file counts as written whole.
-REST = 0.5
+# A file whose last change is at least so long ago counts as written whole.
+REST_SECONDS = 0.5
 
 
-class Refused(Exception):
-    """A file that is not read; the message is one sentence that says why."""
+class UnreadableFileError(Exception):
+    """A file cannot be read as text; the message is one sentence that says why."""
 
 
 def write(root: Path, path: str, data: bytes) -> None:
-    """Put a file in its place whole or not at all, also when the power fails. OSError when it cannot be done.
+    """Write a file atomically and durably: whole or not at all, also when the power fails. OSError when it fails.
 
-    Of one path only one writer at a time.
+    A path may have only one writer at a time.
     """
     with _folder_of(root, path, make=True) as (folder, name):
         draft = f".{hashlib.sha256(name.encode()).hexdigest()[:16]}.tmp"
@@ -57,57 +57,59 @@ def write(root: Path, path: str, data: bytes) -> None:
 
 
 def remove(root: Path, path: str) -> None:
-    """Take a file away; nothing when there is none."""
+    """Delete a file, if there is one."""
     with contextlib.suppress(FileNotFoundError), _folder_of(root, path, make=False) as (folder, name):
         os.unlink(name, dir_fd=folder)
         os.fsync(folder)
 
 
 def read(root: Path, path: str) -> str:
-    """The text of a file, with its line ends and its byte order mark; Refused when it is no plain text file."""
+    """Return the text of a file, with its line ends and its byte order mark; UnreadableFileError unless it is a plain
+    text file of at most DOCUMENT_MAX_BYTES."""
     try:
         with _folder_of(root, path, make=False) as (folder, name):
-            # Without waiting: a pipe would keep us for ever.
+            # Non-blocking, because opening a pipe would block for ever.
             file = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=folder)
             with os.fdopen(file, "rb") as stream:
                 if not stat.S_ISREG(os.fstat(file).st_mode):
-                    raise Refused(f"{path} is not a file.")
-                data = stream.read(LARGEST + 1)
+                    raise UnreadableFileError(f"{path} is not a file.")
+                data = stream.read(DOCUMENT_MAX_BYTES + 1)
     except OSError as error:
-        raise Refused(f"{path} cannot be read: {error.strerror}.") from error
-    if len(data) > LARGEST:
-        raise Refused(f"{path} has more than {LARGEST:,} bytes.")
+        raise UnreadableFileError(f"{path} cannot be read: {error.strerror}.") from error
+    if len(data) > DOCUMENT_MAX_BYTES:
+        raise UnreadableFileError(f"{path} has more than {DOCUMENT_MAX_BYTES:,} bytes.")
     try:
         return data.decode()
     except UnicodeDecodeError as error:
-        raise Refused(f"{path} is not valid UTF-8: byte {error.start + 1} cannot be read.") from error
+        raise UnreadableFileError(f"{path} is not valid UTF-8: byte {error.start + 1} cannot be read.") from error
 
 
 def words_in(root: Path, path: str) -> str:
-    """What can be read of any plain file, also of one that is no text or too large; "" when nothing can."""
+    """Return what can be read of any plain file, also of one that is no text or too large; "" when nothing can."""
     try:
         with _folder_of(root, path, make=False) as (folder, name):
             file = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=folder)
             with os.fdopen(file, "rb") as stream:
                 if not stat.S_ISREG(os.fstat(file).st_mode):
                     return ""
-                return stream.read(LARGEST_LOOKED_AT).decode(errors="replace")
+                return stream.read(SEARCHED_FILE_MAX_BYTES).decode(errors="replace")
     except OSError:
         return ""
 
 
 def is_ours(path: str) -> bool:
-    """Whether the file is one that we have put aside, or a draft that a crash left."""
+    """Return whether the file is one that put_aside() renamed, or a draft that a crash left."""
     return path.endswith(".refused") or DRAFT.fullmatch(path.rpartition("/")[2]) is not None
 
 
 def is_at_rest(root: Path, path: str) -> bool:
-    """Whether nobody has written the file for REST seconds: editors empty a file before they fill it."""
-    return age(root, path) >= REST
+    """Return whether the file was not written for REST_SECONDS: editors empty a file before they fill it."""
+    return age(root, path) >= REST_SECONDS
 
 
 def age(root: Path, path: str) -> float:
-    """Seconds since the file was last written; infinite without a file, and when its time says nothing about now."""
+    """Return the seconds since the file was last written; infinity without a file, and when its time is later than
+    now."""
     try:
         seconds = time.time() - os.stat(root / path, follow_symlinks=False).st_mtime
     except OSError:
@@ -116,19 +118,19 @@ def age(root: Path, path: str) -> float:
 
 
 def put_aside(root: Path, path: str) -> None:
-    """Give what stands at `path`, if it is a plain file, another name there, which no document can have."""
+    """Rename the file at `path`, if it is a plain file, to a name that no document can have."""
     with contextlib.suppress(FileNotFoundError), _folder_of(root, path, make=False) as (folder, name):
         if stat.S_ISREG(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode):
             os.rename(name, f"{name[:60]}.{time.time_ns()}.refused", src_dir_fd=folder, dst_dir_fd=folder)
 
 
 def exists(root: Path, path: str) -> bool:
-    """Whether anything at all stands at `path`."""
+    """Return whether there is anything at `path`: a file, a folder or a link."""
     return os.path.lexists(root / path)
 
 
 def has_any(root: Path) -> bool:
-    """Whether the folder is there and holds a file."""
+    """Return whether the folder exists and holds a file."""
     try:
         return any(found.is_file for found in walk(root))
     except OSError:
@@ -136,7 +138,7 @@ def has_any(root: Path) -> bool:
 
 
 @dataclass(frozen=True)
-class Found:
+class FolderEntry:
     """An entry of a folder, by its path relative to it."""
 
     path: str
@@ -148,12 +150,12 @@ class Found:
         return self.path.rpartition("/")[2].startswith(".")
 
 
-def walk(root: Path, below: str = "") -> Iterator[Found]:
-    """Every entry below `root` but its plain folders, in the order of their names. Hidden folders are not entered."""
+def walk(root: Path, below: str = "") -> Iterator[FolderEntry]:
+    """Yield every entry below `root` but plain folders, in the order of their names. Hidden folders are not entered."""
     with os.scandir(root / below) as entries:
         ordered = sorted(entries, key=lambda entry: entry.name)
     for entry in ordered:
-        found = Found(below + entry.name, entry.is_file(follow_symlinks=False), entry.is_symlink())
+        found = FolderEntry(below + entry.name, entry.is_file(follow_symlinks=False), entry.is_symlink())
         if entry.is_dir(follow_symlinks=False) and not found.is_hidden:
             yield from walk(root, f"{found.path}/")
         else:
@@ -161,21 +163,21 @@ def walk(root: Path, below: str = "") -> Iterator[Found]:
 
 
 def fingerprint(root: Path) -> int:
-    """A number that is another one once a file below `root` was written, added, renamed or removed."""
+    """Return a number that changes when a file below `root` is written, added, renamed or removed."""
     marks = []
     try:
         for found in walk(root):
             about = os.stat(root / found.path, follow_symlinks=False)
             marks.append((found.path, about.st_ino, about.st_size, about.st_mtime_ns))
     except OSError:
-        # Something goes at this moment: the next look tells.
+        # A file is removed at this moment: the next look sees a stable folder.
         marks.append(("", 0, 0, time.time_ns()))
     return hash(tuple(marks))
 
 
 @contextlib.contextmanager
 def _folder_of(root: Path, path: str, *, make: bool) -> Iterator[tuple[int, str]]:
-    """The open folder of `path` and its name there. A symbolic link on the way is an OSError."""
+    """Open the folder of `path`; yield its descriptor and the name in it. A symbolic link on the way is an OSError."""
     if make:
         root.mkdir(mode=FOLDER_MODE, parents=True, exist_ok=True)
     *parents, name = path.split("/")

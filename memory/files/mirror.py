@@ -1,23 +1,37 @@
-"""Documents as files: ONECLAW_HOME/workspaces/<space id>/MEMORY.md and so on.
+"""Bring documents to their files: ONECLAW_HOME/workspaces/<space id>/MEMORY.md and so on.
 
-Either side may change. What stands in a file is taken in (memory/files/import_changes.py) before it is written over.
+Either side may change. What a file holds is imported (memory/files/import_changes.py) before the file is written over.
 """
 
-from pathlib import Path
+import logging
 
-from django.conf import settings
 from django.db import transaction
 
 from memory.files import disk
+from memory.files.folders import folder_of, text_in_file
+from memory.files.import_changes import import_changes
+from memory.files.merge_base import is_imported
 from memory.models import MemoryDocument
-from memory.policy.locks import hold
-from oneclaw.models import Space
+from oneclaw.locks import hold
+
+logger = logging.getLogger(__name__)
+
+
+def try_to_mirror(document_id: int) -> bool:
+    """Bring the file up to the document, and return whether the disk allowed it. A failure is logged, and the row still
+    says that the file is behind."""
+    try:
+        mirror_document(document_id)
+    except OSError:
+        logger.exception("Document %s could not be written to its file; the sweep tries again.", document_id)
+        return False
+    return True
 
 
 def mirror_document(document_id: int) -> None:
-    """Bring the file up to the document. Safe to run twice, and at once with others: the newest content stays.
+    """Bring the file up to the document. Safe to run twice, and beside others: the newest content stays.
 
-    OSError when the disk refuses; the row then still says that the file is behind. So it does while somebody is
+    OSError when the disk refuses; the row then still says that the file is behind. So it does while a program is
     writing the file.
     """
     with transaction.atomic():
@@ -25,55 +39,33 @@ def mirror_document(document_id: int) -> None:
         hold(f"mirror {document_id}")
         is_behind = MemoryDocument.objects.to_mirror().filter(pk=document_id).exists()
     if is_behind:
-        settle(document_id)
+        synchronise(document_id)
 
 
-def settle(document_id: int) -> None:
-    """What was changed in the file comes into the document; then the file becomes what the document is.
+def synchronise(document_id: int) -> None:
+    """Import what was changed in the file, then make the file hold what the document holds.
 
-    Two transactions, so that what was taken in is committed before the file that it stood in is written over.
+    Two transactions, so that what was imported is committed before the file that it came from is written over.
     """
-    from memory.files.import_changes import take_in
-
-    take_in(document_id)
-    write_out(document_id)
+    import_changes(document_id)
+    write_file(document_id)
 
 
 @transaction.atomic
-def write_out(document_id: int) -> None:
-    """Write the file, unless somebody has changed it since it was last taken in."""
-    from memory.files.import_changes import is_taken_in
-
-    # One writer a file, or an older content could come to stand over a newer one. Nobody who changes the document
-    # waits for the disk: its row is not locked.
+def write_file(document_id: int) -> None:
+    """Write the file, unless it was changed since it was last imported."""
+    # One writer a file, or an older content could replace a newer one. Nobody who changes the document waits for the
+    # disk: its row is not locked.
     hold(f"mirror {document_id}")
     document = MemoryDocument.objects.filter(pk=document_id).select_related("space").first()
     if document is None:
         return
     folder = folder_of(document.space)
-    text = standing(document)
-    if text is not None and not is_taken_in(document, text):
+    text = text_in_file(document)
+    if text is not None and not is_imported(document, text):
         return
     if document.is_deleted:
         disk.remove(folder, document.path)
     elif text != document.content:
         disk.write(folder, document.path, document.content.encode())
     MemoryDocument.objects.filter(pk=document_id).update(mirrored_version=document.version)
-
-
-def standing(document: MemoryDocument) -> str | None:
-    """What the document's file holds; None without one. A file that cannot be read is put aside under another name."""
-    from memory.documents import write
-
-    folder = folder_of(document.space)
-    try:
-        text = disk.read(folder, document.path)
-        write.check(document.path, text)
-        return text
-    except (disk.Refused, write.BadText):
-        disk.put_aside(folder, document.path)
-        return None
-
-
-def folder_of(space: Space) -> Path:
-    return Path(settings.WORKSPACES) / str(space.pk)

@@ -1,7 +1,7 @@
-"""The worker watches the folders, so that what is changed there comes in within seconds.
+"""Watch the folders in the worker, so that what is changed there is imported within seconds.
 
-It compares the times and sizes of files, which works on every disk, also on one that another machine writes. The scan
-each minute reads the files themselves, and finds what kept both.
+The watcher compares the times and sizes of files, which works on every disk, also on one that another machine writes.
+The scan each minute reads the files themselves, and finds changes that kept both.
 """
 
 import logging
@@ -16,57 +16,56 @@ from django.db import Error as DatabaseFailure
 from django.db import connection
 
 from memory.files import disk
-from memory.files.import_changes import look_through
+from memory.files.scan import scan_folder
 from oneclaw.models import Space
 
 logger = logging.getLogger(__name__)
 
-# Seconds between two looks; with many files more, so that watching takes at most this share of a processor.
-INTERVAL = 1.0
-SHARE = 0.05
+# The time between two looks; with many files more, so that watching takes at most this share of a processor.
+WATCH_INTERVAL_SECONDS = 1.0
+WATCH_PROCESSOR_SHARE = 0.05
 
 
 @signals.worker_ready.connect
-def watch_soon(**_: Any) -> None:
+def start_watching(**_: Any) -> None:
+    """Watch in a thread of the worker."""
     threading.Thread(target=watch, args=(threading.Event(),), name="watching", daemon=True).start()
 
 
 def watch(stop: threading.Event) -> None:
-    """Take in what changes in the folders of all spaces, until `stop` is set."""
+    """Import what changes in the folders of all spaces, until `stop` is set."""
     seen: dict[int, int] = {}
     changed: set[int] = set()
     pause = 0.0
     while not stop.wait(pause):
         started = time.monotonic()
         now = {space: disk.fingerprint(folder) for space, folder in folders().items()}
-        pause = max(INTERVAL, (time.monotonic() - started) / SHARE)
+        pause = max(WATCH_INTERVAL_SECONDS, (time.monotonic() - started) / WATCH_PROCESSOR_SHARE)
         changed |= {space for space, mark in now.items() if seen.get(space) != mark}
         seen = now
         if changed:
-            changed = looked_through(changed)
+            changed = scan_changed(changed)
 
 
 def scan() -> None:
-    """Look through the folder of every space."""
+    """Scan the folder of every space."""
     for space in Space.objects.filter(pk__in=folders()).select_related("owner"):
-        look_through(space)
+        scan_folder(space)
 
 
-def looked_through(spaces: set[int]) -> set[int]:
-    """Take in what changed in these; the ones that must be looked at again come back."""
+def scan_changed(spaces: set[int]) -> set[int]:
+    """Import what changed in the folders of these spaces; return those that must be scanned again."""
     try:
-        return {
-            space.pk for space in Space.objects.filter(pk__in=spaces).select_related("owner") if look_through(space)
-        }
+        return {space.pk for space in Space.objects.filter(pk__in=spaces).select_related("owner") if scan_folder(space)}
     except DatabaseFailure:
-        logger.exception("What changed in folders could not be taken in; it is tried again.")
+        logger.exception("What changed in folders could not be imported; it is tried again.")
         return spaces
     finally:
         connection.close()
 
 
 def folders() -> dict[int, Path]:
-    """The folders on the disk, by the id of the space that they are named after."""
+    """Return the folders on the disk, by the id of the space that they are named after."""
     try:
         found = list(Path(settings.WORKSPACES).iterdir())
     except OSError:

@@ -3,7 +3,7 @@
 import logging
 
 from memory.files import disk
-from memory.files.mirror import folder_of
+from memory.files.folders import folder_of
 from memory.policy.tombstones import Known
 from oneclaw.models import Space
 
@@ -30,7 +30,7 @@ def clean_files(space: Space, known: Known) -> None:
             continue
         try:
             text = disk.read(folder, path)
-        except disk.Refused as refusal:
+        except disk.UnreadableFileError as refusal:
             logger.warning("Something forgotten stands in a file of space %s: %s", space.pk, refusal)
         else:
             disk.write(folder, path, known.without(text).encode())

@@ -19,8 +19,9 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy
 
 from chat.models import ChatSession, Turn
+from memory.documents import write
 from memory.documents.diff import diff
-from memory.files import projections
+from memory.files.mirror import try_to_mirror
 from memory.forgetting import conversations
 from memory.forgetting.files import clean_files, files_with
 from memory.forgetting.plan import ForgetError, Going, Plan, Wanted, found_in, plan_of
@@ -30,7 +31,7 @@ from memory.index import vectors
 from memory.index.documents import index_documents
 from memory.models import (
     Decision,
-    Errand,
+    DocumentJob,
     Flush,
     Forgetting,
     ForgottenLine,
@@ -40,8 +41,8 @@ from memory.models import (
     content_hash,
 )
 from memory.notes import recent
-from memory.policy.locks import hold
 from memory.policy.tombstones import Known, keyed, lock_of, of_space
+from oneclaw.locks import hold
 from oneclaw.models import Space, User
 from oneclaw.reasons import Reason
 
@@ -54,7 +55,7 @@ LONGEST = dt.timedelta(minutes=5)
 class Changed(ForgetError):
     """Something else would go than what was shown; `plan` is what would go now."""
 
-    words = gettext_lazy("Meanwhile something has changed, and nothing was forgotten yet. This is what would go now.")
+    words = gettext_lazy("Memory was changed in the meantime, and nothing was forgotten. This is the new preview.")
 
     def __init__(self, plan: Plan):
         super().__init__()
@@ -88,7 +89,7 @@ def finish(forgetting_id: int) -> bool:
     space, known = forgetting.space, of_space(forgetting.space_id)
     changed = space.documents.filter(revisions__source=MemoryRevision.Source.FORGET, mirrored_version__lt=F("version"))
     for pk in list(changed.values_list("pk", flat=True).distinct()):
-        projections.mirror(pk)
+        try_to_mirror(pk)
     clean_files(space, known)
     sessions = conversations.sessions_of(space)
     # Who read memory before may have written it down after.
@@ -151,7 +152,7 @@ def _forget(space: Space, wanted: Wanted, user: User | None, digest: str | None,
     index_documents([going.document_id for going in made.documents], force=True)
     made.vectors = vectors.prune(space.pk)
     conversations.blank(touched)
-    for waiting in (Flush.objects.filter(space=space), Errand.objects.filter(space=space)):
+    for waiting in (Flush.objects.filter(space=space), DocumentJob.objects.filter(space=space)):
         for row in waiting.exclude(error=""):
             if wanted.known.is_in_text(row.error):
                 type(row).objects.filter(pk=row.pk).update(error="")
@@ -161,7 +162,7 @@ def _forget(space: Space, wanted: Wanted, user: User | None, digest: str | None,
     forgetting.counts = made.counts
     forgetting.save(update_fields=["counts"])
     for going in made.documents:
-        transaction.on_commit(partial(projections.follow, going.document_id), robust=True)
+        write.announce(going.document_id)
     transaction.on_commit(partial(finish_soon, forgetting.pk), robust=True)
     return forgetting
 

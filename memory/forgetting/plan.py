@@ -20,7 +20,7 @@ from chat.models import ChatSession
 from memory.documents.diff import Hunk
 from memory.forgetting import conversations
 from memory.forgetting.files import files_with
-from memory.models import Errand, Flush, MemoryChunk, MemoryDocument, MemoryRevision, TextVector
+from memory.models import DocumentJob, Flush, MemoryChunk, MemoryDocument, MemoryRevision, TextVector
 from memory.notes import recent
 from memory.policy.tombstones import BLANK, Known, Phrase, of_phrases, words_of
 from memory.text.chunking import LONGEST_UNIT, units
@@ -228,5 +228,5 @@ def _keys_of_chunks(document_id: int, numbers: Sequence[int]) -> list[int]:
     return [key for start, end, key in rows if any(start <= number <= end for number in numbers)]
 
 
-def _waiting(space: Space) -> tuple[QuerySet[Flush], QuerySet[Errand]]:
-    return Flush.objects.filter(space=space).open(), Errand.objects.filter(space=space).open()
+def _waiting(space: Space) -> tuple[QuerySet[Flush], QuerySet[DocumentJob]]:
+    return Flush.objects.filter(space=space).open(), DocumentJob.objects.filter(space=space).open()

@@ -15,15 +15,15 @@ from memory.index.documents import flags_of
 from memory.index.transcripts import is_kept, said_in
 from memory.index.vectors import embed_transcript, embedded_text
 from memory.models import Forgetting, TranscriptChunk, TranscriptIndex
-from memory.notes.claims import locked
 from memory.policy import switches
-from memory.policy.locks import hold
+from memory.policy.access import locked
 from memory.policy.switches import Switch
-from memory.search.index_format import LAYOUT, pack, text_key
 from memory.text.chunking import speakers, units
+from memory.text.index_format import LAYOUT, pack, text_key
 from memory.text.languages import NAMES as LANGUAGES
 from memory.text.languages import language_of
 from memory.text.terms import terms_of
+from oneclaw.locks import hold
 from oneclaw.models import Space
 
 # Messages, or bytes of text, that have come since it was indexed; and seconds without a further turn.

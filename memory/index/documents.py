@@ -1,5 +1,6 @@
 """Documents into the index: units, their terms, their vectors. Only what changed is written."""
 
+import logging
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -7,12 +8,12 @@ from django.db import connection, transaction
 
 from memory.index.vectors import embed_document, embedded_text
 from memory.models import DocumentIndex, MemoryChunk, MemoryDocument
-from memory.policy.locks import hold
-from memory.search.index_format import ASKS, HEADING, LAYOUT, TELLS_TIME, pack, text_key
 from memory.text.chunking import Unit, speakers, units
 from memory.text.dates import TIME_WORDS, day_in
+from memory.text.index_format import ASKS, HEADING, LAYOUT, TELLS_TIME, pack, text_key
 from memory.text.languages import NAMES, language_of
 from memory.text.terms import speaker_number, stems_of, terms_of
+from oneclaw.locks import hold
 
 # What may stand behind a question mark.
 CLOSING = " \t\n\"'”’»)*_"
@@ -20,6 +21,19 @@ COLUMNS = ("ordinal", "start_line", "end_line", "heading", "text", "text_key")
 TIME_TERMS = frozenset(term for word in TIME_WORDS for term in stems_of(word))
 
 Row = tuple[int, int, int, str, str, int]
+
+logger = logging.getLogger(__name__)
+
+
+def try_to_index(document_id: int) -> bool:
+    """Bring the index up to the document, and return whether that worked. A failure is logged, and the row still says
+    that the index is behind."""
+    try:
+        index_document(document_id)
+    except Exception:
+        logger.exception("Document %s could not be indexed; the sweep tries again.", document_id)
+        return False
+    return True
 
 
 def index_document(document_id: int, force: bool = False) -> None:
@@ -86,7 +100,7 @@ class Made:
 
 
 def flags_of(unit: Unit, terms: Sequence[int]) -> int:
-    """What kind of line a unit is (memory/search/index_format.py)."""
+    """What kind of line a unit is (memory/text/index_format.py)."""
     if unit.is_heading:
         return HEADING
     asks = unit.text.rstrip(CLOSING).endswith(("?", "？"))

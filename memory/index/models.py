@@ -10,7 +10,7 @@ from django.db.models import QuerySet
 
 from memory.index.embeddings import Embedder
 from memory.models import EmbeddingModel
-from memory.search.index_format import text_key
+from memory.text.index_format import text_key
 from oneclaw.reasons import Reason
 
 # Seconds after which a process looks again whether all know of the width that it sees.

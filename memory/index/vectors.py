@@ -16,7 +16,7 @@ from django.utils.translation import ngettext
 from numpy.typing import NDArray
 
 from memory.index.embeddings import Embedder, embedder
-from memory.index.embeddings.failures import EmbeddingFailure
+from memory.index.embeddings.failures import EmbeddingError
 from memory.index.models import current, error_of, glance, name, note, see
 from memory.models import (
     DocumentIndex,
@@ -26,8 +26,8 @@ from memory.models import (
     TranscriptChunk,
     TranscriptIndex,
 )
-from memory.policy.locks import hold
 from memory.text.chunking import SPEAKER, speakers
+from oneclaw.locks import hold
 from oneclaw.reasons import Reason
 
 # Texts in one go.
@@ -88,7 +88,7 @@ def of_question(model: Embedder, question: str) -> NDArray[np.float32] | None:
     """The vector of a question; None when the model's server does not answer, and the notice says so."""
     try:
         vector = model.embed_question(embedded_text(question))
-    except EmbeddingFailure as failure:
+    except EmbeddingError as failure:
         note(model, failure.reason)
         return None
     glance(model, len(vector))
@@ -113,7 +113,7 @@ def embed_pending() -> int:
     for done, (embed, pk) in enumerate(waiting):
         try:
             embed(pk)
-        except EmbeddingFailure as failure:
+        except EmbeddingError as failure:
             logger.info("%d documents and transcripts wait for their vectors: %s", len(waiting) - done, failure)
             return done
     return len(waiting)
@@ -130,7 +130,7 @@ def notice(documents: MemoryDocumentQuerySet | None = None) -> str:
     if model is None:
         return ""
     if error := error_of(model):
-        return _("Search goes by words alone for the moment. %(error)s") % {"error": error}
+        return _("Search currently uses words only. %(error)s") % {"error": error}
     waiting = pending(model)
     if documents is not None:
         waiting = waiting.filter(document__in=documents)
@@ -139,8 +139,10 @@ def notice(documents: MemoryDocumentQuerySet | None = None) -> str:
         return ""
     count = waiting.count()
     return ngettext(
-        "The embedding model has changed: %(count)d document waits for new vectors, until then words find them.",
-        "The embedding model has changed: %(count)d documents wait for new vectors, until then words find them.",
+        "The embedding model has changed: %(count)d document waits for new vectors. Until then "
+        "it is found by words only.",
+        "The embedding model has changed: %(count)d documents wait for new vectors. Until then "
+        "they are found by words only.",
         count,
     ) % {"count": count}
 
@@ -170,7 +172,7 @@ def state(documents: MemoryDocumentQuerySet) -> dict[str, Any]:
 def embed_document(document_id: int, only_at_once: bool = False) -> None:
     """Give every unit of the document its vector by the current model. `only_at_once`: unless that would take long.
 
-    EmbeddingFailure when the model's server does not give them: the document stays pending.
+    EmbeddingError when the model's server does not give them: the document stays pending.
     """
     index = DocumentIndex.objects.filter(document_id=document_id, units__gt=0).defer("data").first()
     if index is not None:
@@ -202,7 +204,7 @@ def _embed(
         batch = missing[start : start + BATCH]
         try:
             made = model.embed([embedded_text(text, names) for _, text in batch])
-        except EmbeddingFailure as failure:
+        except EmbeddingError as failure:
             note(model, failure.reason)
             raise
         counts = see(model, made.shape[1])
@@ -211,7 +213,7 @@ def _embed(
         if counts != known:
             # Another model stands there under the same name, and what the first one made is of no use.
             if is_again:
-                raise EmbeddingFailure(Reason("embedding.several_widths"))
+                raise EmbeddingError(Reason("embedding.several_widths"))
             _embed(space_id, chunks, same, only_at_once, is_again=True)
             return
     units, parameters = chunks.order_by().values("ordinal", "text_key").query.sql_with_params()

@@ -54,7 +54,7 @@ class Migration(migrations.Migration):
         migrations.AlterField(
             model_name='memoryrevision',
             name='source',
-            field=models.CharField(choices=[('tool', 'the model, by a tool'), ('flush', "a conversation's notes"), ('page', 'the memory page'), ('admin', 'an admin'), ('file', 'a file in the folder'), ('api', 'the API'), ('undo', 'undo'), ('import', 'an import'), ('forget', 'forgetting')], max_length=10),
+            field=models.CharField(choices=[('tool', 'assistant'), ('flush', 'conversation notes'), ('page', 'memory page'), ('admin', 'admin'), ('file', 'file in the folder'), ('api', 'API'), ('undo', 'undo'), ('import', 'import'), ('forget', 'forgetting')], max_length=10),
         ),
         migrations.CreateModel(
             name='Forgetting',

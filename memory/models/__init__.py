@@ -3,7 +3,7 @@
 from memory.models.choices import AgentSpace, SwitchChoice
 from memory.models.decisions import Decision
 from memory.models.documents import MemoryDocument, MemoryDocumentQuerySet, MemoryRevision, Upload, content_hash
-from memory.models.flushes import Errand, Flush
+from memory.models.flushes import DocumentJob, Flush
 from memory.models.forgetting import Forgetting, ForgottenLine
 from memory.models.index import DocumentIndex, EmbeddingModel, MemoryChunk, TextVector, TranscriptChunk, TranscriptIndex
 
@@ -11,8 +11,8 @@ __all__ = [
     "AgentSpace",
     "Decision",
     "DocumentIndex",
+    "DocumentJob",
     "EmbeddingModel",
-    "Errand",
     "Flush",
     "Forgetting",
     "ForgottenLine",

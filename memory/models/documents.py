@@ -10,7 +10,7 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from chat.models import Message
-from memory.search.index_format import LAYOUT
+from memory.text.index_format import LAYOUT
 from oneclaw.models import Space, User
 from oneclaw.reasons import ReasonField
 
@@ -29,6 +29,10 @@ class MemoryDocumentQuerySet(models.QuerySet["MemoryDocument"]):
 
     def to_mirror(self) -> "MemoryDocumentQuerySet":
         return self.filter(mirrored_version__lt=F("version"))
+
+    def first_ids(self, limit: int) -> list[int]:
+        """Return the ids of the oldest `limit` documents."""
+        return list(self.order_by("pk").values_list("pk", flat=True)[:limit])
 
     def to_index(self) -> "MemoryDocumentQuerySet":
         """Those whose index is not of their version, or of another layout than search reads."""
@@ -90,14 +94,14 @@ class MemoryRevision(models.Model):
         DELETE = "delete"
 
     class Source(models.TextChoices):
-        TOOL = "tool", _("the model, by a tool")
-        FLUSH = "flush", _("a conversation's notes")
-        PAGE = "page", _("the memory page")
-        ADMIN = "admin", _("an admin")
-        FILE = "file", _("a file in the folder")
-        API = "api", _("the API")
+        TOOL = "tool", _("assistant")
+        FLUSH = "flush", _("conversation notes")
+        PAGE = "page", _("memory page")
+        ADMIN = "admin", _("admin")
+        FILE = "file", _("file in the folder")
+        API = "api", _("API")
         UNDO = "undo", _("undo")
-        IMPORT = "import", _("an import")
+        IMPORT = "import", _("import")
         FORGET = "forget", _("forgetting")
 
     # Composite foreign key (space, document) in the migration: a revision cannot point into another space.

@@ -53,7 +53,7 @@ class MemoryChunk(models.Model):
 class DocumentIndex(models.Model):
     """What a search reads of one document: the terms and the layout of all its units, packed.
 
-    memory/search/index_format.py is the format."""
+    memory/text/index_format.py is the format."""
 
     document = models.OneToOneField(
         MemoryDocument, models.DO_NOTHING, primary_key=True, related_name="index", db_constraint=False

@@ -103,7 +103,7 @@ def _what_follows(session: ChatSession) -> tuple[str, str]:
         return "skipped", "the conversation was deleted before they were noted"
     if not is_noted(session):
         return "skipped", "saved memory is switched off"
-    queued = session.flushes.filter(status=Flush.Status.QUEUED).first()
+    queued = session.flushes.queued().first()
     if queued is None:
         return "open", "noted when the conversation is left, ended or idle"
     if queued.error:

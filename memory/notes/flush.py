@@ -1,9 +1,9 @@
-"""A session's messages become notes in the log of their day: late, retried, doubled or crashed, each exactly once.
+"""Write a session's messages as notes into the log of their day: late, retried or crashed, each exactly once.
 
     flush = request(session, "switched")        # any trigger, any number of times
     run(flush.pk)                               # any worker, any number of times
 
-The model is asked outside of any transaction, by whoever holds the claim (memory/notes/claims.py).
+The model is asked outside of any transaction, by the worker that holds the claim (memory/notes/claims.py).
 """
 
 import datetime as dt
@@ -18,32 +18,33 @@ from django.utils import dateformat, timezone, translation
 from chat.models import ChatSession
 from memory.documents import write
 from memory.documents.write import Append, Author, Separator, Source
-from memory.models import Errand, Flush, MemoryDocument, content_hash
-from memory.notes import errands
-from memory.notes.claims import IMPORTED, TRIES, Claim, ClaimLost, held, in_words, is_noted, locked, postpone, take
+from memory.models import DocumentJob, Flush, MemoryDocument, MemoryRevision, content_hash
+from memory.notes import document_jobs
+from memory.notes.claims import IMPORTED, MODEL_ATTEMPTS_MAX, Claim, hold, in_words, is_noted, postpone, take
 from memory.notes.summary import extract, summarise
 from memory.policy import switches, tombstones
-from memory.policy.access import own_space
+from memory.policy.access import locked, own_space
 from memory.policy.same_words import without
 from memory.policy.secrets import masked
 from memory.prompt.given import text_given
+from oneclaw.jobs import ClaimLostError
 from oneclaw.llm.failures import ModelFailure
 from oneclaw.reasons import Reason
 
 logger = logging.getLogger(__name__)
 
 
-class NotWritten(Exception):
+class NotWrittenError(Exception):
     """What was read back from the log is not what was written."""
 
 
 @transaction.atomic
 def request(session: ChatSession, reason: str) -> Flush | None:
-    """There is a queued flush of the session's unflushed messages from now on; None when there is nothing to flush."""
+    """Return the queued flush of the session's unflushed messages; None when there is nothing to flush."""
     kept = locked(session.pk)
     if kept is None or not is_noted(kept):
         return None
-    queued = kept.flushes.filter(status=Flush.Status.QUEUED).first()
+    queued = kept.flushes.queued().first()
     if queued is not None:
         return queued
     spoken_for = kept.flushes.aggregate(through=Max("through_seq"))["through"] or kept.copied_seq
@@ -53,7 +54,7 @@ def request(session: ChatSession, reason: str) -> Flush | None:
 
 
 def run(flush_id: int) -> int | None:
-    """Do this flush, if it is due and nobody else does. Returns the session's next one, if that is due at once.
+    """Do this flush, if it is due and no other worker does it. Returns the session's next one, if that is due at once.
 
     A failure is written into the row, and the flush is due again a little later.
     """
@@ -61,41 +62,43 @@ def run(flush_id: int) -> int | None:
     if claim is None:
         return None
     try:
-        notes, summarised = _notes(claim)
-        finish(claim, notes, summarised=summarised)
-    except ClaimLost:
-        logger.warning("Flush %s was taken over, or its conversation deleted.", flush_id)
+        notes, failure = _notes(claim)
+        finish(claim, notes, failure)
+    except ClaimLostError:
+        logger.warning("Flush %s was claimed by another worker, or its conversation deleted.", flush_id)
         return None
-    except ModelFailure as failure:
-        logger.warning("Flush %s failed and is tried again: %s", flush_id, failure)
-        postpone(claim, failure)
+    except ModelFailure as error:
+        logger.warning("Flush %s failed and is tried again: %s", flush_id, error)
+        postpone(claim, error)
         return None
     except Exception as error:
         logger.exception("Flush %s failed and is tried again.", flush_id)
         postpone(claim, error)
         return None
-    following = claim.session.flushes.due().filter(status=Flush.Status.QUEUED).first()
+    following = claim.session.flushes.due().queued().first()
     return following.pk if following else None
 
 
 @transaction.atomic
-def finish(claim: Claim, notes: str, *, summarised: bool = True) -> Flush:
-    """Append the notes to the log of the day, see that they stand there, and move the watermark: all or nothing."""
-    flush = held(claim)
-    if notes:
-        flush.revision = _append(flush, claim, notes)
-    flush.status = Flush.Status.DONE if notes else Flush.Status.NOTHING
-    flush.summarised, flush.error = summarised, "" if summarised else flush.error
-    flush.token, flush.lease_until, flush.finished_at = None, None, timezone.now()
-    flush.save()
-    errands.request(claim.session, Errand.Kind.RECENT, claim.through_seq)
-    if claim.more and not claim.session.flushes.filter(status=Flush.Status.QUEUED).exists():
-        Flush.objects.create(owner=flush.owner, session=flush.session, space=flush.space, reason=flush.reason)
-    return flush
+def finish(claim: Claim, notes: str, failure: str | None = None) -> None:
+    """Append the notes to the log of the day, check that they are there, and move the watermark: all or nothing.
+
+    `failure`: why the notes are an extract and not written by the model. Raises ClaimLostError and NotWrittenError.
+    """
+    hold(claim)
+    flush = claim.flush
+    revision = _append(claim, notes) if notes else None
+    status = Flush.Status.DONE if notes else Flush.Status.NOTHING
+    known = tombstones.of_space(flush.space_id)
+    error = "" if failure is None or known.is_in_text(failure) else failure
+    flush.finish(status, error, revision=revision, summarised=failure is None)
+    document_jobs.request(claim.session, DocumentJob.Kind.RECENT, claim.through_seq)
+    if claim.more and not claim.session.flushes.queued().exists():
+        Flush.objects.create(owner=flush.owner, session=claim.session, space=flush.space, reason=flush.reason)
 
 
 def cover_imported(session: ChatSession) -> None:
-    """What came out of a file is not noted: the watermark of this new session stands behind it. In its transaction."""
+    """Put the watermark of a new session behind what came out of a file, which is not noted. In its transaction."""
     if session.mode != ChatSession.Mode.AGENT:
         return
     Flush.objects.create(
@@ -112,8 +115,8 @@ def cover_imported(session: ChatSession) -> None:
 
 
 def idle(now: dt.datetime | None = None, limit: int = 1000) -> list[ChatSession]:
-    """Conversations in which nobody has written for IDLE_MINUTES and of which messages are neither noted nor queued,
-    the longest idle first."""
+    """Return the conversations in which nothing was said for IDLE_MINUTES and of which messages are neither noted nor
+    queued, the longest idle first."""
     latest = (now or timezone.now()) - dt.timedelta(minutes=settings.IDLE_MINUTES)
     flushes = Flush.objects.filter(session=OuterRef("pk"))
     spoken_for = flushes.filter(through_seq__isnull=False).order_by("-through_seq").values("through_seq")[:1]
@@ -124,39 +127,36 @@ def idle(now: dt.datetime | None = None, limit: int = 1000) -> list[ChatSession]
     return list(unnoted.exclude(Exists(waiting)).order_by("active_at")[:limit])
 
 
-def due(limit: int = 1000) -> list[int]:
-    """The flushes that somebody should take up now, the longest due first."""
-    return list(Flush.objects.due().values_list("pk", flat=True)[:limit])
-
-
 def log_path(day: dt.date) -> str:
+    """Return the path of the daily log."""
     return f"memory/{day:%Y-%m-%d}.md"
 
 
-def _notes(claim: Claim) -> tuple[str, bool]:
-    """The notes without secrets and without what was recalled or forgotten, and whether the model wrote them."""
-    notes, summarised = _written(claim)
+def _notes(claim: Claim) -> tuple[str, str | None]:
+    """Return the notes without secrets and without what was recalled or forgotten, and why the model did not write
+    them, if it did not."""
+    notes, failure = _written(claim)
     notes, _ = masked(notes)
     # What memory gave to the conversation is no news.
     given = text_given(claim.session)
-    return without(tombstones.of_space(claim.space_id).without(notes), given), summarised
+    return without(tombstones.of_space(claim.flush.space_id).without(notes), given), failure
 
 
-def _written(claim: Claim) -> tuple[str, bool]:
-    said = claim.said
-    if claim.attempts > TRIES:
-        return extract(said), False
+def _written(claim: Claim) -> tuple[str, str | None]:
+    said, flush = claim.said, claim.flush
+    if flush.attempts > MODEL_ATTEMPTS_MAX:
+        return extract(said), flush.error
     try:
-        return summarise(said, claim.day), True
+        return summarise(said, claim.day), None
     except ModelFailure as failure:
-        if claim.attempts < TRIES:
+        if flush.attempts < MODEL_ATTEMPTS_MAX:
             raise
-        logger.warning("Flush %s has no summary after %s tries: %s", claim.flush_id, TRIES, failure)
-        Flush.objects.filter(pk=claim.flush_id, token=claim.token).update(error=in_words(failure))
-        return extract(said), False
+        logger.warning("Flush %s has no summary after %s attempts: %s", flush.pk, flush.attempts, failure)
+        return extract(said), in_words(failure)
 
 
-def _append(flush: Flush, claim: Claim, notes: str) -> write.MemoryRevision:
+def _append(claim: Claim, notes: str) -> MemoryRevision:
+    flush = claim.flush
     last = claim.messages[-1]
     at, title = claim.session.owner.local(last.created_at), tombstones.named(flush.space_id, claim.session.name)
     section = f"## {at:%H:%M} {title}\n\n{notes}\n"
@@ -178,5 +178,5 @@ def _append(flush: Flush, claim: Claim, notes: str) -> write.MemoryRevision:
         or not written.content.endswith(section)
         or content_hash(written.content) != revision.content_hash
     ):
-        raise NotWritten(f"{written.path} does not end with the notes that were written into it.")
+        raise NotWrittenError(f"{written.path} does not end with the notes that were written into it.")
     return revision

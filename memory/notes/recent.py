@@ -1,4 +1,4 @@
-"""Recent Conversations.md: a title and a summary of each of the newest conversations, newest first."""
+"""Write Recent Conversations.md: a title and a summary of each of the newest conversations, newest first."""
 
 import datetime as dt
 import json
@@ -14,14 +14,13 @@ from django.template.loader import get_template
 from chat.models import ChatSession, Message
 from memory.documents import write as documents
 from memory.documents.write import Author, Replace, Source
-from memory.models import Errand, MemoryDocument
-from memory.notes.claims import TRIES, imported_through
+from memory.models import DocumentJob, MemoryDocument
+from memory.notes.claims import MODEL_ATTEMPTS_MAX, imported_through
 from memory.policy import secrets, switches, tombstones
-from memory.policy.access import RECENT
+from memory.policy.paths import RECENT
 from oneclaw import llm
 from oneclaw.llm.failures import ModelFailure
 from oneclaw.llm.quoting import quoted, shortened
-from oneclaw.models import User
 from oneclaw.reasons import Reason
 from oneclaw.text import mended
 
@@ -29,11 +28,11 @@ logger = logging.getLogger(__name__)
 
 PATH = RECENT
 HEADING = "# Recent Conversations\n\n"
-# Characters of the conversation that the model reads, of a title and of a summary; words of a title.
-LONGEST_READ = 60_000
-LONGEST_TITLE = 80
-LONGEST_SUMMARY = 800
-TITLE_WORDS = 8
+# Of the conversation, what the model reads; of an entry, its title and its summary.
+READ_MAX_CHARS = 60_000
+TITLE_MAX_CHARS = 80
+SUMMARY_MAX_CHARS = 800
+TITLE_MAX_WORDS = 8
 # A section begins with such a line; the link says whose it is.
 SECTION = re.compile(r"^## .*\(/c/(?P<id>[0-9a-f-]{36})\)[ \t]*$", re.MULTILINE)
 ANY_SECTION = re.compile(r"^## ", re.MULTILINE)
@@ -49,17 +48,18 @@ class Summary:
 
 
 def is_wanted(session: ChatSession) -> bool:
+    """Say whether the owner wants the conversation in the document."""
     return switches.is_on(session.owner, switches.Switch.RECENT)
 
 
-def compose(errand: Errand) -> Summary | None:
-    """Title and summary by the fast model; the conversation's own first line as the title when they cannot be read, or
-    when the model could not be had TRIES times. None when the person said nothing."""
-    session = errand.session
-    fresh = session.messages.filter(active=True, seq__gt=imported_through(session), seq__lte=errand.through_seq)
+def compose(job: DocumentJob) -> Summary | None:
+    """Return title and summary by the fast model; the conversation's own first line as the title when they cannot be
+    read, or when the model failed MODEL_ATTEMPTS_MAX times. None when the person said nothing."""
+    session = job.session
+    fresh = session.messages.filter(active=True, seq__gt=imported_through(session), seq__lte=job.through_seq)
     words = switches.said_while_on(fresh.exclude(role=Message.Role.TOOL), session.owner, switches.Switch.RECENT)
     said = list(words.exclude(text="").order_by("seq").only("role", "text", "created_at", "session_id"))
-    known = tombstones.of_space(errand.space_id)
+    known = tombstones.of_space(job.space_id)
     for message in said:
         message.text = known.unsaid(message.text)
     first = next((message for message in said if message.role == Message.Role.USER), None)
@@ -68,33 +68,33 @@ def compose(errand: Errand) -> Summary | None:
     try:
         title, text = read(_asked(said)) or ("", "")
     except ModelFailure as failure:
-        if errand.attempts < TRIES:
+        if job.attempts < MODEL_ATTEMPTS_MAX:
             raise
-        logger.warning("Errand %s has no summary after %s tries: %s", errand.pk, TRIES, failure)
+        logger.warning("Document job %s has no summary after %s attempts: %s", job.pk, job.attempts, failure)
         title, text = "", ""
     title, _ = secrets.masked(title or _title(first.text) or session.name)
     text, _ = secrets.masked(text)
-    title, text = tombstones.named(errand.space_id, title), known.unsaid(text)
+    title, text = tombstones.named(job.space_id, title), known.unsaid(text)
     return Summary(title, text, session.owner.local(said[-1].created_at))
 
 
-def write(errand: Errand, summary: Summary | None) -> None:
-    """Put the conversation's section first, in place of the one that it had. What else stands there stays."""
+def write(job: DocumentJob, summary: Summary | None) -> None:
+    """Put the conversation's section first, in place of the one that it had. The rest of the document stays."""
     if summary is None:
         return
-    # Read under its lock, so that nobody writes between this and the replacement.
-    document = MemoryDocument.objects.select_for_update().filter(space=errand.space, path=PATH).first()
+    # Read under its lock, so that no other write comes between this and the replacement.
+    document = MemoryDocument.objects.select_for_update().filter(space=job.space, path=PATH).first()
     before, version = (document.content, document.version) if document else ("", 0)
-    content = updated(before, str(errand.session_id), summary, settings.RECENT_CONVERSATIONS)
-    content = tombstones.of_space(errand.space_id).without(content)
-    author = Author(Source.FLUSH, _owner(errand), reason=Reason("change.summary", {"title": summary.title}))
-    documents.apply(errand.space, PATH, Replace(content, version), author)
+    content = updated(before, str(job.session_id), summary, settings.RECENT_CONVERSATIONS)
+    content = tombstones.of_space(job.space_id).without(content)
+    author = Author(Source.FLUSH, job.session.owner, reason=Reason("change.summary", {"title": summary.title}))
+    documents.apply(job.space, PATH, Replace(content, version), author)
 
 
 def updated(before: str, session_id: str, summary: Summary, most: int) -> str:
-    """The document with this conversation's section first and at most `most` of them. Pure.
+    """Return the document with this conversation's section first and at most `most` of them. Pure.
 
-    What stands before the first section, and sections that are not ours, stay as they are.
+    Text before the first section, and sections that are not ours, stay as they are.
     """
     opening, *sections = _parts(before)
     kept, count = [], 1
@@ -114,20 +114,20 @@ def updated(before: str, session_id: str, summary: Summary, most: int) -> str:
 
 
 def sections(content: str) -> list[tuple[str, str]]:
-    """Each section, with the title of its conversation; "" for one that is not ours. Pure."""
+    """Return each section with the title of its conversation; "" for one that is not ours. Pure."""
     found = ((SECTION.match(section), section) for section in _parts(content)[1:])
     return [(ours[0].partition("[")[2].partition("](")[0] if ours else "", section) for ours, section in found]
 
 
 def without(content: str, is_gone: Callable[[str], bool]) -> str:
-    """`content` without those of our sections of which `is_gone` says so. Pure."""
+    """Return `content` without those of our sections for which `is_gone` is true. Pure."""
     kept = (section for title, section in sections(content) if not (title and is_gone(section)))
     return _parts(content)[0] + "".join(kept)
 
 
 def read(answer: str) -> tuple[str, str] | None:
-    """(title, summary) out of what a model answered: JSON alone, in a code fence or between other words; or plain
-    words, the first line as the title. None when there is nothing to read. Pure."""
+    """Return (title, summary) out of what a model answered: JSON alone, in a code fence or between other words; or
+    plain words, the first line as the title. None when there is nothing to read. Pure."""
     answer = mended(answer).strip()
     for found in re.finditer(r"\{", answer):
         try:
@@ -144,27 +144,29 @@ def read(answer: str) -> tuple[str, str] | None:
 
 
 def _parts(content: str) -> list[str]:
-    """What stands before the first section, and each section."""
+    """Return the text before the first section, and each section."""
     starts = [0, *(found.start() for found in ANY_SECTION.finditer(content)), len(content)]
     return [content[start:end] for start, end in pairwise(starts)]
 
 
 def _title(value: object) -> str:
-    """At most TITLE_WORDS words of one line."""
+    """Return at most TITLE_MAX_WORDS words of one line."""
     line = value.strip().split("\n", 1)[0] if isinstance(value, str) else ""
-    words = " ".join(line.strip(" \t#*_`\"“”'").split()[:TITLE_WORDS])
-    return words if len(words) <= LONGEST_TITLE else words[: LONGEST_TITLE - 1].rstrip() + "…"
+    words = " ".join(line.strip(" \t#*_`\"“”'").split()[:TITLE_MAX_WORDS])
+    return words if len(words) <= TITLE_MAX_CHARS else words[: TITLE_MAX_CHARS - 1].rstrip() + "…"
 
 
 def _text(value: object) -> str:
-    """One paragraph."""
-    return shortened(" ".join(value.split()), LONGEST_SUMMARY, "see the conversation") if isinstance(value, str) else ""
+    """Return one paragraph."""
+    return (
+        shortened(" ".join(value.split()), SUMMARY_MAX_CHARS, "see the conversation") if isinstance(value, str) else ""
+    )
 
 
 def _asked(said: list[Message]) -> str:
     names = {Message.Role.USER: "Person"}
     lines = "\n\n".join(f"{names.get(Message.Role(line.role), 'Assistant')}: {line.text}" for line in said)
-    read = quoted("conversation", shortened(lines, LONGEST_READ, "the conversation goes on"))
+    read = quoted("conversation", shortened(lines, READ_MAX_CHARS, "the conversation goes on"))
     request = llm.Request(
         model=settings.FAST_MODEL,
         system=[{"type": "text", "text": get_template("recent_system.txt", using="prompts").render({}).strip()}],
@@ -172,7 +174,3 @@ def _asked(said: list[Message]) -> str:
         max_tokens=600,
     )
     return llm.complete_sync(request)
-
-
-def _owner(errand: Errand) -> User:
-    return errand.session.owner

@@ -1,4 +1,4 @@
-"""What is still to be done, for one person or for all: to look at, and to be done here and now."""
+"""Tell what is still to be done for one person or for all, and do it here and now."""
 
 import logging
 import time
@@ -9,45 +9,46 @@ from django.utils import timezone
 
 from chat.models import ChatSession
 from memory.index.documents import index_document
-from memory.index.embeddings.failures import EmbeddingFailure
+from memory.index.embeddings.failures import EmbeddingError
 from memory.index.vectors import embed_document
 from memory.index.vectors import state as index_state
-from memory.models import Errand, Flush, MemoryDocument, MemoryDocumentQuerySet
+from memory.models import DocumentJob, Flush, MemoryDocument, MemoryDocumentQuerySet
 from memory.notes import flush
 from oneclaw.models import Space, User
 
 logger = logging.getLogger(__name__)
 
-# Seconds between two looks at a flush that somebody else does.
-LOOK = 0.2
+# Between two looks at a flush that another worker does.
+POLL_SECONDS = 0.2
 
 
 def status(user: User | None, deep: bool = False) -> dict[str, Any]:
-    """How much there is, and what is behind; `deep`: the index too."""
+    """Return how much there is and what is behind; `deep`: the index too."""
     documents = documents_of(user)
     flushes = Flush.objects.visible_to(user) if user else Flush.objects.all()
     waiting = flushes.open().order_by("created_at")
     oldest = waiting.first()
-    errands = (Errand.objects.visible_to(user) if user else Errand.objects.all()).open()
+    other = (DocumentJob.objects.visible_to(user) if user else DocumentJob.objects.all()).open()
     return {
         "user": user.email if user else None,
         "documents": documents.present().count(),
         "to_index": documents.to_index().count(),
         "to_mirror": documents.to_mirror().count(),
         "flushes": {
-            "queued": flushes.filter(status=Flush.Status.QUEUED).count(),
-            "running": flushes.filter(status=Flush.Status.RUNNING).count(),
+            "queued": flushes.queued().count(),
+            "running": flushes.running().count(),
             "lag_seconds": round((timezone.now() - oldest.created_at).total_seconds()) if oldest else 0,
             "not_summarised": flushes.filter(summarised=False).count(),
             "failing": waiting.exclude(error="").count(),
             "errors": sorted(set(waiting.exclude(error="").values_list("error", flat=True)))[:10],
         },
-        "errands": {"waiting": errands.count(), "failing": errands.exclude(error="").count()},
+        "errands": {"waiting": other.count(), "failing": other.exclude(error="").count()},
         **({"index": index_state(documents)} if deep else {}),
     }
 
 
 def in_words(status: dict[str, Any]) -> list[str]:
+    """Return the status in sentences."""
     flushes = status["flushes"]
     return [
         f"Memory of {status['user'] or 'everybody'}: {status['documents']} documents.",
@@ -62,13 +63,14 @@ def in_words(status: dict[str, Any]) -> list[str]:
 
 
 class Indexed(NamedTuple):
-    """How many documents the index holds now, how many of them wait for their vectors, and the paths that failed."""
+    """The documents that the index holds now, how many of them wait for their vectors, and the paths that failed."""
 
     documents: int
     waiting: int
     failed: list[str]
 
     def in_words(self) -> list[str]:
+        """Return the counts in sentences."""
         wait = "1 document waits for its" if self.waiting == 1 else f"{self.waiting} documents wait for their"
         return [f"{self.documents} documents are indexed.", *([f"{wait} vectors."] if self.waiting else [])]
 
@@ -83,7 +85,7 @@ def index_all(
         try:
             index_document(document_id, force=force)
             embed_document(document_id)
-        except EmbeddingFailure:
+        except EmbeddingError:
             # Words find it, and the sweep asks the server again.
             waiting += 1
         except Exception:
@@ -94,19 +96,19 @@ def index_all(
 
 
 def finish_flushes(session: ChatSession) -> None:
-    """Return when nothing of this session is being flushed, by whomever, nor due to be."""
+    """Return when no flush of this session is claimed by a living worker, nor due."""
     while True:
-        now = timezone.now()
-        if session.flushes.filter(status=Flush.Status.RUNNING, lease_until__gte=now).exists():
-            time.sleep(LOOK)
-        elif due := session.flushes.due(now).first():
-            flush.run(due.pk)
+        due = session.flushes.due_ids()
+        if session.flushes.running().exclude(pk__in=due).exists():
+            time.sleep(POLL_SECONDS)
+        elif due:
+            flush.run(due[0])
         else:
             return
 
 
 def flushes_since(first: int, sessions: Iterable[ChatSession]) -> list[dict[str, Any]]:
-    """What became of the flushes of these sessions, from the one with this id. An empty one leaves no row."""
+    """Return what became of the flushes of these sessions, from the one with this id. An empty one leaves no row."""
     rows = Flush.objects.filter(pk__gte=first, session__in=list(sessions)).order_by("pk")
     return [
         {
@@ -123,6 +125,6 @@ def flushes_since(first: int, sessions: Iterable[ChatSession]) -> list[dict[str,
 
 
 def documents_of(user: User | None) -> MemoryDocumentQuerySet:
-    """Those of the person's own space; everybody's."""
+    """Return the documents of the person's own space; all of them for None."""
     documents: MemoryDocumentQuerySet = MemoryDocument.objects.all()
     return documents.filter(space=Space.objects.own_of(user)) if user else documents

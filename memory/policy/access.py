@@ -10,12 +10,10 @@ from django.db.models import Q, QuerySet
 from chat.models import Agent, ChatSession
 from memory.models import AgentSpace, MemoryDocument
 from memory.policy import switches
-from memory.policy.locks import hold
-from memory.policy.paths import BadPath, checked_path
+from memory.policy.paths import RECENT, BadPathError, checked_path
 from memory.policy.switches import Switch
+from oneclaw.locks import hold
 from oneclaw.models import Space, SpaceMember, User
-
-RECENT = "Recent Conversations.md"
 
 
 @dataclass(frozen=True)
@@ -33,40 +31,51 @@ class Sources:
 
 
 def sources_of(session: ChatSession) -> Sources:
-    """What the session may search: what is switched on for its owner; a temporary session nothing."""
+    """Return what the session may search: what is switched on for its owner; a temporary session nothing."""
     on = frozenset() if session.is_temporary else switches.on_for(session.owner)
     said_by = session.owner if Switch.TRANSCRIPTS in on and not session.agent.own_memory else None
     return Sources(Switch.SAVED in on, Switch.RECENT in on, said_by, session.pk)
 
 
 def sources_for(user: User) -> Sources:
-    """What the person's programs may search: what is switched on for them."""
+    """Return what the person's programs may search: what is switched on for the person."""
     on = switches.on_for(user)
     return Sources(Switch.SAVED in on, Switch.RECENT in on, user if Switch.TRANSCRIPTS in on else None)
 
 
+def locked(session_id: uuid.UUID) -> ChatSession | None:
+    """Lock the session's row and return it; None when nothing of it is to be remembered."""
+    kept = ChatSession.objects.filter(pk=session_id, mode=ChatSession.Mode.AGENT, deleted_at=None)
+    return kept.select_related("owner").select_for_update(of=("self",), no_key=True).first()
+
+
+def reads(session: ChatSession) -> bool:
+    """Return whether memory may be read in the session."""
+    return not session.is_temporary
+
+
 def spaces_of(session: ChatSession) -> list[Space]:
-    """The spaces whose memory the session reads, the person's own first. A temporary session reads none."""
+    """Return the spaces whose memory the session reads, the person's own first. A temporary session reads none."""
     if session.mode == ChatSession.Mode.TEMPORARY:
         return []
     spaces = [own_space(session)]
     if session.space_id is not None:
-        # Whoever is no member any more does not see it any more.
+        # A person who is no longer a member no longer sees it.
         shared = Space.objects.visible_to(session.owner).filter(pk=session.space_id)
         spaces += shared.exclude(pk=spaces[0].pk)
     return spaces
 
 
 def own_space(session: ChatSession) -> Space:
-    """Where the session writes, and what it reads first: the person's own space, or that of an agent with a memory of
-    its own, which sees nothing else of the person's."""
+    """Return the space that the session writes, and reads first: the person's own, or that of an agent with a memory of
+    its own, which sees nothing else of the person."""
     if session.agent.own_memory:
         return agent_space(session.agent, session.owner)
     return Space.objects.own_of(session.owner)
 
 
 def agent_space(agent: Agent, user: User) -> Space:
-    """What this agent remembers of this person, made on first use."""
+    """Return the space of what this agent remembers of this person, made on first use."""
     spaces = Space.objects.filter(of_agent__agent=agent, of_agent__owner=user)
     return spaces.first() or _make_agent_space(agent, user)
 
@@ -84,20 +93,21 @@ def _make_agent_space(agent: Agent, user: User) -> Space:
 
 
 def rename_agent_spaces(agent: Agent) -> None:
-    """What an agent remembers is called as the agent is."""
+    """Give the spaces of an agent's memory the name of the agent."""
     Space.objects.filter(of_agent__agent=agent).exclude(name=agent.name).update(name=agent.name)
 
 
 def is_read(path: str, on: frozenset[str]) -> bool:
-    """Whether somebody with these switches on lets the document at `path` be read."""
+    """Return whether the document at `path` may be read with these switches on."""
     return (Switch.RECENT if path == RECENT else Switch.SAVED) in on
 
 
 def find_document(session: ChatSession, path: str) -> MemoryDocument | None:
-    """The document that the session means by `path`; the person's own goes before a shared one."""
+    """Return the document that the session means by `path`, the person's own before a shared one; None when there is
+    none that it may read."""
     try:
         path = checked_path(path)
-    except BadPath:
+    except BadPathError:
         return None
     if not is_read(path, switches.on_for(session.owner)):
         return None
@@ -109,17 +119,18 @@ def find_document(session: ChatSession, path: str) -> MemoryDocument | None:
 
 
 def may_write(user: User, space_id: int) -> bool:
-    """Whether the person may change what the space remembers: its readers may not."""
+    """Return whether the person may change what the space remembers: its readers may not."""
     return SpaceMember.objects.filter(space=space_id, user=user).exclude(role=SpaceMember.Role.READER).exists()
 
 
 def may_forget(user: User, space: Space) -> bool:
-    """Whether the person may have things forgotten in the space: its owners, and in a shared one also an admin who may
-    delete documents."""
+    """Return whether the person may have things forgotten in the space: its owners may, and in a shared one also an
+    admin who may delete documents."""
     return spaces_to_forget_in(user).filter(pk=space.pk).exists()
 
 
 def spaces_to_forget_in(user: User) -> QuerySet[Space]:
+    """Return the spaces in which the person may have things forgotten."""
     owned = Q(members__user=user, members__role=SpaceMember.Role.OWNER)
     if user.is_staff and user.has_perm("memory.delete_memorydocument"):
         owned |= ~Q(kind__in=Space.PRIVATE)

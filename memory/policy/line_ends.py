@@ -1,10 +1,10 @@
-"""Editors and browsers change line ends and byte order marks although nobody asked them to. Pure."""
+"""Undo what editors and browsers do to line ends and byte order marks unasked. Pure."""
 
 MARK = "\N{ZERO WIDTH NO-BREAK SPACE}"
 
 
 def as_before(before: str, given: str) -> str:
-    """The given text with the line ends that the document had before, and a byte order mark only if it had one."""
+    """Return the given text with the line ends of `before`, and with a byte order mark only if `before` has one."""
     if given == before:
         return before
     text = _plain(given)

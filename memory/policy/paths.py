@@ -1,4 +1,4 @@
-"""Which paths a document may have. The only answer to that question."""
+"""Which paths a document may have, which of them mean something, and how large a document may be."""
 
 import unicodedata
 
@@ -6,41 +6,59 @@ from django.utils.translation import gettext_lazy as _
 
 from oneclaw.text import Told
 
-LONGEST = 255
+PATH_MAX_BYTES = 255
+# Bytes of UTF-8 that a document may have, and its file.
+DOCUMENT_MAX_BYTES = 1024 * 1024
+# The curated memory, and the summaries of the last conversations.
+CURATED = "MEMORY.md"
+RECENT = "Recent Conversations.md"
+# The workspace files, in the order in which they stand in a prompt.
+WORKSPACE_FILES = (
+    "AGENTS.md",
+    "SOUL.md",
+    "TOOLS.md",
+    "IDENTITY.md",
+    "USER.md",
+    "HEARTBEAT.md",
+    "BOOTSTRAP.md",
+    CURATED,
+)
 
 
-class BadPath(Told, ValueError):
-    """A path that no document may have, and why."""
+class BadPathError(Told, ValueError):
+    """No document may have this path; the sentence says why."""
 
 
 def checked_path(path: str) -> str:
-    """`path` in Unicode form NFC, or BadPath: a relative path of a Markdown file inside the space's folder."""
+    """Return `path` in Unicode form NFC; BadPathError unless it is the relative path of a Markdown file in a folder."""
     path = unicodedata.normalize("NFC", path)
     shown = "".join(char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in path)[:80]
     if any(unicodedata.category(char) in ("Cc", "Cs", "Zl", "Zp") for char in path):
-        raise BadPath(_("“%(path)s” cannot be a file of a memory: it contains control characters."), path=shown)
-    if len(path.encode()) > LONGEST:
-        raise BadPath(
+        raise BadPathError(_("“%(path)s” cannot be a file of a memory: it contains control characters."), path=shown)
+    if len(path.encode()) > PATH_MAX_BYTES:
+        raise BadPathError(
             _("“%(path)s” cannot be a file of a memory: its path is longer than %(most)s bytes."),
             path=f"{shown}…",
-            most=LONGEST,
+            most=PATH_MAX_BYTES,
         )
     if path.startswith("/") or "\\" in path or path[1:2] == ":":
-        raise BadPath(
+        raise BadPathError(
             _("“%(path)s” cannot be a file of a memory: write its path relative to the folder, with /."), path=shown
         )
     for name in path.split("/"):
         if name in ("", ".", ".."):
-            raise BadPath(
+            raise BadPathError(
                 _("“%(path)s” cannot be a file of a memory: no part of its path may be empty, . or .."), path=shown
             )
         if name.startswith(".") or name != name.strip():
-            raise BadPath(
+            raise BadPathError(
                 _("“%(path)s” cannot be a file of a memory: no name may be hidden or begin or end with space."),
                 path=shown,
             )
     if ".md/" in path:
-        raise BadPath(_("“%(path)s” cannot be a file of a memory: a folder may not be named like a file."), path=shown)
+        raise BadPathError(
+            _("“%(path)s” cannot be a file of a memory: a folder may not be named like a file."), path=shown
+        )
     if not path.endswith(".md"):
-        raise BadPath(_("“%(path)s” cannot be a file of a memory: its name must end with .md."), path=shown)
+        raise BadPathError(_("“%(path)s” cannot be a file of a memory: its name must end with .md."), path=shown)
     return path

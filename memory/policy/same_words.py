@@ -7,7 +7,7 @@ MARKS = re.compile(r"^(?:[-*+>#\s]|\d+[.)]\s)+")
 
 
 def stands_in(text: str, content: str) -> bool:
-    """Whether the lines of `text` stand in `content`, one after the other; blank lines do not count."""
+    """Return whether `content` has the lines of `text`, one after the other; blank lines do not count."""
     wanted, there = _lines(text), _lines(content)
     if not wanted:
         return False
@@ -16,7 +16,7 @@ def stands_in(text: str, content: str) -> bool:
 
 
 def without(notes: str, given: str) -> str:
-    """`notes` without the lines that stand in `given`; a heading that is left alone goes as well."""
+    """Return `notes` without the lines that `given` has too; nothing when only headings are left."""
     known = set(_lines(given))
     kept = [line for line in notes.split("\n") if not line.strip() or words_of(line) not in known]
     if all(line.lstrip().startswith("#") or not line.strip() for line in kept):
@@ -25,7 +25,7 @@ def without(notes: str, given: str) -> str:
 
 
 def words_of(line: str) -> str:
-    """The words of a line, to compare."""
+    """Return the words of a line in the form in which lines are compared."""
     folded = unicodedata.normalize("NFKC", MARKS.sub("", line)).casefold()
     return " ".join(folded.split()).rstrip(".!")
 

@@ -42,13 +42,13 @@ MASK = "[{} removed]"
 
 
 def masked(text: str) -> tuple[str, list[str]]:
-    """`text` with a mark in place of each secret, and what kinds there were, each once."""
+    """Return `text` with a mask in place of each secret, and the kinds of secrets that were found, each once."""
     clean, found = _masked(text)
     return clean, list(dict.fromkeys(kind for kind, _ in found))
 
 
 def secrets_in(text: str) -> list[str]:
-    """The secrets themselves, as they stand in `text`."""
+    """Return the secrets themselves, as `text` has them."""
     return [secret for _, secret in _masked(text)[1]]
 
 

@@ -1,4 +1,4 @@
-"""What is on for a person: the server's word first, then their own choice. The only answer to that question.
+"""What is switched on for a person: the server's setting first, then the person's own choice.
 
 What is off is neither written, nor read, nor offered as a tool. Switching off deletes nothing.
 """
@@ -33,14 +33,14 @@ class State:
 
 
 def server(switch: SwitchChoice.Switch) -> str:
-    """What the server says: disabled, off (unless the person says on), on (unless the person says off)."""
+    """Return the server's setting: disabled, off (unless the person chose on), on (unless the person chose off)."""
     if switch == Switch.RECALL and settings.RECALL == "off":
         return "disabled"
     return settings.SWITCHES[switch]
 
 
 def states(user: User) -> list[State]:
-    """Every switch of a person, in the order in which a page shows them."""
+    """Return every switch of a person, in the order in which a page shows them."""
     rows = SwitchChoice.objects.filter(user=user).order_by("switch", "-pk").distinct("switch")
     chosen = dict(rows.values_list("switch", "on"))
     found = []
@@ -52,7 +52,7 @@ def states(user: User) -> list[State]:
 
 
 def on_for(user: User) -> frozenset[str]:
-    """The switches that are on for this person."""
+    """Return the switches that are on for this person."""
     return frozenset(state.switch for state in states(user) if state.is_on)
 
 
@@ -61,7 +61,7 @@ def is_on(user: User, switch: SwitchChoice.Switch) -> bool:
 
 
 def choose(user: User, switch: SwitchChoice.Switch, on: bool) -> bool:
-    """The person's choice from now on; whether it changed anything. Nothing can be chosen where the server forbids."""
+    """Store the person's choice; return whether it changed anything. Where the server forbids a choice, it does not."""
     state = next(state for state in states(user) if state.switch == switch)
     if not state.may_choose or state.is_on == on:
         return False
@@ -70,7 +70,7 @@ def choose(user: User, switch: SwitchChoice.Switch, on: bool) -> bool:
 
 
 def people_without(switch: SwitchChoice.Switch) -> "models.QuerySet[User]":
-    """Everybody for whom the switch is off."""
+    """Return all people for whom the switch is off."""
     value = server(switch)
     if value == "disabled":
         return User.objects.all()
@@ -80,7 +80,8 @@ def people_without(switch: SwitchChoice.Switch) -> "models.QuerySet[User]":
 
 
 def off_periods(user: User, switch: SwitchChoice.Switch) -> list[Period]:
-    """When the switch was off for the person, by their choices; before the first one it was as the server says now."""
+    """Return when the switch was off for the person, by their choices; before the first one the server's setting of now
+    counts."""
     value = server(switch)
     if value == "disabled":
         return [(None, None)]
@@ -91,8 +92,8 @@ def off_periods(user: User, switch: SwitchChoice.Switch) -> list[Period]:
 
 
 def said_while_on(messages: Rows, user: User, switch: SwitchChoice.Switch) -> Rows:
-    """Of these messages the ones that were said while the switch was on: what was said while it was off stays out of
-    memory, also when it is on again."""
+    """Return those of these messages that were said while the switch was on: what was said while it was off stays out
+    of memory, also when it is on again."""
     within = [
         (Q(created_at__gte=since) if since else Q()) & (Q(created_at__lt=until) if until else Q())
         for since, until in off_periods(user, switch)

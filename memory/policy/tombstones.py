@@ -1,4 +1,4 @@
-"""What was forgotten, so that it is not learnt again: known by keyed hashes of its words, never by its text.
+"""Tombstones: keyed hashes of the words of forgotten lines, by which these are recognised without their text.
 
 known = of_space(space.pk)
 known.without(notes)        # the notes without the lines that were forgotten
@@ -14,34 +14,26 @@ from functools import partial
 
 from django.conf import settings
 
-from memory.documents.diff import diff
 from memory.models import ForgottenLine, MemoryDocument, MemoryRevision
-from memory.policy.locks import hold
 from memory.policy.same_words import MARKS
 from memory.text.terms import UNSEGMENTED
 
 WORD = re.compile(r"[^\W_]+")
-# What our own notes put before what was said: its time and who said it.
-SAID = re.compile(r"(?:\d{1,2}:\d{2}\s+)?(?:(?:Person|Assistant):\s+)?")
+# What notes write before what was said: its time and who said it.
+SAID_BY = re.compile(r"(?:\d{1,2}:\d{2}\s+)?(?:(?:Person|Assistant):\s+)?")
 # A line of at least so many words and characters is also found inside another line; a shorter one stands for itself
 # only, or forgetting "tea" would forget every line about tea.
-FEWEST_WORDS, FEWEST_CHARACTERS = 4, 16
+PHRASE_MIN_WORDS, PHRASE_MIN_CHARS = 4, 16
 # What stands in place of something forgotten where a gap would mislead.
 BLANK = "[forgotten]"
 Source = MemoryRevision.Source
 
 
-class LineForgotten(Exception):
-    """The person has had this line forgotten; nothing was written."""
+class LineForgottenError(Exception):
+    """The person has had a line of this text forgotten; nothing was written."""
 
     def __init__(self, path: str):
         super().__init__(f"{path} cannot take a line that the person has had forgotten.")
-
-
-# A change by the person's own hand may write a forgotten line again, and it is remembered from then on.
-BY_HAND = (Source.PAGE, Source.ADMIN)
-# Who writes by these has looked before what is forgotten, and looks again.
-LOOKED = (Source.TOOL, Source.FLUSH)
 
 
 @dataclass(frozen=True)
@@ -52,13 +44,13 @@ class Phrase:
 
     @property
     def is_whole(self) -> bool:
-        return len(self.words) < FEWEST_WORDS or sum(map(len, self.words)) < FEWEST_CHARACTERS
+        return len(self.words) < PHRASE_MIN_WORDS or sum(map(len, self.words)) < PHRASE_MIN_CHARS
 
 
 @dataclass(frozen=True)
 class Known:
-    """What to find in lines. `mark` makes of words what the two sets hold: of whole lines, and by their number of words
-    of what also counts inside a line."""
+    """What to find in lines. `mark` turns words into what the two sets hold: marks of whole lines, and by number of
+    words the marks of what also counts inside a line."""
 
     mark: Callable[[Sequence[str]], Hashable]
     whole: frozenset[Hashable]
@@ -68,7 +60,7 @@ class Known:
         return bool(self.whole or self.parts)
 
     def marks_in(self, line: str) -> Iterator[Hashable]:
-        """The marks of what was forgotten in this line."""
+        """Yield the marks of what was forgotten in this line."""
         if not self:
             return
         words = words_of(line)
@@ -83,19 +75,19 @@ class Known:
         return bool(self) and any(self.is_in(line) for line in text.split("\n"))
 
     def without(self, text: str) -> str:
-        """`text` without the lines that were forgotten; all else byte for byte."""
+        """Return `text` without the lines that were forgotten; all else byte for byte."""
         if not self.is_in_text(text):
             return text
         return "\n".join(line for line in text.split("\n") if not self.is_in(line))
 
     def blanked(self, text: str) -> str:
-        """`text` with a mark in place of each such line."""
+        """Return `text` with BLANK in place of each forgotten line."""
         if not self.is_in_text(text):
             return text
         return "\n".join(BLANK if self.is_in(line) else line for line in text.split("\n"))
 
     def unsaid(self, text: str) -> str:
-        """What somebody said, with a mark in place of forgotten words, also where they go over several lines."""
+        """Return what a person said with BLANK in place of forgotten words, also where these span several lines."""
         if not self:
             return text
         text = self.blanked_whole(text)
@@ -122,7 +114,7 @@ class Known:
 
 
 def of_space(space_id: int) -> Known:
-    """What was forgotten in the space."""
+    """Return what was forgotten in the space."""
     rows = ForgottenLine.objects.filter(space=space_id).values_list("hash", "words", "whole")
     parts: dict[int, set[Hashable]] = {}
     whole = set()
@@ -137,12 +129,12 @@ def of_space(space_id: int) -> Known:
 
 
 def named(space_id: int, title: str) -> str:
-    """What a conversation is called in memory: its title in one line, without what was forgotten."""
+    """Return the name of a conversation in memory: its title in one line, without what was forgotten."""
     return " ".join(of_space(space_id).unsaid(title).split())
 
 
 def of_phrases(phrases: Iterable[Phrase]) -> Known:
-    """The same for phrases whose text is at hand. Pure."""
+    """Return what finds these phrases, whose text is at hand, in lines. Pure."""
     parts: dict[int, set[Hashable]] = {}
     whole: set[Hashable] = set()
     for phrase in phrases:
@@ -154,55 +146,32 @@ def of_phrases(phrases: Iterable[Phrase]) -> Known:
 
 
 def keyed(space_id: int, words: Sequence[str]) -> str:
-    """The HMAC-SHA-256 of the words, in hexadecimal. Its key is the server's secret, so that whoever has only the
-    database or a receipt cannot try out short texts."""
+    """Return the HMAC-SHA-256 of the words, in hexadecimal. Its key is the server's secret, so that short texts cannot
+    be guessed from the database or a receipt alone."""
     key = hashlib.sha256(b"oneclaw.memory.forgotten\0" + settings.SECRET_KEY.encode()).digest()
     return hmac.digest(key, f"{space_id}\0{' '.join(words)}".encode(errors="replace"), "sha256").hex()
 
 
 def words_of(line: str) -> tuple[str, ...]:
-    """The words of a line, to compare: without bullets, marks, case, and without the time and speaker of our notes."""
-    return tuple(word for _, _, word in _spans(SAID.sub("", MARKS.sub("", line), count=1)))
-
-
-def guarded(document: MemoryDocument, content: str, source: str) -> str:
-    """`content` as it may be written into a document whose row is locked. No forgetting begins before the end of this
-    transaction, which must be open.
-
-    A forgotten line that the person writes by hand is remembered again. From a file, an import or an earlier state it
-    is left out. For the model's saves and notes, which were looked at before, it is LineForgotten.
-    """
-    # After the document's row and not before it: a forgetting waits in the same order.
-    hold(lock_of(document.space_id), shared=True)
-    known = of_space(document.space_id)
-    if not known:
-        return content
-    added = [line for hunk in diff(document.content, content) for line in hunk["added"]]
-    marks = {mark for line in added for mark in known.marks_in(line)}
-    if not marks:
-        return content
-    if source in BY_HAND:
-        ForgottenLine.objects.filter(space=document.space_id, hash__in=marks).delete()
-        return content
-    if source in LOOKED:
-        raise LineForgotten(document.path)
-    return known.without(content)
+    """Return the words of a line, to compare: without bullets, marks and case, and without the time and speaker that
+    notes have."""
+    return tuple(word for _, _, word in _spans(SAID_BY.sub("", MARKS.sub("", line), count=1)))
 
 
 def since(document: MemoryDocument, version: int) -> bool:
-    """Whether something was forgotten in the document after this version: the lines of that one are then not the lines
-    that people saw."""
+    """Return whether something was forgotten in the document after this version, whose lines are then no longer the
+    lines that people saw."""
     return document.revisions.filter(number__gt=version, source=Source.FORGET).exists()
 
 
 def lock_of(space_id: int) -> str:
-    """Held shared by who writes into the space, and alone by who forgets in it."""
+    """Return the name of the lock that writers into the space share, and that a forgetting holds alone."""
     return f"forgetting in {space_id}"
 
 
 def _spans(text: str) -> Iterator[tuple[int, int, str]]:
-    """Where each word of the text, in Unicode form NFKC, begins and ends, and the word. Where words are written without
-    spaces each character counts as one."""
+    """Yield where each word of the text, in Unicode form NFKC, begins and ends, and the word. Where words are written
+    without spaces each character counts as one."""
     for found in WORD.finditer(unicodedata.normalize("NFKC", text)):
         word = found[0]
         if UNSEGMENTED.search(word):

@@ -1,6 +1,6 @@
 """The workspace files that stand in a prompt: who the assistant is, for whom it works, and what is curated.
 
-from memory import context
+from memory.prompt import context
 context.hooks.append(lambda session, paths: [*paths, "TEAM.md"])    # an app changes the list
 """
 
@@ -10,11 +10,9 @@ from dataclasses import dataclass
 from chat.models import ChatSession
 from memory.policy import switches
 from memory.policy.access import own_space
+from memory.policy.paths import CURATED, WORKSPACE_FILES
 from oneclaw.llm.quoting import quoted, shortened
 
-CURATED = "MEMORY.md"
-# In the order in which they stand in the prompt.
-FILES = ("AGENTS.md", "SOUL.md", "TOOLS.md", "IDENTITY.md", "USER.md", "HEARTBEAT.md", "BOOTSTRAP.md", CURATED)
 # What a spawned sub-session sees.
 FILES_OF_SPAWNED = ("AGENTS.md", "TOOLS.md")
 # A file under this name counts as the other one, where that one is not there.
@@ -36,7 +34,7 @@ class ContextFile:
 
 def context_files(session: ChatSession) -> list[ContextFile]:
     """The files of the person's own space that are there and not blank, in order, within both budgets."""
-    paths = list(FILES_OF_SPAWNED if session.is_spawned else FILES)
+    paths = list(FILES_OF_SPAWNED if session.is_spawned else WORKSPACE_FILES)
     for hook in hooks:
         paths = hook(session, paths)
     if not switches.is_on(session.owner, switches.Switch.SAVED):

@@ -11,23 +11,23 @@ from django.template.loader import get_template
 
 from chat.models import ChatSession, Message
 from chat.turns.tools import registry
-from memory.index.embeddings.failures import EmbeddingFailure
+from memory.index.embeddings.failures import EmbeddingError
 from memory.models import MemoryDocument
 from memory.policy import switches
-from memory.policy.access import RECENT, Sources, is_read, spaces_of
+from memory.policy.access import Sources, is_read, reads, spaces_of
+from memory.policy.paths import CURATED, RECENT, WORKSPACE_FILES
 from memory.policy.same_words import stands_in
-from memory.prompt.context import CURATED, FILES, context_files
+from memory.prompt.context import context_files
 from memory.prompt.query import intent_of
 from memory.search.manager import HybridSearchManager
 from memory.search.passage import Passage
-from memory.tools import tools
 from oneclaw.llm.quoting import quoted
 
 logger = logging.getLogger(__name__)
 
 # How a search may fail: the database, the embedding server or its settings, time that ran out, the disk, and an index
 # that cannot be read (its numbers are a ValueError).
-FAILURES = (DatabaseFailure, EmbeddingFailure, ImproperlyConfigured, OSError, ValueError)
+FAILURES = (DatabaseFailure, EmbeddingError, ImproperlyConfigured, OSError, ValueError)
 # Passages that travel with a message, and the characters of each and of all.
 MOST_PASSAGES, LONGEST_PASSAGE, BUDGET_OF_RECALLED = 3, 800, 4_000
 
@@ -35,7 +35,7 @@ MOST_PASSAGES, LONGEST_PASSAGE, BUDGET_OF_RECALLED = 3, 800, 4_000
 def context(session: ChatSession) -> str:
     """The workspace files, then MEMORY.md of the person's own space, as data; "" when there are none or the session has
     no memory."""
-    if not tools.reads(session):
+    if not reads(session):
         return ""
     found = context_files(session)
     files = [file.text for file in found if file.path != CURATED]
@@ -47,10 +47,10 @@ def context(session: ChatSession) -> str:
 
 def guidelines(session: ChatSession) -> str:
     """When to search and, where the session may, when to save; "" when there is nothing that it may search."""
-    offered = registry.for_session(session)
-    if tools.SEARCH not in offered:
+    offered = {tool.name for tool in registry.for_session(session)}
+    if "memory_search" not in offered:
         return ""
-    return get_template("recall.txt", using="prompts").render({"may_save": tools.SAVE in offered})
+    return get_template("recall.txt", using="prompts").render({"may_save": "save_memory" in offered})
 
 
 def condition(session: ChatSession) -> str:
@@ -68,7 +68,7 @@ def recalled(session: ChatSession, message: Message) -> str:
     say shorter what transcripts say.
     """
     is_first = message.parent_id is None
-    if (settings.RECALL == "first" and not is_first) or not tools.reads(session):
+    if (settings.RECALL == "first" and not is_first) or not reads(session):
         return ""
     on = switches.on_for(session.owner)
     sources = Sources(is_read(CURATED, on), is_read(RECENT, on))
@@ -88,7 +88,7 @@ def found_for(intent: str, session: ChatSession, sources: Sources) -> str:
     """The passages that fit and do not stand in the session's prompt, within their budget."""
     spaces = spaces_of(session)
     # Who has written nothing but workspace files, which stand in the prompt, waits for no search.
-    if not MemoryDocument.objects.present().filter(space__in=spaces).exclude(path__in=FILES).exists():
+    if not MemoryDocument.objects.present().filter(space__in=spaces).exclude(path__in=WORKSPACE_FILES).exists():
         return ""
     manager = HybridSearchManager(spaces, sources)
     found = manager.search(intent, max_results=3 * MOST_PASSAGES, today=session.owner.day())

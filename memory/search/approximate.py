@@ -9,18 +9,18 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from memory.search.cache import Found
+from memory.search.cache import SearchData
 from memory.search.ranking import Legs, Numbers, Scores, Words, best_first, standardised, vector_leg
 
 # Units whose windows get their exact cosines: the best by all that counts, and the nearest.
-BEST, NEAREST = 200, 50
+BEST_UNITS, NEAREST_UNITS = 200, 50
 
 
 @dataclass(frozen=True)
-class Estimate:
-    """The guessed cosine of each unit and the mean of each window, standardised; and the scores by them."""
+class ApproximateScores:
+    """The approximate cosine of each unit and its mean over each window, standardised, and the scores by them."""
 
-    found: Found
+    found: SearchData
     words: Words
     legs: Legs
     vector: NDArray[np.float32]
@@ -29,22 +29,24 @@ class Estimate:
     window: Numbers
 
     @classmethod
-    def of(cls, found: Found, words: Words, legs: Legs, vector: NDArray[np.float32]) -> "Estimate":
-        cosines = guessed(found, vector)
-        windows = found.haystack.windowed(cosines) / found.haystack.sizes
+    def of(cls, found: SearchData, words: Words, legs: Legs, vector: NDArray[np.float32]) -> "ApproximateScores":
+        cosines = cosines_by_signs(found, vector)
+        windows = found.corpus.windowed(cosines) / found.corpus.sizes
         return cls(found, words, legs, vector, cosines, standardised(cosines), standardised(windows))
 
     def total(self) -> Numbers:
-        """The scores by the guess alone."""
+        """Return the scores by the approximate cosines alone."""
         return self.words.total + vector_leg(self.legs, self.unit, self.window)
 
     def wanted(self, total: Numbers) -> NDArray[np.intp]:
-        """The units of which, and of whose windows, the exact cosines are wanted."""
-        return np.unique(np.concatenate([best_first(total, BEST), best_first(self.cosines, NEAREST)])).astype(np.intp)
+        """Return the units for which, and for whose windows, the exact cosines are needed."""
+        return np.unique(
+            np.concatenate([best_first(total, BEST_UNITS), best_first(self.cosines, NEAREST_UNITS)])
+        ).astype(np.intp)
 
-    def settled(self, wanted: NDArray[np.intp], exact: Numbers) -> Scores:
-        """The scores: of the units wanted by their exact cosines, of the others by the guess, as far as the sample says
-        that it may be believed. `exact` has the cosine of each unit, NaN where nobody asked."""
+    def corrected(self, wanted: NDArray[np.intp], exact: Numbers) -> Scores:
+        """Return the scores: of the units wanted by their exact cosines, of the others by the approximate ones, weighed
+        by how well these agree with the exact ones of the sample. `exact` has NaN for units that were not read."""
         sample = self.found.sample
         exact[sample] = np.where(np.isnan(exact[sample]), self.found.sampled @ self.vector, exact[sample])
         of_unit = Relation.of(self.unit[sample], exact[sample])
@@ -61,14 +63,15 @@ class Estimate:
         return self.words.scores(total, cosines, nearness)
 
     def _windows(self, exact: Numbers, units: NDArray[np.intp]) -> Numbers:
-        """The mean over the window of each unit; NaN where not all of it is known."""
-        around, within = self.found.haystack.window_of(units)
-        return np.where(within, exact[around], 0).sum(axis=1) / within.sum(axis=1)
+        """Return the mean over the window of each unit; NaN where a unit of it has no exact cosine."""
+        around, within = self.found.corpus.window_of(units)
+        means: Numbers = np.where(within, exact[around], 0).sum(axis=1) / within.sum(axis=1)
+        return means
 
 
 @dataclass(frozen=True)
 class Relation:
-    """How exact cosines follow from standardised guesses: their mean and deviation, and the correlation."""
+    """How exact cosines follow from standardised approximate ones: their mean and deviation, and the correlation."""
 
     mean: float
     deviation: float
@@ -76,7 +79,7 @@ class Relation:
 
     @classmethod
     def of(cls, guesses: Numbers, exact: Numbers) -> "Relation":
-        """By linear regression over the known ones; the guesses of all units have mean 0 and deviation 1."""
+        """Fit by linear regression over the known ones; the guesses of all units have mean 0 and deviation 1."""
         known = ~np.isnan(exact)
         x, y = guesses[known], exact[known]
         if len(y) < 3 or x.std() < 1e-9:
@@ -91,8 +94,8 @@ class Relation:
         return (exact - self.mean) / self.deviation
 
 
-def guessed(found: Found, vector: NDArray[np.float32]) -> Numbers:
-    """A cosine for each unit by the signs alone; the mean of all for those that have none."""
+def cosines_by_signs(found: SearchData, vector: NDArray[np.float32]) -> Numbers:
+    """Return a cosine for each unit by the signs alone; the mean of all for units that have none."""
     assert found.bits is not None
     mine = np.zeros(len(found.bits) * 8, np.uint8)
     packed = np.packbits(vector > 0)

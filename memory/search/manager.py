@@ -2,11 +2,11 @@
 
 import datetime as dt
 import json
+import uuid
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import takewhile
-from typing import Any
 
 import numpy as np
 from django.conf import settings
@@ -19,14 +19,15 @@ from psycopg.pq import Format
 
 from memory.index import models, vectors
 from memory.index.embeddings import Embedder, embedder, near_words
-from memory.policy.access import RECENT, Sources
-from memory.search.approximate import Estimate
-from memory.search.cache import Found, Packed, array, drop, keep, kept
-from memory.search.confidence import score, stands
-from memory.search.index_format import LAYOUT
+from memory.policy.access import Sources
+from memory.policy.paths import RECENT
+from memory.search.approximate import ApproximateScores
+from memory.search.cache import PackedDocument, SearchData, array, cached, discard, store
+from memory.search.confidence import contains, score
 from memory.search.passage import Line, Passage, passage
 from memory.search.query import Question, without_names
 from memory.search.ranking import Legs, Run, ages, by_words, passages
+from memory.text.index_format import LAYOUT
 from memory.text.languages import NAMES
 from oneclaw.models import Space
 from oneclaw.text import mended
@@ -119,17 +120,19 @@ SELECT DISTINCT ON (text_key) text_key, vector::text FROM memory_textvector
  WHERE text_key = ANY(%s::bigint[]) AND space_id = ANY(%s::bigint[]) AND model_id = %s::bigint
    AND vector_dims(vector) = %s
 """
+# What is put into a statement, by its name there.
+Parameters = dict[str, int | str | list[int] | uuid.UUID | None]
 COSINE = np.dtype([("key", ">i8"), ("cosine", ">f4")])
 # A passage takes in neighbours that score at most this much less than its best line: short ones, that hold what
 # answers. Without a limit each is filled to SNIPPET_LENGTH characters: fewer and with more context.
 SLACK = 0.5
 # Characters of a question that are read, whoever asks.
-LONGEST_READ = 10_000
+QUERY_READ_MAX_CHARS = 10_000
 
 
 class HybridSearchManager:
-    """Searches these spaces, and no other, and of them `sources`. The caller has made sure that the person may read
-    them."""
+    """Search these spaces, and no others, and of them `sources`. The caller has checked that the person may
+    read them."""
 
     def __init__(self, spaces: Iterable[Space], sources: Sources | None = None):
         self.spaces = sorted({space.pk for space in spaces})
@@ -143,7 +146,7 @@ class HybridSearchManager:
         today: dt.date | None = None,
         slack: float = SLACK,
     ) -> list[Passage]:
-        """The passages that answer best, best first, none below `min_score`. A blank query asks nobody.
+        """Return the passages that answer best, best first, none below `min_score`. A blank query finds nothing.
 
         `today` is the person's own day, from which "yesterday" counts. `slack` is how much less than its best line a
         neighbour in a passage may score: 0 gives single lines, infinity passages filled to SNIPPET_LENGTH.
@@ -153,39 +156,39 @@ class HybridSearchManager:
         if not query.strip() or max_results < 1 or not self.spaces or not self.sources:
             return []
         # A shell hands over bytes that are no Unicode as halves of surrogate pairs.
-        query, model = mended(query.strip()[:LONGEST_READ]), embedder()
+        query, model = mended(query.strip()[:QUERY_READ_MAX_CHARS]), embedder()
         asked = Asked.by(model, query)
         found, cosines = self._read(asked)
-        haystack = found.haystack
-        if not len(haystack):
+        corpus = found.corpus
+        if not len(corpus):
             return []
         today = today or timezone.now().date()
         question = Question.read(
-            query, today, near_words if model else None, tuple(NAMES[number] for number in haystack.languages)
+            query, today, near_words if model else None, tuple(NAMES[number] for number in corpus.languages)
         )
-        known = [one for one in question.concepts if not one.is_doubtful or stands(haystack, one)]
+        known = [one for one in question.concepts if not one.is_doubtful or contains(corpus, one)]
         question = replace(question, concepts=tuple(known) or question.concepts)
         weighed = legs(model)
-        age = ages(haystack, found.lasting, today.toordinal(), settings.HALF_LIFE)
-        words = by_words(haystack, question, weighed, age)
+        age = ages(corpus, found.lasting, today.toordinal(), settings.HALF_LIFE)
+        words = by_words(corpus, question, weighed, age)
         lines: dict[int, Line] = {}
         # Where most have no vector yet, words decide alone.
         if asked.vector is not None and is_large(found) and found.signed.mean() >= 0.5:
-            estimate = Estimate.of(found, words, weighed, asked.vector)
+            estimate = ApproximateScores.of(found, words, weighed, asked.vector)
             rough = estimate.total()
             wanted = estimate.wanted(rough)
-            around = np.unique(haystack.window_of(wanted)[0])
+            around = np.unique(corpus.window_of(wanted)[0])
             # The lines of all that may win come along, for two round trips are enough.
-            runs = passages(rough, haystack, 2 * max_results + 10, slack, settings.SNIPPET_LENGTH, settings.MMR)
+            runs = passages(rough, corpus, 2 * max_results + 10, slack, settings.SNIPPET_LENGTH, settings.MMR)
             likely = np.union1d(around, units_of(runs)).tolist()
-            lines, exact = self._lines(found, likely, asked, np.unique(haystack.units["key"][around]))
-            scores = estimate.settled(wanted, found.by_unit(exact["key"], exact["cosine"]))
+            lines, exact = self._lines(found, likely, asked, np.unique(corpus.units["key"][around]))
+            scores = estimate.corrected(wanted, found.by_unit(exact["key"], exact["cosine"]))
         else:
             cosine = mostly(found.by_unit(cosines["key"], cosines["cosine"])) if len(cosines) else None
-            scores = words.with_cosines(haystack, cosine, weighed)
+            scores = words.with_cosines(corpus, cosine, weighed)
         certain, best = scores.evidence.logit(), float(scores.total.max())
         most_said = max(float(scores.text.max()), 1e-9)
-        runs = passages(scores.total, haystack, max_results, slack, settings.SNIPPET_LENGTH, settings.MMR)
+        runs = passages(scores.total, corpus, max_results, slack, settings.SNIPPET_LENGTH, settings.MMR)
         marked = ((run, score(certain, best - run.score)) for run in runs)
         won = list(takewhile(lambda one: one[1] >= min_score, marked))
         if missing := [at for at in units_of([run for run, _ in won]) if at not in lines]:
@@ -195,7 +198,7 @@ class HybridSearchManager:
                 run,
                 mark,
                 held,
-                found.documents[haystack.document[run.best]],
+                found.documents[corpus.document[run.best]],
                 cosine=0.0 if scores.vector is None else float(scores.vector[run.best]),
                 text_score=float(scores.text[run.best]) / most_said,
                 owner=self.sources.transcripts_of,
@@ -206,12 +209,12 @@ class HybridSearchManager:
             and len(held) == run.last + 1 - run.first
         ]
 
-    def _read(self, asked: "Asked") -> tuple[Found, NDArray[np.void]]:
-        """The haystack as it is now, and the cosines of all vectors by their keys, where they are not too many."""
+    def _read(self, asked: "Asked") -> tuple[SearchData, NDArray[np.void]]:
+        """Read the corpus as it is now, and the cosines of all vectors by their keys, unless there are too many."""
         owner = self.sources.transcripts_of
         key = (tuple(self.spaces), asked.model, (owner.pk if owner else None, self.sources.notes, self.sources.recent))
-        known = kept(key)
-        parameters: dict[str, Any] = {
+        known = cached(key)
+        parameters: Parameters = {
             "spaces": self.spaces,
             "layout": LAYOUT,
             "exact": settings.EXACT_UNITS,
@@ -221,7 +224,7 @@ class HybridSearchManager:
             "recent_path": RECENT,
             "recent": self.sources.recent,
             "notes": self.sources.notes,
-            "owner": owner and owner.pk,
+            "owner": owner.pk if owner else None,
             "but_session": self.sources.but_session,
         }
         sql = HELD + UNITS if owner is None else HELD + HELD_TRANSCRIPTS + UNITS + TRANSCRIPTS
@@ -232,23 +235,23 @@ class HybridSearchManager:
         with binary_cursor() as cursor:
             cursor.execute(sql, parameters)
             rows = cursor.fetchall()
-        fresh = [Packed(row[0], row[1], row[2], row[3], row[4] or b"") for row in rows if row[0] is not None]
+        fresh = [PackedDocument(row[0], row[1], row[2], row[3], row[4] or b"") for row in rows if row[0] is not None]
         told = {row[1]: row[3] or b"" for row in rows if row[0] is None}
-        found = known.changed(np.frombuffer(told["ids"], ">i8"), fresh) if known else Found.of(fresh)
+        found = known.changed(np.frombuffer(told["ids"], ">i8"), fresh) if known else SearchData.of(fresh)
         if known is not None and is_large(known) != is_large(found):
             # What is kept lacks the signs that are needed now, or has those that no longer are.
-            drop(key)
+            discard(key)
             return self._read(asked)
         if is_large(found) and asked.vector is not None:
             found = self._sampled(found, known, asked)
         if found is known:
-            _ = found.haystack.postings
+            _ = found.corpus.postings
         else:
-            keep(key, found)
+            store(key, found)
         return found, np.frombuffer(told.get("cosines", b""), COSINE)
 
-    def _sampled(self, found: Found, known: Found | None, asked: "Asked") -> Found:
-        """The haystack with the vectors of its sample: as before, or by a trip of its own when it is another."""
+    def _sampled(self, found: SearchData, known: SearchData | None, asked: "Asked") -> SearchData:
+        """Return the data with the vectors of its sample: as cached, or read by a query when the sample is another."""
         assert asked.vector is not None
         keys, width = found.sample_keys, len(asked.vector)
         if (
@@ -267,17 +270,21 @@ class HybridSearchManager:
         return replace(found, sampled=np.array([by_key.get(key, nothing) for key in keys.tolist()]))
 
     def _lines(
-        self, found: Found, units: Sequence[int], asked: "Asked | None" = None, keys: NDArray[np.int64] | None = None
+        self,
+        found: SearchData,
+        units: Sequence[int],
+        asked: "Asked | None" = None,
+        keys: NDArray[np.int64] | None = None,
     ) -> tuple[dict[int, Line], NDArray[np.void]]:
-        """The lines of these units as far as they still stand there; the exact cosines of the texts of these keys."""
+        """Read the lines of these units, if unchanged, and the exact cosines of the texts of these keys."""
         if not len(units) and keys is None:
             return {}, np.zeros(0, COSINE)
-        haystack, owner = found.haystack, self.sources.transcripts_of
+        corpus, owner = found.corpus, self.sources.transcripts_of
         places = np.array(units, np.intp)
-        documents = found.document_ids[haystack.document[places]]
-        ordinals, text_keys = haystack.ordinal[places], haystack.units["key"][places]
+        documents = found.document_ids[corpus.document[places]]
+        ordinals, text_keys = corpus.ordinal[places], corpus.units["key"][places]
         sql = LINES if owner is None else LINES + SAID_LINES
-        parameters: dict[str, Any] = {"spaces": self.spaces, "owner": owner and owner.pk}
+        parameters: Parameters = {"spaces": self.spaces, "owner": owner.pk if owner else None}
         for prefix, of_kind in (("", documents > 0), ("said_", documents < 0)):
             parameters[f"{prefix}ids"] = array(abs(documents[of_kind]).tolist())
             parameters[f"{prefix}ordinals"] = array(ordinals[of_kind].tolist())
@@ -312,21 +319,22 @@ class Asked:
 
     @cached_property
     def text(self) -> str:
-        """The vector as PostgreSQL reads it."""
+        """Return the vector in the form of a PostgreSQL literal."""
         return json.dumps([] if self.vector is None else self.vector.tolist())
 
 
-def is_large(found: Found) -> bool:
-    """Whether signs choose what of it is compared."""
-    return len(found.haystack) > settings.EXACT_UNITS
+def is_large(found: SearchData) -> bool:
+    """Return whether there are so many units that the signs of vectors choose which ones are compared."""
+    return len(found.corpus) > settings.EXACT_UNITS
 
 
 def units_of(runs: Iterable[Run]) -> list[int]:
+    """Return the units of all runs."""
     return [at for run in runs for at in range(run.first, run.last + 1)]
 
 
 def legs(model: Embedder | None) -> Legs:
-    """How the two legs weigh: as the settings say, as multiples of their defaults, and as far as the model goes."""
+    """Return the weights of the two legs: the settings as multiples of their defaults, and what the model is worth."""
     text = settings.TEXT_WEIGHT / 0.3
     if model is None:
         return Legs(text, 0)
@@ -334,13 +342,15 @@ def legs(model: Embedder | None) -> Legs:
 
 
 def mostly(cosines: NDArray[np.float64]) -> NDArray[np.float64] | None:
-    """The cosine of each unit, NaN where it has no vector yet; None when most have none: then words decide alone."""
+    """Return the cosines, NaN where a unit has no vector yet; None when most have none: then words decide alone."""
     return cosines if np.isnan(cosines).mean() <= 0.5 else None
 
 
 def binary_cursor() -> CursorWrapper:
-    """A cursor whose answers come as bytes: half as many as in words, and nothing to parse. Django's own has none."""
+    """Return a cursor whose results are binary: half the bytes of text, and nothing to parse. Django offers none."""
     connection.ensure_connection()
     cursor = Cursor(connection.connection)
     cursor.format = Format.BINARY
-    return connection._prepare_cursor(cursor)  # type: ignore[attr-defined]  # so that it is logged and counted like any other
+    # So that it is logged and counted like any other.
+    wrapped: CursorWrapper = connection._prepare_cursor(cursor)  # type: ignore[attr-defined]
+    return wrapped

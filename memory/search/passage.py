@@ -9,13 +9,13 @@ from typing import NamedTuple
 from django.conf import settings
 
 from memory.index.transcripts import label
-from memory.search.cache import Packed
+from memory.search.cache import PackedDocument
 from memory.search.ranking import Run
 from memory.text.dates import day_in
 from oneclaw.models import User
 
 # Characters of a search that a person types, and passages that it shows.
-LONGEST_QUERY, FOUND = 1000, 20
+QUERY_MAX_CHARS, RESULTS_SHOWN = 1000, 20
 
 
 @dataclass(frozen=True)
@@ -66,12 +66,12 @@ def passage(
     run: Run,
     mark: float,
     lines: Sequence[Line],
-    document: Packed,
+    document: PackedDocument,
     cosine: float,
     text_score: float,
     owner: User | None,
 ) -> Passage:
-    """What is shown of a run. `cosine` is NaN where its best line has no vector yet."""
+    """Return the passage that shows a run. `cosine` is NaN where its best line has no vector yet."""
     text, last, seq = "", lines[0].end_line, 0
     for line in lines:
         if line.at is not None and owner is not None and line.seq != seq:

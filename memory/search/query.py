@@ -13,7 +13,7 @@ from memory.text.terms import TOKEN, WORD, composed, names_too, parts_of, plain,
 NAME = re.compile(r"(?<=[\w,;:'’\"“(-] )[\"“(]?[A-ZÀ-ÖØ-ÞА-Я][\w'’-]*")
 ENGLISH = ("english",)
 # Words a question may have; the rest of a longer one is not looked at.
-LONGEST_QUESTION = 64
+QUESTION_MAX_WORDS = 64
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class Concept:
 
 @dataclass(frozen=True)
 class Question:
-    """A question, read."""
+    """What was understood of a question: what it asks for, the days it means, and whether it wants a time."""
 
     concepts: tuple[Concept, ...]
     periods: tuple[Period, ...] = ()
@@ -49,8 +49,8 @@ class Question:
         near_words: Callable[[Sequence[str]], Sequence[Mapping[str, float]]] | None = None,
         languages: tuple[str, ...] = NAMES,
     ) -> "Question":
-        """`near_words` tells for each word those near it in meaning, each with a weight below 1; `languages` are those
-        of the texts searched."""
+        """Read a question. `near_words` gives for each word those near it in meaning, each with a weight below 1;
+        `languages` are those of the texts searched."""
         text = composed(text)
         parts = dict.fromkeys(part for token in TOKEN.findall(text) for part in parts_of(token))
         doubtful = set(names_too(text))
@@ -61,7 +61,7 @@ class Question:
             set() if language == "german" else {name for found in NAME.findall(text) for name in WORD.findall(found)}
         )
         periods = tuple(periods_meant(text, today))
-        wanted = wanted[:LONGEST_QUESTION]
+        wanted = wanted[:QUESTION_MAX_WORDS]
         near = near_words([plain(part) for part in wanted]) if near_words else [{}] * len(wanted)
         concepts = (
             Concept(
@@ -82,7 +82,7 @@ def _bare(part: str) -> str:
 
 
 def without_names(text: str) -> str:
-    """What of a question goes to the embedding model: names are the words' business, for they swamp a vector."""
+    """Return what of a question is embedded: without names, which dominate a vector and are found by words."""
     if language_of(text) == "german":
         return text
     without = " ".join(NAME.sub(" ", text).split())

@@ -14,34 +14,34 @@ from heapq import heapify, heappop, heappush
 import numpy as np
 from numpy.typing import NDArray
 
-from memory.search.confidence import Evidence, coverage, strangeness
-from memory.search.index_format import ASKS, HEADING, TELLS_TIME, Haystack, summed
+from memory.search.confidence import Evidence, coverage, share_of_unknown_names
 from memory.search.query import Concept, Question
 from memory.text.dates import Period
+from memory.text.index_format import ASKS, HEADING, TELLS_TIME, Corpus, summed
 
 Numbers = NDArray[np.float64]
 
 # BM25 (Robertson and Zaragoza, 2009): how soon repetition saturates, how much length counts.
 K1, B = 1.2, 0.75
 # What the oldest dated note loses: as much as nothing beside any other reason, so that only equals part by age.
-FADED = 0.01
+AGE_PENALTY_MAX = 0.01
 # Days after which a note is as old as any.
-OLDEST = 36_500
+AGE_MAX_DAYS = 36_500
 # Two lines say the same from this share of common terms on; and how many points of ranking one step of MMR's scale is.
-SAME, POINTS = 0.5, 12.0
+DUPLICATE_SIMILARITY, MMR_SCALE_POINTS = 0.5, 12.0
 # Units of the memories in which the models' cosines were measured.
-MEASURED = 650
+MEASURED_UNITS = 650
 # Units on each side that a filled passage may take in, and the points of ranking by which a line is worth e times more.
-SPAN, STEEP = 12, 1.5
+FILL_UNITS_PER_SIDE, FILL_POINTS_PER_E = 12, 1.5
 # A deviation of scores by words counts as at least this share of their mean, nearly.
-CONTRAST = 0.5
+DEVIATION_MIN_SHARE = 0.5
 # Units that may begin a passage, however few are asked for: so many that the first results are the same for any number.
-POOL = 1500
+CANDIDATE_UNITS_MIN = 1500
 
 
 @dataclass(frozen=True)
 class Scores:
-    """What each unit got: all in all, its cosine, its BM25. `evidence`: whether any of it answers the question."""
+    """The scores of each unit: total, cosine, BM25. `evidence`: whether any unit answers the question."""
 
     total: Numbers
     vector: Numbers | None
@@ -80,7 +80,7 @@ class Legs:
     related: float | None = None
 
     def nearness(self, best: float, mean: float, deviation: float, count: int) -> float:
-        """The best cosine of `count` between 0 (as of unrelated texts) and 1 (as of related ones).
+        """Return the best cosine of `count` between 0 (as of unrelated texts) and 1 (as of related ones).
 
         The best of many unrelated lines is nearer than the best of a few, as the highest of so many normal numbers is
         (√(2 ln n) deviations). Where nobody has measured the model, its own spread tells: the best of unrelated lines
@@ -88,7 +88,7 @@ class Legs:
         """
         deviation = max(deviation, 1e-9)
         if self.unrelated is not None:
-            best += self.unrelated * (1 - math.sqrt(math.log(max(count, 2)) / math.log(MEASURED)))
+            best += self.unrelated * (1 - math.sqrt(math.log(max(count, 2)) / math.log(MEASURED_UNITS)))
         unrelated = mean + 3.2 * deviation if self.unrelated is None else self.unrelated
         related = mean + 4.5 * deviation if self.related is None else self.related
         # Bounded, so that a word that stands there is found whatever the vectors say.
@@ -97,22 +97,22 @@ class Legs:
 
 @dataclass(frozen=True)
 class Words:
-    """What each unit got without vectors, in all and by BM25; how far the question is covered; whether somebody who
-    talks is named; the share of names that are unknown."""
+    """The scores of each unit without vectors, in total and by BM25; how far the question is covered; whether it names
+    a speaker; the share of its names that no unit contains."""
 
     total: Numbers
     text: Numbers
     covered: float
     knows_speaker: bool
-    strange: float
+    unknown_names: float
 
-    def with_cosines(self, haystack: Haystack, cosines: Numbers | None, legs: Legs) -> Scores:
-        """The scores with the vector leg."""
+    def with_cosines(self, corpus: Corpus, cosines: Numbers | None, legs: Legs) -> Scores:
+        """Return the scores with the vector leg."""
         if cosines is None:
             return self.scores(self.total, None, None)
         known = ~np.isnan(cosines)
         filled = np.where(known, cosines, cosines[known].mean() if known.any() else 0.0)
-        windows = haystack.windowed(filled) / haystack.sizes
+        windows = corpus.windowed(filled) / corpus.sizes
         total = self.total + vector_leg(legs, standardised(filled), standardised(windows))
         known_ones = cosines[known]
         nearness = None
@@ -121,111 +121,114 @@ class Words:
         return self.scores(total, cosines, nearness)
 
     def scores(self, total: Numbers, cosines: Numbers | None, nearness: float | None) -> Scores:
-        """All in all, with what vectors bring."""
-        return Scores(total, cosines, self.text, Evidence(self.covered, nearness, self.knows_speaker, self.strange))
+        """Return the scores with this total and what vectors add."""
+        return Scores(
+            total, cosines, self.text, Evidence(self.covered, nearness, self.knows_speaker, self.unknown_names)
+        )
 
 
 def vector_leg(legs: Legs, unit: Numbers, window: Numbers) -> Numbers:
-    """What vectors bring, from the standardised cosines of units and of windows."""
+    """Return what vectors add to the scores, from the standardised cosines of units and of windows."""
     return legs.vector * (Weights.vector_unit * unit + Weights.vector_window * window)
 
 
-def by_words(haystack: Haystack, question: Question, legs: Legs, age: Numbers | float = 0.0) -> Words:
-    """What speaks for each unit apart from vectors."""
+def by_words(corpus: Corpus, question: Question, legs: Legs, age: Numbers | float = 0.0) -> Words:
+    """Score each unit by everything but vectors."""
     weights = Weights()
-    asked, concepts = _named(haystack, question)
-    found = matches(haystack, concepts)
-    windows = [Frequency(*haystack.in_windows(one.places, one.often)) for one in found]
-    documents = [
-        Frequency(*summed(haystack.document[one.places], one.often, len(haystack.starts) - 1)) for one in found
-    ]
-    lengths = haystack.lengths
+    asked, concepts = _named(corpus, question)
+    found = matches(corpus, concepts)
+    windows = [Frequency(*corpus.in_windows(one.places, one.often)) for one in found]
+    documents = [Frequency(*summed(corpus.document[one.places], one.often, len(corpus.starts) - 1)) for one in found]
+    lengths = corpus.lengths
     unit = bm25(found, lengths[0])
     document = bm25(documents, lengths[2])
     total = legs.text * (
         weights.text_unit * by_contrast(unit)
         + weights.text_window * by_contrast(bm25(windows, lengths[1]))
-        + weights.text_document * by_contrast(document[haystack.document])
+        + weights.text_document * by_contrast(document[corpus.document])
     )
     timeless = [window for concept, window in zip(concepts, windows, strict=True) if not concept.is_time]
     # A question that is nothing but a day is answered by that day.
     if timeless or not windows:
-        covered = coverage([(window.places, window.often) for window in timeless], len(haystack))
+        covered = coverage([(window.places, window.often) for window in timeless], len(corpus))
     else:
-        covered = float(_cue_of_days(haystack, question).max() >= 1)
-    total = total + _cues(haystack, question, asked, weights) - FADED * age
-    return Words(total, unit, covered, bool(asked), strangeness(haystack, question))
+        covered = float(_cue_of_days(corpus, question).max() >= 1)
+    total = total + _cues(corpus, question, asked, weights) - AGE_PENALTY_MAX * age
+    return Words(total, unit, covered, bool(asked), share_of_unknown_names(corpus, question))
 
 
-def ages(haystack: Haystack, lasting: Sequence[bool], today: int, half_life: float) -> Numbers:
-    """How far each dated unit has faded: 0 of today, 0.5 after `half_life` days, towards 1.
+def ages(corpus: Corpus, lasting: Sequence[bool], today: int, half_life: float) -> Numbers:
+    """Return the age of each dated unit: 0 of today, 0.5 after `half_life` days, towards 1.
 
     `lasting` says of each document whether it never fades; `today` is a day's toordinal().
     """
-    old = np.clip(today - haystack.days, 0, OLDEST)
-    old[haystack.days == 0] = 0
+    old = np.clip(today - corpus.days, 0, AGE_MAX_DAYS)
+    old[corpus.days == 0] = 0
     if any(lasting):
-        old[np.array(lasting, bool)[haystack.document]] = 0
+        old[np.array(lasting, bool)[corpus.document]] = 0
     return _faded(half_life)[old]
 
 
 @lru_cache(maxsize=4)
 def _faded(half_life: float) -> Numbers:
-    """By age in days."""
-    return 1 - 0.5 ** (np.arange(OLDEST + 1) / half_life)
+    """Return the values of `ages` by age in days."""
+    return 1 - 0.5 ** (np.arange(AGE_MAX_DAYS + 1) / half_life)
 
 
-def _named(haystack: Haystack, question: Question) -> tuple[set[int], list[Concept]]:
-    """Who of those who talk is named in the question, and the concepts that are left without their names."""
-    named = {concept.name for concept in question.concepts} & haystack.speakers
+def _named(corpus: Corpus, question: Question) -> tuple[set[int], list[Concept]]:
+    """Return the speakers that the question names, and the concepts that are left without their names."""
+    named = {concept.name for concept in question.concepts} & corpus.speakers
     return named, [concept for concept in question.concepts if concept.name not in named]
 
 
-def _cues(haystack: Haystack, question: Question, named: set[int], weights: Weights) -> Numbers:
-    """What speaks for a line apart from its words."""
-    cues = -weights.heading * haystack.flagged(HEADING) - weights.asking * haystack.flagged(ASKS)
-    replies = haystack.flagged(ASKS)[:-1] & (haystack.section[1:] == haystack.section[:-1])
+def _cues(corpus: Corpus, question: Question, named: set[int], weights: Weights) -> Numbers:
+    """Score each line by what it is, apart from its words: heading, question, reply, speaker, time, day."""
+    cues = -weights.heading * corpus.flagged(HEADING) - weights.asking * corpus.flagged(ASKS)
+    replies = corpus.flagged(ASKS)[:-1] & (corpus.section[1:] == corpus.section[:-1])
     cues[1:] += weights.reply * replies
     if len(named) == 1:
-        cues += weights.speaker * (haystack.speaker == next(iter(named)))
+        cues += weights.speaker * (corpus.speaker == next(iter(named)))
     if question.asks_when:
-        cues += weights.time * haystack.flagged(TELLS_TIME)
-    return cues + weights.day * _cue_of_days(haystack, question)
+        cues += weights.time * corpus.flagged(TELLS_TIME)
+    return cues + weights.day * _cue_of_days(corpus, question)
 
 
-def _cue_of_days(haystack: Haystack, question: Question) -> Numbers:
-    return np.max([np.zeros(len(haystack)), *(_closeness(haystack, period) for period in question.periods)], axis=0)
+def _cue_of_days(corpus: Corpus, question: Question) -> Numbers:
+    """Return how near the day of each unit is to a period that the question means."""
+    nearness = [np.zeros(len(corpus)), *(_closeness(corpus, period) for period in question.periods)]
+    nearest: Numbers = np.max(nearness, axis=0)
+    return nearest
 
 
-def _closeness(haystack: Haystack, period: Period) -> Numbers:
-    """1 on the days meant, then less each day (what happened is told afterwards), 0 before them and without a day."""
-    days = haystack.days
+def _closeness(corpus: Corpus, period: Period) -> Numbers:
+    """Return 1 on the days meant, then less each day (people report afterwards), 0 before them and without a day."""
+    days = corpus.days
     after = np.maximum(days - period.last.toordinal(), 0)
     return np.where(days >= period.first.toordinal(), np.exp(-after / 7), 0)
 
 
 @dataclass(frozen=True)
 class Frequency:
-    """Where a concept stands, and how often by weight: each place once, in order."""
+    """Which texts contain a concept, each once and in order, and how often by weight."""
 
     places: NDArray[np.intp]
     often: Numbers
 
 
-def matches(haystack: Haystack, concepts: Sequence[Concept]) -> list[Frequency]:
-    """For each concept the units in which it stands."""
+def matches(corpus: Corpus, concepts: Sequence[Concept]) -> list[Frequency]:
+    """Return for each concept the units that contain it."""
     terms = np.unique(np.array([term for concept in concepts for term in concept.terms] or [0], np.uint32))
-    holding = dict(zip(terms.tolist(), haystack.holding(terms), strict=True))
+    holding = dict(zip(terms.tolist(), corpus.holding(terms), strict=True))
     found = []
     for concept in concepts:
         units = [holding[term] for term in concept.terms]
         weights = np.repeat(list(concept.terms.values()), [len(one) for one in units])
-        found.append(Frequency(*summed(np.concatenate(units), weights, len(haystack))))
+        found.append(Frequency(*summed(np.concatenate(units), weights, len(corpus))))
     return found
 
 
 def bm25(found: Sequence[Frequency], lengths: Numbers) -> Numbers:
-    """The BM25 score of each text, by how often each concept stands in it and by its length in terms.
+    """Return the BM25 score of each text, by how often it contains each concept and by its length in terms.
 
     How many texts hold a concept is counted among these.
     """
@@ -251,9 +254,9 @@ class Run:
 
 
 def passages(
-    total: Numbers, haystack: Haystack, most: int, slack: float, longest: int, relevance: float = 1.0
+    total: Numbers, corpus: Corpus, most: int, slack: float, longest: int, relevance: float = 1.0
 ) -> Iterator[Run]:
-    """The passages, best first; no unit is in two.
+    """Yield the passages, best first; no unit is in two.
 
     A passage begins as the best unit left and takes in the better of its neighbours, within its section and at most
     `longest` characters, while that is at most `slack` below the best; with no such limit it is the run around the best
@@ -261,8 +264,8 @@ def passages(
     does. `relevance` is MMR's λ (Carbonell and Goldstein, 1998): below 1, lines that say nearly what a better one says
     make room.
     """
-    characters, section = haystack.units["characters"], haystack.section
-    heading = haystack.flagged(HEADING)
+    characters, section = corpus.units["characters"], corpus.section
+    heading = corpus.flagged(HEADING)
     taken: set[int] = set()
 
     def free(at: int, of: int, size: int) -> bool:
@@ -276,9 +279,9 @@ def passages(
         )
 
     followed = heading & np.append(section[1:] == section[:-1], False)
-    pool = np.array(best_first(total, max(POOL, most * 24)), np.intp)
+    pool = np.array(best_first(total, max(CANDIDATE_UNITS_MIN, most * 24)), np.intp)
     candidates = pool[~followed[pool]].tolist()
-    for best, score in diverse(total, haystack, candidates, relevance):
+    for best, score in diverse(total, corpus, candidates, relevance):
         if best in taken:
             continue
         if slack == math.inf:
@@ -299,13 +302,13 @@ def passages(
 def fullest(
     total: Numbers, best: int, longest: int, characters: NDArray[np.uint32], free: Callable[[int, int, int], bool]
 ) -> tuple[int, int]:
-    """The first and the last unit of the run around `best` that has the most score within `longest` characters."""
+    """Return the first and last unit of the run around `best` with the most score within `longest` characters."""
     low = high = best
-    while best - low < SPAN and free(low - 1, best, 0):
+    while best - low < FILL_UNITS_PER_SIDE and free(low - 1, best, 0):
         low -= 1
-    while high - best < SPAN and free(high + 1, best, 0):
+    while high - best < FILL_UNITS_PER_SIDE and free(high + 1, best, 0):
         high += 1
-    worth = np.exp((total[low : high + 1] - total[best]) / STEEP)
+    worth = np.exp((total[low : high + 1] - total[best]) / FILL_POINTS_PER_E)
     gained = np.concatenate([[0.0], np.cumsum(worth)])
     sizes = np.concatenate([[0], np.cumsum(characters[low : high + 1].astype(int) + 1)])
     runs = [
@@ -317,28 +320,26 @@ def fullest(
     return max(runs, key=lambda run: gained[run[1] + 1 - low] - gained[run[0] - low], default=(best, best))
 
 
-def diverse(
-    total: Numbers, haystack: Haystack, candidates: Sequence[int], relevance: float
-) -> Iterator[tuple[int, float]]:
-    """The candidates with their scores, highest first, each less by its likeness to those before it.
+def diverse(total: Numbers, corpus: Corpus, candidates: Sequence[int], relevance: float) -> Iterator[tuple[int, float]]:
+    """Yield the candidates with their scores, highest first, each less by its similarity to those before it.
 
     Greedy, so that the first are the same however many are taken.
     """
-    cost = POINTS * (1 - relevance) / relevance
+    cost = MMR_SCALE_POINTS * (1 - relevance) / relevance
     ranked = list(zip(candidates, total[candidates].tolist(), strict=True))
     if not cost:
         yield from ranked
         return
-    ends = haystack.term_ends
+    ends = corpus.term_ends
     shown: list[frozenset[int]] = []
     # Score, place in the order, unit, and how many of those shown it has been compared with.
     waiting = [(-score, place, at, 0) for place, (at, score) in enumerate(ranked)]
     heapify(waiting)
     while waiting:
         score, place, at, compared = heappop(waiting)
-        terms = frozenset(haystack.terms[ends[at] - haystack.units["terms"][at] : ends[at]].tolist())
+        terms = frozenset(corpus.terms[ends[at] - corpus.units["terms"][at] : ends[at]].tolist())
         alike = max((likeness(terms, other) for other in shown[compared:]), default=0.0)
-        less = max(score, -float(total[at]) + cost * max(alike - SAME, 0) / (1 - SAME))
+        less = max(score, -float(total[at]) + cost * max(alike - DUPLICATE_SIMILARITY, 0) / (1 - DUPLICATE_SIMILARITY))
         if less > score and waiting and less > waiting[0][0]:
             heappush(waiting, (less, place, at, len(shown)))
             continue
@@ -347,28 +348,29 @@ def diverse(
 
 
 def likeness(one: frozenset[int], other: frozenset[int]) -> float:
-    """The share of their terms that both have (Jaccard)."""
+    """Return the share of their terms that both have (Jaccard)."""
     return len(one & other) / len(one | other) if one and other else 0.0
 
 
 def best_first(total: Numbers, most: int) -> list[int]:
-    """The places of the highest scores, highest first; of equals the earlier one first."""
+    """Return the indices of the highest scores, highest first; of equals the earlier one first."""
     if most < len(total):
         bound = np.partition(total, -most)[-most]
         among = np.flatnonzero(total >= bound)
     else:
         among = np.arange(len(total))
-    return among[np.argsort(-total[among], kind="stable")].tolist()
+    places: list[int] = among[np.argsort(-total[among], kind="stable")].tolist()
+    return places
 
 
 def standardised(scores: Numbers, over: tuple[float, float] | None = None) -> Numbers:
-    """Scores minus their mean, over their deviation (or those that are given); zeros when all are the same."""
+    """Return the scores minus their mean, over their deviation (or those given); zeros when all are the same."""
     mean, deviation = over or ((scores.mean(), scores.std()) if len(scores) else (0.0, 0.0))
     return (scores - mean) / deviation if deviation > 1e-9 else np.zeros_like(scores)
 
 
 def by_contrast(scores: Numbers) -> Numbers:
-    """The same of scores from 0 on. What differs little beside its mean tells little, and is not blown up: in a memory
-    of a few lines the word stands in every window, and their lengths would decide."""
+    """Standardise scores that are 0 or more. Those that differ little beside their mean say little, and their deviation
+    counts as larger: in a memory of a few lines each window contains the word, and only lengths would decide."""
     mean, deviation = (float(scores.mean()), float(scores.std())) if len(scores) else (0.0, 0.0)
-    return standardised(scores, (mean, math.hypot(deviation, CONTRAST * mean)))
+    return standardised(scores, (mean, math.hypot(deviation, DEVIATION_MIN_SHARE * mean)))

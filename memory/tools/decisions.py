@@ -38,12 +38,12 @@ REASONS = {
 
 # What is said to whoever decides otherwise afterwards.
 DECIDED = {
-    Choice.BOTH: _("This was decided before: keep both. Nothing was changed now."),
-    Choice.NEW: _("This was decided before: keep the new. Nothing was changed now."),
-    Choice.OLD: _("This was decided before: keep the old. Nothing was changed now."),
-    Choice.MASKED: _("This was decided before: keep it masked. Nothing was changed now."),
-    Choice.AS_SAID: _("This was decided before: save it as it was said. Nothing was changed now."),
-    Choice.REMOVE: _("This was decided before: remove the line. Nothing was changed now."),
+    Choice.BOTH: _("You already decided: keep both. Nothing was changed."),
+    Choice.NEW: _("You already decided: keep the new line. Nothing was changed."),
+    Choice.OLD: _("You already decided: keep the old line. Nothing was changed."),
+    Choice.MASKED: _("You already decided: keep it masked. Nothing was changed."),
+    Choice.AS_SAID: _("You already decided: save it with the secret. Nothing was changed."),
+    Choice.REMOVE: _("You already decided: remove the line. Nothing was changed."),
 }
 
 
@@ -184,17 +184,19 @@ def _do(decision: Decision, choice: Choice, author: Author) -> MemoryRevision | 
         at = place_of_older(decision, content)
         if at is None:
             words = _(
-                "The older line of %(path)s was changed meanwhile, so it is not taken away. Nothing was "
-                "changed now; you can edit the document."
+                "The older line in %(path)s was changed in the meantime, so nothing was removed. You can "
+                "edit the document."
             )
             raise CannotDecide(words, path=document.path)
         content = _without(content.split("\n"), at, decision.lines)
     else:
         text, original = text_of(revision), said(revision)
         if original is None:
-            raise CannotDecide(_("What was said is not there any more. Write it into the document yourself."))
+            raise CannotDecide(_("The original text no longer exists. Write it into the document yourself."))
         if not stands(text, content):
-            words = _("The line in %(path)s was changed meanwhile. Nothing was changed now; you can edit it there.")
+            words = _(
+                "The line in %(path)s was changed in the meantime, so it was left as it is. You can edit the document."
+            )
             raise CannotDecide(words, path=document.path)
         open_text = text.replace(masked(original)[0], original)
         content = f"\n{content}\n".replace(f"\n{text}\n", f"\n{open_text}\n", 1)[1:-1]

@@ -15,14 +15,13 @@ from chat.models import ChatSession
 from chat.turns.tools import Tool, ToolCall, ToolError, ToolResult, parameter_missing, waited_in_vain
 from memory.documents import write
 from memory.documents.write import Append, Author, Separator, Source
-from memory.files.disk import LARGEST
 from memory.index import transcripts
 from memory.models import MemoryRevision
 from memory.policy import switches, tombstones
 from memory.policy.access import find_document, own_space, sources_of, spaces_of
+from memory.policy.paths import CURATED, DOCUMENT_MAX_BYTES
 from memory.policy.secrets import masked
-from memory.policy.tombstones import LineForgotten
-from memory.prompt.context import CURATED
+from memory.policy.tombstones import LineForgottenError
 from memory.prompt.given import place_of
 from memory.search.manager import HybridSearchManager
 from memory.search.passage import Said
@@ -67,11 +66,11 @@ def save_memory(call: ToolCall) -> ToolResult:
     try:
         space = own_space(call.session)
         if tombstones.of_space(space.pk).is_in_text(content):
-            raise LineForgotten(CURATED)
+            raise LineForgottenError(CURATED)
         if known_at := place_of(content, call.session):
             return already_known(known_at, content)
         revision = keep(space, headed(call.user, content), author, ask=bool(secret))
-    except LineForgotten as error:
+    except LineForgottenError as error:
         raise ToolError("forgotten", FORGOTTEN, Reason("memory.line_forgotten")) from error
     except (write.DocumentError, write.BadText) as error:
         with translation.override("en"):
@@ -129,8 +128,8 @@ def already_known(path: str, content: str) -> ToolResult:
 
 def refusal_of(error: write.DocumentError | write.BadText) -> Reason:
     """Return what the card says of an entry that MEMORY.md cannot take."""
-    if isinstance(error, write.TooLarge):
-        return Reason("memory.document_too_large", {"path": CURATED, "size": error.size, "most": LARGEST})
+    if isinstance(error, write.DocumentTooLargeError):
+        return Reason("memory.document_too_large", {"path": CURATED, "size": error.size, "most": DOCUMENT_MAX_BYTES})
     if isinstance(error, write.BadText):
         return Reason("memory.unstorable", {"path": CURATED})
     return Reason("memory.not_stored")
@@ -214,10 +213,6 @@ def memory_get(call: ToolCall) -> ToolResult:
     else:
         summary = Reason("memory.length", {"path": path, "count": len(lines)})
     return ToolResult(result | {"text": text}, summary)
-
-
-def reads(session: ChatSession) -> bool:
-    return not session.is_temporary
 
 
 def searches(session: ChatSession) -> bool:

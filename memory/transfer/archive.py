@@ -11,10 +11,8 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from memory.documents import write
-from memory.files.disk import LARGEST
 from memory.models import MemoryDocument
-from memory.policy.paths import BadPath, checked_path
-from memory.prompt.context import FILES
+from memory.policy.paths import DOCUMENT_MAX_BYTES, WORKSPACE_FILES, BadPathError, checked_path
 from oneclaw.models import Space, User
 from oneclaw.text import Told, counted
 
@@ -86,11 +84,13 @@ def opened(data: bytes) -> Opened:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             entries = [entry for entry in archive.infolist() if not entry.is_dir()]
             if len(entries) > MOST_FILES:
-                words = _("This zip file holds %(number)s files; at most %(most)s are taken. Nothing was imported.")
+                words = _(
+                    "This zip file contains %(number)s files; at most %(most)s can be imported. Nothing was imported."
+                )
                 raise Unusable(words, number=counted(len(entries)), most=counted(MOST_FILES))
             return _read(archive, entries)
     except (zipfile.BadZipFile, NotImplementedError, EOFError, ValueError, OverflowError) as error:
-        raise Unusable(_("This is not a zip file that can be read. Nothing was imported.")) from error
+        raise Unusable(_("This zip file cannot be read. Nothing was imported.")) from error
 
 
 def _read(archive: zipfile.ZipFile, entries: list[zipfile.ZipInfo]) -> Opened:
@@ -108,14 +108,14 @@ def _read(archive: zipfile.ZipFile, entries: list[zipfile.ZipInfo]) -> Opened:
                 raise Unusable(words, most=counted(LARGEST_UNPACKED))
             data = _bytes_of(archive, entry)
             if path in found.texts:
-                raise BadPath(_("%(path)s stands there twice."), path=path)
+                raise BadPathError(_("%(path)s is in it twice."), path=path)
             text = data.decode()
             write.check(path, text)
             found.texts[path] = text
         except UnicodeDecodeError as error:
             words = _("It is not valid UTF-8: byte %(number)s cannot be read.")
             found.refused[_shown(name)] = words % {"number": error.start + 1}
-        except (BadPath, write.BadText, write.DocumentError) as error:
+        except (BadPathError, write.BadText, write.DocumentError) as error:
             found.refused[_shown(name)] = str(error)
     return found
 
@@ -129,15 +129,15 @@ def _is_none_of_ours(entry: zipfile.ZipInfo, name: str) -> bool:
 
 def _path_of(entry: zipfile.ZipInfo, name: str) -> str:
     if _kind(entry) == stat.S_IFLNK:
-        raise BadPath(_("It is a symbolic link: only plain files are taken."))
+        raise BadPathError(_("It is a symbolic link: only regular files are imported."))
     if _kind(entry) not in (0, stat.S_IFREG):
-        raise BadPath(_("It is not a plain file."))
-    if entry.file_size > LARGEST:
-        raise BadPath(_("It has more than %(most)s bytes."), most=counted(LARGEST))
+        raise BadPathError(_("It is not a regular file."))
+    if entry.file_size > DOCUMENT_MAX_BYTES:
+        raise BadPathError(_("It is larger than %(most)s bytes."), most=counted(DOCUMENT_MAX_BYTES))
     if entry.flag_bits & 0x1:
-        raise BadPath(_("It is encrypted: only plain files are taken."))
+        raise BadPathError(_("It is encrypted, which is not supported."))
     if entry.compress_type not in METHODS:
-        raise BadPath(_("It is packed in an unusual way: only what is stored or deflated is taken."))
+        raise BadPathError(_("Its compression is not supported: only stored and deflated files are."))
     return checked_path(name)
 
 
@@ -145,9 +145,9 @@ def _bytes_of(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> bytes:
     """Never more is unpacked than the archive says, and than a document may have."""
     try:
         with archive.open(entry) as stream:
-            return stream.read(LARGEST)
+            return stream.read(DOCUMENT_MAX_BYTES)
     except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError) as error:
-        raise BadPath(_("It is damaged, or packed in a way that cannot be read.")) from error
+        raise BadPathError(_("It is damaged, or its compression is not supported.")) from error
 
 
 def _folder_around(names: list[str]) -> str:
@@ -157,7 +157,7 @@ def _folder_around(names: list[str]) -> str:
     if not around or around in ("memory/", "./", "../") or not all(name.startswith(around) for name in ours):
         return ""
     inside = {name.removeprefix(around) for name in ours}
-    is_workspace = inside & {*FILES, "memory.md"} or any(name.startswith("memory/") for name in inside)
+    is_workspace = inside & {*WORKSPACE_FILES, "memory.md"} or any(name.startswith("memory/") for name in inside)
     return around if is_workspace else ""
 
 

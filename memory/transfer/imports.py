@@ -114,7 +114,7 @@ def confirm(user: User, token: uuid.UUID, digest: str) -> Plan:
     for change in planned.changes:
         try:
             write.apply(space, change.path, Replace(change.content, change.base_version), author)
-        except write.StaleVersion as stale:
+        except write.StaleVersionError as stale:
             raise Changed from stale
     kept.delete()
     return planned

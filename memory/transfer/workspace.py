@@ -61,7 +61,7 @@ def import_folder(folder: Path, space: Space, user: User) -> Report:
                 Author(Source.IMPORT, user, reason=Reason("change.folder_imported")),
             )
             report.written.append(path)
-        except (disk.Refused, write.BadPath, write.BadText, write.DocumentError) as error:
+        except (disk.UnreadableFileError, write.BadPathError, write.BadText, write.DocumentError) as error:
             report.refused[_shown(found.path)] = str(error)
     return report
 
@@ -82,13 +82,13 @@ def export_folder(folder: Path, space: Space) -> Report:
     return report
 
 
-def _taken_once(found: disk.Found, taken: dict[str, str]) -> str:
-    """The document's path; BadPath when it cannot be one, or when a file before it was the same one."""
+def _taken_once(found: disk.FolderEntry, taken: dict[str, str]) -> str:
+    """The document's path; BadPathError when it cannot be one, or when a file before it was the same one."""
     if found.is_link:
-        raise write.BadPath(f"{_shown(found.path)} is a symbolic link: only plain files are taken.")
+        raise write.BadPathError(f"{_shown(found.path)} is a symbolic link: only plain files are taken.")
     path = checked_path(found.path)
     if path in taken:
-        raise write.BadPath(f"{path} stands there twice, its name in two Unicode forms.")
+        raise write.BadPathError(f"{path} stands there twice, its name in two Unicode forms.")
     taken[path] = found.path
     return path
 

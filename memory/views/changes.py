@@ -9,16 +9,16 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST
 
 from memory.documents import undo, write
-from memory.documents.merge import Overlap, merge
+from memory.documents.merge import OverlapError, merge
 from memory.documents.write import Author, Delete, Replace, Source
-from memory.files import projections
-from memory.files.missing import gone_files, put_back
+from memory.files.mirror import try_to_mirror
+from memory.files.missing import documents_without_file, write_file_again
 from memory.models import MemoryDocument, MemoryRevision
 from memory.policy import tombstones
 from memory.policy.access import may_write
 from memory.policy.line_ends import as_before
+from oneclaw.people.requests import SignedInRequest
 from oneclaw.reasons import Reason
-from oneclaw.web.http import SignedInRequest
 
 
 @login_required
@@ -39,7 +39,7 @@ def edit(request: SignedInRequest, document_id: int) -> HttpResponse:
     try:
         author = Author(Source.PAGE, request.user, reason=Reason("change.edited"))
         write.apply(document.space, document.path, Replace(mine, base_version), author)
-    except write.StaleVersion:
+    except write.StaleVersionError:
         document.refresh_from_db()
         if tombstones.since(document, base_version):
             # Who began before it did not mean to write it again.
@@ -69,10 +69,10 @@ def delete_line(request: SignedInRequest, document_id: int) -> HttpResponse:
             base_version,
             Author(Source.PAGE, request.user, reason=Reason("change.line_deleted")),
         )
-    except (Overlap, IndexError):
-        messages.error(request, _("That line was changed meanwhile, so it was not deleted."))
+    except (OverlapError, IndexError):
+        messages.error(request, _("That line was changed in the meantime, so it was not deleted."))
     else:
-        messages.success(request, _("The line is deleted. The history below can bring it back."))
+        messages.success(request, _("Line deleted. You can undo this in the history below."))
     return redirect("memory_document", document.pk)
 
 
@@ -89,7 +89,7 @@ def restore(request: SignedInRequest, document_id: int) -> HttpResponse:
     except write.DocumentError as error:
         messages.error(request, str(error))
     else:
-        messages.success(request, _("Restored. What stood here until now is in the history."))
+        messages.success(request, _("Restored. The previous text is in the history."))
     return redirect("memory_document", document.pk)
 
 
@@ -109,7 +109,7 @@ def undo_change(request: SignedInRequest, revision_id: int) -> HttpResponse:
     except write.DocumentError as error:
         messages.error(request, str(error))
     else:
-        messages.success(request, _("Undone. Later changes stayed."))
+        messages.success(request, _("Undone. Later changes were kept."))
     return redirect("memory_document", revision.document_id)
 
 
@@ -118,8 +118,8 @@ def undo_change(request: SignedInRequest, revision_id: int) -> HttpResponse:
 def file_gone(request: SignedInRequest, document_id: int) -> HttpResponse:
     """The person's answer to a file that is gone: the document goes too, or the file comes back."""
     document = changeable(request, document_id)
-    if document not in gone_files(document.space):
-        messages.info(request, _("Its file is there again; nothing was changed."))
+    if document not in documents_without_file(document.space):
+        messages.info(request, _("The file was written again. Nothing else was changed."))
     elif request.POST.get("answer") == "delete":
         author = Author(Source.PAGE, request.user, reason=Reason("change.file_deleted"))
         try:
@@ -127,8 +127,8 @@ def file_gone(request: SignedInRequest, document_id: int) -> HttpResponse:
         except write.DocumentError as error:
             messages.error(request, str(error))
     else:
-        put_back(document)
-        projections.mirror(document.pk)
+        write_file_again(document)
+        try_to_mirror(document.pk)
     return redirect("memory")
 
 

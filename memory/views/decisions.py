@@ -15,7 +15,7 @@ from memory.models import Decision
 from memory.policy.access import may_write
 from memory.tools import decisions, saved
 from memory.tools.calls import call_of
-from oneclaw.web.http import SignedInRequest
+from oneclaw.people.requests import SignedInRequest
 
 
 @login_required
@@ -43,5 +43,5 @@ def decide(request: SignedInRequest, decision_id: int) -> HttpResponse:
     elif message is not None and request.POST.get("from") == "chat":
         return redirect("conversation", message.session_id)
     else:
-        messages.success(request, _("Decided."))
+        messages.success(request, _("Your decision was saved."))
     return redirect("memory")

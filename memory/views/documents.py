@@ -10,18 +10,18 @@ from django.views.decorators.http import require_GET
 
 from chat.rendering.incremental import blocks
 from memory.documents import write
-from memory.files.missing import gone_files
+from memory.files.missing import documents_without_file
 from memory.index.vectors import notice
 from memory.models import MemoryDocument
 from memory.notes import coverage
 from memory.policy import switches
 from memory.policy.access import Sources, may_forget, may_write
 from memory.search.manager import HybridSearchManager
-from memory.search.passage import FOUND, LONGEST_QUERY, Passage
+from memory.search.passage import QUERY_MAX_CHARS, RESULTS_SHOWN, Passage
 from memory.tools import decisions
 from memory.transfer.archive import taken_along
 from oneclaw.models import Space, User
-from oneclaw.web.http import SignedInRequest
+from oneclaw.people.requests import SignedInRequest
 
 # Documents of a page of the list, and changes of a page of the history.
 LISTED = 100
@@ -40,7 +40,7 @@ def document_list(request: SignedInRequest) -> HttpResponse:
         output_field=IntegerField(),
     )
     mine = Case(When(space__owner=request.user, space__kind="own", then=Value(0)), default=Value(1))
-    query = request.GET.get("q", "")[:LONGEST_QUERY]
+    query = request.GET.get("q", "")[:QUERY_MAX_CHARS]
     if query.strip():
         passages = searched(request.user, query)
         context = {"query": query, "passages": passages, "notice": embedding_notice(request.user)}
@@ -48,7 +48,7 @@ def document_list(request: SignedInRequest) -> HttpResponse:
     found = MemoryDocument.objects.visible_to(request.user).present().select_related("space")
     ordered = found.order_by(mine, "space", kind, "-path").defer("content")
     page = Paginator(ordered, LISTED).get_page(request.GET.get("page"))
-    gone = gone_files(Space.objects.own_of(request.user))
+    gone = documents_without_file(Space.objects.own_of(request.user))
     context = {
         "page": page,
         "gone": gone,
@@ -97,7 +97,7 @@ def searched(user: User, query: str) -> list[Passage]:
     """What the person's own memory and that of their spaces hold about it, as the model would be shown it."""
     said_by = user if switches.is_on(user, switches.Switch.TRANSCRIPTS) else None
     manager = HybridSearchManager(Space.objects.visible_to(user), Sources(transcripts_of=said_by))
-    return manager.search(query, max_results=FOUND, today=user.day())
+    return manager.search(query, max_results=RESULTS_SHOWN, today=user.day())
 
 
 def embedding_notice(user: User) -> str:

@@ -16,9 +16,9 @@ from memory.models import Forgetting, MemoryDocument
 from memory.policy.access import may_forget, spaces_to_forget_in
 from memory.policy.tombstones import words_of
 from memory.search.manager import HybridSearchManager
-from memory.search.passage import FOUND, LONGEST_QUERY
+from memory.search.passage import QUERY_MAX_CHARS, RESULTS_SHOWN
 from oneclaw.models import Space
-from oneclaw.web.http import SignedInRequest
+from oneclaw.people.requests import SignedInRequest
 
 # Receipts that the page lists, and lines that it offers.
 LISTED, OFFERED = 20, forget_plans.MOST_LINES
@@ -107,7 +107,7 @@ def space_asked_for(request: SignedInRequest) -> Space:
 def choice(request: SignedInRequest, space: Space) -> dict[str, Any]:
     """What the page offers: the lines of a document, or those that a search finds, those with just its words chosen."""
     asked = request.POST if request.method == "POST" else request.GET
-    query = asked.get("q", "")[:LONGEST_QUERY]
+    query = asked.get("q", "")[:QUERY_MAX_CHARS]
     document = MemoryDocument.objects.present().filter(space=space, pk=number(asked.get("document")) or 0).first()
     context: dict[str, Any] = {"space": space, "spaces": spaces_to_forget_in(request.user), "query": query}
     if document is not None:
@@ -125,7 +125,7 @@ def choice(request: SignedInRequest, space: Space) -> dict[str, Any]:
 
 
 def near_lines(request: SignedInRequest, space: Space, query: str) -> list[str]:
-    found = HybridSearchManager([space]).search(query, max_results=FOUND, today=request.user.day(), slack=0)
+    found = HybridSearchManager([space]).search(query, max_results=RESULTS_SHOWN, today=request.user.day(), slack=0)
     contents = dict(space.documents.filter(path__in={passage.path for passage in found}).values_list("path", "content"))
     lines = []
     for passage in found:

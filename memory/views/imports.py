@@ -13,7 +13,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from memory.documents import write
 from memory.transfer import archive, imports
-from oneclaw.web.http import SignedInRequest
+from oneclaw.people.requests import SignedInRequest
 
 # Lines of one file that the page shows; the rest is counted.
 LONGEST_SHOWN = 400
@@ -29,7 +29,7 @@ def import_zip(request: SignedInRequest) -> HttpResponse:
     if not isinstance(file, UploadedFile):
         return refused(request, _("Choose a zip file."))
     if (file.size or 0) > archive.LARGEST_ARCHIVE:
-        told = _("This file has more than {longest} MB. Nothing was imported.")
+        told = _("This file is larger than {longest} MB. Nothing was imported.")
         return refused(request, told.format(longest=archive.LARGEST_ARCHIVE // 1024**2))
     try:
         plan = imports.upload(request.user, file.name or "archive.zip", file.read())
@@ -65,7 +65,12 @@ def imported(request: SignedInRequest, token: uuid.UUID) -> imports.Plan | HttpR
         return imports.confirm(request.user, token, request.POST.get("digest", ""))
     except imports.Changed:
         plan = imports.plan(imports.waiting(request.user, token))
-        return shown(request, plan, _("Memory was changed meanwhile, so nothing was imported. Look again:"), 409)
+        return shown(
+            request,
+            plan,
+            _("Memory was changed in the meantime, so nothing was imported. This is the new preview:"),
+            409,
+        )
 
 
 def refused(request: SignedInRequest, sentence: str, status: int = 422) -> HttpResponse:

@@ -6,7 +6,7 @@ from django.urls import reverse
 from chat.library.providers import FoundElsewhere
 from chat.library.search import UNSPACED, snippet
 from memory.models import MemoryChunk, MemoryDocument
-from memory.prompt.context import CURATED
+from memory.policy.paths import CURATED
 from oneclaw.models import User
 
 # Documents that are looked at: the curated ones, and the newest.

@@ -10,15 +10,15 @@ from django.views.decorators.http import require_http_methods
 
 from memory.policy import switches
 from memory.policy.switches import Switch
-from oneclaw.web.http import SignedInRequest
+from oneclaw.people.requests import SignedInRequest
 
 # What each is called on the page, and what it means to the person.
 WORDS = {
     Switch.SAVED: (
         gettext_lazy("Saved memory"),
         gettext_lazy(
-            "What you ask to keep (MEMORY.md), the notes of each day, and what /new and /reset keep. Every "
-            "conversation knows MEMORY.md and can search the notes."
+            "What you ask to remember (MEMORY.md), the notes of each day, and the messages that /new "
+            "and /reset keep. Every conversation includes MEMORY.md and can search the notes."
         ),
     ),
     Switch.RECENT: (
@@ -27,11 +27,13 @@ WORDS = {
     ),
     Switch.RECALL: (
         gettext_lazy("Recall"),
-        gettext_lazy("Notes that fit what you write, as a rule your first message, are looked up and sent along."),
+        gettext_lazy(
+            "Notes related to your message, usually the first one, are looked up and sent to the model with it."
+        ),
     ),
     Switch.TRANSCRIPTS: (
         gettext_lazy("Transcripts"),
-        gettext_lazy("What you and the assistant said, word for word, can be found in later conversations of yours."),
+        gettext_lazy("What you and the assistant said, word for word, can be found in later conversations."),
     ),
 }
 
@@ -44,7 +46,7 @@ def switches_page(request: SignedInRequest) -> HttpResponse:
         wanted = request.POST.getlist("on")
         for switch in Switch:
             switches.choose(request.user, switch, switch.value in wanted)
-        messages.success(request, _("Saved. It applies from your next message on."))
+        messages.success(request, _("Saved. This applies from your next message."))
         return redirect("memory_switches")
     rows = [(state, *WORDS[state.switch]) for state in switches.states(request.user)]
     return render(request, "memory/switches.html", {"rows": rows})

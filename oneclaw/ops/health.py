@@ -13,9 +13,8 @@ from django.views.decorators.http import require_safe
 from oneclaw.models import Heartbeat
 from oneclaw.pubsub import connection_parameters
 
-WORKER = "worker"
 # Beat sends a heartbeat every 15 seconds; a worker that did none of four does nothing.
-PATIENCE = dt.timedelta(seconds=60)
+WORKER_SILENCE = dt.timedelta(seconds=60)
 
 
 @require_safe
@@ -42,9 +41,5 @@ def is_migrated() -> bool:
 
 
 def has_worker() -> bool:
-    """Whether some worker has shown life lately: by a task, so that beat, broker and worker are all alive."""
-    return Heartbeat.objects.filter(name=WORKER, at__gt=timezone.now() - PATIENCE).exists()
-
-
-def note_worker() -> None:
-    Heartbeat.objects.update_or_create(name=WORKER, defaults={"at": timezone.now()})
+    """Return whether some worker has run a task lately, which takes beat, broker and worker together."""
+    return Heartbeat.objects.filter(name=Heartbeat.WORKER, at__gt=timezone.now() - WORKER_SILENCE).exists()

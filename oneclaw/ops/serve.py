@@ -24,7 +24,7 @@ from oneclaw.postgres import embedded
 SHARED = ("oneclaw.asgi", "celery.apps.worker", "celery.apps.beat", "celery.concurrency.thread")
 
 
-class CannotStart(Exception):
+class CannotStartError(Exception):
     """Something outside must be put right first; the message says what."""
 
 
@@ -62,8 +62,8 @@ def listen() -> socket.socket:
     except OSError as error:
         if error.errno == errno.EADDRINUSE:
             mend = f"stop what listens there, or choose another one, as in PORT={port + 1}."
-            raise CannotStart(f"Port {port} is taken: {mend}") from error
-        raise CannotStart(f"HOST={host} PORT={port} cannot be listened on: {error.strerror}.") from error
+            raise CannotStartError(f"Port {port} is taken: {mend}") from error
+        raise CannotStartError(f"HOST={host} PORT={port} cannot be listened on: {error.strerror}.") from error
 
 
 def prepare() -> None:
@@ -72,14 +72,14 @@ def prepare() -> None:
         psycopg.connect(**pubsub.connection_parameters() | {"connect_timeout": 5}).close()
         call_command("migrate", verbosity=0, interactive=False)
         static_files.collect()
-    except embedded.ServerUnavailable as error:
-        raise CannotStart(str(error)) from error
+    except embedded.ServerUnavailableError as error:
+        raise CannotStartError(str(error)) from error
     except psycopg.OperationalError as error:
-        raise CannotStart(f"The database of DATABASE_URL cannot be reached: {cause(error)}") from error
+        raise CannotStartError(f"The database of DATABASE_URL cannot be reached: {cause(error)}") from error
     except DatabaseError as error:
-        raise CannotStart(f"The database cannot be brought up to date: {cause(error)}") from error
+        raise CannotStartError(f"The database cannot be brought up to date: {cause(error)}") from error
     except OSError as error:
-        raise CannotStart(f"{error.filename} cannot be written ({error.strerror}).") from error
+        raise CannotStartError(f"{error.filename} cannot be written ({error.strerror}).") from error
 
 
 def cause(error: Exception) -> str:

@@ -18,9 +18,7 @@ class WelcomeForm(SetPasswordMixin, forms.Form):
     name = forms.CharField(
         label=_("Your name"), max_length=150, required=False, widget=forms.TextInput(attrs={"autocomplete": "name"})
     )
-    password1, password2 = SetPasswordMixin.create_password_fields(
-        label1=_("Password"), label2=_("Password, once more")
-    )
+    password1, password2 = SetPasswordMixin.create_password_fields(label1=_("Password"), label2=_("Confirm password"))
 
     def __init__(self, *args: Any, user: User, **kwargs: Any) -> None:
         self.user = user
@@ -62,17 +60,17 @@ class SettingsForm(forms.ModelForm):
             "appearance": _("Appearance"),
         }
         widgets = {"timezone": forms.TextInput(attrs={"list": "timezones", "autocomplete": "off"})}
-        help_texts = {"timezone": _("Decides on which day a conversation is written down. Such as Europe/Zurich.")}
+        help_texts = {"timezone": _("Decides when a day begins for your notes. For example Europe/Zurich.")}
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.fields["language"] = forms.ChoiceField(
-            label=_("Language"), required=False, choices=[("", _("As the browser says")), *settings.LANGUAGES]
+            label=_("Language"), required=False, choices=[("", _("Browser default")), *settings.LANGUAGES]
         )
         self.fields["appearance"] = forms.ChoiceField(
             label=_("Appearance"),
             required=False,
-            choices=[("", _("As the device does")), *User.Appearance.choices],
+            choices=[("", _("Device default")), *User.Appearance.choices],
         )
 
     def clean_timezone(self) -> str:
@@ -93,17 +91,17 @@ class KeyForm(forms.Form):
     """A new key of the API."""
 
     name = forms.CharField(
-        label=_("What it is for"),
+        label=_("Purpose"),
         max_length=ApiKey.LONGEST_NAME,
         widget=forms.TextInput(attrs={"autocomplete": "off"}),
     )
     period = forms.ChoiceField(
-        label=_("It works for"),
+        label=_("Expires after"),
         initial=keys.USUAL,
         choices=[
             ("month", _("30 days")),
             ("quarter", _("90 days")),
             ("year", _("1 year")),
-            ("never", _("until I revoke it")),
+            ("never", _("never")),
         ],
     )

@@ -36,17 +36,17 @@ MOST = 50
 NOTED_EVERY = dt.timedelta(minutes=1)
 
 
-class TooMany(Told):
+class TooManyKeysError(Told):
     """As many keys as a person can have."""
 
-    words = _("You have as many keys as there can be: revoke one first.")
+    words = _("You have reached the maximum number of keys. Revoke one first.")
 
 
 def make(user: User, name: str, period: str) -> tuple[ApiKey, str]:
-    """A key and its token. `period` is one of PERIODS. Raises TooMany."""
+    """A key and its token. `period` is one of PERIODS. Raises TooManyKeysError."""
     lasts = PERIODS[period]
     if ApiKey.objects.visible_to(user).count() >= MOST:
-        raise TooMany
+        raise TooManyKeysError
     token, now = PREFIX + secrets.token_urlsafe(STRENGTH), timezone.now()
     key = ApiKey.objects.create(
         user=user,

@@ -18,7 +18,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from oneclaw.models import User
 from oneclaw.people import devices, invitations, keys
 from oneclaw.people.forms import FirstAccountForm, KeyForm, SettingsForm, WelcomeForm
-from oneclaw.web.http import SignedInRequest
+from oneclaw.people.requests import SignedInRequest
 
 BACKEND = "allauth.account.auth_backends.AuthenticationBackend"
 
@@ -96,7 +96,7 @@ def settings_shown(
 def end_device(request: SignedInRequest, device_id: int) -> HttpResponse:
     """Sign out elsewhere; here it is signing out."""
     devices.end(request.user, device_id)
-    messages.success(request, _("Signed out there."))
+    messages.success(request, _("Signed out on that device."))
     return redirect("settings")
 
 
@@ -112,7 +112,7 @@ def make_key(request: SignedInRequest) -> HttpResponse:
         try:
             _key, token = keys.make(request.user, key_form.cleaned_data["name"], key_form.cleaned_data["period"])
             key_form = KeyForm()
-        except keys.TooMany as refused:
+        except keys.TooManyKeysError as refused:
             key_form.add_error(None, str(refused))
     if key_form.errors:
         # What is wrong stands far down the page.
@@ -125,7 +125,7 @@ def make_key(request: SignedInRequest) -> HttpResponse:
 @require_POST
 def revoke_key(request: SignedInRequest, key_id: int) -> HttpResponse:
     keys.revoke(request.user, key_id)
-    messages.success(request, _("The key opens nothing any more."))
+    messages.success(request, _("The key was revoked."))
     return redirect("settings")
 
 

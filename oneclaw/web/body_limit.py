@@ -14,10 +14,10 @@ Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 Application = Callable[[Any, Any, Any], Awaitable[None]]
 
-REFUSAL = gettext_lazy("This is more than can be sent at once.")
+REFUSAL = gettext_lazy("This request is too large.")
 
 
-class TooLarge(Exception):
+class BodyTooLargeError(Exception):
     """More came than was announced and allowed."""
 
 
@@ -40,7 +40,7 @@ class BoundedBodies:
             message = await receive()
             room -= len(message.get("body", b""))
             if room < 0:
-                raise TooLarge
+                raise BodyTooLargeError
             return message
 
         async def noted(message: Message) -> None:
@@ -50,7 +50,7 @@ class BoundedBodies:
 
         try:
             await self._application(scope, bounded, noted)
-        except TooLarge:
+        except BodyTooLargeError:
             if not answered:
                 await refuse(scope, send)
 

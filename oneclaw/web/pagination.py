@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 
-class BadCursor(ValueError):
+class BadCursorError(ValueError):
     """This is no cursor that this list has given out."""
 
 
@@ -26,11 +26,11 @@ def moment(text: str) -> dt.datetime:
 
 
 def place_of(cursor: str, *kinds: Callable[[Any], Any]) -> list[Any]:
-    """The parts again, each made into its kind; BadCursor for anything else."""
+    """The parts again, each made into its kind; BadCursorError for anything else."""
     try:
         parts = json.loads(base64.b64decode(cursor + "=" * (-len(cursor) % 4), altchars=b"-_", validate=True))
         if not isinstance(parts, list):
-            raise BadCursor
+            raise BadCursorError
         return [kind(part) for kind, part in zip(kinds, parts, strict=True)]
     except (binascii.Error, ValueError, OverflowError, TypeError, AttributeError, RecursionError):
-        raise BadCursor from None
+        raise BadCursorError from None

@@ -5,6 +5,7 @@ import uuid
 import pytest
 
 from chat.conversations import transcript
+from chat.models import ImportJob
 
 LIST = "/admin/chat/chatsession/"
 
@@ -29,3 +30,18 @@ def test_no_column_can_be_guessed_by_the_address(client, admin_person, session, 
     assert client.get(LIST, {column: "My"}).status_code == 400
     assert client.get(LIST, {"mode__exact": "agent"}).status_code == 200
     assert client.get(LIST, {"agent__id__exact": session.agent_id}).status_code == 200
+
+
+def test_an_import_is_shown_without_its_file(client, admin_person, ada):
+    problems = [{"number": 1, "title": "My secret", "why": "broken"}]
+    job = ImportJob.objects.create(owner=ada, name="secret.json", problems=problems, error="cut")
+    client.force_login(admin_person)
+    path = "/admin/chat/importjob/"
+    for page in (path, f"{path}{job.pk}/change/"):
+        html = client.get(page).content.decode()
+        assert "ada@example.org" in html
+        assert "cut" in html
+        assert "secret" not in html
+    assert client.get(path, {"status__exact": "queued"}).status_code == 200
+    assert client.get(path, {"name__startswith": "s"}).status_code == 400
+    assert client.post(f"{path}{job.pk}/change/", {}).status_code == 403

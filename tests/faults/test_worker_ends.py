@@ -74,7 +74,8 @@ def test_killed_in_the_model_call_of_every_other_trigger_each_conversation_is_no
         old = "UPDATE chat_chatsession SET active_at = now() - interval '1 day' WHERE id = %s"
         connection.execute(old, [sessions["idle"]])
         told = f"""
-from chat import compaction, presence
+from chat import compaction
+from chat.conversations import presence
 from chat.models import ChatSession
 from memory.tasks import sweep
 presence.tell_left()

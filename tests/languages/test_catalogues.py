@@ -5,7 +5,7 @@ import gettext
 import pytest
 from babel.messages.catalog import Message
 
-from oneclaw.ops import catalogues
+from oneclaw.languages import catalogues
 
 PLURAL = ("%(number)d file of %(name)s", "%(number)d files of %(name)s")
 

@@ -12,7 +12,7 @@ from chat.conversations import transcript
 from chat.models import Message, Turn
 from chat.rendering.messages import page_messages
 from chat.turns.tools import call_tool
-from memory.policy.paths import BadPath
+from memory.policy.paths import BadPathError
 from oneclaw import llm
 from oneclaw.demo import scripted as model
 from oneclaw.models import User
@@ -33,7 +33,7 @@ SETTINGS = {
     "ja": "設定",
     "zh-hans": "设置",
 }
-BUSY = "Hier wird noch eine Antwort geschrieben. Warte sie ab oder halte sie an."
+BUSY = "Es läuft noch eine Antwort. Warte sie ab oder halte sie an."
 GONE = "Dieses Gespräch gibt es nicht mehr."
 REFUSED = "Der Server des Modells hat den API-Schlüssel abgelehnt. Prüfe ANTHROPIC_API_KEY und starte OneClaw neu."
 
@@ -102,7 +102,7 @@ async def test_without_a_choice_of_their_own_the_browsers_language_counts(ada):
 async def test_two_people_beside_each_other_are_each_told_in_their_own(ada, stranger):
     await in_database(speak, ada, "de")
     async with Client(ada) as german, Client(stranger) as english:
-        for client, told in ((german, GONE), (english, "There is no such conversation any more."), (german, GONE)):
+        for client, told in ((german, GONE), (english, "This conversation no longer exists."), (german, GONE)):
             await client.say("open", session=str(uuid.uuid4()), last_seq=2)
             assert (await client.hear("error"))["text"] == told
 
@@ -151,7 +151,7 @@ def test_cards_that_were_kept_in_one_language_are_shown_in_another(ada, client):
     with translation.override("de"):
         german = "".join(page_messages(messages))
     assert "Im Gedächtnis gespeichert" in german
-    assert "Was gefragt wurde" in german
+    assert ">Eingabe<" in german
     assert "Saved to memory" not in german
     assert "Saved to memory" in "".join(page_messages(messages))
 
@@ -213,7 +213,7 @@ def test_a_sentence_is_made_when_it_is_asked_for():
         assert llm.RateLimited().reason.in_english.endswith("Wait a little and try again.")
         assert llm.RateLimited(retry_after=3600).reason.in_english.endswith("Try again in 60 minutes.")
     # Without names, a percent sign is one.
-    assert str(BadPath("100%")) == "100%"
+    assert str(BadPathError("100%")) == "100%"
 
 
 def test_the_history_says_why_in_the_readers_language():
@@ -244,4 +244,4 @@ async def test_what_is_refused_before_anybody_knows_who_asks_is_in_the_browsers_
 
     scope = {"type": "http", "headers": [(b"content-length", b"11"), (b"accept-language", b"de-AT,de;q=0.9")]}
     await BoundedBodies(None, 10)(scope, None, send)
-    assert json.loads(sent[1]["body"])["text"] == "Das ist mehr, als auf einmal geschickt werden kann."
+    assert json.loads(sent[1]["body"])["text"] == "Diese Anfrage ist zu groß."

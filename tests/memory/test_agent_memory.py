@@ -10,8 +10,8 @@ from chat.models import Agent, ChatSession
 from chat.turns.tools import ToolCall
 from memory.forgetting import conversations
 from memory.index import transcripts
-from memory.models import AgentSpace, Errand, MemoryDocument
-from memory.notes import errands, flush
+from memory.models import AgentSpace, DocumentJob, MemoryDocument
+from memory.notes import document_jobs, flush
 from memory.policy.access import agent_space, own_space, sources_of, spaces_of, spaces_to_forget_in
 from memory.prompt import context, recall
 from memory.tools import tools
@@ -55,7 +55,7 @@ def test_it_remembers_apart_from_its_person(ada, agent, space, append, session):
 def test_its_notes_go_there_too(ada, agent):
     mine = talk(ada, agent)
     assert flush.request(mine, "ended").space == own_space(mine)
-    assert errands.request(mine, Errand.Kind.RECENT, 2).space == own_space(mine)
+    assert document_jobs.request(mine, DocumentJob.Kind.RECENT, 2).space == own_space(mine)
 
 
 def test_neither_side_reads_the_others_transcripts(ada, agent):

@@ -12,8 +12,8 @@ from memory.models import MemoryDocument
 from oneclaw.models import Space
 from oneclaw.reasons import Reason, wordings
 
-BEFORE = [("chat", "0013_fewer_indexes"), ("memory", "0015_fewer_indexes")]
-AFTER = [("chat", "0014_reasons"), ("memory", "0016_reasons")]
+BEFORE = [("chat", "0014_jobs"), ("memory", "0016_jobs")]
+AFTER = [("chat", "0015_reasons"), ("memory", "0017_reasons")]
 BUSY = "The model's server takes no more requests for the moment."
 ANSWERS = [
     ("The model is overloaded. Wait a little and try again.", "model.overloaded", {}),

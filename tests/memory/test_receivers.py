@@ -20,7 +20,7 @@ def told(monkeypatch):
     told = []
     # The sweep's own look for texts without a vector is told each time.
     monkeypatch.setattr(tasks.embed_pending, "apply_async", lambda args, **options: None)
-    for task in (tasks.flush_session, tasks.run_errand, tasks.index_document, tasks.mirror_document):
+    for task in (tasks.flush_session, tasks.run_document_job, tasks.index_document, tasks.mirror_document):
         name = task.name.rpartition(".")[2]
         monkeypatch.setattr(task, "apply_async", lambda args, name=name, **options: told.append((name, *args)))
     return told

@@ -7,7 +7,7 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from chat.conversations import transcript
-from chat.live.consumer import decoded
+from chat.live.frames import decoded
 from chat.models import ChatSession, Message
 from chat.turns.tools import registry
 from memory.documents import write
@@ -23,7 +23,7 @@ SENTENCE = "contains characters that cannot be stored"
 @pytest.mark.parametrize("text", UNSTORABLE)
 def test_a_frame_with_it_is_refused(text):
     # JSON can say what UTF-8 cannot.
-    said = decoded(json.dumps({"type": "send", "text": text}), None)["text"]
+    said = decoded(json.dumps({"type": "send", "text": text}))["text"]
     with pytest.raises(BadText, match=SENTENCE) as refused:
         checked(said, longest=100)
     assert refused.value.code == "bad_text"

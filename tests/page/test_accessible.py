@@ -113,7 +113,7 @@ def parts(live, ada):
         "session_id": session.pk,
         "message_id": tea.message.pk,
         "attachment_id": store.keep(ada, "cat.png", files.image()).pk,
-        "job_id": ImportJob.objects.create(owner=ada, name="export.zip", state="done", total=1, done=1, brought=1).pk,
+        "job_id": ImportJob.objects.create(owner=ada, name="export.zip", status="done", total=1, done=1, brought=1).pk,
         "prompt_id": saved_prompts.save(ada, "greet", "Greet {{name}} kindly").pk,
         "slug": agents.make(ada, agents.Draft("Poet", "Rhyme.", "", [])).slug,
         "folder_id": folder.pk,
@@ -160,7 +160,7 @@ async def test_the_chat_in_each_of_its_states(live, ada, scripted, ask, write, s
         await page.goto("/")
         assert await violations(page) == ""
         await ask(page, "Remember that I like tea")
-        await page.get_by_text("What was asked").click()
+        await page.get_by_text("Input", exact=True).click()
         await ask(page, "And now?")
         assert await violations(page) == ""
         await write(page, "Count")
@@ -208,9 +208,9 @@ async def test_the_keyboard_reaches_everything(live, ada, scripted, ask):
         wanted += ["More for “Tea”"]
         wanted += ["All conversations", "Memory", "Agents", "Prompts", "Settings", "Shortcuts", "Sign out"]
         wanted += ["End", "More for this conversation", "Messages"]
-        fork = "Fork: go on from here in a new conversation"
+        fork = "Fork: continue from here in a new conversation"
         wanted += ["Copy", "Edit", fork, "Details"]
-        wanted += ["Copy", "Answer again", "As it was written", fork, "Details", "Attach files", "Message", "Send"]
+        wanted += ["Copy", "Regenerate", "Show source", fork, "Details", "Attach files", "Message", "Send"]
         assert reached == wanted
 
 

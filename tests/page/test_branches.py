@@ -34,7 +34,7 @@ async def test_a_message_is_said_anew_and_every_version_comes_back_in_every_tab(
         # The whole answer is tried again.
         last = page.locator("article[data-role=assistant]")
         await last.hover()
-        await last.get_by_role("button", name="Answer again").click()
+        await last.get_by_role("button", name="Regenerate").click()
         for tab in page, other:
             await expect(tab.locator(ANSWER)).to_have_text(["Fourth."])
             await expect(tab.locator(".versions__place")).to_have_text(["2 / 2", "2 / 2"])
@@ -78,7 +78,7 @@ async def test_what_can_be_done_with_a_message(live, ada, scripted, ask, viewpor
         await expect(answer.get_by_text("Hm, **tea**.")).to_be_visible()
         card = page.get_by_role("region", name="Saved to memory")
         await expect(card.locator(".card__seconds")).to_contain_text(" s")
-        await card.get_by_text("What came back").click()
+        await card.get_by_text("Result", exact=True).click()
         await expect(card.locator("pre").last).to_be_visible()
         # The last answer of the turn has the row.
         last = page.locator("article[data-role=assistant]").last
@@ -93,15 +93,15 @@ async def test_what_can_be_done_with_a_message(live, ada, scripted, ask, viewpor
         await last.get_by_role("button", name="Copy", exact=True).click()
         await page.wait_for_function(COPIED, arg="I keep that.\n\n# Done\n\n```python")
         await expect(page.locator("[data-announcer]")).to_contain_text("Copied.")
-        await last.get_by_role("link", name="As it was written").click()
+        await last.get_by_role("link", name="Show source").click()
         await expect(last.locator(".written")).to_contain_text("I keep that.\n\n# Done")
         await expect(last.locator("h3")).to_be_hidden()
         assert await violations(page) == ""
-        await last.get_by_role("link", name="Formatted").click()
+        await last.get_by_role("link", name="Show formatted").click()
         await expect(last.locator("h3")).to_be_visible()
         await last.get_by_role("link", name="Details").click()
         details = page.get_by_role("dialog", name="Answer")
-        await expect(details).to_contain_text("Tokens written")
+        await expect(details).to_contain_text("Output tokens")
         assert await violations(page) == ""
         await page.keyboard.press("Escape")
         await expect(details).to_be_hidden()

@@ -32,7 +32,7 @@ async def test_agent_model_and_prompts_on_a_desk(live, ada, scripted, ask, write
         await page.goto("/agents/")
         assert await violations(page) == ""
         await page.get_by_role("link", name="New agent").click()
-        await expect(page.get_by_label("Its own: it knows")).to_be_visible()
+        await expect(page.get_by_label("Its own memory, which no other agent can see")).to_be_visible()
         assert await violations(page) == ""
         await page.goto("/prompts/")
         assert await violations(page) == ""
@@ -104,7 +104,7 @@ async def test_the_same_on_a_phone(live, ada, scripted, ask, stage):
         assert await violations(page) == ""
         answer = await ask(page, "/remember I like tea")
         await expect(answer).to_contain_text("I like tea")
-        await expect(page.locator("article[data-role=assistant]").last).to_have_text("I keep that.")
+        await expect(page.locator("article[data-role=assistant]").last).to_have_text("I will remember that.")
         assert scripted.requests == []
         # A prompt with variables, and another model from the next message on.
         await text.press_sequentially("/tra")

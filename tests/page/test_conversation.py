@@ -128,7 +128,7 @@ async def test_a_wait_for_the_model_is_told_and_then_forgotten(live, ada, script
         await page.goto("/")
         await write(page, "Hello")
         told = page.locator("[data-told]")
-        await expect(told).to_contain_text("Trying again by itself")
+        await expect(told).to_contain_text("Retrying in")
         await expect(page.locator("article[data-role=assistant]")).to_have_text("There.")
         await expect(told).to_be_empty()
 
@@ -143,7 +143,7 @@ async def test_a_tool_shows_as_a_card_that_stays_open(live, ada, scripted, write
         await write(page, "Remember that I like tea")
         card = page.get_by_role("region", name="Saved to memory")
         await expect(card).to_contain_text("Ada likes <tea>.")
-        await card.get_by_text("What was asked").click()
+        await card.get_by_text("Input", exact=True).click()
         await expect(page.locator("article[data-role=assistant]").last).to_have_text("Saved.")
         await expect(card.locator("pre").first).to_contain_text('"content": "Ada likes <tea>."')
         await page.reload()

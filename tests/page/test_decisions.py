@@ -32,13 +32,13 @@ async def test_a_contradiction_is_decided_on_its_card_and_the_card_tells_of_an_u
         await expect(card.get_by_text("Which is right?")).to_be_visible(timeout=2 * PATIENCE)
         await expect(page.locator("article").last).to_have_text("Shall the old one go?")
         assert await violations(page) == ""
-        await card.get_by_role("button", name="Keep the new").click()
-        await expect(card).to_contain_text("You kept the new line; the old one is gone.")
+        await card.get_by_role("button", name="Keep the new line").click()
+        await expect(card).to_contain_text("You kept the new line; the old one was removed.")
         await expect(card.get_by_role("button")).to_have_count(0)
         content = await in_database(lambda: MemoryDocument.objects.get().content)
         assert content == "- Ada lives in Bern.\n"
         await page.reload()
-        await expect(card).to_contain_text("You kept the new line; the old one is gone.")
+        await expect(card).to_contain_text("You kept the new line; the old one was removed.")
         await card.get_by_role("link", name="Undo").click()
         await page.get_by_role("button", name="Undo").click()
         await page.get_by_text("Undone.").wait_for()

@@ -69,7 +69,7 @@ async def a_socket(user):
 
 @pytest.mark.django_db(transaction=True)
 async def test_the_server_closes_a_socket_that_says_nothing(ada, monkeypatch):
-    monkeypatch.setattr(consumer, "SILENCE", 0.3)
+    monkeypatch.setattr(consumer, "SILENCE_SECONDS", 0.3)
     socket = await a_socket(ada)
     async with asyncio.timeout(5):
         while (await socket.receive_output(timeout=5))["type"] != "websocket.close":
@@ -78,7 +78,7 @@ async def test_the_server_closes_a_socket_that_says_nothing(ada, monkeypatch):
 
 @pytest.mark.django_db(transaction=True)
 async def test_the_server_keeps_a_socket_that_pings(ada, monkeypatch):
-    monkeypatch.setattr(consumer, "SILENCE", 1.0)
+    monkeypatch.setattr(consumer, "SILENCE_SECONDS", 1.0)
     socket = await a_socket(ada)
     for _ in range(8):
         await asyncio.sleep(0.2)

@@ -53,7 +53,7 @@ async def test_a_conversation_is_archived_filed_taken_along_and_shared(live, ada
         await expect(page.locator("#toast")).to_contain_text("Archived.")
         await expect(tea).to_have_count(0)
         await page.locator("#toast").get_by_role("button", name="Undo").click()
-        await expect(page.locator("#toast")).to_contain_text("Back in the list.")
+        await expect(page.locator("#toast")).to_contain_text("Unarchived.")
         await listed(page)
         await expect(tea).to_be_visible()
 
@@ -68,7 +68,7 @@ async def test_a_conversation_is_archived_filed_taken_along_and_shared(live, ada
         await expect(page.locator("details[data-folder]")).to_contain_text("Kitchen")
 
         await page.goto("/conversations")
-        await page.get_by_label("All on this page").check()
+        await page.get_by_label("Select all on this page").check()
         together = await saved(page.get_by_role("button", name="Export"))
         assert sorted(name.split()[1] for name in zipfile.ZipFile(together).namelist()) == ["Tea"] * 2 + ["Water"] * 2
         await page.get_by_role("link", name="Kitchen").click()
@@ -79,22 +79,22 @@ async def test_a_conversation_is_archived_filed_taken_along_and_shared(live, ada
         assert await fits(page)
         await page.get_by_text("Rename or delete this folder").click()
         await page.get_by_role("button", name="Delete the folder").click()
-        await expect(page.get_by_text("The folder is gone; its conversations are in the list.")).to_be_visible()
+        await expect(page.get_by_text("Folder deleted. Its conversations were kept.")).to_be_visible()
         await expect(page.get_by_role("link", name="Pantry")).to_have_count(0)
 
         await page.get_by_role("link", name="Tea", exact=True).click()
         await open_menu()
         await menu.get_by_role("link", name="Share by link").click()
-        await page.get_by_role("button", name="Make a link").click()
+        await page.get_by_role("button", name="Create link").click()
         address = await page.get_by_label("This link shows").input_value()
         await visitor.goto(address)
         await expect(visitor.get_by_text("All about tea.")).to_be_visible()
         assert await fits(page)
-        await page.get_by_role("link", name="Everything you share").click()
+        await page.get_by_role("link", name="All shared links").click()
         await page.get_by_role("button", name="Revoke the link to “Tea”").click()
-        await expect(page.get_by_text("You share nothing.")).to_be_visible()
+        await expect(page.get_by_text("You have no shared links.")).to_be_visible()
         await visitor.goto(address)
-        await expect(visitor.get_by_role("heading", level=1)).to_have_text("Nothing here")
+        await expect(visitor.get_by_role("heading", level=1)).to_have_text("Not found")
         assert await fits(page)
 
 
@@ -127,7 +127,7 @@ async def test_an_agent_and_a_prompt_are_made_used_changed_and_deleted(live, ada
         await expect(page.get_by_text("Write the report in verse.")).to_be_visible()
 
         await page.goto("/agents/")
-        await page.get_by_role("link", name="Talk with Rhymer").click()
+        await page.get_by_role("link", name="Start a conversation with Rhymer").click()
         text = page.get_by_label("Message", exact=True)
         # As soon as the script looks after it.
         await expect(text).to_have_attribute("aria-controls", "commands")
@@ -137,7 +137,7 @@ async def test_an_agent_and_a_prompt_are_made_used_changed_and_deleted(live, ada
         answer = await ask(page, "Write the report in verse.")
         await expect(page.locator("[data-agent-mark]")).to_have_text("Rhymer")
         assert any("Rhyme in couplets." in json.dumps(asked.body["system"]) for asked in scripted.requests)
-        # What memory went in.
+        # The memory that was used.
         await answer.hover()
         await answer.get_by_role("link", name="Details").click()
         details = page.get_by_role("dialog", name="Answer")
@@ -145,7 +145,7 @@ async def test_an_agent_and_a_prompt_are_made_used_changed_and_deleted(live, ada
         await expect(details.get_by_text("Ada likes jasmine tea.")).to_be_visible()
         assert await fits(page)
         conversation = page.url
-        await details.get_by_role("link", name="Open it").click()
+        await details.get_by_role("link", name="Open").click()
         await expect(page.get_by_role("heading", level=1)).to_have_text("MEMORY.md")
 
         await page.goto("/prompts/")

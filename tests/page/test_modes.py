@@ -21,20 +21,20 @@ async def test_a_temporary_conversation_and_the_switches(live, ada, scripted, as
         await choice.select_option("chat")
         await expect(mark).to_have_text("Chat only: memory is read, not written")
         await choice.select_option("temporary")
-        await expect(mark).to_have_text("Temporary: nothing of it is kept")
+        await expect(mark).to_have_text("Temporary: nothing is saved")
         assert await violations(page) == ""
         assert await page.evaluate("document.documentElement.scrollWidth <= innerWidth")
         await ask(page, "A secret tea")
         await expect(choice).to_be_hidden()
         await ask(page, "More of it")
         await page.reload()
-        await expect(mark).to_have_text("Temporary: nothing of it is kept")
+        await expect(mark).to_have_text("Temporary: nothing is saved")
         await expect(choice).to_have_count(0)
         await expect(page.locator("article")).to_have_count(4)
         await expect(page.locator("#sessions").get_by_text("A secret tea")).to_have_count(0)
         assert (await in_database(ChatSession.objects.get)).mode == "temporary"
         end = page.get_by_role("button", name="End", exact=True)
-        await expect(end).to_have_attribute("title", "Erase it now, and begin another conversation")
+        await expect(end).to_have_attribute("title", "Delete this conversation and start a new one")
         await end.click()
         await expect(page.locator("article")).to_have_count(0)
         session = await in_database(ChatSession.objects.get)
@@ -47,6 +47,6 @@ async def test_a_temporary_conversation_and_the_switches(live, ada, scripted, as
         assert await violations(page) == ""
         assert await page.evaluate("document.documentElement.scrollWidth <= innerWidth")
         await page.get_by_role("button", name="Save").click()
-        await expect(page.get_by_text("It applies from your next message on.")).to_be_visible()
+        await expect(page.get_by_text("This applies from your next message.")).to_be_visible()
         await expect(page.get_by_label("Saved memory")).not_to_be_checked()
     assert await in_database(switches.on_for, ada) == {"recent", "recall"}

@@ -39,7 +39,7 @@ async def test_say_it_differently_follow_queue_stop_and_try_again(live, ada, scr
         await page.locator(".editing").get_by_role("button", name="Send").tap()
         await expect(page.locator(ANSWER)).to_have_text(["Second."])
         await expect(mine.locator(".versions__place")).to_have_text("2 / 2")
-        await answer.get_by_role("button", name="Answer again").tap()
+        await answer.get_by_role("button", name="Regenerate").tap()
         await expect(page.locator(ANSWER)).to_have_text(["Third."])
         await answer.get_by_role("button", name="Earlier version").tap()
         await expect(page.locator(ANSWER)).to_have_text(["Second."])

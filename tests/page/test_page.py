@@ -165,7 +165,7 @@ def test_the_list_is_by_the_persons_own_days(ada):
     days = [0, 1, 3, 20, 400]
     listed = [ChatSession(owner=ada, title=str(age), active_at=now - dt.timedelta(days=age)) for age in days]
     names = [when for when, _ in sidebar.by_day(listed, ada)]
-    assert names[:4] == ["Today", "Yesterday", "Last seven days", "Last thirty days"]
+    assert names[:4] == ["Today", "Yesterday", "Previous 7 days", "Previous 30 days"]
     assert names[4][-4:].isdigit()
 
 
@@ -219,7 +219,7 @@ def test_older_ones_come_part_by_part_each_once(signed_in, ada, stranger, monkey
     assert sorted(seen) == [f"T{n}" for n in range(9)]
     assert len(seen) == 9
     # A part that goes on with the day of the one before has no heading again.
-    assert whens == ["Today", "Yesterday", "Last seven days"]
+    assert whens == ["Today", "Yesterday", "Previous 7 days"]
 
 
 def test_what_moved_up_meanwhile_makes_nobody_miss_or_see_one_twice(signed_in, ada, monkeypatch):

@@ -153,7 +153,7 @@ async def test_what_another_tab_wrote_before_ones_own_message_is_shown(live, ada
         await expect(page.locator(f"{ANSWER}[data-status=complete]")).to_have_count(3, timeout=PATIENCE)
         await in_database(lambda: lifecycle.delete(ChatSession.objects.get()))
         await write(page, "Too late")
-        await expect(page.locator("article").last).to_contain_text("no such conversation", timeout=PATIENCE)
+        await expect(page.locator("article").last).to_contain_text("no longer exists", timeout=PATIENCE)
 
 
 def posted(client, session, **frame):

@@ -106,7 +106,7 @@ async def test_what_is_written_without_a_connection_leaves_when_there_is_one(liv
         line.is_down = True
         await line.cut()
         await write(page, "Two")
-        await expect(page.locator("[data-connection]")).to_have_text("Connecting again …")
+        await expect(page.locator("[data-connection]")).to_have_text("Reconnecting …")
         await expect(page.locator("article").last).to_contain_text("Not sent")
         line.is_down = False
         await expect(page.locator("article[data-role=assistant]")).to_have_count(2)
@@ -255,14 +255,14 @@ async def test_what_is_written_into_an_editor_outlives_the_list_around_it(live, 
         await expect(field).to_be_focused()
         await page.reload()
         await expect(field).to_have_value("Uno, due")
-        # Another tab says it anew: this version is not shown any more.
+        # Another tab says it anew: this version is no longer shown.
         other = await page.context.new_page()
         await other.goto(page.url)
         await other.get_by_label("Edit your message").fill("Eins")
         await other.keyboard.press("Enter")
         await expect(page.locator("article[data-role=user] .said")).to_have_text(["Eins"])
         await expect(page.get_by_label("Message", exact=True)).to_have_value("Uno, due")
-        await expect(page.locator("[data-told]")).to_contain_text("is not shown any more")
+        await expect(page.locator("[data-told]")).to_contain_text("is no longer shown")
         await expect(other.get_by_label("Message", exact=True)).to_have_value("")
         # What was sent is kept no more.
         assert await page.evaluate("Object.keys(localStorage).filter((key) => key.includes(':edit:'))") == []
@@ -291,7 +291,7 @@ async def test_what_two_new_tabs_wrote_without_a_connection_arrives_in_two_conve
         session = await in_database(ChatSession.objects.get, pk=third.url[-36:])
         await in_database(lifecycle.delete, session)
         await write(third, "Too late")
-        await expect(third.locator("article").last).to_contain_text("no such conversation")
+        await expect(third.locator("article").last).to_contain_text("no longer exists")
         await third.goto("/")
         await expect(third.locator("article")).to_contain_text(["Too late"])
         await third.get_by_role("button", name="Edit").click()
@@ -325,7 +325,7 @@ async def test_what_a_closed_tab_wrote_into_a_conversation_that_is_deleted_comes
         await leave(first.message.session, "Left in one")
         # A page of another conversation leads to the new one, a new one shows it.
         await page.goto(second.message.session.get_absolute_url())
-        await page.get_by_role("link", name="it stands in a new one").click()
+        await page.get_by_role("link", name="is now in a new conversation").click()
         await expect(page.locator("article")).to_contain_text(["Left in one"])
         await leave(second.message.session, "Left in two", edit="Two, anew")
         await page.reload()
@@ -366,7 +366,7 @@ async def test_a_message_that_finds_an_answer_running_waits_for_its_turn(live, a
         await write(other, "Two")
         await expect(other.get_by_role("button", name="Stop")).to_be_visible()
         await write(page, "Three")
-        await expect(page.locator("article").last).to_contain_text("Waits for the running answer")
+        await expect(page.locator("article").last).to_contain_text("Queued until the current answer is finished")
         line.dropped = set()
         await expect(page.locator("article[data-role=assistant]").last).to_have_text("Third.")
     assert await stored() == ["One", "Two", "Three"]
@@ -426,7 +426,7 @@ async def test_who_is_signed_out_is_told_and_keeps_the_text(live, ada, scripted,
         async with page.expect_response(lambda response: "hx-redirect" in response.headers):
             await page.evaluate("document.body.dispatchEvent(new Event('sessions-changed'))")
         await line.cut()
-        link = page.get_by_role("link", name="You are signed out: sign in again.")
+        link = page.get_by_role("link", name="You are signed out. Sign in again.")
         await link.click()
         await expect(page).to_have_title("Sign in – OneClaw")
         await page.get_by_label("Email").fill("ada@example.org")

@@ -22,7 +22,7 @@ def entries(page):
 async def test_a_new_conversation_enters_the_list_by_itself(live, ada, scripted, ask):
     async with open_page(live, ada) as page:
         await page.goto("/")
-        await expect(page.get_by_text("Your conversations will stand here.")).to_be_visible()
+        await expect(page.get_by_text("No conversations yet.")).to_be_visible()
         await ask(page, "Tea for two")
         entry = entries(page).get_by_role("link", name="Tea for two", exact=True)
         await expect(entry).to_have_attribute("aria-current", "page")
@@ -221,7 +221,7 @@ async def test_the_menu_of_the_open_conversation_stands_in_its_head(live, ada, s
         await menu.get_by_role("button", name="Archive").click()
         await expect(archived).to_be_visible()
         await page.reload()
-        await page.get_by_role("button", name="Take out of the archive").click()
+        await page.get_by_role("button", name="Unarchive").click()
         await expect(archived).to_have_count(0)
         await opener.click()
         await menu.get_by_role("button", name="Delete").click()
@@ -265,7 +265,7 @@ def three(live, ada):
 async def test_many_at_once_on_the_page_of_all(live, ada, three):
     async with open_page(live, ada) as page:
         await page.goto("/conversations")
-        await page.get_by_label("All on this page").check()
+        await page.get_by_label("Select all on this page").check()
         await page.get_by_label("Choose “Water”").uncheck()
         await page.get_by_role("button", name="Archive").click()
         await expect(page.get_by_text("2 conversations archived.")).to_be_visible()
@@ -274,10 +274,10 @@ async def test_many_at_once_on_the_page_of_all(live, ada, three):
         await page.get_by_role("link", name="Archived").click()
         await expect(page.get_by_role("link", name="Tea", exact=True)).to_be_visible()
         await page.set_viewport_size(PHONE)
-        await page.get_by_label("All on this page").check()
-        await page.get_by_role("button", name="Take out of the archive").click()
-        await expect(page.get_by_text("2 conversations are back in the list.")).to_be_visible()
-        await page.get_by_role("link", name="In the list").click()
+        await page.get_by_label("Select all on this page").check()
+        await page.get_by_role("button", name="Unarchive").click()
+        await expect(page.get_by_text("2 conversations unarchived.")).to_be_visible()
+        await page.get_by_role("link", name="Active").click()
         await page.get_by_label("Choose “Water”").check()
         await page.get_by_label("Choose “Tea”").check()
         await page.get_by_role("button", name="Delete").click()
@@ -400,13 +400,13 @@ async def test_older_ones_come_while_one_scrolls_and_stay(live, ada, three, seve
         await page.goto("/")
         await expect(entries(page)).to_have_count(30)
         # By the keyboard: whoever reaches the way to older ones goes on with the first of them.
-        await page.get_by_role("link", name="Show older ones").focus()
+        await page.get_by_role("link", name="Show older conversations").focus()
         await expect(entries(page)).to_have_count(60)
         first = entries(page).nth(30).get_by_role("link").first
         await expect(first).to_be_focused()
         await page.locator("#sessions").evaluate("list => list.scrollTo(0, list.scrollHeight)")
         await expect(entries(page)).to_have_count(73)
-        await expect(page.get_by_role("link", name="Show older ones")).to_have_count(0)
+        await expect(page.get_by_role("link", name="Show older conversations")).to_have_count(0)
         before = await page.locator("#sessions").evaluate("list => list.scrollTop")
         other = await page.context.new_page()
         await other.goto("/")

@@ -3,7 +3,7 @@
 from oneclaw.reasons import Reason
 
 
-class EmbeddingFailure(Exception):
+class EmbeddingError(Exception):
     """The embedding server gave no vectors; search goes on by words."""
 
     def __init__(

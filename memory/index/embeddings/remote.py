@@ -17,7 +17,7 @@ import httpx2
 import numpy as np
 from numpy.typing import NDArray
 
-from memory.index.embeddings.failures import EmbeddingFailure
+from memory.index.embeddings.failures import EmbeddingError
 from oneclaw.reasons import Reason
 from oneclaw.text import mended
 
@@ -65,12 +65,12 @@ class Server:
     _lock: threading.Lock = field(default_factory=threading.Lock, init=False, repr=False)
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """One row of length 1 for each text; EmbeddingFailure when the server does not give them."""
+        """One row of length 1 for each text; EmbeddingError when the server does not give them."""
         batches = list(_batches(texts))
         with ThreadPoolExecutor(AT_ONCE) as pool, httpx2.Client(timeout=BATCH_TIMEOUT) as client:
             rows = list(pool.map(lambda batch: self._call(client, batch, question=False, tries=TRIES), batches))
         if len({made.shape[1] for made in rows}) > 1:
-            raise EmbeddingFailure(Reason("embedding.several_widths"))
+            raise EmbeddingError(Reason("embedding.several_widths"))
         return np.concatenate(rows) if rows else np.zeros((0, 0), np.float32)
 
     def embed_question(self, text: str) -> NDArray[np.float32]:
@@ -80,11 +80,11 @@ class Server:
 
     def _call(self, client: httpx2.Client, texts: list[str], *, question: bool, tries: int) -> NDArray[np.float32]:
         if self._why is not None and time.monotonic() < self._until:
-            raise EmbeddingFailure(self._why)
+            raise EmbeddingError(self._why)
         for left in range(tries - 1, -1, -1):
             try:
                 rows = self._answer(client, texts, question)
-            except EmbeddingFailure as failure:
+            except EmbeddingError as failure:
                 parts = None
                 if failure.refused:
                     parts = self._parts(client, texts, question, tries)
@@ -115,14 +115,14 @@ class Server:
             return self._call(client, [texts[0][: len(texts[0]) // 2]], question=question, tries=tries)
         try:
             return np.zeros_like(self._answer(client, [PROBE], question))
-        except EmbeddingFailure:
+        except EmbeddingError:
             return None
 
     def _takes_others(self, client: httpx2.Client, texts: list[str]) -> bool:
         """Whether the server, which breaks over these texts, gives the vector of another."""
         try:
             return texts != [PROBE] and len(self._answer(client, [PROBE], question=False)) == 1
-        except EmbeddingFailure:
+        except EmbeddingError:
             return False
 
     def _answer(self, client: httpx2.Client, texts: list[str], question: bool) -> NDArray[np.float32]:
@@ -136,14 +136,14 @@ class Server:
                 for part in response.iter_bytes():
                     content += part
                     if time.monotonic() > until or len(content) > LONGEST_ANSWER:
-                        raise EmbeddingFailure(Reason("embedding.endless"), passing=True)
+                        raise EmbeddingError(Reason("embedding.endless"), passing=True)
         except httpx2.HTTPError as error:
             reason = Reason("embedding.unreachable", {"error": type(error).__name__})
-            raise EmbeddingFailure(reason, passing=True) from error
+            raise EmbeddingError(reason, passing=True) from error
         if response.status_code != 200:
             said = content.decode(errors="replace")
             said = said.replace(self.secret, "…") if self.secret else said
-            raise EmbeddingFailure(
+            raise EmbeddingError(
                 Reason("embedding.refused", {"status": response.status_code, "said": mended(said[:200])}),
                 passing=response.status_code in (408, 409, 425, 429) or response.status_code >= 500,
                 retry_after=_seconds(response.headers.get("retry-after")),
@@ -156,7 +156,7 @@ class Server:
             if rows.ndim != 2 or len(rows) != len(texts) or not rows.shape[1] or not (abs(rows) < 1e30).all():
                 raise ValueError("rows are missing")
         except (ValueError, KeyError, TypeError, IndexError, AttributeError, ArithmeticError, RecursionError) as error:
-            raise EmbeddingFailure(Reason("embedding.no_vectors")) from error
+            raise EmbeddingError(Reason("embedding.no_vectors")) from error
         return (rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-9)).astype(np.float32)
 
     def _rest_a_while(self, why: Reason) -> None:

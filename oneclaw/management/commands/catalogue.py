@@ -15,7 +15,7 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         try:
-            from oneclaw.ops import catalogues
+            from oneclaw.languages import catalogues
         except ImportError as error:
             raise CommandError("Babel is not installed: pip install -r requirements/test.txt first.") from error
         if not options["check"]:

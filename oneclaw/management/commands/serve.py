@@ -6,7 +6,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from oneclaw.ops import roles
-from oneclaw.ops.serve import CannotStart, serve
+from oneclaw.ops.serve import CannotStartError, serve
 
 ROLES = {"web": roles.web, "worker": roles.worker, "beat": roles.beat}
 
@@ -23,7 +23,7 @@ class Command(BaseCommand):
             return
         try:
             serve(self.say)
-        except CannotStart as reason:
+        except CannotStartError as reason:
             raise CommandError(str(reason)) from reason
 
     def say(self, line: str) -> None:

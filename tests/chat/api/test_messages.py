@@ -107,7 +107,7 @@ async def test_a_failed_answer_says_why(say, scripted):
 
 
 async def test_who_waits_in_vain_is_told_how_far_it_is_and_may_wait_again(say, scripted, monkeypatch):
-    monkeypatch.setattr(waiting, "LOOKED_EVERY", 60)
+    monkeypatch.setattr(waiting, "POLL_SECONDS", 60)
     scripted.script(model.answer(model.text(["One", *[" more"] * 300], pace=0.1)))
     response = await say("Count", wait=0.3)
     told = response.json()
@@ -153,7 +153,7 @@ async def test_what_is_said_is_in_the_persons_own_language(say, settings, ada):
 
 
 async def test_who_waits_for_too_much_is_told_at_once(say, scripted, monkeypatch):
-    monkeypatch.setattr(waiting, "AT_ONCE", 0)
+    monkeypatch.setattr(waiting, "WAITS_PER_USER", 0)
     scripted.script(model.answer(model.text(["One"] + [" more"] * 20, pace=0.05)))
     told = await say("Count")
     assert (told.status_code, told.json()["answer"]["status"]) == (202, "running")

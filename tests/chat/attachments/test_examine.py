@@ -103,7 +103,7 @@ def test_the_process_that_reads_writes_no_more_than_is_read(settings, monkeypatc
     # Its one line of text does not come whole.
     data = files.docx(files.paragraph("x" * 500))
     assert examined("a.docx", data).text == ""
-    program = "from chat import extracting as e; e.LARGEST_LINES = 90; e.main()"
+    program = "from chat.attachments import extract as e; e.LARGEST_LINES = 90; e.main()"
     with tempfile.TemporaryFile() as said:
         command = [sys.executable, "-c", program, "docx", "10"]
         ended = subprocess.run(command, input=data, stdout=said, stderr=subprocess.PIPE, cwd=settings.BASE_DIR)
@@ -127,7 +127,7 @@ def test_who_waits_too_long_for_a_place_is_told_so(monkeypatch):
         with pytest.raises(Refused) as refused:
             examined("cat.png", files.image(), 7)
         assert refused.value.code == "busy"
-        assert "attach “cat.png” again" in refused.value.sentence
+        assert "Attach “cat.png” again" in refused.value.sentence
         # Another person has the other place, and a third one none.
         with examine._places.place(8, 0.01), pytest.raises(NoPlace), examine._places.place(9, 0.01):
             pass
@@ -186,8 +186,8 @@ def test_a_long_text_is_cut_in_its_middle(settings):
     [
         (b"", "empty", "“x” is empty."),
         (b" \n ", "empty", "“x” is empty."),
-        (b"x" * 1025, "too_large", "“x” has 1.0\xa0KB; a file may have 1.0\xa0KB."),
-        (b"MZ\x90\x00\x03", "type", "cannot be attached. These can: images"),
+        (b"x" * 1025, "too_large", "“x” has 1.0\xa0KB. The limit is 1.0\xa0KB per file."),
+        (b"MZ\x90\x00\x03", "type", "cannot be attached: “x”. Supported types: images"),
         (b"caf\xe9", "type", "cannot be attached"),
         (b"one\x00two", "type", "cannot be attached"),
     ],

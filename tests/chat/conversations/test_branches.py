@@ -9,7 +9,7 @@ from django.core.management import call_command
 from chat.context.prompt import conversation
 from chat.conversations import branches, forking, lifecycle, transcript, versions
 from chat.conversations.model_choice import Choice, NoSuchModel
-from chat.live import rooms
+from chat.live import replay
 from chat.models import Message, Turn
 from chat.turns import retry
 from tests.conversations import send, settle
@@ -31,7 +31,7 @@ def said(ada):
 def places(session):
     messages = list(session.messages.shown())
     versions.mark(messages)
-    return [(place.number, place.total) if (place := message.place) else None for message in messages]
+    return [(version.number, version.total) if (version := message.version) else None for message in messages]
 
 
 def test_an_edited_message_stands_beside_the_old_one_and_what_followed_leaves(ada):
@@ -87,7 +87,7 @@ def test_an_answer_of_several_messages_is_one_version(ada):
     last = transcript.finish_tools(first.turn, first.answer, results, result, {})
     transcript.settle(first.turn, last, [{"type": "text", "text": "Done"}], "complete")
     second, answer = retry.again(ada, last.pk, Turn.Kind.RETRY)
-    assert (answer.place.number, answer.place.before) == (2, first.answer.pk)
+    assert (answer.version.number, answer.version.before) == (2, first.answer.pk)
     transcript.settle(second, answer, [{"type": "text", "text": "Without"}], "complete")
     session = branches.show(ada, first.answer.pk)
     assert places(session) == [None, (1, 2), (1, 2), (1, 2)]
@@ -181,9 +181,9 @@ def test_a_page_that_saw_an_answer_begin_which_is_not_shown_any_more_is_out_of_d
     # A page that lost its line now shows message 1, and 3 beginning.
     transcript.settle(turn, answer, [], "stopped")
     branches.show(ada, first.answer.pk)
-    assert rooms.was_tried_again(ada.pk, session.pk, 1)
+    assert replay.was_tried_again(ada.pk, session.pk, 1)
     # Once it has fetched the list, it is not.
-    assert not rooms.was_tried_again(ada.pk, session.pk, 2)
+    assert not replay.was_tried_again(ada.pk, session.pk, 2)
 
 
 @pytest.mark.parametrize("act", ["show", "retry", "fork", "edit"])

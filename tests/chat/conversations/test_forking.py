@@ -56,7 +56,7 @@ def test_a_fork_goes_on_and_its_last_answer_can_be_tried_again(ada, session):
     made = forking.fork(ada, session.messages.get(text="First").pk)
     turn, answer = retry.again(ada, made.messages.last().pk, Turn.Kind.RETRY)
     transcript.settle(turn, answer, [{"type": "text", "text": "Other"}], "complete")
-    assert (words(made), answer.place.total) == (["One", "Other"], 2)
+    assert (words(made), answer.version.total) == (["One", "Other"], 2)
     settle(send(ada, "Three", made.pk))
     assert words(made) == ["One", "Other", "Three", "Hi"]
     assert "Three" not in words(session)

@@ -13,8 +13,8 @@ from chat import tasks
 from chat.conversations import lifecycle, temporary, transcript
 from chat.library import search
 from chat.library.organise import organise
-from chat.live.consumer import mode_in
-from chat.live.errors import Refusal
+from chat.live.errors import FrameError
+from chat.live.frames import SendFrame, frame_of
 from chat.models import ChatSession, Message, MessageWords, Turn
 from oneclaw.models import User
 from oneclaw.threads import in_database
@@ -67,10 +67,11 @@ def test_a_later_message_need_not_name_the_mode(ada):
 
 
 def test_a_mode_that_is_none_is_refused():
-    assert mode_in({}) is None
+    written = {"client_id": str(uuid.uuid4()), "session": str(uuid.uuid4()), "text": "Hello"}
+    assert frame_of(SendFrame, **written).mode is None
     for nonsense in ("other", 3, [], ""):
-        with pytest.raises(Refusal, match="agent, chat or temporary"):
-            mode_in({"mode": nonsense})
+        with pytest.raises(FrameError, match="agent, chat or temporary"):
+            frame_of(SendFrame, **written, mode=nonsense)
 
 
 async def test_forms_and_posted_frames_carry_the_mode(transactional_db, async_client, scripted):
@@ -93,13 +94,13 @@ async def test_forms_and_posted_frames_carry_the_mode(transactional_db, async_cl
     modes = {pk: mode async for pk, mode in ChatSession.objects.values_list("pk", "mode")}
     assert modes == {by_form: "temporary", by_frame: "chat"}
     refused = await post(by_form, mode="agent")
-    assert (refused.status_code, "began in another mode" in refused.content.decode()) == (409, True)
+    assert (refused.status_code, "started in another mode" in refused.content.decode()) == (409, True)
     assert (await frame(by_frame, mode="agent"))["code"] == "other_mode"
 
 
 def test_the_page_says_which_mode_a_conversation_has(ada, client):
     client.force_login(ada)
-    marks = {"agent": "", "chat": "Chat only: memory is read, not written", "temporary": "nothing of it is kept"}
+    marks = {"agent": "", "chat": "Chat only: memory is read, not written", "temporary": "Temporary: nothing is saved"}
     for mode, mark in marks.items():
         shown = client.get(begin(ada, mode).get_absolute_url()).content.decode()
         assert ("data-mode-mark" in shown, mark in shown, 'name="mode"' in shown) == (True, True, False)

@@ -73,6 +73,14 @@ def test_it_is_asked_for_after_an_answer_and_only_while_it_has_no_name(session, 
     assert hinted == [str(session.pk)]
 
 
+def test_a_worker_is_told_to_name_it(session, monkeypatch, django_capture_on_commit_callbacks):
+    told = []
+    monkeypatch.setattr(tasks.name_session, "apply_async", lambda arguments, *rest, **options: told.append(arguments))
+    with django_capture_on_commit_callbacks(execute=True):
+        titles.when_answered(session=session)
+    assert [list(arguments) for arguments in told] == [[str(session.pk)]]
+
+
 def test_a_temporary_conversation_is_called_so_and_no_model_is_asked(ada, scripted, monkeypatch):
     hinted = []
     monkeypatch.setattr(titles, "hint", lambda task, row: hinted.append(row))

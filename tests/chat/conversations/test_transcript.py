@@ -9,7 +9,7 @@ from django.db import DataError, connection, transaction
 from django.utils import timezone
 
 from chat.conversations import lifecycle, transcript
-from chat.live import rooms
+from chat.live import replay
 from chat.models import ChatSession, Message, Turn
 from chat.turns.checkpoints import save_rows
 from tests.conversations import FINISHED, TOOL_USE, abandon, send, settle
@@ -120,10 +120,10 @@ def test_an_answer_whose_tools_run_is_sent_again_with_their_results(ada):
     accepted = send(ada)
     seq, session = accepted.answer.seq, accepted.turn.session_id
     results = transcript.finish_round(accepted.turn, accepted.answer, [TOOL_USE], **FINISHED)
-    assert rooms.frames_after(ada.pk, session, 0)[1] == seq - 1
+    assert replay.frames_after(ada.pk, session, 0)[1] == seq - 1
     cards = {"toolu_1": {"state": "done", "summary": "Saved.", "lines": []}}
     transcript.finish_tools(accepted.turn, accepted.answer, results, [], cards)
-    frames, settled = rooms.frames_after(ada.pk, session, seq - 1)
+    frames, settled = replay.frames_after(ada.pk, session, seq - 1)
     assert settled == results.seq
     assert "Saved." in frames[0]["html"]
 

@@ -107,7 +107,7 @@ def test_a_search_that_stops_says_so(client, ada, tea, monkeypatch):
         monkeypatch.setattr(search, "MESSAGES", most)
         page = client.get("/search", {"q": "camomile"}).content.decode()
         assert page.count("#message-") == most
-        assert ("The newest 1 are shown. Add a word to narrow it." in page) == is_said
+        assert ("Only the newest 1 results are shown. Add a word to narrow the search." in page) == is_said
 
 
 def test_files_are_found_by_their_names(client, ada, stranger):
@@ -127,7 +127,7 @@ def test_files_are_found_by_their_names(client, ada, stranger):
     client.force_login(ada)
     page = client.get("/search", {"q": "grüntee"}, headers={"HX-Request": "true"}).content.decode()
     assert f'href="/c/{said.message.session_id}#message-{said.message.pk}@1"' in page
-    assert "No conversation holds" not in page
+    assert "No conversation contains" not in page
     # An edited message has the file in place of the first one.
     branches.edit(ada, said.message.pk, uuid.uuid4(), "See")
     again = Message.objects.get(text="See")
@@ -150,7 +150,7 @@ def test_the_page_and_its_fragment(client, ada, tea):
     assert "<html" in page
     fragment = client.get("/search", {"q": "nowhere\x00"}, headers={"HX-Request": "true"}).content.decode()
     assert "<html" not in fragment
-    assert "No conversation holds all of these words." in fragment
+    assert "No conversation contains all of these words." in fragment
     client.logout()
     assert client.get("/search").status_code == 302
 

@@ -2,7 +2,7 @@
 
 import asyncio
 
-from chat.live.outbox import MOST_WAITING, Outbox
+from chat.live.outbox import WAITING_MAX_BYTES, Outbox
 
 
 async def drained(outbox, count):
@@ -53,12 +53,12 @@ async def test_a_slow_reader_of_one_growing_block_is_not_given_up():
 
 
 def test_the_bound_is_as_documented():
-    assert MOST_WAITING == 256 * 1024
+    assert WAITING_MAX_BYTES == 256 * 1024
 
 
 async def test_what_waits_is_counted_in_bytes():
     outbox = Outbox()
-    outbox.offer("😀" * (MOST_WAITING // 4))
+    outbox.offer("😀" * (WAITING_MAX_BYTES // 4))
     assert not outbox.overflowed
     outbox.offer("a")
     assert outbox.overflowed
@@ -66,11 +66,11 @@ async def test_what_waits_is_counted_in_bytes():
 
 async def test_what_is_owed_may_be_of_any_size_but_only_once_at_a_time():
     outbox = Outbox()
-    outbox.owe((text * MOST_WAITING, None) for text in "abc")
-    outbox.offer("x" * MOST_WAITING)
+    outbox.owe((text * WAITING_MAX_BYTES, None) for text in "abc")
+    outbox.offer("x" * WAITING_MAX_BYTES)
     assert not outbox.overflowed
     assert [text[0] for text in await drained(outbox, 4)] == ["a", "b", "c", "x"]
-    outbox.owe([("d" * MOST_WAITING, None), ("e", None)])
+    outbox.owe([("d" * WAITING_MAX_BYTES, None), ("e", None)])
     assert not outbox.overflowed
     outbox.owe([("f", None)])
     assert outbox.overflowed
@@ -79,7 +79,7 @@ async def test_what_is_owed_may_be_of_any_size_but_only_once_at_a_time():
 async def test_a_frame_that_is_larger_than_the_bound_by_itself_is_sent():
     outbox = Outbox()
     for _ in range(3):
-        outbox.offer("x" * (MOST_WAITING + 1), "block")
+        outbox.offer("x" * (WAITING_MAX_BYTES + 1), "block")
     outbox.offer("done")
     assert not outbox.overflowed
-    assert [len(text) for text in await drained(outbox, 2)] == [MOST_WAITING + 1, 4]
+    assert [len(text) for text in await drained(outbox, 2)] == [WAITING_MAX_BYTES + 1, 4]

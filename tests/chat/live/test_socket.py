@@ -13,8 +13,9 @@ from django.test import Client as Browser
 from django.utils.functional import SimpleLazyObject
 
 from chat.conversations import lifecycle, transcript
-from chat.live import rooms
+from chat.live import replay, rooms
 from chat.live.consumer import ChatConsumer
+from chat.live.server_frames import ready_frame
 from chat.models import ChatSession, Message, Turn
 from chat.turns import loop
 from oneclaw import pubsub
@@ -242,15 +243,15 @@ async def test_a_reader_is_not_closed_by_a_replay_however_large(ada, scripted):
 
 
 async def test_a_page_that_lacks_very_much_text_is_told_to_fetch_the_list(ada, scripted, monkeypatch):
-    monkeypatch.setattr(rooms, "LARGEST_REPLAY", 1000)
+    monkeypatch.setattr(replay, "REPLAY_MAX_CHARS", 1000)
     scripted.script(model.answer("Many words. " * 100))
     async with Client(ada) as client:
         session = await client.open()
         await client.ask(session, "One")
         await client.say("open", session=str(session), last_seq=0)
-        assert await client.hear("ready") == rooms.ready_frame(session, 2, reset=True)
+        assert await client.hear("ready") == ready_frame(session, 2, reset=True)
         await client.say("open", session=str(session), last_seq=2)
-        assert await client.hear("ready") == rooms.ready_frame(session, 2, reset=False)
+        assert await client.hear("ready") == ready_frame(session, 2, reset=False)
 
 
 async def test_an_answer_that_was_ended_elsewhere_stays_ended_for_who_opens_it_then(ada, scripted):
@@ -280,19 +281,19 @@ async def test_open_replays_only_what_is_missing(ada, scripted):
 
 
 async def test_a_page_that_is_far_behind_is_told_to_fetch_the_list(ada, scripted, monkeypatch):
-    monkeypatch.setattr(rooms, "LONGEST_REPLAY", 2)
+    monkeypatch.setattr(replay, "REPLAY_MAX_MESSAGES", 2)
     async with Client(ada) as client:
         session = await client.open()
         await client.ask(session, "One")
         await client.ask(session, "Two")
         await client.say("open", session=str(session), last_seq=1)
-        assert await client.hear("ready") == rooms.ready_frame(session, 4, reset=True)
+        assert await client.hear("ready") == ready_frame(session, 4, reset=True)
         await client.say("open", session=str(session), last_seq=4)
-        assert await client.hear("ready") == rooms.ready_frame(session, 4, reset=False)
+        assert await client.hear("ready") == ready_frame(session, 4, reset=False)
 
 
 async def test_attempts_that_nobody_sees_do_not_make_a_page_far_behind(ada, scripted, monkeypatch):
-    monkeypatch.setattr(rooms, "LONGEST_REPLAY", 2)
+    monkeypatch.setattr(replay, "REPLAY_MAX_MESSAGES", 2)
     async with Client(ada) as client:
         session = await client.open()
         await client.ask(session, "One")
@@ -300,7 +301,7 @@ async def test_attempts_that_nobody_sees_do_not_make_a_page_far_behind(ada, scri
         for _ in range(3):
             await in_database(lambda: transcript.append(ChatSession.objects.get(), "assistant", active=False))
         await client.say("open", session=str(session), last_seq=1)
-        assert await client.hear("ready") == rooms.ready_frame(session, 5, reset=False)
+        assert await client.hear("ready") == ready_frame(session, 5, reset=False)
 
 
 async def test_every_tab_fetches_the_list_when_an_answer_is_tried_again(ada, scripted):
@@ -322,9 +323,9 @@ async def test_a_page_that_missed_that_its_answer_was_tried_again_is_told_to_fet
         await client.hear("done", final=True)
     async with Client(ada) as again:
         await again.say("open", session=str(session), last_seq=2)
-        assert await again.hear("ready") == rooms.ready_frame(session, 3, reset=True)
+        assert await again.hear("ready") == ready_frame(session, 3, reset=True)
         await again.say("open", session=str(session), last_seq=3)
-        assert await again.hear("ready") == rooms.ready_frame(session, 3, reset=False)
+        assert await again.hear("ready") == ready_frame(session, 3, reset=False)
 
 
 async def test_a_failure_is_one_sentence_and_the_message_stays(ada, scripted):
@@ -373,7 +374,7 @@ async def test_a_lost_turn_leaves_its_successor_in_the_room(ada, scripted, setti
         while lost in loop.running_turns:
             await asyncio.sleep(0.01)
         (successor,) = loop.running_turns
-        assert rooms.room_of(ada.pk, session).running is successor.broadcast
+        assert rooms.room_of(ada.pk, session).running is successor.listener
         await client.say("stop", message=None)
         await client.hear("done", message=str(successor.answer.message.pk))
 

@@ -90,7 +90,7 @@ def test_json_holds_every_branch_and_comes_back_as_it_was(ada, stranger, session
     assert "born in Bern" not in json.dumps(ours)
     assert "undo" not in json.dumps(ours)
     job = bring(stranger, json.dumps(ours).encode())
-    assert (job.state, job.brought, job.problems) == ("done", 1, [])
+    assert (job.status, job.brought, job.problems) == ("done", 1, [])
     theirs = ChatSession.objects.get(owner=stranger)
     back = told(theirs)
     assert without_names(back) == without_names(ours)

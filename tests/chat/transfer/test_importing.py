@@ -37,7 +37,7 @@ def bring(ada):
 
 
 def counts(job):
-    return job.state, job.total, job.brought, job.known, job.skipped
+    return job.status, job.total, job.brought, job.known, job.skipped
 
 
 def lines(session, **which):
@@ -137,7 +137,7 @@ def test_a_file_that_ends_in_the_middle_is_refused_as_a_whole(bring):
     cut = random.Random(1)
     for _ in range(10):
         job = bring(whole[: cut.randrange(1, len(whole) - 1)])
-        assert (job.state, job.error, job.brought) == ("failed", "cut", 0)
+        assert (job.status, job.error, job.brought) == ("failed", "cut", 0)
     assert not ChatSession.objects.exists()
 
 
@@ -163,7 +163,7 @@ def encrypted(data):
 def test_a_file_that_cannot_be_taken_in_says_why(bring, settings, data, why):
     settings.IMPORT_UNPACKED_MEGABYTES = 1
     job = bring(data)
-    assert (job.state, job.error) == ("failed", why)
+    assert (job.status, job.error) == ("failed", why)
     assert reasons.of_file(why).endswith(".")
 
 
@@ -283,11 +283,11 @@ def test_a_killed_worker_is_followed_by_one_that_goes_on(ada, bring, monkeypatch
     with pytest.raises(SystemExit):
         jobs.run(job.pk)
     job.refresh_from_db()
-    assert (job.state, job.done, ChatSession.objects.count()) == ("running", 2, 2)
+    assert (job.status, job.done, ChatSession.objects.count()) == ("running", 2, 2)
     # Nobody else takes it up before its time is over.
-    assert jobs.due() == []
+    assert ImportJob.objects.due_ids() == []
     ImportJob.objects.update(lease_until=timezone.now() - dt.timedelta(seconds=1))
-    assert jobs.due() == [job.pk]
+    assert ImportJob.objects.due_ids() == [job.pk]
     jobs.run(job.pk)
     job.refresh_from_db()
     assert counts(job) == ("done", 5, 5, 0, 0)
@@ -318,7 +318,7 @@ def test_one_that_breaks_the_worker_is_left_aside_in_the_end(ada, bring, monkeyp
 
     monkeypatch.setattr(jobs, "plant", choosy)
     job = jobs.begin(ada, SimpleUploadedFile("c.json", as_json(numbered(3))))
-    for _ in range(jobs.TRIES):
+    for _ in range(jobs.ATTEMPTS_MAX):
         with pytest.raises(RuntimeError):
             jobs.run(job.pk)
         ImportJob.objects.update(lease_until=timezone.now() - dt.timedelta(seconds=1))
@@ -329,14 +329,23 @@ def test_one_that_breaks_the_worker_is_left_aside_in_the_end(ada, bring, monkeyp
 
 
 def test_a_long_import_lets_others_have_their_turn(ada, monkeypatch):
-    monkeypatch.setattr(jobs, "TURN", -1)
+    monkeypatch.setattr(jobs, "SLICE_SECONDS", -1)
     job = jobs.begin(ada, SimpleUploadedFile("c.json", as_json(numbered(2))))
     assert jobs.run(job.pk) is True
-    assert jobs.due() == [job.pk]
+    assert ImportJob.objects.due_ids() == [job.pk]
     assert not jobs.path_of(job.pk).exists()
-    monkeypatch.setattr(jobs, "TURN", 60)
+    monkeypatch.setattr(jobs, "SLICE_SECONDS", 60)
     assert jobs.run(job.pk) is False
     assert ChatSession.objects.count() == 2
+
+
+def test_a_worker_is_told_of_a_new_import(ada, monkeypatch, django_capture_on_commit_callbacks):
+    told = []
+    monkeypatch.setattr(tasks.take_in, "apply_async", lambda arguments, *rest, **options: told.append(arguments))
+    with django_capture_on_commit_callbacks(execute=True):
+        job = jobs.begin(ada, SimpleUploadedFile("c.json", as_json(numbered(1))))
+        assert told == []
+    assert [list(arguments) for arguments in told] == [[str(job.pk)]]
 
 
 def test_the_task_and_the_sweep_go_on_where_there_is_more(ada, monkeypatch):
@@ -347,7 +356,7 @@ def test_the_task_and_the_sweep_go_on_where_there_is_more(ada, monkeypatch):
     tasks.sweep()
     assert sent == [again]
     with monkeypatch.context() as context:
-        context.setattr(jobs, "TURN", -1)
+        context.setattr(jobs, "SLICE_SECONDS", -1)
         tasks.take_in(str(job.pk))
     assert sent == [again, again]
     tasks.take_in(str(job.pk))
@@ -362,7 +371,7 @@ def test_files_that_nobody_names_any_more_are_removed(ada, monkeypatch):
     left.write_bytes(b"x")
     jobs.sweep_files()
     assert left.exists()
-    monkeypatch.setattr(jobs, "ROWLESS", -1)
+    monkeypatch.setattr(jobs, "ORPHAN_SECONDS", -1)
     jobs.sweep_files()
     assert (left.exists(), jobs.path_of(job.pk).exists()) == (False, True)
     assert jobs.path_of(job.pk).stat().st_mode & 0o777 == 0o600
@@ -373,12 +382,12 @@ def test_a_lost_file_is_said(ada, monkeypatch, unpacked):
     job = jobs.begin(ada, SimpleUploadedFile("c.json", as_json(numbered(1))))
     if unpacked:
         with monkeypatch.context() as context:
-            context.setattr(jobs, "TURN", -1)
+            context.setattr(jobs, "SLICE_SECONDS", -1)
             jobs.run(job.pk)
     (jobs.parts_of if unpacked else jobs.path_of)(job.pk).unlink()
     jobs.run(job.pk)
     job.refresh_from_db()
-    assert (job.state, job.error) == ("failed", "missing")
+    assert (job.status, job.error) == ("failed", "missing")
 
 
 def upload(client, data, name="conversations.json"):
@@ -401,7 +410,11 @@ def test_the_page_says_how_far_it_is_and_what_came(client, ada, stranger, settin
     ImportJob.objects.update(total=None, done=0)
     jobs.run(job.pk)
     page = client.get("/import").content.decode()
-    for words_of_it in ("2 conversations have come. 4 messages in all.", "1 conversation was left aside", "“Odd”: its"):
+    for words_of_it in (
+        "2 conversations were imported. 4 messages in total.",
+        "1 conversation was skipped",
+        "“Odd”: its",
+    ):
         assert words_of_it in page
     assert "every 1s" not in page
     client.force_login(stranger)

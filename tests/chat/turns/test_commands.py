@@ -62,7 +62,7 @@ async def test_remember_saves_at_once_and_asks_no_model(transactional_db, async_
     assert messages[1].content[0]["input"] == {"content": "I like tea"}
     assert 'data-tool="command_' in messages[1].html
     assert "Saved to memory" in messages[1].html
-    assert messages[3].text == "I keep that."
+    assert messages[3].text == "I will remember that."
     assert await documents() == [("MEMORY.md", "- I like tea\n")]
     assert scripted.requests == []
 

@@ -9,10 +9,11 @@ import pytest
 from asgiref.sync import sync_to_async
 from django.db import connection
 
+from chat.live.frames import SendFrame, frame_of
+from chat.live.handle import handle
 from chat.models import Message, Turn
 from chat.rendering import messages
 from chat.turns import loop as turns
-from chat.turns import start
 from chat.turns.tools import Tool, ToolResult, registry
 from oneclaw import invariants
 from oneclaw.demo import scripted as model
@@ -43,7 +44,7 @@ def slowly():
 
 async def begun(ada):
     """A turn that this process runs."""
-    await start.send(ada, uuid.uuid4(), uuid.uuid4(), "Hello")
+    await handle(ada, frame_of(SendFrame, client_id=uuid.uuid4(), session=uuid.uuid4(), text="Hello"))
     (running,) = turns.running_turns
     return running
 

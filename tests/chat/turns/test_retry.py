@@ -42,7 +42,7 @@ def test_continue_keeps_the_half_and_asks_the_model_to_go_on(ada):
 def test_nobody_repeats_the_answer_of_another(ada, stranger):
     first = send(ada)
     settle(first)
-    with pytest.raises(retry.NothingToRepeat):
+    with pytest.raises(retry.NothingToRepeatError):
         retry.again(stranger, first.answer.pk, Turn.Kind.RETRY)
 
 
@@ -51,7 +51,7 @@ def test_an_answer_in_the_middle_is_not_repeated(ada):
     settle(first)
     second = send(ada, "More", first.message.session_id)
     settle(second)
-    with pytest.raises(retry.NothingToRepeat):
+    with pytest.raises(retry.NothingToRepeatError):
         retry.again(ada, first.answer.pk, Turn.Kind.RETRY)
 
 
@@ -62,7 +62,7 @@ def test_an_answer_that_another_tab_has_repeated_meanwhile_is_not_repeated_again
     second = retry.again(ada, first.answer.pk, kind)
     transcript.settle(*second, [{"type": "text", "text": "Whole"}], "complete")
     for late in Turn.Kind.RETRY, Turn.Kind.CONTINUE:
-        with pytest.raises(retry.NothingToRepeat):
+        with pytest.raises(retry.NothingToRepeatError):
             retry.again(ada, first.answer.pk, late)
     assert retry.again(ada, second[1].pk, Turn.Kind.RETRY)[0].attempt == 3
 

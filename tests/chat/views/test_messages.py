@@ -46,7 +46,7 @@ def test_another_version_is_shown_and_the_page_has_arrows_to_it(client, ada, sai
 def test_what_cannot_be_done_while_an_answer_runs_is_told(client, ada, said, act):
     running = send(ada, "Two", said.message.session_id)
     page = client.post(f"/messages/{running.answer.pk}/{act}", follow=True).content.decode()
-    assert "An answer is still being written here. Wait for it, or stop it." in page
+    assert "An answer is still running. Wait for it, or stop it." in page
     assert ChatSession.objects.count() == 1
 
 

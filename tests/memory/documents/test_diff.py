@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.documents.diff import HunkMismatch, apply_hunks, diff, reverse
+from memory.documents.diff import HunkMismatchError, apply_hunks, diff, reverse
 
 texts = st.lists(st.sampled_from(["", "a", "b", "- tea", "\r", "é 🫖"]), max_size=12).map("\n".join) | st.text()
 
@@ -34,7 +34,7 @@ def test_several_changes_stand_by_descending_line():
 
 
 def test_hunks_do_not_fit_another_text():
-    with pytest.raises(HunkMismatch, match="Line 1 is not what it was"):
+    with pytest.raises(HunkMismatchError, match="Line 1 is not what it was"):
         apply_hunks("x\ny", diff("a\nb", "b"))
 
 

@@ -5,7 +5,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from memory.documents.diff import apply_hunks, diff, reverse
-from memory.documents.merge import Overlap, carried, merge
+from memory.documents.merge import OverlapError, merge, rebase
 
 texts = st.lists(st.sampled_from(["", "a", "b", "- tea", "\r", "é 🫖"]), max_size=10).map("\n".join)
 numbers = st.lists(st.integers(), unique=True, max_size=8).map(lambda lines: "".join(f"{line}\n" for line in lines))
@@ -13,7 +13,7 @@ numbers = st.lists(st.integers(), unique=True, max_size=8).map(lambda lines: "".
 
 @given(texts, texts)
 def test_a_change_that_nothing_follows_is_taken_back_whole(old, new):
-    assert apply_hunks(new, carried(reverse(diff(old, new)), [])) == old
+    assert apply_hunks(new, rebase(reverse(diff(old, new)), [])) == old
 
 
 @given(texts, texts, st.lists(texts, max_size=3))
@@ -21,8 +21,8 @@ def test_carried_hunks_fit_the_newest_text_or_overlap(old, new, later):
     states = [new, *later]
     changes = [diff(one, other) for one, other in zip(states, later, strict=False)]
     try:
-        hunks = carried(reverse(diff(old, new)), changes)
-    except Overlap:
+        hunks = rebase(reverse(diff(old, new)), changes)
+    except OverlapError:
         assume(False)
     apply_hunks(states[-1], hunks)
 
@@ -35,7 +35,7 @@ def test_of_two_lines_added_anywhere_the_first_can_be_undone_and_the_second_stay
     second = first.copy()
     second.insert(places[1], "second")
     one, two, three = ("\n".join([*state, ""]) for state in (lines, first, second))
-    undone = apply_hunks(three, carried(reverse(diff(one, two)), [diff(two, three)]))
+    undone = apply_hunks(three, rebase(reverse(diff(one, two)), [diff(two, three)]))
     assert undone.split("\n") == [line for line in three.split("\n") if line != "first"]
 
 
@@ -66,5 +66,5 @@ def test_where_both_changed_the_same_line_ours_stays_and_the_merge_is_not_whole(
 
 def test_a_line_that_was_put_back_already_is_not_put_back_twice():
     gone, back = diff("a\nb\nc", "a\nc"), diff("a\nc", "a\nb\nc")
-    with pytest.raises(Overlap, match="stands there again"):
-        carried(reverse(gone), [back])
+    with pytest.raises(OverlapError, match="stands there again"):
+        rebase(reverse(gone), [back])

@@ -3,7 +3,7 @@
 import pytest
 
 from memory.documents import undo, write
-from memory.documents.write import Author, Delete, Replace, Source, StaleVersion
+from memory.documents.write import Author, Delete, Replace, Source, StaleVersionError
 
 BY = Author(Source.UNDO)
 
@@ -26,7 +26,7 @@ def test_a_change_whose_lines_were_changed_since_cannot_be_undone(space, append,
     append(space, "- tea")
     wrong = append(space, "- wrong")
     replace(space, "- tea\n- right\n", 2)
-    with pytest.raises(undo.CannotUndo, match="cannot be undone by itself"):
+    with pytest.raises(undo.CannotUndoError, match="cannot be undone by itself"):
         undo.undo(wrong, BY)
     assert document_of(space).version == 3
 
@@ -35,7 +35,7 @@ def test_a_change_is_undone_once(space, append, document_of):
     append(space, "- tea")
     wrong = append(space, "- wrong")
     undo.undo(wrong, BY)
-    with pytest.raises(undo.CannotUndo):
+    with pytest.raises(undo.CannotUndoError):
         undo.undo(wrong, BY)
     assert document_of(space).content == "- tea\n"
 
@@ -76,7 +76,7 @@ def test_any_state_can_be_restored(space, append, document_of):
     replace(space, "", 2)
     undo.restore(document_of(space), 2, 3, BY)
     assert document_of(space).content == "- one\n- two\n"
-    with pytest.raises(StaleVersion):
+    with pytest.raises(StaleVersionError):
         undo.restore(document_of(space), 1, 3, BY)
 
 
@@ -85,5 +85,5 @@ def test_a_line_is_deleted_where_it_stands_now(space, append, document_of):
     replace(space, "# Heading\n- one\n- two\n- three\n", 1)
     undo.delete_line(document_of(space), 1, 1, BY)
     assert document_of(space).content == "# Heading\n- one\n- three\n"
-    with pytest.raises(undo.Overlap):
+    with pytest.raises(undo.OverlapError):
         undo.delete_line(document_of(space), 1, 1, BY)

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from memory.documents import write
 from memory.documents.write import Append, Author, Delete, Replace, Separator, Source
 from memory.models import MemoryDocument, MemoryRevision, content_hash
+from memory.signals import document_written
 from oneclaw.models import Space
 from oneclaw.reasons import Reason
 
@@ -60,14 +61,14 @@ def test_an_opening_goes_into_an_empty_document_only(space, document_of):
 def test_a_replace_names_the_version_that_it_saw(space, append, document_of):
     append(space, "one")
     write.apply(space, "MEMORY.md", Replace("two\n", 1), BY_TOOL)
-    with pytest.raises(write.StaleVersion, match=r"you saw version 1, it has version 2") as stale:
+    with pytest.raises(write.StaleVersionError, match=r"you saw version 1, it has version 2") as stale:
         write.apply(space, "MEMORY.md", Replace("three\n", 1), BY_TOOL)
     assert (stale.value.base_version, stale.value.version) == (1, 2)
     assert document_of(space).content == "two\n"
 
 
 def test_a_replace_of_a_document_that_is_not_there_names_version_0(space):
-    with pytest.raises(write.StaleVersion):
+    with pytest.raises(write.StaleVersionError):
         write.apply(space, "MEMORY.md", Replace("x", 3), BY_TOOL)
     assert not MemoryDocument.objects.exists()
 
@@ -101,16 +102,16 @@ def test_a_deleted_document_keeps_its_history_and_can_come_back(space, append, d
 def test_a_delete_names_the_version_that_it_saw(space, append):
     append(space, "one")
     append(space, "two")
-    with pytest.raises(write.StaleVersion):
+    with pytest.raises(write.StaleVersionError):
         write.apply(space, "MEMORY.md", Delete(1), BY_TOOL)
 
 
 def test_what_is_not_there_cannot_be_deleted(space, append):
-    with pytest.raises(write.MissingDocument, match=r"There is no MEMORY\.md\."):
+    with pytest.raises(write.MissingDocumentError, match=r"There is no MEMORY\.md\."):
         write.apply(space, "MEMORY.md", Delete(2), BY_TOOL)
     append(space, "one")
     write.apply(space, "MEMORY.md", Delete(1), BY_TOOL)
-    with pytest.raises(write.MissingDocument):
+    with pytest.raises(write.MissingDocumentError):
         write.apply(space, "MEMORY.md", Delete(2), BY_TOOL)
 
 
@@ -133,13 +134,13 @@ def test_text_that_cannot_be_stored_is_refused(space, text):
 
 def test_a_document_has_1_mib_at_most(space, document_of):
     write.apply(space, "a.md", Replace("é" * (512 * 1024), 0), BY_TOOL)
-    with pytest.raises(write.TooLarge, match=r"a\.md would have 1,048,579 bytes; at most 1,048,576"):
+    with pytest.raises(write.DocumentTooLargeError, match=r"a\.md would have 1,048,579 bytes; at most 1,048,576"):
         write.apply(space, "a.md", Append("x"), BY_TOOL)
     assert document_of(space, "a.md").version == 1
 
 
 def test_a_path_outside_the_folder_is_refused(space):
-    with pytest.raises(write.BadPath):
+    with pytest.raises(write.BadPathError):
         write.apply(space, "../MEMORY.md", Append("x"), BY_TOOL)
 
 
@@ -174,7 +175,7 @@ def test_the_revisions_add_up_to_every_content_that_the_document_had(space, step
         }[kind]
         try:
             write.apply(space, "a.md", operation, BY_TOOL)
-        except (write.BadText, write.MissingDocument):
+        except (write.BadText, write.MissingDocumentError):
             continue
         document = MemoryDocument.objects.filter(path="a.md").first()
         if document:
@@ -233,3 +234,43 @@ def test_a_person_goes_with_everything_that_is_theirs(ada, space, append, strang
     connection.check_constraints()
     assert [document.space for document in MemoryDocument.objects.all()] == [strangers_space]
     assert list(Space.objects.all()) == [strangers_space]
+
+
+@pytest.fixture
+def written():
+    """The ids of the documents of which `document_written` has told."""
+    ids = []
+
+    def note(document_id, **_):
+        ids.append(document_id)
+
+    document_written.connect(note)
+    yield ids
+    document_written.disconnect(note)
+
+
+def test_a_change_is_announced_once_it_is_committed(space, written, django_capture_on_commit_callbacks):
+    with django_capture_on_commit_callbacks(execute=True):
+        revision = write.apply(space, "MEMORY.md", Append("- likes tea"), BY_TOOL)
+        assert written == []
+    assert written == [revision.document_id]
+
+
+def test_what_changes_nothing_is_not_announced(space, append, written, django_capture_on_commit_callbacks):
+    append(space, "- likes tea\n")
+    with django_capture_on_commit_callbacks(execute=True):
+        assert write.apply(space, "MEMORY.md", Replace("- likes tea\n", 1), BY_TOOL) is None
+    assert written == []
+
+
+def test_a_document_that_cannot_be_indexed_still_gets_its_file(
+    space, settings, monkeypatch, caplog, django_capture_on_commit_callbacks
+):
+    def fail(document_id):
+        raise DatabaseError("no index")
+
+    monkeypatch.setattr("memory.index.documents.index_document", fail)
+    with django_capture_on_commit_callbacks(execute=True):
+        write.apply(space, "MEMORY.md", Append("- likes tea"), BY_TOOL)
+    assert (settings.WORKSPACES / str(space.pk) / "MEMORY.md").read_text() == "- likes tea\n"
+    assert "could not be indexed" in caplog.text

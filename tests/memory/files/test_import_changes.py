@@ -11,8 +11,10 @@ from django.conf import settings
 from memory.documents import write
 from memory.documents.write import Append, Author, Delete, Replace, Source
 from memory.files import disk, mirror, watch
-from memory.files.import_changes import conflict_path, look_through
+from memory.files.import_changes import conflict_path
+from memory.files.scan import scan_folder
 from memory.models import MemoryDocument, MemoryRevision
+from memory.policy.paths import DOCUMENT_MAX_BYTES
 
 PAGE = Author(Source.PAGE)
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -21,7 +23,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 @pytest.fixture(autouse=True)
 def no_rest(monkeypatch):
     """Files count as written whole at once."""
-    monkeypatch.setattr(disk, "REST", 0)
+    monkeypatch.setattr(disk, "REST_SECONDS", 0)
 
 
 @pytest.fixture
@@ -40,8 +42,8 @@ def memory(folder, space):
 
 def test_a_changed_file_is_one_change_of_its_document(space, memory, document_of, ada):
     memory.write_text("- one\n- 2\n- three\n")
-    look_through(space)
-    look_through(space)
+    scan_folder(space)
+    scan_folder(space)
     document = document_of(space)
     assert (document.content, document.version, document.mirrored_version) == ("- one\n- 2\n- three\n", 2, 2)
     revision = document.revisions.get(number=2)
@@ -51,23 +53,23 @@ def test_a_changed_file_is_one_change_of_its_document(space, memory, document_of
 def test_a_new_file_becomes_a_document(space, folder, document_of):
     (folder / "notes").mkdir()
     (folder / "notes/Tea.md").write_text("green")
-    look_through(space)
-    look_through(space)
+    scan_folder(space)
+    scan_folder(space)
     assert (document_of(space, "notes/Tea.md").content, document_of(space, "notes/Tea.md").version) == ("green", 1)
 
 
 def both_changed(monkeypatch, space, memory, in_document, in_file):
     """The document changes, and the file does before it hears of that."""
     with monkeypatch.context() as patched:
-        patched.setattr(mirror, "settle", lambda document_id: None)
+        patched.setattr(mirror, "synchronise", lambda document_id: None)
         write.apply(space, "MEMORY.md", Replace(in_document, 1), PAGE)
     memory.write_text(in_file)
-    look_through(space)
+    scan_folder(space)
 
 
 def test_changes_of_different_lines_are_merged(space, memory, document_of, monkeypatch):
     both_changed(monkeypatch, space, memory, "- ONE\n- two\n- three\n", "- one\n- two\n- 3\n- four\n")
-    look_through(space)
+    scan_folder(space)
     assert document_of(space).content == memory.read_text() == "- ONE\n- two\n- 3\n- four\n"
     assert MemoryDocument.objects.count() == 1
 
@@ -76,7 +78,7 @@ def test_of_a_line_changed_on_both_sides_the_document_keeps_its_own_and_the_file
     space, memory, document_of, monkeypatch, ada
 ):
     both_changed(monkeypatch, space, memory, "- ONE\n- two\n- three\n", "- 1\n- two\n- 3\n")
-    look_through(space)
+    scan_folder(space)
     assert document_of(space).content == memory.read_text() == "- ONE\n- two\n- 3\n"
     aside = MemoryDocument.objects.get(path__contains="conflict")
     assert aside.path == conflict_path("MEMORY.md", ada.local(aside.created_at))
@@ -92,9 +94,9 @@ def test_a_file_changed_before_it_is_written_over_is_taken_in_first(space, memor
 
 def test_a_crash_between_taking_in_and_writing_out_takes_nothing_in_twice(space, memory, document_of, monkeypatch):
     with monkeypatch.context() as patched:
-        patched.setattr(mirror, "write_out", lambda document_id: None)
+        patched.setattr(mirror, "write_file", lambda document_id: None)
         both_changed(monkeypatch, space, memory, "- one\n- two\n- three\n- ours\n", "- one\n- two\n- three\n- file\n")
-    look_through(space)
+    scan_folder(space)
     assert document_of(space).content == memory.read_text() == "- one\n- two\n- three\n- ours\n- file\n"
 
 
@@ -109,7 +111,7 @@ def test_a_changed_file_of_a_document_deleted_meanwhile_is_kept_aside(space, mem
 def test_a_file_put_where_one_was_deleted_brings_the_document_back(space, memory, document_of):
     write.apply(space, "MEMORY.md", Delete(1), PAGE)
     memory.write_text("- new\n")
-    look_through(space)
+    scan_folder(space)
     assert (document_of(space).content, document_of(space).is_deleted) == ("- new\n", False)
 
 
@@ -140,32 +142,32 @@ def with_mark(file, text):
 @pytest.mark.parametrize("save", [truncated, renamed, backed_up, with_crlf, with_mark])
 def test_each_editors_way_of_saving_is_taken_in_once(space, memory, document_of, save):
     save(memory, "- one\n- two\n- three\n- four\n")
-    look_through(space)
+    scan_folder(space)
     save(memory, "- one\n- two\n- three\n- four\n")
-    look_through(space)
+    scan_folder(space)
     assert (document_of(space).content, document_of(space).version) == ("- one\n- two\n- three\n- four\n", 2)
     assert memory.read_bytes() == b"- one\n- two\n- three\n- four\n"
     assert MemoryDocument.objects.count() == 1
 
 
 def test_a_file_that_is_being_written_is_left_alone_until_it_rests(space, memory, document_of, monkeypatch):
-    monkeypatch.setattr(disk, "REST", 60)
+    monkeypatch.setattr(disk, "REST_SECONDS", 60)
     memory.write_text("")
-    assert look_through(space)
+    assert scan_folder(space)
     write.apply(space, "MEMORY.md", Append("- four"), PAGE)
     assert (document_of(space).version, memory.read_text()) == (2, "")
     memory.write_text("- one\n- two\n- three\n- from the editor\n")
     os.utime(memory, (1, 1))
-    assert not look_through(space)
+    assert not scan_folder(space)
     assert memory.read_text() == document_of(space).content
     assert {"- four", "- from the editor"} <= set(memory.read_text().split("\n"))
 
 
 def test_neither_a_missing_file_nor_an_empty_or_missing_folder_deletes_anything(space, memory, document_of):
     memory.unlink()
-    look_through(space)
+    scan_folder(space)
     memory.parent.rmdir()
-    look_through(space)
+    scan_folder(space)
     assert (document_of(space).version, document_of(space).is_deleted) == (1, False)
 
 
@@ -200,7 +202,7 @@ def test_what_is_no_plain_text_file_is_refused_and_logged_once(space, folder, tm
     (folder / "link.md").symlink_to(tmp_path / "outside.md")
     (folder / "linked").symlink_to(tmp_path)
     os.mkfifo(folder / "pipe.md")
-    (folder / "large.md").write_text("x" * (disk.LARGEST + 1))
+    (folder / "large.md").write_text("x" * (DOCUMENT_MAX_BYTES + 1))
     (folder / "bytes.md").write_bytes(b"\xff\xfe")
     (folder / "nul.md").write_bytes(b"a\0b")
     (folder / "odd\nname.md").write_text("x")
@@ -208,7 +210,7 @@ def test_what_is_no_plain_text_file_is_refused_and_logged_once(space, folder, tm
     (folder / "cafe\u0301.md").write_text("x")
     (folder / os.fsdecode(b"\xff.md")).write_text("x")
     for _ in range(2):
-        look_through(space)
+        scan_folder(space)
     assert not MemoryDocument.objects.exists()
     assert caplog.text.count("is not taken in") == 10
     assert (folder / "large.md").exists()

@@ -11,7 +11,7 @@ from django.test.utils import CaptureQueriesContext
 
 from memory.documents import write as documents
 from memory.documents.write import Append, Author, Delete, Replace, Source
-from memory.files import disk, mirror, projections
+from memory.files import disk, mirror
 from memory.models import MemoryDocument
 
 AUTHOR = Author(Source.PAGE)
@@ -107,7 +107,7 @@ def test_what_the_disk_refuses_is_logged_and_stays_to_be_done(
     assert document_of(space).content == "tea\n"
     assert list(MemoryDocument.objects.to_mirror()) == [document]
     file_of().parent.unlink()
-    assert projections.mirror(document.pk)
+    assert mirror.try_to_mirror(document.pk)
     assert file_of().read_text() == "tea\n"
     assert not MemoryDocument.objects.to_mirror().exists()
 
@@ -121,7 +121,7 @@ def test_a_full_disk_leaves_the_old_file_as_it_was(space, file_of, monkeypatch):
 
     monkeypatch.setattr(disk.os, "fsync", full)
     write(space, "new")
-    assert not projections.mirror(document.pk)
+    assert not mirror.try_to_mirror(document.pk)
     assert file_of().read_text() == "old\n"
     assert os.listdir(file_of().parent) == ["MEMORY.md"]
 

@@ -11,8 +11,9 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_stat
 
 from memory.documents import write
 from memory.documents.write import Append, Author, Delete, Replace, Source
-from memory.files import disk, mirror
-from memory.files.import_changes import look_through, take_in
+from memory.files import disk, folders, mirror
+from memory.files.import_changes import import_changes
+from memory.files.scan import scan_folder
 from memory.invariants import not_the_sum
 from memory.models import MemoryDocument
 from oneclaw.models import Space, User
@@ -31,7 +32,7 @@ class Mirror(RuleBasedStateMachine):
         self.atomic.__enter__()
         user = User.objects.create_user(f"machine{User.objects.count()}@example.org")
         self.space = Space.objects.own_of(user)
-        self.folder = mirror.folder_of(self.space)
+        self.folder = folders.folder_of(self.space)
         self.numbers = count(1)
         # Every line ever written, by whomever.
         self.written: set[str] = set()
@@ -105,13 +106,13 @@ class Mirror(RuleBasedStateMachine):
     @rule(path=paths)
     def the_worker_takes_in_and_is_killed(self, path: str) -> None:
         for document in self.space.documents.filter(path=path):
-            take_in(document.pk)
+            import_changes(document.pk)
 
     @rule(path=paths)
     def the_worker_is_killed_between_the_file_and_its_commit(self, path: str) -> None:
         for document in self.space.documents.filter(path=path):
             with transaction.atomic():
-                mirror.write_out(document.pk)
+                mirror.write_file(document.pk)
                 transaction.set_rollback(True)
 
     @rule()
@@ -119,7 +120,7 @@ class Mirror(RuleBasedStateMachine):
         self.settle()
 
     def settle(self) -> None:
-        look_through(self.space)
+        scan_folder(self.space)
         for document in self.space.documents.all().to_mirror():
             mirror.mirror_document(document.pk)
 
@@ -159,7 +160,7 @@ def changed(content: str, place: int, line: str) -> str:
 
 @pytest.mark.django_db
 def test_file_and_document_settle_and_every_text_is_kept(monkeypatch, tmp_path, settings):
-    monkeypatch.setattr(disk, "REST", 0)
+    monkeypatch.setattr(disk, "REST_SECONDS", 0)
     settings.WORKSPACES = tmp_path
     quick = hypothesis_settings(
         max_examples=20, stateful_step_count=15, deadline=None, suppress_health_check=list(HealthCheck)

@@ -15,15 +15,15 @@ from chat.turns.tools import ToolCall, ToolError
 from memory.documents import undo
 from memory.documents import write as documents
 from memory.documents.write import Append, Author, Delete, Replace, Source
-from memory.files import mirror
-from memory.files.import_changes import look_through
+from memory.files import folders
+from memory.files.scan import scan_folder
 from memory.forgetting import forget as forgetting
 from memory.forgetting import plan as forget_plans
 from memory.index import conversations
 from memory.invariants import INVARIANTS
 from memory.models import (
     Decision,
-    Errand,
+    DocumentJob,
     Flush,
     Forgetting,
     ForgottenLine,
@@ -33,8 +33,8 @@ from memory.models import (
     TranscriptChunk,
     Upload,
 )
-from memory.notes import claims, errands, flush
-from memory.policy.tombstones import LineForgotten
+from memory.notes import claims, document_jobs, flush
+from memory.policy.tombstones import LineForgottenError
 from memory.search.manager import HybridSearchManager
 from memory.tools import tools
 from oneclaw import invariants
@@ -83,7 +83,7 @@ def holders(marker, *labels):
 
 
 def files_of(space):
-    return {path.name: path.read_bytes() for path in mirror.folder_of(space).rglob("*") if path.is_file()}
+    return {path.name: path.read_bytes() for path in folders.folder_of(space).rglob("*") if path.is_file()}
 
 
 def talk(session, say, space):
@@ -123,7 +123,7 @@ def test_it_is_nowhere_any_more(space, session, say, write, forget, ada):
     write(space, recent, "Recent Conversations.md")
     documents.apply(space, "MEMORY.md", Replace("# About\n- tea\n", 1), Author(Source.ADMIN, ada))
     documents.apply(space, "MEMORY.md", Append(LINE), Author(Source.FILE, ada, operation_key="file:1:1:0123"))
-    folder = mirror.folder_of(space)
+    folder = folders.folder_of(space)
     for name in ("MEMORY.md~", ".0123456789abcdef.tmp", "MEMORY.md.1.refused"):
         (folder / name).write_text(f"{LINE}\n- kept\n")
     talk(session, say, space)
@@ -287,23 +287,23 @@ def test_a_day_of_which_everything_was_forgotten_is_noted_again(space, session, 
     scripted.script(answer("- one"), answer(json.dumps({"title": "Tea", "summary": "One."})), answer("- two"))
     say(session, "one")
     flush.run(flush.request(session, "switched").pk)
-    errands.run(Errand.objects.get().pk)
+    document_jobs.run(DocumentJob.objects.get().pk)
     lines = "\n".join(MemoryDocument.objects.values_list("content", flat=True))
     forget(*lines.split("\n"), "[forgotten]")
     assert "".join(MemoryDocument.objects.values_list("content", flat=True)).strip() == ""
     say(session, "two")
     flush.run(flush.request(session, "switched").pk)
     scripted.script(answer(json.dumps({"title": "Tea", "summary": "Two."})))
-    errands.run(Errand.objects.open().get().pk)
+    document_jobs.run(DocumentJob.objects.open().get().pk)
     assert not Flush.objects.open().exists()
-    assert not Errand.objects.open().exists()
+    assert not DocumentJob.objects.open().exists()
     contents = "".join(MemoryDocument.objects.values_list("content", flat=True))
     assert "- two\n" in contents
     assert "Two." in contents
     assert "November" not in contents
 
 
-@pytest.mark.parametrize("kind", [Errand.Kind.RECENT, Errand.Kind.LAST_MESSAGES])
+@pytest.mark.parametrize("kind", [DocumentJob.Kind.RECENT, DocumentJob.Kind.LAST_MESSAGES])
 def test_summaries_and_last_messages_leave_it_out(space, session, say, write, forget, scripted, kind):
     write(space, LINE)
     forget()
@@ -311,8 +311,8 @@ def test_summaries_and_last_messages_leave_it_out(space, session, say, write, fo
     say(session, "What else?", role="assistant")
     told = {"recent": json.dumps({"title": "Family", "summary": f"Ada said: {WORDS}"}), "last_messages": WORDS}
     scripted.script(answer(told[kind]))
-    errands.run(errands.request(session, kind, 2).pk)
-    assert not Errand.objects.open().exists()
+    document_jobs.run(document_jobs.request(session, kind, 2).pk)
+    assert not DocumentJob.objects.open().exists()
     assert "[forgotten]" in MemoryDocument.objects.exclude(path="MEMORY.md").get().content
     assert holders(MARKER, "memory") == []
 
@@ -325,9 +325,9 @@ def test_a_flush_that_raced_with_the_forgetting_is_done_again_without_it(space, 
     claim = claims.take(queued.pk)
     notes, _ = flush._notes(claim)
     forget()
-    with pytest.raises(LineForgotten), transaction.atomic():
+    with pytest.raises(LineForgottenError), transaction.atomic():
         flush.finish(claim, notes)
-    claims.postpone(claim, LineForgotten("x"))
+    claims.postpone(claim, LineForgottenError("x"))
     Flush.objects.update(due_at=timezone.now())
     scripted.script(answer(f"{LINE}\n- Ada said hello."))
     flush.run(queued.pk)
@@ -349,36 +349,36 @@ def test_an_import_a_restored_state_and_an_undo_do_not_bring_it_back(space, writ
         documents.apply(space, path, Replace(text, version), Author(Source.IMPORT, ada))
         assert MemoryDocument.objects.get(path=path).content == "- imported\n"
     assert holders(MARKER, "memory") == []
-    with pytest.raises(undo.IsForgetting):
+    with pytest.raises(undo.CannotUndoForgettingError):
         undo.undo(MemoryRevision.objects.get(source="forget"), Author(Source.UNDO, ada))
 
 
 def test_a_line_number_of_before_deletes_no_other_line(space, write, forget, ada):
     write(space, f"{LINE}\n- one\n- two\n")
     forget()
-    with pytest.raises(undo.Overlap):
+    with pytest.raises(undo.OverlapError):
         undo.delete_line(MemoryDocument.objects.get(), 1, 1, Author(Source.PAGE, ada))
     assert MemoryDocument.objects.get().content == "- one\n- two\n"
 
 
 def test_a_file_that_still_has_it_loses_it(space, write, forget, monkeypatch, django_capture_on_commit_callbacks):
-    monkeypatch.setattr("memory.files.disk.REST", 0)
+    monkeypatch.setattr("memory.files.disk.REST_SECONDS", 0)
     write(space, f"{LINE}\n- tea\n")
     forget()
-    folder = mirror.folder_of(space)
+    folder = folders.folder_of(space)
     assert (folder / "MEMORY.md").read_text() == "- tea\n"
     # An editor that had it open saves it, with another change; and there is a new file.
     (folder / "MEMORY.md").write_text(f"{LINE}\n- tea\n- coffee\n")
     (folder / "new.md").write_text(f"{LINE}\n- new\n")
     assert [str(one) for one in invariants.check()] == []
     with django_capture_on_commit_callbacks(execute=True):
-        look_through(space)
-    look_through(space)
+        scan_folder(space)
+    scan_folder(space)
     assert files_of(space) == {"MEMORY.md": b"- tea\n- coffee\n", "new.md": b"- new\n"}
     assert not MemoryDocument.objects.to_mirror().exists()
     assert holders(MARKER, "memory") == []
     (folder / "MEMORY.md").write_text(f"- tea\n- coffee\n{LINE}\n")
-    look_through(space)
+    scan_folder(space)
     assert files_of(space)["MEMORY.md"] == b"- tea\n- coffee\n"
 
 
@@ -427,10 +427,10 @@ def test_a_revision_loses_lines_in_a_forgetting_and_changes_in_no_other_way(spac
 
 def test_what_a_crash_left_undone_the_sweep_does(space, ada, write):
     write(space, f"{LINE}\n- tea\n")
-    (mirror.folder_of(space) / "copy.txt").write_text(LINE)
+    (folders.folder_of(space) / "copy.txt").write_text(LINE)
     # The process died before anything followed the commit.
     forgetting.forget(space, [LINE], ada)
-    assert MARKER in (mirror.folder_of(space) / "MEMORY.md").read_text()
+    assert MARKER in (folders.folder_of(space) / "MEMORY.md").read_text()
     assert [str(one) for one in invariants.check()] == []
     forgetting.finish_all()
     assert files_of(space) == {"MEMORY.md": b"- tea\n", "copy.txt": b""}
@@ -477,7 +477,7 @@ def test_saves_at_the_same_time_lose_nothing_and_bring_nothing_back(ada):
                 try:
                     path = "MEMORY.md" if number % 2 else f"{name}{number}.md"
                     documents.apply(space, path, Append(text), Author(Source.TOOL, ada))
-                except LineForgotten:
+                except LineForgottenError:
                     pass
 
     def forget():

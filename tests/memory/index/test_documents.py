@@ -7,14 +7,13 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from django.db import IntegrityError, connection, transaction
 
-from memory.files import projections
 from memory.index import documents as indexing
 from memory.index import vectors
 from memory.index.documents import index_document
 from memory.models import DocumentIndex, MemoryChunk, MemoryDocument, TextVector
 from memory.notes import status
-from memory.search.index_format import LAYOUT
 from memory.text.chunking import units
+from memory.text.index_format import LAYOUT
 from oneclaw.models import Space
 
 LINES = "# Notes\n\n- The kayak is red.\n- The boat is blue.\n- The car is grey.\n"
@@ -212,11 +211,11 @@ def test_an_index_of_another_layout_is_made_again(ada, write, search):
     assert search(ada, "kayak") == []
     assert vectors.state(MemoryDocument.objects.all())["drift"] == 1, "counted once, whatever else is behind"
     MemoryDocument.objects.filter(pk=document.pk).update(version=document.version)
-    assert projections.behind()[0] == [document.pk]
+    assert MemoryDocument.objects.to_index().first_ids(1000) == [document.pk]
     assert list(Space.objects.own_of(ada).documents.to_index()) == [document]
     index_document(document.pk)
     assert "kayak" in search(ada, "kayak")[0].snippet
-    assert projections.behind()[0] == []
+    assert MemoryDocument.objects.to_index().first_ids(1000) == []
 
 
 def test_forced_indexing_that_is_interrupted_leaves_everything_found(ada, write, search):

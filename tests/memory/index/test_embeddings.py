@@ -12,7 +12,7 @@ from django.core.management import call_command
 from memory.index import embeddings as providers
 from memory.index import models, vectors
 from memory.index.embeddings import embedder, remote
-from memory.index.embeddings.failures import EmbeddingFailure
+from memory.index.embeddings.failures import EmbeddingError
 from memory.models import DocumentIndex, EmbeddingModel, MemoryDocument, TextVector
 from memory.search import cache
 from tests.embedding_server import letters
@@ -56,7 +56,7 @@ def test_a_passing_failure_is_tried_again(embeddings, step):
 @pytest.mark.parametrize(("step", "tries"), [(500, 3), (401, 1), ("garbage", 1)])
 def test_what_fails_three_times_or_for_good_is_a_failure(embeddings, step, tries):
     embeddings.script = [step] * 5
-    with pytest.raises(EmbeddingFailure):
+    with pytest.raises(EmbeddingError):
         embedder().embed(["a"])
     assert len(embeddings.asked) == tries
 
@@ -68,7 +68,7 @@ def test_a_server_that_fails_a_question_leaves_the_words(ada, write, search, emb
     vectors.embed_pending()
     embeddings.script, embeddings.asked = [step], []
     assert "kayak" in search(ada, "kayak")[0].snippet
-    assert "words alone" in vectors.notice()
+    assert "words only" in vectors.notice()
     assert search(ada, "kayak")[0].vector_score == 0
     assert len(embeddings.asked) == 1, "a server that failed a moment ago is left alone"
 
@@ -169,7 +169,7 @@ def test_a_large_memory_is_searched_by_signs_again_after_another_width(
     ada, write, search, embeddings, settings, monkeypatch
 ):
     settings.EXACT_UNITS = 2
-    monkeypatch.setattr(cache, "WORTH_KEEPING", 1)
+    monkeypatch.setattr(cache, "CACHED_UNITS_MIN", 1)
     write(ada, "MEMORY.md", NOTES)
     vectors.embed_pending()
     assert search(ada, "kayak")[0].vector_score > 0
@@ -265,9 +265,9 @@ def test_a_failed_question_is_forgotten_once_the_server_answers_again(ada, write
     vectors.embed_pending()
     embeddings.script = [500]
     search(ada, "kayak")
-    assert "words alone" in vectors.notice()
+    assert "words only" in vectors.notice()
     vectors.embed_pending()
-    assert "words alone" in vectors.notice(), "it is left alone for a while"
+    assert "words only" in vectors.notice(), "it is left alone for a while"
     embedder()._until = 0.0
     vectors.embed_pending()
     assert vectors.notice() == ""
@@ -292,7 +292,7 @@ def test_the_memory_page_and_the_admin_say_that_search_goes_by_words_alone(
     vectors.embed_pending()
     for person, address in ((ada, "/memory/"), (ada, "/memory/?q=kayak"), (admin_person, ADMIN)):
         client.force_login(person)
-        assert "Search goes by words alone" in client.get(address).content.decode()
+        assert "Search currently uses words only" in client.get(address).content.decode()
 
 
 def test_the_memory_page_says_that_the_model_has_changed_to_those_whose_memory_waits(
@@ -384,7 +384,7 @@ def test_a_server_that_says_to_wait_an_hour_is_not_waited_for(embeddings, monkey
 def test_a_key_that_a_server_repeats_is_not_told(embeddings, settings, caplog):
     settings.OPENAI_API_KEY = "sk-very-secret"
     embeddings.script = [401]
-    with pytest.raises(EmbeddingFailure, match="401: No such key: Bearer …") as failure:
+    with pytest.raises(EmbeddingError, match="401: No such key: Bearer …") as failure:
         embedder().embed_question("a")
     assert "secret" not in str(failure.value) + caplog.text + repr(embedder())
 
@@ -394,7 +394,7 @@ def test_a_password_in_an_address_is_in_no_name(ada, write, embeddings, settings
     write(ada, "MEMORY.md", NOTES)
     assert vectors.embed_pending() == 1
     embeddings.script = [401]
-    with pytest.raises(EmbeddingFailure):
+    with pytest.raises(EmbeddingError):
         embedder().embed(["a"])
     assert "is left alone" in caplog.text
     told = [str(vectors.state(MemoryDocument.objects.all())), *EmbeddingModel.objects.values_list("name", flat=True)]

@@ -63,8 +63,8 @@ def test_the_page_of_a_daily_log_says_so(session, say, ada, scripted, client):
     client.force_login(ada)
     log = MemoryDocument.objects.get(path="memory/2026-11-21.md")
     html = client.get(reverse("memory_document", args=[log.pk])).content.decode()
-    assert "Covered up to 14:32." in html
-    assert "1 message is not noted yet." in html
+    assert "Notes are complete up to 14:32." in html
+    assert "1 message is not in the notes yet." in html
 
 
 def test_other_documents_have_no_such_line(space, append, document_of):
@@ -135,7 +135,7 @@ def test_the_admin_shows_lag_and_failures_over_the_flushes(session, say, admin_c
     html = admin_client_of.get(reverse("admin:memory_flush_changelist")).content.decode()
     assert "1 queued, 0 running, 1 failing" in html
     assert "RuntimeError: no model" in html
-    assert admin_client_of.get(reverse("admin:memory_errand_changelist")).status_code == 200
+    assert admin_client_of.get(reverse("admin:memory_documentjob_changelist")).status_code == 200
 
 
 @pytest.fixture

@@ -11,6 +11,7 @@ from chat.models import ChatSession, default_agent
 from memory.models import Flush, MemoryDocument, MemoryRevision
 from memory.notes import claims, flush
 from oneclaw.demo.scripted import answer, error, overloaded
+from oneclaw.jobs import ClaimLostError
 from oneclaw.models import Space
 
 
@@ -186,11 +187,11 @@ def test_a_conversation_deleted_while_the_model_thinks_is_not_remembered(session
     say(session, "first")
     claim = claims.take(flush.request(session, "switched").pk)
     ChatSession.objects.update(deleted_at=timezone.now())
-    with pytest.raises(claims.ClaimLost):
+    with pytest.raises(ClaimLostError):
         flush.finish(claim, "- notes")
     assert log(space) is None
     Flush.objects.update(lease_until=timezone.now() - dt.timedelta(seconds=1))
-    assert flush.run(claim.flush_id) is None
+    assert flush.run(claim.flush.pk) is None
     assert not Flush.objects.exists()
 
 
@@ -199,7 +200,7 @@ def test_a_claimed_flush_is_nobody_elses(session, say):
     queued = flush.request(session, "switched")
     assert claims.take(queued.pk)
     assert claims.take(queued.pk) is None
-    assert flush.due() == []
+    assert Flush.objects.due_ids() == []
 
 
 def test_a_flush_asked_for_during_another_one_waits_for_it(session, say, space, scripted):
@@ -219,13 +220,13 @@ def test_a_worker_that_died_is_replaced_and_cannot_write_any_more(session, say, 
     say(session, "first")
     dead = claims.take(flush.request(session, "switched").pk)
     Flush.objects.update(lease_until=timezone.now() - dt.timedelta(seconds=1))
-    assert flush.due() == [dead.flush_id]
-    second = claims.take(dead.flush_id)
-    assert (second.after_seq, second.through_seq, second.attempts) == (0, 1, 2)
-    with pytest.raises(claims.ClaimLost):
+    assert Flush.objects.due_ids() == [dead.flush.pk]
+    second = claims.take(dead.flush.pk)
+    assert (second.after_seq, second.through_seq, second.flush.attempts) == (0, 1, 2)
+    with pytest.raises(ClaimLostError):
         flush.finish(dead, "- from the dead")
     flush.finish(second, "- alive")
-    with pytest.raises(claims.ClaimLost):
+    with pytest.raises(ClaimLostError):
         flush.finish(second, "- again")
     assert log(space).count("- ") == 1
 
@@ -240,12 +241,12 @@ def test_a_failure_is_written_down_and_the_flush_is_due_later(session, say, spac
     assert queued.error.startswith("Overloaded")
     assert 10 < (queued.due_at - timezone.now()).total_seconds() < 20
     assert f"Flush {queued.pk} failed and is tried again" in caplog.text
-    assert flush.due() == []
+    assert Flush.objects.due_ids() == []
     assert flush.run(queued.pk) is None
     come_due()
     say(session, "second")
     scripted.script(answer("- both"))
-    assert flush.due() == [queued.pk]
+    assert Flush.objects.due_ids() == [queued.pk]
     flush.run(queued.pk)
     queued.refresh_from_db()
     assert (queued.status, queued.through_seq, queued.error) == ("done", 2, "")
@@ -258,7 +259,7 @@ def test_a_failed_flush_takes_over_what_was_asked_for_meanwhile(session, say):
     say(session, "second")
     flush.request(session, "left")
     claims.postpone(claim, RuntimeError("no"))
-    assert list(Flush.objects.values_list("pk", "status")) == [(claim.flush_id, "queued")]
+    assert list(Flush.objects.values_list("pk", "status")) == [(claim.flush.pk, "queued")]
 
 
 def test_after_five_failures_an_extract_stands_in_for_the_notes(session, say, space, scripted):
@@ -283,7 +284,7 @@ def test_notes_that_cannot_be_read_back_do_not_move_the_watermark(session, say, 
             CREATE FUNCTION swallow() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN NEW.content := ''''; RETURN NEW; END';
             CREATE TRIGGER swallow BEFORE UPDATE ON memory_memorydocument FOR EACH ROW EXECUTE FUNCTION swallow();
         """)
-    with pytest.raises(flush.NotWritten):
+    with pytest.raises(flush.NotWrittenError):
         flush.finish(claim, "- notes")
     assert not MemoryRevision.objects.exists()
     assert (Flush.objects.get().status, claims.covered_through(session)) == ("running", 0)

@@ -9,8 +9,8 @@ from django.utils import timezone
 from chat.conversations import lifecycle
 from chat.models import ChatSession
 from chat.transfer.importing import jobs
-from memory.models import Errand, Flush, MemoryDocument
-from memory.notes import coverage, errands, flush, last_messages, recent
+from memory.models import DocumentJob, Flush, MemoryDocument
+from memory.notes import coverage, document_jobs, flush, last_messages, recent
 from oneclaw import invariants
 from oneclaw.demo import scripted as model
 from tests.conversations import send, settle
@@ -26,7 +26,7 @@ def imported(ada):
 def test_nothing_of_it_is_ever_noted(ada, imported):
     assert flush.idle(timezone.now() + dt.timedelta(days=1)) == []
     assert flush.request(imported, "switched") is None
-    assert flush.due() == []
+    assert Flush.objects.due_ids() == []
     (part,) = coverage.of_session(imported)
     assert (part.first, part.last, part.state) == (1, 4, "skipped")
     assert part.why.startswith("imported")
@@ -45,8 +45,8 @@ def test_what_is_said_in_it_now_is_noted_alone(ada, imported, scripted):
     assert "- Moved to Bern." in log.content
     assert [part.state for part in coverage.of_session(imported)] == ["skipped", "covered"]
     scripted.script(model.answer('{"title": "Bern", "summary": "Moved."}'))
-    errand = Errand.objects.get(kind=Errand.Kind.RECENT)
-    recent.compose(errand)
+    job = DocumentJob.objects.get(kind=DocumentJob.Kind.RECENT)
+    recent.compose(job)
     assert "cups of tea" not in str(scripted.requests[-1])
     assert list(invariants.check()) == []
 
@@ -54,8 +54,8 @@ def test_what_is_said_in_it_now_is_noted_alone(ada, imported, scripted):
 def test_its_last_messages_go_into_no_file(ada, imported, scripted, django_capture_on_commit_callbacks):
     with django_capture_on_commit_callbacks(execute=True):
         lifecycle.end(imported, "new")
-    errand = errands.request(imported, Errand.Kind.LAST_MESSAGES, imported.last_seq)
-    assert last_messages.compose(errand) is None
+    job = document_jobs.request(imported, DocumentJob.Kind.LAST_MESSAGES, imported.last_seq)
+    assert last_messages.compose(job) is None
     assert Flush.objects.get().reason == "imported"
 
 

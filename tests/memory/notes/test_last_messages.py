@@ -5,9 +5,8 @@ import pytest
 from chat.conversations import lifecycle
 from memory import tasks
 from memory.files import disk
-from memory.files.mirror import folder_of
-from memory.models import Errand, MemoryDocument
-from memory.notes import errands
+from memory.files.folders import folder_of
+from memory.models import DocumentJob, MemoryDocument
 from oneclaw.demo.scripted import answer, error
 
 
@@ -15,13 +14,13 @@ from oneclaw.demo.scripted import answer, error
 def end(session, monkeypatch, django_capture_on_commit_callbacks):
     """end("new"): end the session, and do what is due then, as a worker would."""
     monkeypatch.setattr(tasks.flush_session, "apply_async", lambda args, **options: None)
-    monkeypatch.setattr(tasks.run_errand, "apply_async", lambda args, **options: None)
+    monkeypatch.setattr(tasks.run_document_job, "apply_async", lambda args, **options: None)
 
     def end(reason):
         with django_capture_on_commit_callbacks(execute=True):
             lifecycle.end(session, reason)
-        for errand_id in errands.due():
-            tasks.run_errand(errand_id)
+        for job_id in DocumentJob.objects.due_ids():
+            tasks.run_document_job(job_id)
 
     return end
 
@@ -48,7 +47,7 @@ def test_the_last_messages_go_into_a_file_named_after_the_day_and_what_they_were
 def test_other_ways_to_end_it_keep_no_such_file(session, say, end, reason, scripted):
     say(session, "I move to Bern.")
     end(reason)
-    assert not Errand.objects.exists()
+    assert not DocumentJob.objects.exists()
 
 
 def test_fifteen_messages_are_kept_and_no_tools_or_hidden_branches(session, say, scripted, end):
@@ -69,7 +68,7 @@ def test_the_setting_says_how_many(session, say, scripted, end, settings):
     settings.LAST_MESSAGES = 0
     say(session, "one")
     end("new")
-    assert not Errand.objects.exists()
+    assert not DocumentJob.objects.exists()
     settings.LAST_MESSAGES = 1
     say(session, "two")
     end("new")
@@ -80,7 +79,7 @@ def test_with_the_model_down_it_is_named_after_the_time(session, say, ada, space
     scripted.default = lambda body: error(401, "authentication_error", "no")
     say(session, "one")
     end("new")
-    ended = ada.local(Errand.objects.get().created_at)
+    ended = ada.local(DocumentJob.objects.get().created_at)
     assert paths(space) == [f"memory/{ended:%Y-%m-%d-%H%M}.md"]
     assert "named after the time" in caplog.text
 
@@ -123,4 +122,4 @@ def test_a_session_that_writes_no_memory_keeps_no_file(session, say, mode, end):
     session.save()
     say(session, "one")
     end("new")
-    assert not Errand.objects.exists()
+    assert not DocumentJob.objects.exists()

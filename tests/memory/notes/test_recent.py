@@ -10,10 +10,11 @@ from django.utils import timezone
 from chat.models import ChatSession, default_agent
 from memory.documents import write
 from memory.documents.write import Author, Replace, Source
-from memory.models import Errand, MemoryDocument
-from memory.notes import claims, errands, flush, recent
+from memory.models import DocumentJob, MemoryDocument
+from memory.notes import document_jobs, flush, recent
 from memory.notes.recent import Summary, read, updated
 from oneclaw.demo.scripted import answer, error
+from oneclaw.jobs import ClaimLostError
 from oneclaw.models import Space
 
 BERN = json.dumps({"title": "Moving to Bern", "summary": "Ada moves to Bern. The flat is booked."})
@@ -23,8 +24,8 @@ AT = dt.datetime(2026, 11, 21, 15, 32, tzinfo=dt.UTC)
 def do(session):
     """Flush the session, then whatever that leaves to do."""
     flush.run(flush.request(session, "switched").pk)
-    for errand_id in errands.due():
-        errands.run(errand_id)
+    for job_id in DocumentJob.objects.due_ids():
+        document_jobs.run(job_id)
 
 
 def content(space):
@@ -118,13 +119,13 @@ def test_when_the_model_is_down_it_is_tried_again_and_in_the_end_the_first_line_
     scripted.default = lambda body: error(401, "authentication_error", "no")
     say(session, "I move to Bern.")
     do(session)
-    waiting = Errand.objects.get()
+    waiting = DocumentJob.objects.get()
     assert (waiting.attempts, waiting.finished_at, waiting.token) == (1, None, None)
     assert waiting.error.startswith("KeyRefused")
-    assert errands.due() == []
+    assert DocumentJob.objects.due_ids() == []
     for _ in range(4):
-        Errand.objects.update(due_at=timezone.now())
-        errands.run(waiting.pk)
+        DocumentJob.objects.update(due_at=timezone.now())
+        document_jobs.run(waiting.pk)
     waiting.refresh_from_db()
     assert (waiting.attempts, waiting.finished_at is None) == (5, False)
     assert "[I move to Bern.]" in content(space)
@@ -142,24 +143,25 @@ def test_secrets_and_brackets_do_not_get_into_it(session, say, space, scripted):
 def test_what_is_said_while_it_is_summarised_is_summarised_next(session, say, space, scripted):
     scripted.default = lambda body: answer(BERN)
     say(session, "one")
-    errand = errands.request(session, Errand.Kind.RECENT, 1)
-    taken = errands.take(errand.pk)
+    job = document_jobs.request(session, DocumentJob.Kind.RECENT, 1)
+    taken = document_jobs.take(job.pk)
     say(session, "two")
-    assert errands.request(session, Errand.Kind.RECENT, 2) == errand
-    errands.finish(errands.held(taken), taken.through_seq)
-    assert errands.due() == [errand.pk]
-    errands.run(errand.pk)
-    assert errands.due() == []
+    assert document_jobs.request(session, DocumentJob.Kind.RECENT, 2) == job
+    document_jobs.hold(taken)
+    document_jobs.finish(taken)
+    assert DocumentJob.objects.due_ids() == [job.pk]
+    document_jobs.run(job.pk)
+    assert DocumentJob.objects.due_ids() == []
 
 
 def test_who_comes_back_after_his_time_writes_nothing(session, say, space, scripted):
     say(session, "one")
-    dead = errands.take(errands.request(session, Errand.Kind.RECENT, 1).pk)
-    assert errands.take(dead.pk) is None
-    Errand.objects.update(lease_until=timezone.now() - dt.timedelta(seconds=1))
-    assert errands.take(dead.pk)
-    with pytest.raises(claims.ClaimLost):
-        errands.held(dead)
+    dead = document_jobs.take(document_jobs.request(session, DocumentJob.Kind.RECENT, 1).pk)
+    assert document_jobs.take(dead.pk) is None
+    DocumentJob.objects.update(lease_until=timezone.now() - dt.timedelta(seconds=1))
+    assert document_jobs.take(dead.pk)
+    with pytest.raises(ClaimLostError):
+        document_jobs.hold(dead)
     assert not MemoryDocument.objects.exists()
 
 
@@ -174,11 +176,11 @@ def test_a_document_changed_by_its_owner_is_kept(session, say, space, scripted):
 @pytest.mark.parametrize("change", [{"mode": "chat"}, {"mode": "temporary"}, {"deleted_at": timezone.now()}])
 def test_what_is_not_to_be_remembered_is_not_summarised(session, say, change, scripted):
     say(session, "one")
-    errand = errands.request(session, Errand.Kind.RECENT, 1)
+    job = document_jobs.request(session, DocumentJob.Kind.RECENT, 1)
     ChatSession.objects.update(**change)
-    assert errands.request(session, Errand.Kind.RECENT, 1) is None
-    errands.run(errand.pk)
-    assert not Errand.objects.exists()
+    assert document_jobs.request(session, DocumentJob.Kind.RECENT, 1) is None
+    document_jobs.run(job.pk)
+    assert not DocumentJob.objects.exists()
     assert scripted.messages == []
 
 
@@ -187,14 +189,14 @@ def test_a_conversation_without_words_of_the_person_leaves_nothing(session, say,
     do(session)
     assert scripted.messages == []
     assert not MemoryDocument.objects.exists()
-    assert Errand.objects.get().finished_at is not None
+    assert DocumentJob.objects.get().finished_at is not None
 
 
-def test_the_database_refuses_an_errand_of_one_person_in_the_space_of_another(session, ada, stranger):
+def test_the_database_refuses_a_document_job_of_one_person_in_the_space_of_another(session, ada, stranger):
     @transaction.atomic
     def cross(space):
-        Errand.objects.create(owner=ada, session=session, space=space, kind="recent", through_seq=1)
+        DocumentJob.objects.create(owner=ada, session=session, space=space, kind="recent", through_seq=1)
         connection.check_constraints()
 
-    with pytest.raises(DatabaseError, match="errand_into_owners_space"):
+    with pytest.raises(DatabaseError, match="document_job_into_owners_space"):
         cross(Space.objects.own_of(stranger))

@@ -2,7 +2,7 @@
 
 import pytest
 
-from memory.policy.paths import BadPath, checked_path
+from memory.policy.paths import BadPathError, checked_path
 
 
 @pytest.mark.parametrize("path", ["MEMORY.md", "memory/2026-11-21.md", "Recent Conversations.md", "a/b/ü 🫖.md"])
@@ -39,7 +39,7 @@ def test_a_decomposed_name_is_stored_composed():
     ],
 )
 def test_any_other_path_is_refused_with_a_sentence(path, why):
-    with pytest.raises(BadPath, match=why):
+    with pytest.raises(BadPathError, match=why):
         checked_path(path)
 
 

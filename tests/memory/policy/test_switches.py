@@ -11,12 +11,13 @@ from chat.models import ChatSession, default_agent
 from chat.turns.tools import ToolCall, ToolError, registry
 from memory import tasks
 from memory.index.documents import index_document
-from memory.models import Errand, Flush, MemoryDocument, SwitchChoice
-from memory.notes import claims, coverage, errands, flush, recent
+from memory.models import DocumentJob, Flush, MemoryDocument, SwitchChoice
+from memory.notes import claims, coverage, document_jobs, flush, recent
 from memory.policy import switches
 from memory.policy.switches import Switch
 from memory.tools import tools
 from oneclaw.demo.scripted import answer
+from oneclaw.jobs import ClaimLostError
 from oneclaw.models import User
 from tests.conversations import send, settle
 
@@ -186,7 +187,7 @@ def test_who_switches_it_off_while_notes_are_made_gets_none(session, say, off):
     say(session, "I move to Bern.")
     claim = claims.take(flush.request(session, "left").pk)
     off(Switch.SAVED)
-    with pytest.raises(claims.ClaimLost):
+    with pytest.raises(ClaimLostError):
         flush.finish(claim, "- Moves to Bern.")
     assert not MemoryDocument.objects.exists()
 
@@ -214,17 +215,17 @@ def test_recent_conversations_are_kept_without_saved_memory_and_the_other_way_ro
     off(Switch.SAVED)
     tasks.flush_soon(session, "left")
     tasks.flush_soon(session, "ended")
-    for errand_id in errands.due():
-        errands.run(errand_id)
+    for job_id in DocumentJob.objects.due_ids():
+        document_jobs.run(job_id)
     tasks.flush_soon(session, "switched")
-    assert errands.due() == []
+    assert DocumentJob.objects.due_ids() == []
     assert [document.path for document in MemoryDocument.objects.all()] == [recent.PATH]
     before = MemoryDocument.objects.get().content
     switches.choose(ada, Switch.SAVED, True)
     off(Switch.RECENT)
     say(session, "And more.", at=timezone.now().isoformat())
     flush.run(flush.request(session, "left").pk)
-    assert not Errand.objects.open().exists()
+    assert not DocumentJob.objects.open().exists()
     assert MemoryDocument.objects.get(path=recent.PATH).content == before
 
 
@@ -232,10 +233,10 @@ def test_without_saved_memory_new_and_reset_keep_nothing(session, say, off, scri
     say(session, "I move to Bern.")
     tasks.keep_last_messages(session)
     off(Switch.SAVED)
-    for errand_id in errands.due():
-        errands.run(errand_id)
+    for job_id in DocumentJob.objects.due_ids():
+        document_jobs.run(job_id)
     tasks.keep_last_messages(session)
-    assert (Errand.objects.count(), MemoryDocument.objects.count()) == (0, 0)
+    assert (DocumentJob.objects.count(), MemoryDocument.objects.count()) == (0, 0)
 
 
 def test_the_page_shows_each_switch_and_what_the_administrator_says(ada, client, server):
@@ -245,7 +246,7 @@ def test_the_page_shows_each_switch_and_what_the_administrator_says(ada, client,
     assert shown.count('type="checkbox"') == 4
     assert shown.count("Switched off by the administrator.") == shown.count(" disabled>") == 1
     assert shown.count(" checked") == 2
-    assert "Nothing is deleted by switching off" in shown
+    assert "Switching off deletes nothing" in shown
     for address in ("/memory/", "/settings/"):
         assert 'href="/memory/switches"' in client.get(address).content.decode()
 
@@ -256,7 +257,7 @@ def test_the_page_saves_the_choice_of_the_person_alone(ada, stranger, client, se
     assert not SwitchChoice.objects.exists()
     client.force_login(ada)
     told = client.post("/memory/switches", {"on": ["recall", "transcripts", "nonsense"]}, follow=True)
-    assert "It applies from your next message on." in told.content.decode()
+    assert "This applies from your next message." in told.content.decode()
     assert switches.on_for(ada) == {"recall"}
     assert switches.on_for(stranger) == {"saved", "recent", "recall"}
     assert offered(session) == []

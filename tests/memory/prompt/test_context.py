@@ -6,8 +6,9 @@ from django.test.utils import CaptureQueriesContext
 
 from chat.context.prompt import sections
 from chat.models import ChatSession, default_agent
+from memory.policy.paths import WORKSPACE_FILES
 from memory.prompt import context
-from memory.prompt.context import BUDGET, BUDGET_OF_ALL, FILES
+from memory.prompt.context import BUDGET, BUDGET_OF_ALL
 
 
 def places(prompt, *names):
@@ -15,10 +16,10 @@ def places(prompt, *names):
 
 
 def test_files_stand_in_their_order_before_the_curated_memory_and_the_guidelines(session, space, append):
-    for path in reversed(FILES):
+    for path in reversed(WORKSPACE_FILES):
         append(space, f"This is {path}.", path=path)
     prompt = sections.text(session)
-    wanted = ["# Project Context", *(f"This is {path}." for path in FILES), "## Memory Recall"]
+    wanted = ["# Project Context", *(f"This is {path}." for path in WORKSPACE_FILES), "## Memory Recall"]
     assert places(prompt, *wanted) == sorted(places(prompt, *wanted))
     assert (
         prompt.index("This is BOOTSTRAP.md.") < prompt.index("## Curated Memory") < prompt.index("This is MEMORY.md.")
@@ -54,17 +55,17 @@ def test_a_long_file_keeps_its_first_70_and_last_20_percent_and_names_itself(ses
 
 
 def test_all_files_together_have_a_budget(session, space, append):
-    for path in FILES:
+    for path in WORKSPACE_FILES:
         append(space, path[0] * 25_000, path=path)
     files = context.context_files(session)
-    assert [file.path for file in files] == list(FILES[: len(files)])
-    assert 3 <= len(files) < len(FILES)
+    assert [file.path for file in files] == list(WORKSPACE_FILES[: len(files)])
+    assert 3 <= len(files) < len(WORKSPACE_FILES)
     assert sum(len(file.text) for file in files) < BUDGET_OF_ALL + 400
 
 
 def test_a_spawned_session_sees_agents_and_tools_only(ada, space, append):
     spawned = ChatSession.objects.create(key="agent:main:user:1:sub:7", owner=ada, agent=default_agent())
-    for path in FILES:
+    for path in WORKSPACE_FILES:
         append(space, f"This is {path}.", path=path)
     assert [file.path for file in context.context_files(spawned)] == ["AGENTS.md", "TOOLS.md"]
 

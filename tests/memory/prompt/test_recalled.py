@@ -9,7 +9,7 @@ from chat.context.prompt import build_request
 from chat.models import ChatSession, Turn
 from chat.turns.tools import ToolCall
 from memory.index.documents import index_document
-from memory.index.embeddings.failures import EmbeddingFailure
+from memory.index.embeddings.failures import EmbeddingError
 from memory.prompt import given
 from memory.prompt.query import LONGEST, intent_of
 from memory.prompt.recall import BUDGET_OF_RECALLED, LONGEST_PASSAGE
@@ -127,7 +127,7 @@ def test_recalled_text_is_no_authority_and_what_is_below_the_floor_is_none(ada, 
     [
         DataError("no"),
         OperationalError("away"),
-        EmbeddingFailure(Reason("embedding.endless")),
+        EmbeddingError(Reason("embedding.endless")),
         TimeoutError(),
         ValueError("index"),
     ],

@@ -29,4 +29,4 @@ def test_a_conversation_without_memory_says_so(ada, client):
     build_request(said.turn)
     settle(said)
     client.force_login(ada)
-    assert "No memory went in." in client.get(f"/messages/{said.message.pk}/details").content.decode()
+    assert "No memory was used." in client.get(f"/messages/{said.message.pk}/details").content.decode()

@@ -5,9 +5,9 @@ from math import log
 import numpy as np
 import pytest
 
-from memory.search.index_format import pack, unpack
 from memory.search.query import without_names
 from memory.search.ranking import Frequency, bm25, matches, standardised
+from memory.text.index_format import pack, unpack
 
 
 def test_words_are_scored_by_the_formula_of_bm25():

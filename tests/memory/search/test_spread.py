@@ -20,10 +20,10 @@ PLACES = ("Lisbon", "Zurich", "Oslo", "Kyoto", "Lima", "Dublin", "Accra", "Quito
 
 @pytest.fixture(autouse=True)
 def nothing_kept(monkeypatch):
-    monkeypatch.setattr(cache, "WORTH_KEEPING", 1)
-    cache.forget()
+    monkeypatch.setattr(cache, "CACHED_UNITS_MIN", 1)
+    cache.clear()
     yield
-    cache.forget()
+    cache.clear()
 
 
 @pytest.fixture(scope="module")
@@ -69,7 +69,7 @@ def asked():
 def test_the_signs_find_what_an_exact_scan_finds(large, settings):
     exact = [large.search(query, 10, 0) for query in asked()]
     settings.EXACT_UNITS = 1000
-    cache.forget()
+    cache.clear()
     spread = [large.search(query, 10, 0) for query in asked()]
     same = [
         len({(one.path, one.start_line) for one in mine} & {(one.path, one.start_line) for one in theirs}) / 10
@@ -102,7 +102,7 @@ def test_what_is_kept_is_what_stands_there(ada, stranger, large, write, settings
     MemoryDocument.objects.filter(pk=document.pk).delete()
     assert "landed" not in str([one.snippet for one in large.search("landed", min_score=0) if one.path == path])
     fresh = [one.snippet for one in large.search(asked()[0], min_score=0)]
-    cache.forget()
+    cache.clear()
     assert [one.snippet for one in large.search(asked()[0], min_score=0)] == fresh
     assert HybridSearchManager(Space.objects.visible_to(stranger)).search("piano", min_score=0) == []
 
@@ -124,14 +124,14 @@ def test_a_memory_that_grows_large_is_searched_by_meaning_on(large, ada, write, 
     vectors.embed_pending()
     grown = [(one.path, one.start_line, one.vector_score) for one in large.search("Who sold the piano?", min_score=0)]
     assert grown[0][2]
-    cache.forget()
+    cache.clear()
     again = [(one.path, one.start_line, one.vector_score) for one in large.search("Who sold the piano?", min_score=0)]
     assert again == grown
 
 
 def test_a_sample_whose_vectors_come_late_is_read_again(large, ada, settings, monkeypatch):
     settings.EXACT_UNITS = 1000
-    monkeypatch.setattr(cache, "SAMPLE", 200)
+    monkeypatch.setattr(cache, "SAMPLE_UNITS", 200)
     documents = list(MemoryDocument.objects.values_list("pk", flat=True))
     documents.sort(key=lambda pk: crc32(str(pk).encode()), reverse=True)
     TextVector.objects.all().delete()
@@ -140,7 +140,7 @@ def test_a_sample_whose_vectors_come_late_is_read_again(large, ada, settings, mo
         large.search("Who sold the piano?")
         vectors.embed_document(pk)
     late = [large.search(query, 10, 0) for query in asked()]
-    cache.forget()
+    cache.clear()
     assert late == [large.search(query, 10, 0) for query in asked()]
 
 
@@ -170,6 +170,6 @@ def test_what_was_not_searched_for_longest_makes_room(large, stranger, write, mo
     write(stranger, "MEMORY.md", "- The key is under the mat.\n")
     theirs = HybridSearchManager(Space.objects.visible_to(stranger))
     large.search("piano")
-    monkeypatch.setattr(cache, "ROOM", 100)
+    monkeypatch.setattr(cache, "CACHE_MAX_UNITS", 100)
     theirs.search("key")
-    assert [len(found.haystack) for found in cache._kept.values()] == [1]
+    assert [len(found.corpus) for found in cache._cached.values()] == [1]

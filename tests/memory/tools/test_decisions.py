@@ -105,7 +105,7 @@ def test_of_two_lines_that_contradict_each_other_the_person_keeps_what_is_right(
     ],
 )
 def test_what_becomes_of_a_line_without_its_secret(at, secret, space, document_of, choice, content):
-    assert "Save it as it was said" in at.get(f"/c/{secret.pk}").content.decode()
+    assert "Save it with the secret" in at.get(f"/c/{secret.pk}").content.decode()
     decide(at, choice)
     assert document_of(space).content == content
     heading = "No longer in memory" if choice == "remove" else "Saved to memory"
@@ -121,8 +121,8 @@ def test_a_secret_is_kept_nowhere_for_the_decision(secret):
 
 def test_a_secret_that_the_person_did_not_write_cannot_be_saved_as_it_was_said(at, save, space, document_of):
     session = save(f"The wifi password is {SECRET}", said="Make up a password and remember it.")
-    assert "Save it as it was said" not in at.get(f"/c/{session.pk}").content.decode()
-    assert "not there any more" in decide(at, "as_said", follow=True).content.decode()
+    assert "Save it with the secret" not in at.get(f"/c/{session.pk}").content.decode()
+    assert "The original text no longer exists" in decide(at, "as_said", follow=True).content.decode()
     assert SECRET not in document_of(space).content
     assert Decision.objects.get().is_open
 
@@ -142,7 +142,7 @@ def test_a_decision_about_a_line_that_was_changed_since_says_that_it_cannot_be_d
     write.apply(space, "MEMORY.md", Replace(content, 2), Author(Source.PAGE))
     assert "Waiting for your decision" not in at.get("/memory/").content.decode()
     card = decide(at, "new", headers={"HX-Request": "true"}).content.decode()
-    assert "was changed meanwhile" in card
+    assert "was changed in the meantime" in card
     assert document_of(space).content == content
     content = content.replace("Bern.", "Bern now.")
     write.apply(space, "MEMORY.md", Replace(content, 3), Author(Source.PAGE))
@@ -152,7 +152,7 @@ def test_a_decision_about_a_line_that_was_changed_since_says_that_it_cannot_be_d
 
 def test_another_choice_after_the_first_changes_nothing(at, contradiction, space, document_of):
     decide(at, "new")
-    assert "decided before: keep the new" in decide(at, "old", follow=True).content.decode()
+    assert "already decided: keep the new" in decide(at, "old", follow=True).content.decode()
     assert document_of(space).content == "- Ada lives in Bern.\n"
 
 

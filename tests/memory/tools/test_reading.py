@@ -6,7 +6,7 @@ from chat.models import Message
 from chat.turns.tools import ToolCall, ToolError, validate
 from memory.documents import write
 from memory.documents.write import Author, Delete, Replace, Source
-from memory.files import projections
+from memory.index.documents import try_to_index
 from memory.tools import tools
 from oneclaw.models import Space, SpaceMember
 from oneclaw.reasons import Reason
@@ -30,7 +30,7 @@ def know(append):
 
     def know(space, text, path="MEMORY.md"):
         revision = append(space, text, path=path)
-        assert projections.index(revision.document_id)
+        assert try_to_index(revision.document_id)
         return revision.document
 
     return know

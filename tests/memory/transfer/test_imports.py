@@ -12,8 +12,8 @@ from django.utils import timezone
 
 from memory.documents import write
 from memory.documents.write import Author, Delete, Source
-from memory.files.disk import LARGEST
 from memory.models import MemoryRevision, Upload
+from memory.policy.paths import DOCUMENT_MAX_BYTES
 from memory.tasks import sweep
 from memory.transfer import archive
 from oneclaw.reasons import Reason
@@ -75,7 +75,7 @@ def test_when_memory_changed_meanwhile_nothing_is_imported_and_the_new_differenc
     append(space, "- mine")
     again = at.post("/memory/import/confirm", form(page))
     assert again.status_code == 409
-    assert "Memory was changed meanwhile" in again.content.decode()
+    assert "Memory was changed in the meantime" in again.content.decode()
     assert "<del>− - mine</del>" in again.content.decode()
     assert [document.path for document in space.documents.all()] == ["MEMORY.md"]
     assert at.post("/memory/import/confirm", form(again.content.decode())).status_code == 302
@@ -98,7 +98,7 @@ def test_an_openclaw_workspace_folder_that_was_zipped_whole_comes_in_as_it_is(at
     names = ["AGENTS.md", "MEMORY.md", "memory/2026-11-21.md", "notes/a.md", ".git/x.md", "script.py"]
     files = [(f"workspace/{name}", name) for name in names]
     page = look(at, packed([*files, ("__MACOSX/workspace/._MEMORY.md", "x")]))
-    assert "3 files are hidden or no Markdown" in page
+    assert "3 files are hidden or not Markdown" in page
     at.post("/memory/import/confirm", form(page))
     assert sorted(space.documents.values_list("path", flat=True)) == sorted(names[:4])
 
@@ -115,10 +115,10 @@ def test_an_openclaw_workspace_folder_that_was_zipped_whole_comes_in_as_it_is(at
         ("n" * 300 + ".md", "x", "longer than 255 bytes"),
         ("link.md", "/etc/passwd", "symbolic link"),
         ("linked", "/etc/passwd", "symbolic link"),
-        ("pipe.md", "", "not a plain file"),
+        ("pipe.md", "", "not a regular file"),
         ("latin.md", "für".encode("latin-1"), "not valid UTF-8: byte 2"),
         ("nul.md", "a\0b", "contains NUL"),
-        ("bomb.md", b"0" * (LARGEST + 1), "more than 1,048,576 bytes"),
+        ("bomb.md", b"0" * (DOCUMENT_MAX_BYTES + 1), "more than 1,048,576 bytes"),
     ],
 )
 def test_what_cannot_be_taken_is_refused_by_itself_and_says_why(at, space, name, content, why):
@@ -130,7 +130,7 @@ def test_what_cannot_be_taken_is_refused_by_itself_and_says_why(at, space, name,
 
 def test_the_same_name_in_two_unicode_forms_is_taken_once(at, space):
     page = look(at, packed([("é.md", "one"), ("e\u0301.md", "two")]))
-    assert "stands there twice" in page
+    assert "is in it twice" in page
 
 
 @pytest.mark.parametrize(
@@ -138,7 +138,10 @@ def test_the_same_name_in_two_unicode_forms_is_taken_once(at, space):
     [
         (b"no zip", "not a zip file"),
         (packed([("MEMORY.md", "x" * 2000)])[:-20], "not a zip file"),
-        (packed([(f"{number}.md", b"0" * LARGEST) for number in range(51)]), "unpacks to more than 52,428,800 bytes"),
+        (
+            packed([(f"{number}.md", b"0" * DOCUMENT_MAX_BYTES) for number in range(51)]),
+            "unpacks to more than 52,428,800 bytes",
+        ),
         (packed([(f"{number}.md", "") for number in range(archive.MOST_FILES + 1)]), "holds 5,001 files"),
     ],
 )
@@ -156,7 +159,7 @@ def test_a_size_that_lies_unpacks_no_more_than_it_says(at, space):
 @pytest.mark.parametrize("method", [zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
 def test_what_is_packed_in_an_unusual_way_is_refused_with_a_sentence(at, space, method):
     data = packed([("MEMORY.md", "- tea\n" * 99)], method)
-    assert "It is packed in an unusual way" in look(at, data[:60] + b"\xff" * 8 + data[68:])
+    assert "Its compression is not supported" in look(at, data[:60] + b"\xff" * 8 + data[68:])
 
 
 def test_a_file_that_is_too_large_is_not_even_read(at, monkeypatch):

@@ -42,7 +42,7 @@ def test_when_somebody_else_wrote_meanwhile_nothing_is_saved_and_both_texts_are_
     text = answer.content.decode()
     assert answer.status_code == 409
     assert document_of(space).version == 2
-    assert "Somebody else has changed this document" in text
+    assert "This document was changed while you were editing it" in text
     assert "\n- one\n- MINE\n- three\n- theirs\n</textarea>" in text
     assert 'name="base_version" value="2"' in text
 
@@ -50,7 +50,7 @@ def test_when_somebody_else_wrote_meanwhile_nothing_is_saved_and_both_texts_are_
 def test_a_change_of_the_same_line_leaves_mine_to_be_read(ada_at, document, space, document_of):
     ada_at.post(at(document, "edit"), {"base_version": 1, "content": "- THEIRS\n- two\n- three\n"})
     text = ada_at.post(at(document, "edit"), {"base_version": 1, "content": "- MINE\n- two\n- 3\n"}).content.decode()
-    assert "has changed the same lines" in text
+    assert "The same lines were changed" in text
     assert "\n- THEIRS\n- two\n- 3\n</textarea>" in text
     assert '<pre class="memory__raw" tabindex="0">- MINE' in text
 
@@ -67,7 +67,7 @@ def test_a_line_is_deleted_and_later_changes_stay(ada_at, document, space, appen
     ada_at.post(at(document, "delete-line"), {"base_version": 1, "line": 1})
     assert document_of(space).content == "- one\n- three\n- four\n"
     again = ada_at.post(at(document, "delete-line"), {"base_version": 1, "line": 1}, follow=True).content.decode()
-    assert "That line was changed meanwhile" in again
+    assert "That line was changed in the meantime" in again
     assert document_of(space).version == 3
 
 
@@ -79,7 +79,7 @@ def test_a_change_is_shown_and_then_undone(ada_at, document, space, append, docu
     assert document_of(space).version == 2
     assert "Undone." in ada_at.post(address, follow=True).content.decode()
     assert document_of(space).content == "- one\n- two\n- three\n"
-    assert "cannot be undone by itself" in ada_at.post(address, follow=True).content.decode()
+    assert "cannot be undone, because" in ada_at.post(address, follow=True).content.decode()
 
 
 def test_an_earlier_state_is_restored(ada_at, document, space, append, document_of):
@@ -98,7 +98,7 @@ def test_memory_is_searched_on_its_page(ada_at, space, strangers_space, django_c
     text = ada_at.get("/memory/", {"q": "What is the boat called?"}).content.decode()
     assert "The boat is called Heron." in text
     assert "Egret" not in text
-    assert "Nothing in memory fits this." in ada_at.get("/memory/", {"q": "zzqx vvkw"}).content.decode()
+    assert "No results in memory." in ada_at.get("/memory/", {"q": "zzqx vvkw"}).content.decode()
 
 
 def test_a_stranger_finds_nothing_to_change_and_a_reader_may_not(client, document, stranger, append, ada, document_of):

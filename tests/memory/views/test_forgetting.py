@@ -41,7 +41,7 @@ def test_lines_are_chosen_seen_forgotten_and_a_receipt_remains(ada_at, document,
     shown = ada_at.post("/memory/forget", {"document": document.pk, "space": space.pk, "line": [LINE]})
     text = shown.content.decode()
     assert f"<del>{LINE}</del>" in text
-    assert "1 change of its history holds it" in text
+    assert "1 change of its history contains it" in text
     assert MemoryDocument.objects.get().version == 1
     answer = ada_at.post("/memory/forget", {"space": space.pk, "line": [LINE], "digest": digest_in(text)})
     done = Forgetting.objects.get()
@@ -67,7 +67,10 @@ def test_a_search_chooses_the_lines_with_its_words_also_from_the_history(ada_at,
     for line in (LINE, "- Zorabella was here once."):
         assert f'value="{line}" checked>' in page
     assert 'value="- tea"' not in page
-    assert "No line has these words" in ada_at.get("/memory/forget", {"q": "qqxz"}).content.decode()
+    assert (
+        "No current or earlier line contains these words"
+        in ada_at.get("/memory/forget", {"q": "qqxz"}).content.decode()
+    )
 
 
 def test_what_changed_since_it_was_shown_is_shown_again(ada_at, document, space, append):
@@ -75,7 +78,7 @@ def test_what_changed_since_it_was_shown_is_shown_again(ada_at, document, space,
     append(space, f"- And {LINE[2:]}\n")
     answer = ada_at.post("/memory/forget", {"line": [LINE], "digest": digest_in(shown)})
     assert answer.status_code == 409
-    assert "Meanwhile something has changed" in answer.content.decode()
+    assert "Memory was changed in the meantime" in answer.content.decode()
     assert not Forgetting.objects.exists()
 
 
@@ -93,7 +96,7 @@ def test_an_edit_that_began_before_does_not_bring_it_back_and_a_later_one_does(a
     assert answer.status_code == 409
     assert "Zorabella" not in answer.content.decode()
     assert "- tea\n- milk\n</textarea>" in answer.content.decode()
-    assert "is remembered again if you write it here" in answer.content.decode()
+    assert "Forgotten lines that you write here yourself" in answer.content.decode()
     ada_at.post(f"/memory/{document.pk}/edit", {"base_version": 2, "content": f"{LINE}\n"})
     assert MemoryDocument.objects.get().content == f"{LINE}\n"
 

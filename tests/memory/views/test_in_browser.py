@@ -36,7 +36,7 @@ async def test_the_pages_can_be_read_by_everybody(live, ada, scheme, viewport):
         assert await violations(page) == ""
         await page.get_by_role("link", name="MEMORY.md").click()
         await page.get_by_role("heading", name="History").wait_for()
-        await page.get_by_text("As it is written").click()
+        await page.get_by_text("Source", exact=True).click()
         await page.get_by_text("an admin · Corrected").click()
         assert await page.get_by_text("+ - More.").is_visible()
         assert await violations(page) == ""
@@ -48,7 +48,7 @@ async def test_the_pages_can_be_read_by_everybody(live, ada, scheme, viewport):
         assert await violations(page) == ""
         await page.get_by_role("button", name="Save").click()
         await page.get_by_text("Saved.").wait_for()
-        await page.get_by_text("the memory page · Edited").click()
+        await page.get_by_text("memory page · Edited").click()
         await page.get_by_role("link", name="Undo this change").first.click()
         assert await violations(page) == ""
         await page.get_by_role("button", name="Undo").click()
@@ -57,11 +57,11 @@ async def test_the_pages_can_be_read_by_everybody(live, ada, scheme, viewport):
         await page.get_by_role("link", name="Forget lines").click()
         await page.get_by_label("jasmine").check()
         assert await violations(page) == ""
-        await page.get_by_role("button", name="Show what would go").click()
-        await page.get_by_role("button", name="Forget for good").wait_for()
+        await page.get_by_role("button", name="Show preview").click()
+        await page.get_by_role("button", name="Forget permanently").wait_for()
         assert await violations(page) == ""
-        await page.get_by_role("button", name="Forget for good").click()
-        await page.get_by_role("link", name="Download the receipt").wait_for()
+        await page.get_by_role("button", name="Forget permanently").click()
+        await page.get_by_role("link", name="Download the deletion record").wait_for()
         assert await violations(page) == ""
         wide = await page.evaluate("document.documentElement.scrollWidth - innerWidth")
         assert wide <= 0
@@ -79,7 +79,7 @@ async def test_a_zip_file_is_looked_at_and_imported(live, ada):
         await page.get_by_role("link", name="Import").click()
         await page.get_by_label("Zip file").set_input_files(chosen)
         assert await violations(page) == ""
-        await page.get_by_role("button", name="Look at it").click()
+        await page.get_by_role("button", name="Show preview").click()
         await page.get_by_text("+ - From elsewhere.").wait_for()
         assert await page.get_by_text("../up.md").is_visible()
         assert await violations(page) == ""

@@ -66,4 +66,4 @@ def test_a_reader_sees_the_line_and_cannot_delete_it(client, ada, stranger, writ
 def test_without_memory_the_chat_searches_by_itself(client, ada, monkeypatch):
     monkeypatch.setattr(providers, "finders", {})
     client.force_login(ada)
-    assert "No conversation holds" in client.get("/search", {"q": "tea"}).content.decode()
+    assert "No conversation contains" in client.get("/search", {"q": "tea"}).content.decode()

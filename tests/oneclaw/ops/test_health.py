@@ -8,7 +8,6 @@ from django.utils import timezone
 
 from oneclaw import tasks
 from oneclaw.models import Heartbeat
-from oneclaw.ops import health
 
 
 def test_a_living_process_needs_no_database_to_say_so(client):
@@ -42,8 +41,8 @@ def test_a_migration_that_is_not_applied_is_missing(client):
 
 @pytest.mark.django_db
 def test_two_heartbeats_are_one_row():
-    health.note_worker()
-    health.note_worker()
+    Heartbeat.objects.record(Heartbeat.WORKER)
+    Heartbeat.objects.record(Heartbeat.WORKER)
     assert Heartbeat.objects.count() == 1
 
 

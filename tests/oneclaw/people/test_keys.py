@@ -1,4 +1,4 @@
-"""Keys of the API: made and shown once, listed, revoked; what is kept of them opens nothing."""
+"""API keys: made and shown once, listed, revoked; what is kept of them opens nothing."""
 
 import datetime as dt
 import re
@@ -48,7 +48,7 @@ def test_there_is_an_end_to_the_keys_of_a_person(client, ada, monkeypatch):
     client.force_login(ada)
     assert made(client).status_code == 200
     refused = made(client)
-    assert (refused.status_code, "revoke one first" in refused.content.decode()) == (422, True)
+    assert (refused.status_code, "Revoke one first" in refused.content.decode()) == (422, True)
     assert ApiKey.objects.count() == 1
 
 
@@ -56,7 +56,7 @@ def test_a_revoked_key_opens_nothing(client, ada):
     key, token = keys.make(ada, "Backup", "never")
     client.force_login(ada)
     response = client.post(f"/settings/keys/{key.pk}/revoke", follow=True)
-    assert "The key opens nothing any more." in response.content.decode()
+    assert "The key was revoked." in response.content.decode()
     assert keys.whose(token) is None
 
 
@@ -119,8 +119,8 @@ def test_admins_see_whose_keys_there_are_and_revoke_them(client, ada, admin_pers
 async def test_a_person_makes_copies_and_revokes_a_key(live, ada):
     async with open_page(live, ada, permissions=["clipboard-read", "clipboard-write"]) as page:
         await page.goto("/settings/")
-        await page.get_by_label("What it is for").fill("Backup")
-        await page.get_by_role("button", name="Make a key").click()
+        await page.get_by_label("Purpose").fill("Backup")
+        await page.get_by_role("button", name="Create key").click()
         await expect(page.get_by_label("Your new key:")).to_be_focused()
         for scheme in ("light", "dark"):
             await page.emulate_media(color_scheme=scheme)
@@ -134,5 +134,5 @@ async def test_a_person_makes_copies_and_revokes_a_key(live, ada):
         await page.get_by_role("button", name="Copy").click()
         await expect(page.locator("[data-copy-told]")).to_contain_text("select the text and copy it yourself")
         await page.get_by_role("button", name="Revoke: Backup").click()
-        await expect(page.get_by_text("The key opens nothing any more.")).to_be_visible()
+        await expect(page.get_by_text("The key was revoked.")).to_be_visible()
         assert await in_database(keys.whose, copied) is None

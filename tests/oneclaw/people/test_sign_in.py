@@ -59,7 +59,7 @@ def test_a_network_that_tries_too_often_is_told_to_wait(client, ada):
     for _ in range(31):
         response = sign_in(client)
     assert response.status_code == 429
-    assert "wait a minute, then try again" in response.content.decode()
+    assert "Wait a minute, then try again" in response.content.decode()
 
 
 def test_somebody_who_was_shut_out_stays_out(client, ada):

@@ -205,7 +205,7 @@ def test_programs_that_the_server_cannot_read_are_copied(folder, home, monkeypat
 def test_what_keeps_it_from_starting_is_said_in_a_sentence(folder):
     home = folder / "broken"
     (home / "pg18").mkdir(parents=True)
-    with pytest.raises(embedded.ServerUnavailable, match=r"did not start: .*postgres\.log"):
+    with pytest.raises(embedded.ServerUnavailableError, match=r"did not start: .*postgres\.log"):
         embedded.EmbeddedPostgres(home).join()
 
 

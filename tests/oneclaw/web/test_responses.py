@@ -5,6 +5,7 @@ import functools
 import pytest
 from asgiref.sync import async_to_sync
 from asgiref.testing import ApplicationCommunicator
+from django.core.asgi import get_asgi_application
 from django.core.cache import cache
 from django.template import engines
 from django.test import Client
@@ -13,14 +14,13 @@ from django.utils import translation
 from chat.attachments import store
 from chat.library import search
 from oneclaw.asgi import LARGEST_BODY, application
-from oneclaw.web.handler import Pages
 from tests import files
 
 
 async def headers(path, settings, status=200):
     settings.SERVESTATIC_USE_MANIFEST, settings.SERVESTATIC_USE_FINDERS = False, True
     scope = {"type": "http", "method": "GET", "path": path, "query_string": b"", "headers": [(b"host", b"localhost")]}
-    asked = ApplicationCommunicator(Pages(), scope)
+    asked = ApplicationCommunicator(get_asgi_application(), scope)
     await asked.send_input({"type": "http.request", "body": b"", "more_body": False})
     start = await asked.receive_output(5)
     assert start["status"] == status

@@ -125,7 +125,7 @@ def to_sentences(apps, schema_editor):
 class Migration(migrations.Migration):
 
     dependencies = [
-        ("chat", "0013_fewer_indexes"),
+        ("chat", "0014_jobs"),
     ]
 
     operations = [

@@ -1,12 +1,12 @@
-"""Locks that are held by name rather than by row."""
+"""Locks that are held by name rather than by row: PostgreSQL's advisory locks."""
 
 from django.db import connection
 
 
 def hold(name: str, *, shared: bool = False) -> None:
-    """Wait until nobody else holds `name`, and hold it to the end of this transaction, which must be open.
+    """Lock `name` until the end of this transaction, which must be open; wait while another transaction holds it.
 
-    Several may hold it `shared` at once, and nobody alone meanwhile.
+    Several transactions may hold it `shared` at once; none holds it exclusively meanwhile.
     """
     function = "pg_advisory_xact_lock_shared" if shared else "pg_advisory_xact_lock"
     with connection.cursor() as cursor:

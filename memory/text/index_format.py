@@ -35,7 +35,7 @@ HEAD = struct.Struct("<II")
 
 
 @dataclass(frozen=True)
-class Haystack:
+class Corpus:
     """All units of the documents searched, one after the other."""
 
     units: NDArray[np.void]
@@ -58,11 +58,11 @@ class Haystack:
 
     @property
     def languages(self) -> frozenset[int]:
-        """The numbers of the languages of the documents."""
+        """Return the numbers of the languages of the documents."""
         return frozenset(self.language)
 
     def packed(self, document: int) -> bytes:
-        """The bytes of one of the documents, as `pack` made them."""
+        """Return the bytes of one of the documents, as `pack` made them."""
         first, last = self.starts[document : document + 2]
         start = self.term_ends[first - 1] if first else 0
         end = self.term_ends[last - 1] if last else 0
@@ -70,7 +70,7 @@ class Haystack:
         return head + self.units[first:last].tobytes() + self.terms[start:end].tobytes()
 
     def holding(self, terms: NDArray[np.uint32]) -> list[NDArray[np.int32]]:
-        """For each of these terms (sorted, each once) the units in which it stands, as often as it stands there."""
+        """Return for each of these terms (sorted, each once) the units that contain it, once for each occurrence."""
         if "postings" in self.__dict__:
             ordered, units = self.postings
         else:
@@ -85,12 +85,12 @@ class Haystack:
 
     @cached_property
     def postings(self) -> tuple[NDArray[np.uint32], NDArray[np.int32]]:
-        """All terms in their order, and for each its unit: worth making for a haystack that is searched again."""
+        """Return all terms in their order, and for each its unit: pays for a corpus that is searched again."""
         order = np.argsort(self.terms)
         return self.terms[order], self.unit_of_term[order]
 
     def windowed(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
-        """For each unit the sum over its window: itself and its neighbours in the same section."""
+        """Return for each unit the sum over its window: itself and its neighbours in the same section."""
         total = scores.copy()
         for distance, together in self._together:
             total[distance:] += together * scores[:-distance]
@@ -100,7 +100,7 @@ class Haystack:
     def in_windows(
         self, units: NDArray[np.intp], scores: NDArray[np.float64]
     ) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
-        """The same of scores (above 0) that only these units have: the units whose windows have any, and how much."""
+        """Sum, over windows, scores above 0 that only `units` have; return the units with a sum, and the sums."""
         if len(units) * 16 > len(self):
             total = self.windowed(np.bincount(units, scores, minlength=len(self)).astype(float))
             held = np.flatnonzero(total)
@@ -116,50 +116,50 @@ class Haystack:
         return summed(np.concatenate(places), np.concatenate(values), len(self))
 
     def window_of(self, units: NDArray[np.intp]) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
-        """A row for each of the units: those from REACH before it to REACH behind it; whether its window has them."""
+        """Return a row for each unit: those from REACH before it to REACH after it, and whether its window has them."""
         around = units[:, None] + np.arange(-REACH, REACH + 1)
         within = np.clip(around, 0, len(self) - 1)
         return within, (around == within) & (self.section[within] == self.section[units][:, None])
 
     @cached_property
     def sizes(self) -> NDArray[np.float64]:
-        """For each unit how many its window holds."""
+        """Return for each unit how many units its window has."""
         return self.windowed(np.ones(len(self)))
 
     @cached_property
     def lengths(self) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-        """The number of terms of each unit, of each window, of each document."""
+        """Return the number of terms of each unit, of each window, of each document."""
         units = self.units["terms"].astype(float)
         return units, self.windowed(units), np.bincount(self.document, units).astype(float)
 
     @cached_property
     def days(self) -> NDArray[np.int64]:
-        """For each unit the day that it belongs to; 0: none."""
+        """Return for each unit the day that it belongs to; 0: none."""
         return self.units["day"].astype(np.int64)
 
     @cached_property
     def speaker(self) -> NDArray[np.uint32]:
-        """For each unit the number of who says it."""
+        """Return for each unit the number of its speaker."""
         return np.ascontiguousarray(self.units["speaker"])
 
     @cached_property
     def speakers(self) -> frozenset[int]:
-        """The numbers of all who talk."""
+        """Return the numbers of all speakers."""
         return frozenset(np.unique(self.speaker).tolist()) - {0}
 
     @cached_property
     def _together(self) -> list[tuple[int, NDArray[np.float64]]]:
-        """For each distance, 1 where a unit and the one so far behind it are of one section."""
+        """Return for each distance 1 where a unit and the one so far after it are of one section."""
         distances = range(1, min(REACH, len(self) - 1) + 1)
         return [(far, (self.section[far:] == self.section[:-far]).astype(float)) for far in distances]
 
     @cached_property
     def term_ends(self) -> NDArray[np.int64]:
-        """For each unit the place behind its last term."""
+        """Return for each unit the index after its last term."""
         return np.cumsum(self.units["terms"], dtype=np.int64)
 
     def flagged(self, flag: int) -> NDArray[np.bool_]:
-        """Which units carry the flag."""
+        """Return which units have the flag."""
         return (self._flags & flag) != 0
 
     @cached_property
@@ -170,7 +170,7 @@ class Haystack:
 def summed(
     places: NDArray[np.integer], values: NDArray[np.float64], count: int
 ) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
-    """Each place below `count` once, in order, and the sum of its values."""
+    """Return each index below `count` that has a value, once and in order, and the sum of its values."""
     if len(places) * 16 > count:
         total = np.bincount(places, values, minlength=count).astype(float)
         held = np.flatnonzero(total > 0)
@@ -180,12 +180,12 @@ def summed(
 
 
 def text_key(text: str) -> int:
-    """The number by which a text's vector is kept."""
+    """Return the number under which the vector of a text is stored."""
     return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "big", signed=True)
 
 
 def pack(units: Sequence[tuple[int, ...]], terms: Sequence[int], language: int = 0) -> bytes:
-    """The bytes of one document: its units as tuples in the order of UNIT's fields, and their terms in a row.
+    """Return the bytes of one document: its units as tuples in the order of UNIT's fields, and their terms in a row.
 
     `language` numbers the language in which its words were stemmed.
     """
@@ -193,8 +193,8 @@ def pack(units: Sequence[tuple[int, ...]], terms: Sequence[int], language: int =
     return head + np.array(list(units), UNIT).tobytes() + np.array(terms, TERM).tobytes()
 
 
-def unpack(documents: Iterable[bytes | memoryview]) -> Haystack:
-    """The documents, put together."""
+def unpack(documents: Iterable[bytes | memoryview]) -> Corpus:
+    """Return the corpus of these packed documents."""
     units, terms, counts, languages = [], [], [], []
     for data in documents:
         count, language = HEAD.unpack_from(data)
@@ -208,7 +208,7 @@ def unpack(documents: Iterable[bytes | memoryview]) -> Haystack:
     starts = np.concatenate([[0], np.cumsum(lengths)])
     document = np.repeat(np.arange(len(lengths), dtype=np.int32), lengths)
     turns = (np.diff(document, prepend=-1) != 0) | (np.diff(every["section"].astype(np.int32), prepend=-1) != 0)
-    return Haystack(
+    return Corpus(
         units=every,
         document=document,
         section=np.cumsum(turns),

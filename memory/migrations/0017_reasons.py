@@ -240,8 +240,8 @@ def to_sentences(apps, schema_editor):
 class Migration(migrations.Migration):
 
     dependencies = [
-        ("chat", "0014_reasons"),
-        ("memory", "0015_fewer_indexes"),
+        ("chat", "0015_reasons"),
+        ("memory", "0016_jobs"),
     ]
 
     operations = [

@@ -1,0 +1,184 @@
+"""The frames that a client sends, each a pydantic model, and how they are checked (docs/protocol.md)."""
+
+import json
+import uuid
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal, TypeVar
+
+from django.conf import settings
+from django.utils.translation import gettext as _
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter, ValidationError, ValidationInfo
+from pydantic.functional_validators import field_validator
+
+from chat.attachments import store
+from chat.conversations.model_choice import Choice
+from chat.live.errors import FrameError
+from oneclaw.text import BadText, checked, counted
+
+FRAME_MAX_BYTES = 64 * 1024
+MESSAGE_ID_MAX_DIGITS = 18
+
+
+def message_id(value: object) -> object:
+    """Return the number that the string `value` is. Raise ValueError when it is no id of a message."""
+    if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) <= MESSAGE_ID_MAX_DIGITS:
+        return int(value)
+    raise ValueError
+
+
+MessageId = Annotated[int, BeforeValidator(message_id)]
+Name = Annotated[str, Field(max_length=100)]
+
+
+class FrameOfClient(BaseModel):
+    """The base of every frame that a client sends. Fields that are not known are ignored."""
+
+    model_config = ConfigDict(frozen=True)
+
+
+class FrameWithChoice(FrameOfClient):
+    """A frame that may name who answers."""
+
+    agent: Name | None = None
+    model: Name | None = None
+
+    @property
+    def choice(self) -> Choice:
+        return Choice(self.agent or None, self.model)
+
+
+class OpenFrame(FrameOfClient):
+    """Show `session`, a new one when it is None, to a page that has everything up to `last_seq`."""
+
+    type: Literal["open"] = "open"
+    session: uuid.UUID | None = None
+    last_seq: int = Field(0, strict=True, ge=0)
+    # The id of the person for whom the page was made.
+    person: Any = None
+
+
+class SendFrame(FrameWithChoice):
+    """Store a message and answer it. `text` may be "" when there are files."""
+
+    type: Literal["send"] = "send"
+    client_id: uuid.UUID
+    session: uuid.UUID
+    # Before the text, whose check asks for it.
+    files: tuple[uuid.UUID, ...] = ()
+    text: str = Field(default=None, validate_default=True)
+    mode: Literal["agent", "chat", "temporary"] | None = None
+
+    @field_validator("files", mode="plain")
+    @classmethod
+    def _checked_files(cls, value: object) -> tuple[uuid.UUID, ...]:
+        return tuple(store.ids_of(value)) if value is not None else ()
+
+    @field_validator("text", mode="plain")
+    @classmethod
+    def _checked_text(cls, value: object, info: ValidationInfo) -> str:
+        text = checked(value, longest=settings.MESSAGE_LENGTH, may_be_blank=bool(info.data.get("files")))
+        return text if text.strip() else ""
+
+
+class EditFrame(FrameWithChoice):
+    """Store another version of the person's message `message` and answer it."""
+
+    type: Literal["edit"] = "edit"
+    client_id: uuid.UUID
+    message: MessageId
+    text: str = Field(default=None, validate_default=True)
+
+    @field_validator("text", mode="plain")
+    @classmethod
+    def _checked_text(cls, value: object) -> str:
+        return checked(value, longest=settings.MESSAGE_LENGTH)
+
+
+class ShowFrame(FrameOfClient):
+    """Show the branch through `message`."""
+
+    type: Literal["show"] = "show"
+    message: MessageId
+
+
+class StopFrame(FrameOfClient):
+    """Stop the turn of `message`, or whatever runs in the session that the client shows."""
+
+    type: Literal["stop"] = "stop"
+    message: MessageId | None = None
+
+
+class RetryFrame(FrameWithChoice):
+    """Answer the same user message again, or go on where the answer `message` ended."""
+
+    type: Literal["retry", "continue"]
+    message: MessageId
+
+
+class PingFrame(FrameOfClient):
+    """Ask for a `pong`."""
+
+    type: Literal["ping"] = "ping"
+
+
+# What chat/live/handle.py does for every transport; the other two need a socket.
+Action = SendFrame | EditFrame | ShowFrame | StopFrame | RetryFrame
+ClientFrame = OpenFrame | PingFrame | Action
+F = TypeVar("F", bound=FrameOfClient)
+
+_client_frames: TypeAdapter[ClientFrame] = TypeAdapter(Annotated[ClientFrame, Field(discriminator="type")])
+
+UNKNOWN_TYPE = "This frame has no known type."
+# What is said about a wrong field; in English, because only a program that is wrong sends one.
+SENTENCES = {
+    "client_id": "client_id must be a UUID.",
+    "session": "session must be a UUID.",
+    "message": "message must be the id of a message.",
+    "last_seq": "last_seq must be a whole number.",
+    "mode": "mode must be agent, chat or temporary.",
+    "agent": "agent and model must be names.",
+    "model": "agent and model must be names.",
+}
+
+
+def decoded(text: str | None) -> dict[str, Any]:
+    """Return the JSON object that `text` is. Raise FrameError for anything else, and for one that is too large."""
+    if text is None:
+        raise FrameError("bad_frame", "Frames are JSON text.")
+    size = len(text.encode(errors="surrogatepass"))
+    if size > FRAME_MAX_BYTES:
+        words = _("This frame has %(size)s bytes; at most %(most)s can be sent at once.")
+        raise FrameError("too_large", words % {"size": counted(size), "most": counted(FRAME_MAX_BYTES)})
+    try:
+        fields = json.loads(text)
+    except (ValueError, RecursionError):
+        raise FrameError("bad_frame", "This frame is not JSON.") from None
+    if not isinstance(fields, dict):
+        raise FrameError("bad_frame", UNKNOWN_TYPE)
+    return fields
+
+
+def client_frame(fields: Mapping[str, Any]) -> ClientFrame:
+    """Return the frame with these fields, checked. Raise FrameError or BadText: what is wrong with it."""
+    try:
+        return _client_frames.validate_python(fields)
+    except ValidationError as error:
+        raise first_fault(error) from None
+
+
+def frame_of(kind: type[F], **fields: object) -> F:
+    """Return a frame of this kind with these fields, checked. Raise FrameError or BadText."""
+    try:
+        return kind.model_validate(fields)
+    except ValidationError as error:
+        raise first_fault(error) from None
+
+
+def first_fault(error: ValidationError) -> FrameError | BadText:
+    """Return the first thing that is wrong with a frame, in the words of the protocol."""
+    fault = error.errors(include_url=False, include_input=False)[0]
+    cause = fault.get("ctx", {}).get("error")
+    if isinstance(cause, BadText):
+        return cause
+    field = str(fault["loc"][-1]) if fault["loc"] else ""
+    return FrameError("bad_frame", SENTENCES.get(field, UNKNOWN_TYPE))

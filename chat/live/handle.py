@@ -1,0 +1,127 @@
+"""The one function that carries out what a client asks for, whether by socket, POST, form or the HTTP API."""
+
+import uuid
+from dataclasses import dataclass
+from typing import assert_never, overload
+
+from chat.conversations import branches, transcript
+from chat.live.frames import Action, EditFrame, RetryFrame, SendFrame, ShowFrame, StopFrame
+from chat.live.publisher import TurnPublisher
+from chat.live.server_frames import (
+    PONG,
+    AckFrame,
+    EndedFrame,
+    MessageFrame,
+    PongFrame,
+    ReadyFrame,
+    ack_frame,
+    ended_frame,
+    message_frame,
+    ready_frame,
+)
+from chat.models import ChatSession, Message
+from chat.turns import commands, start
+from oneclaw.models import User
+from oneclaw.threads import in_database
+
+
+@dataclass(frozen=True)
+class Stored:
+    """The message is stored and being answered."""
+
+    message: Message
+    duplicate: bool
+
+    def frame(self) -> AckFrame:
+        return ack_frame(self.message, duplicate=self.duplicate)
+
+
+@dataclass(frozen=True)
+class Ended:
+    """The text was a command that ended the conversation."""
+
+    session_id: uuid.UUID
+    client_id: uuid.UUID
+    reason: str
+
+    def frame(self) -> EndedFrame:
+        return ended_frame(self.session_id, self.client_id, self.reason)
+
+
+@dataclass(frozen=True)
+class BranchShown:
+    """Another branch of the conversation is shown."""
+
+    session: ChatSession
+
+    def frame(self) -> ReadyFrame:
+        return ready_frame(self.session.pk, self.session.last_seq, reset=True)
+
+
+@dataclass(frozen=True)
+class Restarted:
+    """Another attempt at an answer runs; `answer` is its placeholder, which follows the old one if it continues it."""
+
+    answer: Message
+    continues: bool
+
+    def frame(self) -> MessageFrame | ReadyFrame:
+        if self.continues:
+            return message_frame(self.answer)
+        return ready_frame(self.answer.session_id, self.answer.seq, reset=True)
+
+
+@dataclass(frozen=True)
+class StopRequested:
+    """The process that runs the turn is asked to stop it."""
+
+    def frame(self) -> PongFrame:
+        return PONG
+
+
+# `frame()` answers a client that has no socket. One that has a socket sees all but Stored and Ended in its room.
+Outcome = Stored | Ended | BranchShown | Restarted | StopRequested
+
+
+@overload
+async def handle(user: User, frame: SendFrame, session_id: uuid.UUID | None = None) -> Stored | Ended: ...
+@overload
+async def handle(user: User, frame: Action, session_id: uuid.UUID | None = None) -> Outcome: ...
+async def handle(user: User, frame: Action, session_id: uuid.UUID | None = None) -> Outcome:
+    """Carry out a person's frame. `session_id` is the session that the client shows, if it shows one.
+
+    Raise one of chat.live.errors.CLIENT_ERRORS.
+    """
+    match frame:
+        case SendFrame():
+            return await _send(user, frame)
+        case EditFrame():
+            edited = await start.edit(user, frame.message, frame.client_id, frame.text, frame.choice, TurnPublisher)
+            return Stored(edited.message, edited.duplicate)
+        case ShowFrame():
+            return BranchShown(await in_database(branches.show, user, frame.message))
+        case StopFrame():
+            await in_database(transcript.request_stop, user, session_id, frame.message)
+            return StopRequested()
+        case RetryFrame():
+            answer = await start.again(user, frame.message, frame.type, frame.choice, TurnPublisher)
+            return Restarted(answer, continues=frame.type == "continue")
+    assert_never(frame)
+
+
+async def _send(user: User, frame: SendFrame) -> Stored | Ended:
+    reason = commands.reason_of(frame.text) if not frame.files else None
+    if reason is not None:
+        await in_database(commands.obey, user, frame.session, reason)
+        return Ended(frame.session, frame.client_id, reason)
+    accepted = await start.send(
+        user,
+        frame.session,
+        frame.client_id,
+        frame.text,
+        mode=frame.mode,
+        choice=frame.choice,
+        files=frame.files,
+        listen=TurnPublisher,
+    )
+    return Stored(accepted.message, accepted.duplicate)

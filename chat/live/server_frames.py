@@ -1,0 +1,190 @@
+"""The frames that the server sends: their types, and how each is made (docs/protocol.md)."""
+
+import json
+import uuid
+from collections.abc import Mapping
+from typing import Any, Literal, NotRequired, TypedDict
+
+from django.utils.translation import gettext as _
+
+from chat.models import Message
+from chat.rendering.cards import Card
+from chat.rendering.messages import card_html, message_html
+from oneclaw.llm import ModelFailure
+from oneclaw.text import mended
+
+
+class ReadyFrame(TypedDict):
+    type: Literal["ready"]
+    session: str
+    seq: int
+    reset: bool
+
+
+class AckFrame(TypedDict):
+    type: Literal["ack"]
+    client_id: str
+    message: str
+    seq: int
+    duplicate: bool
+
+
+class EndedFrame(TypedDict):
+    type: Literal["ended"]
+    client_id: str
+    session: str
+    reason: str
+
+
+class MessageFrame(TypedDict):
+    type: Literal["message"]
+    seq: int
+    id: str
+    html: str
+
+
+class BlockFrame(TypedDict):
+    type: Literal["block"]
+    message: str
+    index: int
+    revision: int
+    html: str
+
+
+class ToolFrame(TypedDict):
+    type: Literal["tool"]
+    message: str
+    id: str
+    name: str
+    state: str
+    html: str
+
+
+class DoneFrame(TypedDict):
+    type: Literal["done"]
+    message: str
+    status: str
+    usage: dict[str, Any] | None
+    final: bool
+
+
+class NoticeFrame(TypedDict):
+    type: Literal["notice"]
+    kind: Literal["retrying", "sessions"]
+    html: str
+
+
+class ErrorFrame(TypedDict):
+    type: Literal["error"]
+    code: str
+    text: str
+    retry_after: float | None
+    # What was sent and is refused.
+    client_id: NotRequired[str]
+    # The answer that failed.
+    message: NotRequired[str]
+
+
+class PongFrame(TypedDict):
+    type: Literal["pong"]
+
+
+ServerFrame = (
+    ReadyFrame
+    | AckFrame
+    | EndedFrame
+    | MessageFrame
+    | BlockFrame
+    | ToolFrame
+    | DoneFrame
+    | NoticeFrame
+    | ErrorFrame
+    | PongFrame
+)
+
+PONG: PongFrame = {"type": "pong"}
+SESSIONS_CHANGED: NoticeFrame = {"type": "notice", "kind": "sessions", "html": ""}
+
+
+def encode(frame: ServerFrame) -> str:
+    """Return the frame as the text that is sent."""
+    return json.dumps(frame, ensure_ascii=False, separators=(",", ":"))
+
+
+def ready_frame(session_id: uuid.UUID, seq: int, *, reset: bool) -> ReadyFrame:
+    """Say that the session is open; with `reset` the page's list is out of date: it fetches it and opens again."""
+    return {"type": "ready", "session": str(session_id), "seq": seq, "reset": reset}
+
+
+def ack_frame(message: Message, *, duplicate: bool) -> AckFrame:
+    return {
+        "type": "ack",
+        "client_id": str(message.client_id),
+        "message": str(message.pk),
+        "seq": message.seq,
+        "duplicate": duplicate,
+    }
+
+
+def ended_frame(session_id: uuid.UUID, client_id: uuid.UUID, reason: str) -> EndedFrame:
+    return {"type": "ended", "client_id": str(client_id), "session": str(session_id), "reason": reason}
+
+
+def message_frame(message: Message, cards: Mapping[str, Card] | None = None) -> MessageFrame:
+    """Show a message; `cards` are those of its tool calls, by their ids."""
+    return {"type": "message", "seq": message.seq, "id": str(message.pk), "html": message_html(message, cards)}
+
+
+def block_frame(answer: Message, index: int, revision: int, html: str) -> BlockFrame:
+    return {"type": "block", "message": str(answer.pk), "index": index, "revision": revision, "html": html}
+
+
+def tool_frame(answer: Message, use: Mapping[str, Any], card: Card) -> ToolFrame:
+    """Show the card of the tool_use block `use` of `answer`."""
+    return {
+        "type": "tool",
+        "message": str(answer.pk),
+        "id": use["id"],
+        "name": use["name"],
+        "state": card["state"],
+        "html": card_html(use, card),
+    }
+
+
+def done_frame(message: Message, *, final: bool) -> DoneFrame:
+    """Say that an answer is over; with `final` its whole turn."""
+    return {
+        "type": "done",
+        "message": str(message.pk),
+        "status": message.status,
+        "usage": message.usage,
+        "final": final,
+    }
+
+
+def retrying_frame(failure: ModelFailure, seconds: float) -> NoticeFrame:
+    """Say that the model is asked again after `seconds`."""
+    html = _("%(failure)s Retrying in %(seconds)d s.") % {
+        "failure": failure.sentence,
+        "seconds": max(1, round(seconds)),
+    }
+    return {"type": "notice", "kind": "retrying", "html": html}
+
+
+def failure_frame(answer: Message, failure: ModelFailure) -> ErrorFrame:
+    """Say why an answer failed."""
+    return {
+        "type": "error",
+        "code": failure.code,
+        "text": failure.sentence,
+        "retry_after": failure.retry_after,
+        "message": str(answer.pk),
+    }
+
+
+def error_frame(code: str, sentence: str, client_id: object = None) -> ErrorFrame:
+    """Say why a client's frame is refused; `client_id` is the one that it had, whatever that is."""
+    frame: ErrorFrame = {"type": "error", "code": code, "text": sentence, "retry_after": None}
+    if isinstance(client_id, str):
+        frame["client_id"] = mended(client_id[:64])
+    return frame

@@ -1,0 +1,45 @@
+"""The last state that a document and its file had in common: with it, a change of either side is known line by line."""
+
+from memory.documents import write
+from memory.models import MemoryDocument, MemoryRevision, content_hash
+from memory.policy import tombstones
+from memory.policy.line_ends import as_before
+
+
+def is_imported(document: MemoryDocument, text: str) -> bool:
+    """Return whether the file's text is one that the document has, or had when the file was last written or
+    imported."""
+    # What was forgotten is not imported again: the file is written over without it.
+    text = tombstones.of_space(document.space_id).without(text)
+    if text == document.content and not document.is_deleted:
+        return True
+    # Mostly the file is as it was left: then no revisions need be added up.
+    mirrored = mirrored_revision(document)
+    if mirrored is not None and mirrored.content_hash == content_hash(text):
+        return True
+    base, existed = last_common(document)
+    if existed and as_before(base, text) == base:
+        return True
+    key = operation_key(document, text)
+    return MemoryRevision.objects.filter(space=document.space, operation_key__in=[key, f"{key}:aside"]).exists()
+
+
+def last_common(document: MemoryDocument) -> tuple[str, bool]:
+    """Return the content that the file was last known to hold, and whether there was a file then."""
+    revision = mirrored_revision(document)
+    if revision is None:
+        return "", False
+    if revision.number == document.version:
+        return document.content, True
+    return write.content_at(document, revision.number), True
+
+
+def mirrored_revision(document: MemoryDocument) -> MemoryRevision | None:
+    """Return the revision that the file was last known to hold; None when there was no file then."""
+    revisions = document.revisions.filter(number=document.mirrored_version).exclude(kind=MemoryRevision.Kind.DELETE)
+    return revisions.only("number", "content_hash", "document_id").first()
+
+
+def operation_key(document: MemoryDocument, text: str) -> str:
+    """Return the key under which this text of the file is imported, once."""
+    return f"file:{document.pk}:{document.mirrored_version}:{content_hash(text)[:32]}"

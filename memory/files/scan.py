@@ -1,0 +1,72 @@
+"""Look through the folder of a space for files that were changed or added, and import them."""
+
+import logging
+
+from memory.documents import write
+from memory.files import disk
+from memory.files.folders import folder_of
+from memory.files.import_changes import import_new_file
+from memory.files.mirror import synchronise
+from memory.models import content_hash
+from memory.policy.paths import BadPathError, checked_path
+from oneclaw.models import Space
+
+logger = logging.getLogger(__name__)
+
+# Files that were refused, by space, path and reason, so that each is logged once and not each minute.
+_refused: set[tuple[int, str, str]] = set()
+
+
+def scan_folder(space: Space) -> bool:
+    """Import every changed file of the space's folder.
+
+    Return whether one is being written now, so that the folder must be scanned again.
+
+    A file that is not there says nothing: neither does an empty folder, nor a missing one.
+    """
+    folder = folder_of(space)
+    columns = ("path", "pk", "version", "mirrored_version", "content_hash", "deleted_at")
+    documents = {path: rest for path, *rest in space.documents.values_list(*columns)}
+    is_being_written = False
+    try:
+        for found in disk.walk(folder):
+            if found.is_hidden or not (found.is_link or found.path.endswith(".md")):
+                continue
+            try:
+                text = checked_text(space, found)
+                pk, version, mirrored, hash, deleted_at = documents.get(found.path, (None, 0, 0, "", None))
+                if mirrored == version and hash == content_hash(text) and pk and deleted_at is None:
+                    continue
+                if not disk.is_at_rest(folder, found.path):
+                    is_being_written = True
+                elif pk is None:
+                    import_new_file(space, found.path)
+                else:
+                    synchronise(pk)
+            except (disk.UnreadableFileError, write.BadText, write.DocumentError, BadPathError) as refusal:
+                log_refusal(space, found, str(refusal))
+    except FileNotFoundError:
+        # The folder, or one in it, was not there or went meanwhile.
+        pass
+    except OSError:
+        logger.exception("The folder of space %s could not be looked through; the next scan tries again.", space.pk)
+    return is_being_written
+
+
+def checked_text(space: Space, found: disk.FolderEntry) -> str:
+    """Return the file's text; BadPathError or UnreadableFileError when it cannot be a document."""
+    if found.is_link:
+        raise BadPathError("It is a symbolic link: only plain files are taken in.")
+    if checked_path(found.path) != found.path:
+        raise BadPathError("Its name is not in Unicode form NFC.")
+    text = disk.read(folder_of(space), found.path)
+    write.check(found.path, text)
+    return text
+
+
+def log_refusal(space: Space, found: disk.FolderEntry, reason: str) -> None:
+    """Log, once, why a file is not imported."""
+    refusal = (space.pk, found.path, reason)
+    if refusal not in _refused:
+        _refused.add(refusal)
+        logger.warning("The file %r of space %s is not taken in: %s", found.path, space.pk, reason)

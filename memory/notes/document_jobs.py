@@ -1,0 +1,110 @@
+"""Documents about one conversation, each written once, late or retried: its last messages, its summary.
+
+job = request(session, DocumentJob.Kind.RECENT, through_seq)    # any number of times
+run(job.pk)                                                     # any worker, any number of times
+"""
+
+import logging
+from contextlib import suppress
+
+from django.db import transaction
+
+from chat.models import ChatSession
+from memory.models import DocumentJob
+from memory.notes import last_messages, recent
+from memory.notes.claims import in_words, is_noted, locked
+from memory.policy.access import own_space
+from oneclaw.jobs import ClaimLostError
+
+logger = logging.getLogger(__name__)
+
+# Each has compose(job), which may ask the model, and write(job, composed), which runs in the transaction that finishes
+# the job.
+WRITERS = {DocumentJob.Kind.LAST_MESSAGES: last_messages, DocumentJob.Kind.RECENT: recent}
+
+
+@transaction.atomic
+def request(session: ChatSession, kind: DocumentJob.Kind, through_seq: int) -> DocumentJob | None:
+    """Return the open job of this kind, which covers the messages up to `through_seq` now; None when nothing is to be
+    kept."""
+    kept = locked(session.pk)
+    if kept is None or through_seq == 0 or not WRITERS[kind].is_wanted(kept):
+        return None
+    job = kept.document_jobs.open().filter(kind=kind).first()
+    if job is None:
+        space = own_space(kept)
+        return DocumentJob.objects.create(
+            owner=kept.owner, session=kept, space=space, kind=kind, through_seq=through_seq
+        )
+    job.through_seq = max(job.through_seq, through_seq)
+    job.save(update_fields=["through_seq"])
+    return job
+
+
+def request_summary_alone(session: ChatSession) -> DocumentJob | None:
+    """Request the summary of a session that is not flushed because saved memory is off; None when it is flushed, and
+    when the summary covers all that was said."""
+    if is_noted(session):
+        return None
+    kind, through_seq = DocumentJob.Kind.RECENT, session.last_complete_seq()
+    if session.document_jobs.filter(kind=kind, through_seq__gte=through_seq).exists():
+        return None
+    return request(session, kind, through_seq)
+
+
+def run(job_id: int) -> None:
+    """Do this job, if it is due and no other worker does it. A failure is written into the row, and it is due later."""
+    job = take(job_id)
+    if job is None:
+        return
+    writer = WRITERS[DocumentJob.Kind(job.kind)]
+    try:
+        composed = writer.compose(job)
+        with transaction.atomic():
+            hold(job)
+            writer.write(job, composed)
+            finish(job)
+    except ClaimLostError:
+        logger.warning("Document job %s was claimed by another worker, or its conversation deleted.", job_id)
+    except Exception as error:
+        logger.warning("Document job %s failed and is tried again.", job_id, exc_info=True)
+        with suppress(ClaimLostError):
+            job.postpone(in_words(error))
+
+
+@transaction.atomic
+def take(job_id: int) -> DocumentJob | None:
+    """Claim a document job that is due. None when there is nothing to do."""
+    job = DocumentJob.objects.due().filter(pk=job_id).first()
+    if job is None:
+        return None
+    session = _wanted_session(job)
+    if session is None:
+        job.delete()
+        return None
+    claimed: DocumentJob | None = DocumentJob.objects.claim(job_id)
+    if claimed is not None:
+        claimed.session = session
+    return claimed
+
+
+def hold(job: DocumentJob) -> None:
+    """Lock the session and the job to the end of the transaction. Raises ClaimLostError when another worker has claimed
+    the job, and when the document is not wanted any more."""
+    if _wanted_session(job) is None:
+        raise ClaimLostError
+    job.heartbeat()
+
+
+def finish(job: DocumentJob) -> None:
+    """End the job, or queue it again if more was said meanwhile."""
+    if DocumentJob.objects.filter(pk=job.pk, through_seq__gt=job.through_seq).exists():
+        job.release()
+    else:
+        job.finish()
+
+
+def _wanted_session(job: DocumentJob) -> ChatSession | None:
+    """Return the job's session under its row lock; None when the document is not to be written."""
+    session = locked(job.session_id)
+    return session if session and WRITERS[DocumentJob.Kind(job.kind)].is_wanted(session) else None

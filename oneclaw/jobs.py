@@ -1,0 +1,164 @@
+"""A job is a row of work: when it is due, which worker has claimed it and until when, and how often it was tried.
+
+    job = Flush.objects.claim(pk)       # None: not due, or another worker has it
+    job.heartbeat()                     # still at work: renews the lease
+    job.finish()                        # or postpone(…), or release()
+
+The rows are the queue; a task of Celery is only a hint that one of them is due. A worker that dies loses its claim when
+the lease ends, and another one claims the row. Each claim has a token of its own, and every write of a job asks for
+it, so a worker that comes back late gets ClaimLostError and writes nothing.
+
+Three kinds of rows wait for work without being jobs. A turn belongs to the process that streams it: its lease says
+that this process is alive, all leases of a process are renewed by one statement, and no other process may go on with
+a lost turn, it only ends it. The versions of a document and a transcript's `due_at` say that a projection is behind:
+it is made anew under an advisory lock, from whatever the row says then. A Forgetting is a receipt, and what it still
+has to clean may be done twice.
+"""
+
+import datetime as dt
+import uuid
+from typing import Any, ClassVar, Self, TypeVar
+
+from django.db import models
+from django.db.models import F, Q
+from django.db.models.expressions import Combinable
+from django.db.models.functions import Now
+from django.utils import timezone
+
+from oneclaw.models import User
+
+# Seconds from one failure to the next attempt.
+BACKOFF_SECONDS = (15, 60, 300, 900)
+OPEN_STATUSES = ("queued", "running")
+
+
+class ClaimLostError(Exception):
+    """The job is not this worker's any more: another one has claimed it, or what it is about is gone."""
+
+
+def clock() -> Combinable:
+    """Return the database's current time, as an expression. A worker whose own clock is wrong steals no claim.
+
+    Tests that simulate time replace this function.
+    """
+    return Now()
+
+
+J = TypeVar("J", bound="Job")
+
+
+class JobQuerySet(models.QuerySet[J]):
+    """Jobs, by what is to be done with them."""
+
+    def visible_to(self, user: User) -> Self:
+        """Return the person's own jobs."""
+        return self.filter(owner=user)
+
+    def open(self) -> Self:
+        """Return the jobs that are still to be done or being done."""
+        return self.filter(status__in=OPEN_STATUSES)
+
+    def queued(self) -> Self:
+        """Return the jobs that no worker has claimed yet, due or not."""
+        return self.filter(status=Job.Status.QUEUED)
+
+    def running(self) -> Self:
+        """Return the jobs that a worker has claimed, alive or not."""
+        return self.filter(status=Job.Status.RUNNING)
+
+    def finished(self) -> Self:
+        """Return the jobs that were done, with or without a result."""
+        return self.filter(status__in=[Job.Status.DONE, Job.Status.NOTHING])
+
+    def due(self) -> Self:
+        """Return the jobs to claim now, the longest due first: queued and due, or running past their lease."""
+        queued = Q(status=Job.Status.QUEUED, due_at__lte=clock())
+        return self.filter(queued | Q(status=Job.Status.RUNNING, lease_until__lt=clock())).order_by("due_at")
+
+    def due_ids(self, limit: int = 1000) -> list[Any]:
+        """Return the keys of at most `limit` jobs to claim now, the longest due first."""
+        return list(self.due().values_list("pk", flat=True)[:limit])
+
+    def claim(self, pk: object, **changes: object) -> J | None:
+        """Claim the job if it is due, and write `changes`; None when it is not due or another worker was faster."""
+        token = uuid.uuid4()
+        changes |= {"status": Job.Status.RUNNING, "token": token, "lease_until": self.model.lease()}
+        if not self.due().filter(pk=pk).update(attempts=F("attempts") + 1, **changes):
+            return None
+        return self.filter(pk=pk, token=token).first()
+
+
+class Job(models.Model):
+    """A row of work that one worker at a time may do."""
+
+    class Status(models.TextChoices):
+        QUEUED = "queued"
+        RUNNING = "running"
+        DONE = "done"
+        # Done, and there was nothing to write.
+        NOTHING = "nothing"
+        FAILED = "failed"
+
+    # How long a worker may be silent before another one claims its job.
+    LEASE_SECONDS: ClassVar[float]
+
+    owner = models.ForeignKey(User, on_delete=models.CASCADE, related_name="+")
+    status = models.CharField(max_length=10, choices=Status, default=Status.QUEUED)
+    # Not to be claimed before this moment: after a failure, later and later.
+    due_at = models.DateTimeField(db_default=Now())
+    # The claim, of a running job only.
+    token = models.UUIDField(null=True, blank=True)
+    lease_until = models.DateTimeField(null=True, blank=True)
+    # Claims since the job last got on.
+    attempts = models.PositiveIntegerField(default=0)
+    # Why the last attempt failed.
+    error = models.TextField(blank=True)
+    created_at = models.DateTimeField(default=timezone.now)
+    finished_at = models.DateTimeField(null=True, blank=True)
+
+    objects: ClassVar[models.Manager[Any]] = JobQuerySet.as_manager()
+
+    class Meta:
+        abstract = True
+        indexes = [
+            models.Index(fields=["due_at"], condition=Q(status__in=OPEN_STATUSES), name="%(class)s_open"),
+        ]
+
+    @property
+    def is_open(self) -> bool:
+        """Say whether the job is still to be done or being done."""
+        return self.status in OPEN_STATUSES
+
+    @classmethod
+    def lease(cls) -> Combinable:
+        """Return the end of a lease that begins now, as an expression."""
+        return clock() + dt.timedelta(seconds=cls.LEASE_SECONDS)
+
+    def heartbeat(self, **changes: object) -> None:
+        """Renew the lease and write `changes`. Raises ClaimLostError.
+
+        The row stays locked to the end of the transaction: what is written in there is written under this claim.
+        """
+        self._write(changes | {"lease_until": self.lease()})
+
+    def finish(self, status: str = Status.DONE, error: str = "", **changes: object) -> None:
+        """End the job and write `changes`. Raises ClaimLostError."""
+        self._end_claim(changes | {"status": status, "error": error, "finished_at": clock()})
+
+    def postpone(self, error: str, **changes: object) -> None:
+        """Queue the job again after a failure, later with each attempt, and write `changes`. Raises ClaimLostError."""
+        delay = dt.timedelta(seconds=BACKOFF_SECONDS[min(self.attempts, len(BACKOFF_SECONDS)) - 1])
+        self._end_claim(changes | {"status": self.Status.QUEUED, "error": error, "due_at": clock() + delay})
+
+    def release(self) -> None:
+        """Queue the job again at once, because it got on and more is to be done. Raises ClaimLostError."""
+        self._end_claim({"status": self.Status.QUEUED, "attempts": 0, "due_at": clock()})
+
+    def _end_claim(self, changes: dict[str, object]) -> None:
+        self._write(changes | {"token": None, "lease_until": None})
+
+    def _write(self, changes: dict[str, object]) -> None:
+        # The instance stays as it was claimed, so that a transaction that is rolled back takes nothing from it.
+        held = type(self).objects.filter(pk=self.pk, token=self.token)
+        if self.token is None or not held.update(**changes):
+            raise ClaimLostError

@@ -1,0 +1,44 @@
+"""Whether a running OneClaw is well: heartbeats of its parts, and checks of the invariants."""
+
+from typing import ClassVar
+
+from django.db import models
+from django.utils import timezone
+
+
+class HeartbeatQuerySet(models.QuerySet["Heartbeat"]):
+    def record(self, name: str) -> None:
+        """Note that the part called `name` is alive now."""
+        self.update_or_create(name=name, defaults={"at": timezone.now()})
+
+
+class Heartbeat(models.Model):
+    """When some part of a running OneClaw last showed life."""
+
+    WORKER: ClassVar[str] = "worker"
+
+    name = models.CharField(max_length=40, primary_key=True)
+    at = models.DateTimeField()
+
+    objects: ClassVar[HeartbeatQuerySet] = HeartbeatQuerySet.as_manager()  # type: ignore[assignment]
+
+    def __str__(self) -> str:
+        return f"{self.name} at {self.at:%Y-%m-%d %H:%M:%S}"
+
+
+class InvariantRun(models.Model):
+    """What one look at everything that must hold has found (oneclaw/invariants.py)."""
+
+    at = models.DateTimeField(default=timezone.now)
+    seconds = models.FloatField()
+    # How many invariants were checked, and how many violations there were.
+    checked = models.PositiveIntegerField()
+    count = models.PositiveIntegerField()
+    # The first of them: [{"invariant": name, "text": sentence}]
+    violations = models.JSONField(default=list)
+
+    class Meta:
+        ordering = ["-at"]
+
+    def __str__(self) -> str:
+        return f"{self.at:%Y-%m-%d %H:%M}: {self.count} violations"

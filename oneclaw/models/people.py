@@ -1,0 +1,85 @@
+"""People: who signs in, in which language and timezone."""
+
+import datetime as dt
+import zoneinfo
+from typing import Any, ClassVar
+
+from django.contrib.auth.base_user import BaseUserManager
+from django.contrib.auth.models import AbstractUser
+from django.core.exceptions import ValidationError
+from django.db import models
+from django.db.models.functions import Lower
+from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
+
+
+class UserManager(BaseUserManager["User"]):
+    use_in_migrations = True
+
+    def get_by_natural_key(self, username: str | None) -> "User":
+        return self.get(email__iexact=username)
+
+    def create_user(self, email: str, password: str | None = None, **fields: Any) -> "User":
+        """Create a person with a lower-case email, who cannot sign in without a password."""
+        if not email:
+            raise ValueError("A person needs an email address.")
+        user = self.model(email=email.strip().lower(), **fields)
+        user.set_password(password)
+        user.save(using=self._db)
+        return user
+
+    def create_superuser(self, email: str, password: str | None = None, **fields: Any) -> "User":
+        return self.create_user(email, password, is_staff=True, is_superuser=True, **fields)
+
+
+def validate_timezone(name: str) -> None:
+    """Raise ValidationError unless `name` is an IANA name such as Europe/Zurich."""
+    if name not in zoneinfo.available_timezones():
+        raise ValidationError("“%(name)s” is not a timezone. Write it like Europe/Zurich.", params={"name": name})
+
+
+class User(AbstractUser):
+    """A person. Signs in by email; has a day of their own."""
+
+    class Appearance(models.TextChoices):
+        LIGHT = "light", _("Light")
+        DARK = "dark", _("Dark")
+
+    username = None  # type: ignore[assignment]
+    email = models.EmailField("email address", unique=True)
+    # Taken from the browser at sign-in and changeable; decides on which day something happened.
+    timezone = models.CharField(max_length=64, default="UTC", validators=[validate_timezone])
+
+    # Whether the person set it themselves; the browser's word is no longer taken then.
+    timezone_chosen = models.BooleanField(default=False)
+
+    # The language of the pages; empty: the browser's.
+    language = models.CharField(max_length=10, blank=True)
+    # How the pages look; empty: as the device does.
+    appearance = models.CharField(max_length=5, blank=True, choices=Appearance)
+
+    USERNAME_FIELD = "email"
+    REQUIRED_FIELDS: ClassVar[list[str]] = []
+    objects: ClassVar[UserManager] = UserManager()  # type: ignore[assignment]
+
+    class Meta:
+        constraints = [models.UniqueConstraint(Lower("email"), name="user_email_once")]
+
+    def __str__(self) -> str:
+        return self.get_full_name() or self.email
+
+    @property
+    def zone(self) -> zoneinfo.ZoneInfo:
+        """Return the person's timezone; UTC if the stored name has left the timezone database."""
+        try:
+            return zoneinfo.ZoneInfo(self.timezone)
+        except (zoneinfo.ZoneInfoNotFoundError, ValueError):
+            return zoneinfo.ZoneInfo("UTC")
+
+    def local(self, moment: dt.datetime | None = None) -> dt.datetime:
+        """Return `moment` (aware; now when not given) in the person's timezone."""
+        return (moment or timezone.now()).astimezone(self.zone)
+
+    def day(self, moment: dt.datetime | None = None) -> dt.date:
+        """Return which day it is, or was at `moment`, for this person. No other function decides it."""
+        return self.local(moment).date()

@@ -1,0 +1,114 @@
+"""The shape of the code: no import circles, small folders and files, names that say something."""
+
+import ast
+from collections import Counter
+from collections.abc import Container, Iterator
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+APPS = ("oneclaw", "chat", "memory")
+MODULES_IN_A_FOLDER = 15
+LINES_IN_A_FILE = 400
+NAMES_THAT_SAY_NOTHING = {"utils", "util", "helpers", "common", "misc"}
+
+
+def files(app: str) -> Iterator[Path]:
+    """Yield every Python file of the app but its migrations."""
+    return (path for path in sorted((ROOT / app).rglob("*.py")) if "migrations" not in path.parts)
+
+
+def module_of(path: Path) -> str:
+    """Return the dotted name under which the file is imported."""
+    parts = path.relative_to(ROOT).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+@cache
+def imports() -> dict[str, set[str]]:
+    """Return for each module of the three apps the modules of theirs that it imports, anywhere in its file: at the top,
+    inside a function, or for type checking alone."""
+    sources = {module_of(path): path for app in APPS for path in files(app)}
+    return {module: set(imported(path, module, sources)) for module, path in sources.items()}
+
+
+def imported(path: Path, module: str, known: Container[str]) -> Iterator[str]:
+    """Yield the modules of `known` that the file imports. `from package import name` means the module `package.name`
+    where there is one, else the package."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        names: list[str] = []
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}: a relative import"
+            inside = [f"{node.module}.{alias.name}" for alias in node.names]
+            names = [name if name in known else str(node.module) for name in inside]
+        yield from (name for name in names if name in known and name != module)
+
+
+def circles(graph: dict[str, set[str]]) -> list[list[str]]:
+    """Return the strongly connected components of more than one node: the sets of modules that import one another in
+    a circle. Tarjan's algorithm."""
+    index: dict[str, int] = {}
+    lowest: dict[str, int] = {}
+    stack: list[str] = []
+    found: list[list[str]] = []
+
+    def visit(node: str) -> None:
+        index[node] = lowest[node] = len(index)
+        stack.append(node)
+        for other in graph[node]:
+            if other not in index:
+                visit(other)
+                lowest[node] = min(lowest[node], lowest[other])
+            elif other in stack:
+                lowest[node] = min(lowest[node], index[other])
+        if lowest[node] == index[node]:
+            component = stack[stack.index(node) :]
+            del stack[stack.index(node) :]
+            if len(component) > 1:
+                found.append(sorted(component))
+
+    for node in graph:
+        if node not in index:
+            visit(node)
+    return found
+
+
+def test_a_circle_is_found():
+    assert circles({"a": {"b"}, "b": {"c"}, "c": {"a", "d"}, "d": set()}) == [["a", "b", "c"]]
+    assert circles({"a": {"b", "c"}, "b": {"c"}, "c": set()}) == []
+
+
+def test_imports_are_seen_wherever_they_stand(tmp_path):
+    source = tmp_path / "some.py"
+    source.write_text(
+        "import a.b\nfrom a import c, name\ndef f():\n    from a import d\nif TYPE_CHECKING:\n    import a.e\n"
+    )
+    known = {"a", "a.b", "a.c", "a.d", "a.e", "a.f"}
+    assert set(imported(source, "some", known)) == {"a", "a.b", "a.c", "a.d", "a.e"}
+
+
+@pytest.mark.parametrize("app", APPS)
+def test_no_modules_import_one_another_in_a_circle(app):
+    assert [circle for circle in circles(imports()) if any(module.split(".")[0] == app for module in circle)] == []
+
+
+@pytest.mark.parametrize("app", APPS)
+def test_a_folder_has_few_modules(app):
+    counts = Counter(str(path.parent.relative_to(ROOT)) for path in files(app) if path.stem != "__init__")
+    assert {folder: count for folder, count in counts.items() if count > MODULES_IN_A_FOLDER} == {}
+
+
+@pytest.mark.parametrize("app", APPS)
+def test_a_file_is_short(app):
+    lines = {str(path.relative_to(ROOT)): path.read_text().count("\n") for path in files(app)}
+    assert {path: count for path, count in lines.items() if count > LINES_IN_A_FILE} == {}
+
+
+@pytest.mark.parametrize("app", APPS)
+def test_a_module_is_named_after_what_it_does(app):
+    named = {module: set(module.split(".")) for module in map(module_of, files(app))}
+    assert [module for module, parts in named.items() if parts & NAMES_THAT_SAY_NOTHING] == []
