@@ -35,9 +35,11 @@ class ImportJob(Job):
     skipped = models.PositiveIntegerField(default=0)
     # Pictures and files in what was brought, which stayed behind.
     left_out = models.PositiveIntegerField(default=0)
-    # Of those that were left aside: {"number", "title", "why"}; `why` is a key of chat/transfer/importing/reasons.py.
+    # Of those that were left aside: {"number", "title", "why"}; `why` is the code of a
+    # wording import_conversation.… (chat/wordings.py).
     problems = models.JSONField(default=list)
-    # `error` is a key of the same. `attempts` counts the claims since a conversation was last dealt with.
+    # `error` is the code of a wording import_file.…; `attempts` counts the claims since the last conversation was dealt
+    # with.
 
     class Meta(Job.Meta):
         ordering = ["-created_at"]

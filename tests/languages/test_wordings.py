@@ -86,8 +86,8 @@ def test_what_is_made_of_a_name_has_its_words():
         ),
         (
             Reason("memory.secret_left_out", {"kinds": ["key", "password"]}),
-            "Left out: a key and password. Is it meant to be kept?",
-            "Ausgelassen: Schlüssel und Passwort. Soll das gespeichert werden?",
+            "Removed before saving: key and password. Do you want to keep it?",
+            "Vor dem Speichern entfernt: Schlüssel und Passwort. Möchtest du es behalten?",
         ),
         (Reason("conversations.delete", {"number": 1}), "Deleted.", "Gelöscht."),
         (

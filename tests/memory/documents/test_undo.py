@@ -26,7 +26,7 @@ def test_a_change_whose_lines_were_changed_since_cannot_be_undone(space, append,
     append(space, "- tea")
     wrong = append(space, "- wrong")
     replace(space, "- tea\n- right\n", 2)
-    with pytest.raises(undo.CannotUndoError, match="cannot be undone by itself"):
+    with pytest.raises(undo.CannotUndoError, match="its lines were changed again later"):
         undo.undo(wrong, BY)
     assert document_of(space).version == 3
 

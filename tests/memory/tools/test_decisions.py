@@ -146,7 +146,7 @@ def test_a_decision_about_a_line_that_was_changed_since_says_that_it_cannot_be_d
     assert document_of(space).content == content
     content = content.replace("Bern.", "Bern now.")
     write.apply(space, "MEMORY.md", Replace(content, 3), Author(Source.PAGE))
-    assert "cannot be undone by itself" in decide(at, "old", follow=True).content.decode()
+    assert "its lines were changed again later" in decide(at, "old", follow=True).content.decode()
     assert document_of(space).content == content
 
 

@@ -130,7 +130,7 @@ def test_a_secret_is_masked_everywhere_and_the_person_is_asked(save, space, docu
     result = save("The wifi password is hunter2! at home")
     assert document_of(space).content == "- The wifi password is [password removed] at home\n"
     assert "ask whether it was meant to be kept" in result.content["masked"]
-    assert str(result.lines[1]).startswith("Left out: a password.")
+    assert str(result.lines[1]).startswith("Removed before saving: password.")
     assert "hunter2" not in str(result) + str(MemoryRevision.objects.values())
 
 
@@ -145,7 +145,7 @@ def test_a_line_that_contradicts_another_is_saved_and_both_are_shown(
         result = save("Ada lives in Bern.", "b")
     assert document_of(space).content == "- Ada lives in Zurich.\n- Ada lives in Bern.\n"
     assert result.content["contradicts"] == [{"line": 1, "text": "- Ada lives in Zurich."}]
-    assert list(map(str, result.lines)) == ["Ada lives in Bern.", "Line 1 says otherwise: - Ada lives in Zurich."]
+    assert list(map(str, result.lines)) == ["Ada lives in Bern.", "Contradicts line 1: - Ada lives in Zurich."]
     asked = scripted.messages[0].body["messages"][0]["content"]
     assert "Ada lives in Bern." in asked
     assert "1. - Ada lives in Zurich." in asked
