@@ -1,0 +1,130 @@
+"""The words of the code: docstrings begin with a verb, numbers carry their unit, no private word stands in a name."""
+
+import ast
+import re
+from collections import defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+SOURCES = sorted(
+    path.relative_to(ROOT).as_posix()
+    for app in ("oneclaw", "chat", "memory")
+    for path in (ROOT / app).rglob("*.py")
+    if "migrations" not in path.parts
+)
+# Words that had a meaning of their own in this code, where the field has a standard word (docs/glossary.md).
+PRIVATE_WORDS = {
+    *("settle", "settles", "settled", "standing", "beside", "elsewhere", "departures", "crossing", "haystack"),
+    *("haystacks", "packing", "estimates", "errand", "errands", "intake", "planting", "planted", "seams", "posted"),
+    *("composed", "glimpse", "glimpses", "ingredient", "ingredients", "companion", "companions", "told", "stands"),
+    *("somebody", "nobody", "whoever"),
+}
+# In names only: ordinary words of a sentence, which said nothing as names.
+PRIVATE_NAMES = {"place", "places", "given", "gone", "traces", "opening", "beginning", "hints", "whatever"}
+# A docstring of a function that begins so describes a thing and does not say what the function does.
+NOT_A_VERB = re.compile(
+    r"(?:what|whether|how|who|whose|where|when|why|which|of|the|a|an|as|one|all|this|that|these|those|every|each|to|in|"
+    r"from|by|some|it|its|if|with|without|no|not|at|for|on|so|same|also|only|another|other|any|and|or|both|there|more|"
+    r"most|told|made|[^a-z].*|.*(?<![eds])ed|.*ing|.*[^su]s)",
+    re.IGNORECASE,
+)
+VERBS_ALL_THE_SAME = {"embed", "feed", "bring", "seed", "need", "process", "string"}
+# What the number of a constant counts or measures.
+UNITS = re.compile(
+    r".+_(?:SECONDS|MINUTES|HOURS|DAYS|MS|BYTES|KIB|MIB|MEGABYTES|CHARS|CHARACTERS|WORDS|LINES|PAGES|PIXELS|TOKENS|"
+    r"DIMENSIONS|BITS|PERCENT|SHARE|RATIO|SCORE|WEIGHT|FACTOR|SCALE|COUNT|NUMBER|VERSION|ID|CODE|STATUS|PORT|SIGNAL|"
+    r"DEPTH|WIDTH|LEVEL|SIZE|PER_SECOND|[A-Z]+S)"
+)
+
+
+def tree_of(source: str) -> ast.Module:
+    return ast.parse((ROOT / source).read_text())
+
+
+def functions(tree: ast.Module) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
+    """Yield the public functions of a module and the public methods of its classes."""
+    for node in tree.body:
+        inside = [node, *(node.body if isinstance(node, ast.ClassDef) else [])]
+        for each in inside:
+            if isinstance(each, ast.FunctionDef | ast.AsyncFunctionDef) and not each.name.startswith("_"):
+                yield each
+
+
+def first_word(docstring: str) -> str:
+    return docstring.split()[0].rstrip(".,:;")
+
+
+def names_in(tree: ast.Module) -> Iterator[str]:
+    """Yield every name that the module defines: functions, classes, arguments and variables."""
+    for node in ast.walk(tree):
+        match node:
+            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
+                yield name
+            case ast.arg(arg=name):
+                yield name
+            case ast.Name(id=name, ctx=ast.Store()):
+                yield name
+
+
+def words_of(name: str) -> set[str]:
+    """Return the words of a name, whether in snake_case or CamelCase, in lower case."""
+    return {word.lower() for word in re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+", name)}
+
+
+@pytest.mark.parametrize("source", SOURCES)
+def test_docstrings_of_functions_begin_with_a_verb(source):
+    wrong = [
+        f"{function.name}: {word} …"
+        for function in functions(tree_of(source))
+        if (docstring := ast.get_docstring(function))
+        and (word := first_word(docstring)).lower() not in VERBS_ALL_THE_SAME
+        and NOT_A_VERB.fullmatch(word)
+    ]
+    assert wrong == []
+
+
+@pytest.mark.parametrize("source", SOURCES)
+def test_no_private_word_in_names_and_docstrings(source):
+    tree = tree_of(source)
+    found = {name: words_of(name) & (PRIVATE_WORDS | PRIVATE_NAMES) for name in names_in(tree)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Module):
+            docstring = ast.get_docstring(node) or ""
+            found[docstring[:60]] = set(re.findall(r"[a-z]+", docstring.lower())) & PRIVATE_WORDS
+    assert {where: words for where, words in found.items() if words} == {}
+
+
+@pytest.mark.parametrize("source", SOURCES)
+def test_numbers_carry_their_unit(source):
+    wrong = []
+    for node in tree_of(source).body:
+        targets = (
+            node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AnnAssign) else []
+        )
+        for target in targets:
+            if not isinstance(target, ast.Name) or not target.id.isupper():
+                continue
+            numbers = [each for each in ast.walk(node.value) if isinstance(each, ast.Constant)] if node.value else []
+            is_number = isinstance(node.value, ast.Constant | ast.BinOp) and numbers
+            if (
+                is_number
+                and all(type(each.value) in (int, float) for each in numbers)
+                and not UNITS.fullmatch(target.id)
+            ):
+                wrong.append(target.id)
+    assert wrong == []
+
+
+def test_no_name_at_the_top_of_modules_has_two_meanings():
+    """A class has one name in the whole code, and a constant or exception too."""
+    defined = defaultdict(list)
+    for source in SOURCES:
+        for node in tree_of(source).body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                defined[node.name].append(source)
+    # Django finds these by their names.
+    expected = {"Command", "Migration", "Meta"}
+    assert {name: where for name, where in defined.items() if len(where) > 1 and name not in expected} == {}
