@@ -73,7 +73,7 @@ def row_of(role: str, is_whole: bool, language: str | None) -> str:
         if is_whole:
             parts.append(made(POSTED, "retry", _("Regenerate"), ' data-do="retry"'))
         parts.append(made(LINKED, "raw", _("Show source")))
-    parts.append(made(POSTED, "fork", _("Fork: continue from here in a new conversation")))
+    parts.append(made(POSTED, "fork", _("Fork into a new conversation from here")))
     parts.append(made(LINKED, "details", _("Details")))
     name = escape(_("Message actions"))
     return f'<div class="message__actions" role="group" aria-label="{name}">{{versions}}{"".join(parts)}</div>'

@@ -216,7 +216,7 @@ async def test_the_keyboard_reaches_everything(live, ada, scripted, ask):
         wanted += ["More for “Tea”"]
         wanted += ["All conversations", "Memory", "Agents", "Prompts", "Settings", "Shortcuts", "Sign out"]
         wanted += ["End", "More for this conversation", "Messages"]
-        fork = "Fork: continue from here in a new conversation"
+        fork = "Fork into a new conversation from here"
         wanted += ["Copy", "Edit", fork, "Details"]
         wanted += ["Copy", "Regenerate", "Show source", fork, "Details", "Attach files", "Message", "Send"]
         assert reached == wanted

@@ -61,7 +61,7 @@ async def test_files_by_button_paste_and_drop(live, ada, scripted, settings):
         await button.set_input_files(picked("large.txt", b"x" * 102_401))
         await expect(told).to_contain_text("“large.txt” has 100 kB. The limit is 100 kB per file.")
         await button.set_input_files(picked("virus.txt", b"MZ\x90\x00"))
-        await expect(told).to_contain_text("“virus.txt” is of a kind that cannot be attached.")
+        await expect(told).to_contain_text("This type of file cannot be attached: “virus.txt”.")
         await expect(chips(page)).to_have_count(3)
 
         # What could not be uploaded is tried again.
@@ -123,7 +123,7 @@ async def test_a_photo_alone_on_a_phone_waits_for_its_connection(live, ada, scri
         await page.evaluate(GIVE, ["paste", "image.png", "image/png", list(files.image((50, 20)))])
         await expect(page.locator(".chip[data-state=ready]")).to_have_count(3)
         await page.get_by_label("Attach files", exact=True).set_input_files(picked("virus.txt", b"MZ\x90\x00"))
-        await expect(page.locator("[data-told]")).to_contain_text("“virus.txt” is of a kind that cannot be attached.")
+        await expect(page.locator("[data-told]")).to_contain_text("This type of file cannot be attached: “virus.txt”.")
         await expect(chips(page)).to_have_count(3)
         assert await page.evaluate("document.documentElement.scrollWidth") <= 320
         await send.click()

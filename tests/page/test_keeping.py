@@ -156,7 +156,7 @@ async def test_an_agent_and_a_prompt_are_made_used_changed_and_deleted(live, ada
         await page.goto("/agents/")
         await page.get_by_role("link", name="Rhymer", exact=True).click()
         await page.get_by_role("link", name="Delete this agent").click()
-        await expect(page.get_by_text("Its 1 conversation stays and can go on.")).to_be_visible()
+        await expect(page.get_by_text("Its 1 conversation is kept and can be continued.")).to_be_visible()
         assert await fits(page)
         await page.get_by_role("button", name="Delete").click()
         await expect(page.get_by_role("heading", level=1)).to_have_text("Agents")

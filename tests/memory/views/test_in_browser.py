@@ -37,7 +37,7 @@ async def test_the_pages_can_be_read_by_everybody(live, ada, scheme, viewport):
         await page.get_by_role("link", name="MEMORY.md").click()
         await page.get_by_role("heading", name="History").wait_for()
         await page.get_by_text("Source", exact=True).click()
-        await page.get_by_text("an admin · Corrected").click()
+        await page.get_by_text("admin · Corrected").click()
         assert await page.get_by_text("+ - More.").is_visible()
         assert await violations(page) == ""
         await page.get_by_text("Line by line").click()

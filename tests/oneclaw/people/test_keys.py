@@ -132,7 +132,7 @@ async def test_a_person_makes_copies_and_revokes_a_key(live, ada):
         # The button is still what it was, and a browser that refuses is no silent one.
         await page.evaluate("() => { navigator.clipboard.write = () => Promise.reject(new Error()); }")
         await page.get_by_role("button", name="Copy").click()
-        await expect(page.locator("[data-copy-told]")).to_contain_text("select the text and copy it yourself")
+        await expect(page.locator("[data-copy-told]")).to_contain_text("Select the text and copy it yourself")
         await page.get_by_role("button", name="Revoke: Backup").click()
         await expect(page.get_by_text("The key was revoked.")).to_be_visible()
         assert await in_database(keys.whose, copied) is None
