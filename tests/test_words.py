@@ -99,22 +99,15 @@ def test_no_private_word_in_names_and_docstrings(source):
 
 @pytest.mark.parametrize("source", SOURCES)
 def test_numbers_carry_their_unit(source):
-    wrong = []
+    wrong: list[str] = []
     for node in tree_of(source).body:
-        targets = (
-            node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AnnAssign) else []
-        )
-        for target in targets:
-            if not isinstance(target, ast.Name) or not target.id.isupper():
-                continue
-            numbers = [each for each in ast.walk(node.value) if isinstance(each, ast.Constant)] if node.value else []
-            is_number = isinstance(node.value, ast.Constant | ast.BinOp) and numbers
-            if (
-                is_number
-                and all(type(each.value) in (int, float) for each in numbers)
-                and not UNITS.fullmatch(target.id)
-            ):
-                wrong.append(target.id)
+        if not isinstance(node, ast.Assign | ast.AnnAssign) or not isinstance(node.value, ast.Constant | ast.BinOp):
+            continue
+        parts = [each.value for each in ast.walk(node.value) if isinstance(each, ast.Constant)]
+        if parts and all(type(part) in (int, float) for part in parts):
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            names = [target.id for target in targets if isinstance(target, ast.Name) and target.id.isupper()]
+            wrong += [name for name in names if not UNITS.fullmatch(name)]
     assert wrong == []
 
 
