@@ -24,8 +24,6 @@ from memory.prompt.items import passage_piece, shown
 from memory.prompt.query import intent_of
 from memory.search.manager import HybridSearchManager
 from memory.search.passage import Passage
-from memory.tools.reading import SEARCH
-from memory.tools.save_memory import SAVE
 from oneclaw.llm.quoting import quoted
 
 logger = logging.getLogger(__name__)
@@ -54,10 +52,10 @@ def workspace_section(session: ChatSession, found: Sequence[ContextItem]) -> str
 
 def guidelines_section(session: ChatSession, _: Sequence[ContextItem]) -> str:
     """Return when to search and, where the session may, when to save; "" when there is nothing that it may search."""
-    offered = extensions.tools_for(session)
-    if SEARCH not in offered:
+    offered = {tool.name for tool in extensions.tools_for(session)}
+    if "memory_search" not in offered:
         return ""
-    return get_template("recall.txt", using="prompts").render({"may_save": SAVE in offered})
+    return get_template("recall.txt", using="prompts").render({"may_save": "save_memory" in offered})
 
 
 def prompt_condition(session: ChatSession) -> str:
