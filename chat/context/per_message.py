@@ -36,7 +36,8 @@ def text_of(meta: Mapping[str, Any]) -> str:
 
 def items_of(meta: Mapping[str, Any], name: str) -> list[ContextItem]:
     """Return what the extension of this name gave with the message of this meta."""
-    return meta.get(KEY, {}).get(name, [])
+    items: list[ContextItem] = meta.get(KEY, {}).get(name, [])
+    return items
 
 
 def with_items(meta: Mapping[str, Any], name: str, items: list[ContextItem]) -> dict[str, Any]:
