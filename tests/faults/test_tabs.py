@@ -34,11 +34,11 @@ def test_switching_to_and_fro_in_mid_stream_loses_nothing(site: Site):
     with site.talk(session) as one, site.talk(elsewhere, web=-1) as other:
         send(one, session, "A long story.")
         site.until_saved(session)
+        ((running,),) = site.rows("SELECT id FROM chat_message WHERE session_id = %s AND status = 'running'", session)
         for target in (elsewhere, session, elsewhere, session):
             one.say("open", session=target, last_seq=0)
             one.hear("ready", session=target)
         other.say("open", session=session, last_seq=0)
-        ((running,),) = site.rows("SELECT id FROM chat_message WHERE session_id = %s AND status = 'running'", session)
         for tab in (one, other):
             tab.hear("done", message=str(running), final=True)
             newest = [frame for frame in tab.seen if frame["type"] == "message" and frame["id"] == str(running)][-1]
