@@ -330,7 +330,7 @@ async def test_what_a_closed_tab_wrote_into_a_conversation_that_is_deleted_comes
         await leave(second.message.session, "Left in two", edit="Two, anew")
         await page.reload()
         await expect(page.locator("article")).to_contain_text(["Left in one", "Left in two", "Two, anew"])
-        await expect(page.locator("article").last).to_contain_text("its conversation was deleted")
+        await expect(page.locator("article").last).to_contain_text("the conversation was deleted")
         await page.get_by_role("button", name="Edit").last.click()
         await expect(page.get_by_label("Message", exact=True)).to_have_value("Two, anew")
     assert await stored() == ["One", "Two"]
