@@ -1,7 +1,7 @@
 """What a person may write instead of a message for the model: /new, /reset or /end alone end the conversation, and an
 app may bring commands that call one of its tools.
 
-    tool_commands["/remember"] = ToolCommand("save_memory", "content", _("Save to memory"), _("I keep that."))
+    tool_commands["/remember"] = ToolCommand("save_memory", "content", _("Save to memory"), _("I will remember that."))
 """
 
 import re
