@@ -27,7 +27,7 @@ from oneclaw.web.pagination import BadCursorError
 # Rows of a page of a list, unless somebody asks for more or fewer.
 LISTED, MOST_LISTED = 50, 200
 NO_KEY = (
-    "This needs a key that works. Make one under “Keys of the API” on the settings page, and send it with each request "
+    "This needs a key that works. Create one under “API keys” on the settings page, and send it with each request "
     "as “Authorization: Bearer oc_…”."
 )
 
@@ -161,7 +161,7 @@ def not_read(request: HttpRequest, error: HttpError) -> HttpResponse:
 
 @api.exception_handler(RequestDataTooBig)
 def too_large(request: HttpRequest, error: RequestDataTooBig) -> HttpResponse:
-    return told(request, 413, "too_large", "This is more than can be sent at once.")
+    return told(request, 413, "too_large", "This request is too large.")
 
 
 @csrf_exempt

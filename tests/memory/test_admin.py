@@ -125,7 +125,7 @@ def test_the_history_says_who_how_why_and_what(by_admin, document, admin_person)
     text = by_admin.get(reverse(CHANGE, args=[document.pk])).content.decode()
     assert "<del>- - Ada likes tea.</del>" in text
     assert "<ins>+ &lt;script&gt;alert(1)&lt;/script&gt;</ins>" in text
-    assert "an admin · root@example.org · Edited in the admin" in text
+    assert "admin · root@example.org · Edited in the admin" in text
     assert "<script>alert(1)" not in text
 
 

@@ -559,7 +559,7 @@ def test_what_a_form_brings_that_is_refused_is_told_on_the_page(signed_in, setti
     assert several.status_code == 422
     assert "A message can have 1 files" in several.content.decode()
     wrong = form(signed_in, uuid.uuid4(), uuid.uuid4(), "My words", ("a.exe", b"MZ\x90\x00"))
-    assert "“a.exe” is of a kind that cannot be attached" in wrong.content.decode()
+    assert "This type of file cannot be attached: “a.exe”" in wrong.content.decode()
     assert "My words</textarea>" in wrong.content.decode()
 
 

@@ -103,7 +103,7 @@ def test_a_deleted_one_keeps_its_conversations(client, ada, agent):
     first = talk(ada, agent)
     settle(first)
     session = first.message.session
-    assert "Its 1 conversation stays" in client.get(f"/agents/{agent.slug}/delete").content.decode()
+    assert "Its 1 conversation is kept" in client.get(f"/agents/{agent.slug}/delete").content.decode()
     assert client.post(f"/agents/{agent.slug}/delete").status_code == 302
     assert "Rhymer" not in client.get("/agents/").content.decode()
     assert "Hello" in client.get(f"/c/{session.pk}").content.decode()

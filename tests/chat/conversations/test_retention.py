@@ -62,7 +62,7 @@ def test_what_can_still_be_restored_stays_and_so_does_a_fork(client, ada, files,
     deleted(young, 2.99)
     deleted(old, 4)
     client.force_login(ada)
-    assert "for 3 days after you deleted them" in client.get("/conversations?show=deleted").content.decode()
+    assert "can be restored for 3 days" in client.get("/conversations?show=deleted").content.decode()
     tasks.purge()
     organise.organise(ada, [young.pk], "restore")
     assert set(ChatSession.objects.visible_to(ada).listed()) == {young, fork}

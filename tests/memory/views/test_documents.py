@@ -27,7 +27,7 @@ def address(document):
 
 
 def test_without_a_memory_the_page_says_how_to_begin(page):
-    assert "say “remember …”" in page("/memory/")
+    assert "Say “remember …”" in page("/memory/")
 
 
 def test_the_list_begins_with_the_curated_memory_and_the_newest_day(page, space, append):
@@ -53,7 +53,7 @@ def test_the_history_says_who_how_why_and_what(page, space, append, say, session
     document = append(space, "- tea", message_id=message.pk, reason=Reason("change.saved")).document
     write.apply(space, "MEMORY.md", Replace("- <b>coffee</b>\n", 1), Author(Source.ADMIN, reason=other("Corrected")))
     text = page(address(document))
-    assert "an admin · Corrected" in text
+    assert "admin · Corrected" in text
     assert "<del>− - tea</del>" in text
     assert "<ins>+ - &lt;b&gt;coffee&lt;/b&gt;</ins>" in text
     assert f'href="/c/{session.pk}"' in text
