@@ -1,5 +1,6 @@
 """The decisions have complete contents, and each dependency has its reason."""
 
+import json
 import re
 from pathlib import Path
 
@@ -26,6 +27,7 @@ def test_the_contents_list_each_decision():
 
 
 def test_each_dependency_has_a_reason_and_no_other_has():
-    rows = re.findall(r"^\| ([\w-]+) \| (.+) \|$", (DECISIONS / "dependencies.md").read_text(), re.MULTILINE)
+    rows = re.findall(r"^\| ([\w@/-]+) \| (.+) \|$", (DECISIONS / "dependencies.md").read_text(), re.MULTILINE)
     explained = {package for package, reason in rows if package != "package"}
-    assert explained == requirements("base.in") | requirements("dev.in")
+    npm = json.loads((DECISIONS.parents[1] / "package.json").read_text())["devDependencies"]
+    assert explained == requirements("base.in") | requirements("dev.in") | set(npm)

@@ -113,16 +113,18 @@ import django
 django.setup()
 from django.test import Client
 from chat.models import ChatSession, Message
-from chat.turns import start
+from chat.live.frames import SendFrame, frame_of
+from chat.live.handle import handle
 from chat.turns.loop import running_turns
 from oneclaw.models import User
 from oneclaw.threads import in_database
 
 async def talk(ada):
-    accepted = await start.send(ada, uuid.uuid4(), uuid.uuid4(), "/remember Hello")
+    frame = frame_of(SendFrame, client_id=uuid.uuid4(), session=uuid.uuid4(), text="/remember Hello")
+    stored = await handle(ada, frame)
     for running in list(running_turns):
         await running.task
-    return accepted.message.session_id
+    return stored.message.session_id
 
 ada = User.objects.get()
 session = asyncio.run(talk(ada))

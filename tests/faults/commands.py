@@ -8,7 +8,7 @@ import sys
 import threading
 from typing import Any
 
-from oneclaw import guardian
+from oneclaw.postgres import guardian
 from tests.stage import ROOT, House
 
 # Seconds.

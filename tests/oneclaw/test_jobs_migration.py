@@ -16,7 +16,7 @@ from oneclaw import invariants
 from oneclaw.models import Space, User
 
 NOW = timezone.now()
-LATER, TOKEN = NOW + dt.timedelta(minutes=2), uuid.uuid4()
+LATER, TOKEN = NOW + dt.timedelta(hours=1), uuid.uuid4()
 CLAIM = {"token": TOKEN, "lease_until": LATER, "attempts": 2}
 TRIED = {"attempts": 3, "error": "no model"}
 ENDED = {"attempts": 1, "finished_at": NOW}

@@ -145,7 +145,7 @@ def test_what_cannot_be_shared(client, ada, session, monkeypatch):
     assert client.post(f"/c/{session.pk}/share", {"period": "forever"}).status_code == 400
     monkeypatch.setattr(share, "MOST", 0)
     response = client.post(f"/c/{session.pk}/share")
-    assert (response.status_code, "revoke a link first" in response.content.decode()) == (422, True)
+    assert (response.status_code, "Revoke one first" in response.content.decode()) == (422, True)
     monkeypatch.setattr(share, "MOST", 1)
     ChatSession.objects.update(mode="temporary")
     response = client.post(f"/c/{session.pk}/share")

@@ -76,7 +76,7 @@ async def test_what_cannot_be_saved_is_said(transactional_db, async_client, scri
     assert "5,000 characters" not in messages[1].html
     page = await async_client.get(f"/c/{messages[1].session_id}")
     assert "At most 5,000 characters can be saved at once." in page.content.decode()
-    assert messages[3].text == "That was not done."
+    assert messages[3].text == "That did not work."
     assert await documents() == []
 
 

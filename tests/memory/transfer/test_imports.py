@@ -118,7 +118,7 @@ def test_an_openclaw_workspace_folder_that_was_zipped_whole_comes_in_as_it_is(at
         ("pipe.md", "", "not a regular file"),
         ("latin.md", "für".encode("latin-1"), "not valid UTF-8: byte 2"),
         ("nul.md", "a\0b", "contains NUL"),
-        ("bomb.md", b"0" * (DOCUMENT_MAX_BYTES + 1), "more than 1,048,576 bytes"),
+        ("bomb.md", b"0" * (DOCUMENT_MAX_BYTES + 1), "larger than 1,048,576 bytes"),
     ],
 )
 def test_what_cannot_be_taken_is_refused_by_itself_and_says_why(at, space, name, content, why):
@@ -136,13 +136,13 @@ def test_the_same_name_in_two_unicode_forms_is_taken_once(at, space):
 @pytest.mark.parametrize(
     ("data", "why"),
     [
-        (b"no zip", "not a zip file"),
-        (packed([("MEMORY.md", "x" * 2000)])[:-20], "not a zip file"),
+        (b"no zip", "This zip file cannot be read"),
+        (packed([("MEMORY.md", "x" * 2000)])[:-20], "This zip file cannot be read"),
         (
             packed([(f"{number}.md", b"0" * DOCUMENT_MAX_BYTES) for number in range(51)]),
             "unpacks to more than 52,428,800 bytes",
         ),
-        (packed([(f"{number}.md", "") for number in range(archive.MOST_FILES + 1)]), "holds 5,001 files"),
+        (packed([(f"{number}.md", "") for number in range(archive.MOST_FILES + 1)]), "contains 5,001 files"),
     ],
 )
 def test_an_archive_that_is_none_or_a_bomb_is_refused_whole(at, data, why):

@@ -6,9 +6,9 @@ import sys
 from pathlib import Path
 
 from django.conf import settings
-from tests.ground.test_settings import READ
 
 from tests.isolation import is_read_by_the_product
+from tests.oneclaw.config.test_settings import READ
 from tests.stage import ROOT
 
 PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "all_proxy", "no_proxy")
