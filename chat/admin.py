@@ -1,4 +1,4 @@
-"""Agents for admins to edit; conversations and attempts to look up by their ids, without their content."""
+"""The admin of agents, which can be edited, and of conversations, turns and imports, shown without content."""
 
 from collections.abc import Sequence
 
@@ -13,7 +13,7 @@ from oneclaw.admin import JobAdmin, ReadOnlyAdmin
 
 @admin.register(Agent)
 class AgentAdmin(admin.ModelAdmin):
-    """The server's agents. What people made for themselves is theirs."""
+    """The server's agents. Agents that people made for themselves are not shown."""
 
     about = _(
         "Each row is an agent that everyone can choose: change its name, instructions, model and "
@@ -34,7 +34,7 @@ class AgentAdmin(admin.ModelAdmin):
 
 @admin.register(ChatSession)
 class ChatSessionAdmin(ReadOnlyAdmin):
-    """That a conversation exists and when it was active; what was said in it stays its owner's."""
+    """Conversations with their owner and times, without their title and messages."""
 
     about = _(
         "Each row is a conversation: who has it, with which agent, and when it was active. What was said in it "
@@ -43,7 +43,8 @@ class ChatSessionAdmin(ReadOnlyAdmin):
     list_display = ["id", "owner", "agent", "mode", "last_seq", "active_at", "deleted_at"]
     list_filter = ["mode", "agent"]
     search_fields = ["id", "owner__email"]
-    # What may be asked for in the address: every other column could be guessed letter by letter.
+    # The only filters that a query string may name: a filter on another column would let an admin guess its value
+    # letter by letter.
     FILTERS = ("mode__exact", "agent__id__exact")
     fields = ["id", "key", "owner", "agent", "mode", "last_seq", "created_at", "active_at", "ended_at", "deleted_at"]
 
@@ -53,7 +54,7 @@ class ChatSessionAdmin(ReadOnlyAdmin):
 
 @admin.register(Turn)
 class TurnAdmin(ReadOnlyAdmin):
-    """How answers ended: for finding out why somebody got none."""
+    """Turns with their status and error, which say why a person got no answer."""
 
     about = _("Each row is one attempt to answer a message: the status and the error say why somebody got no answer.")
     list_display = ["id", "session", "kind", "attempt", "status", "error_code", "started_at", "finished_at"]
@@ -63,7 +64,7 @@ class TurnAdmin(ReadOnlyAdmin):
 
 @admin.register(ImportJob)
 class ImportJobAdmin(JobAdmin):
-    """How far imports are, and why one failed; what is in the files stays their owners'."""
+    """Imports with their progress and error, without the name and content of their files."""
 
     about = _(
         "Each row is an import of conversations: how far it is, and why it failed. The name and the content of its "
@@ -73,5 +74,5 @@ class ImportJobAdmin(JobAdmin):
     fields = [*columns, "owner", "status", "due_at", "lease_until", "attempts", "error", "created_at", "finished_at"]
 
     def lookup_allowed(self, lookup: str, value: str, request: HttpRequest) -> bool:
-        """Allow no other column in the address: the file's name could be guessed letter by letter."""
+        """Return whether a query string may filter by `lookup`: the file's name could be guessed letter by letter."""
         return lookup == "status__exact"

@@ -1,4 +1,4 @@
-"""What must hold for conversations: nothing missing, nothing doubled, every attempt with one end."""
+"""The invariants of conversations: no message missing or stored twice, and every turn with exactly one outcome."""
 
 from collections.abc import Iterator
 
@@ -21,7 +21,7 @@ STORED_ONCE = """
     FROM chat_message WHERE client_id IS NOT NULL GROUP BY session_id, client_id HAVING count(*) > 1
 """
 
-# Message and first attempt are committed together; whoever reads sees both.
+# A message and its first attempt are committed together, so every reader sees both.
 ACKNOWLEDGED_HAS_ATTEMPT = """
     SELECT format('message %%s of session %%s was acknowledged but nobody answers it', message.id, message.session_id)
     FROM chat_message message
@@ -36,7 +36,7 @@ ATTEMPTS_IN_ORDER = """
     HAVING count(*) <> max(attempt) OR count(DISTINCT attempt) <> max(attempt) OR min(attempt) <> 1
 """
 
-# Answers and tool results take turns; only an answer whose calls were never run is followed by nothing.
+# Answers and tool results alternate; only the last answer has no results after it.
 ONE_ANSWER = """
     SELECT format('turn %%s has %%s answers and %%s tool results', turn.id, answers, results)
     FROM chat_turn turn CROSS JOIN LATERAL (
@@ -71,7 +71,7 @@ ONE_RUNNING_TURN = """
     FROM chat_turn WHERE status = 'running' GROUP BY session_id HAVING count(*) > 1
 """
 
-ENDED_WHEN_SETTLED = """
+FINISHED_AT_IFF_ENDED = """
     SELECT format('turn %%s is %%s and %%s a time at which it ended',
                   id, status, CASE WHEN finished_at IS NULL THEN 'lacks' ELSE 'has' END)
     FROM chat_turn WHERE (status = 'running') <> (finished_at IS NULL)
@@ -86,8 +86,8 @@ LEASES_KEPT = """
     FROM chat_turn WHERE status = 'running' AND lease_until < now() - make_interval(secs => %(grace)s)
 """
 
-# The calls of an answer stand with their results in the next tool message of the turn. While that one runs, they are
-# still to come.
+# The results of an answer's calls are in the next tool message of the turn. While that message is running, results may
+# be missing.
 TOOL_USES_HAVE_RESULTS = """
     WITH uses AS (
         SELECT answer.id, answer.turn_id, results.id AS results_id, results.status, results.content,
@@ -145,7 +145,7 @@ ONE_SESSION = """
     WHERE attachment.session_id IS DISTINCT FROM message.session_id
 """
 
-# Whoever shows another version follows the parents.
+# When another version is shown, the shown branch is found by following `parent_id`.
 SHOWN_IS_ONE_BRANCH = """
     SELECT format('message %%s of session %%s is shown after message %%s but follows message %%s',
                   id, session_id, before, parent_id)
@@ -201,11 +201,11 @@ NAMED_FILES_ARE_THERE = """
 
 
 def files_missing() -> Iterator[str]:
-    """Each attachment whose file is not on the disk as its row says."""
+    """Yield a sentence for each attachment whose file is missing or has another size than its row says."""
     for file in Attachment.objects.only("owner", "size", "small_size").iterator(chunk_size=1000):
         for name, size in ((str(file.pk), file.size), (small_name(file.pk), file.small_size)):
             found = disk.size(file.owner_id, name)
-            # One that is removed at this moment has no row any more.
+            # An attachment that was removed since the query has no row any more.
             if size and found != size and Attachment.objects.filter(pk=file.pk).exists():
                 yield f"the file {name} of person {file.owner_id} has {found} bytes, and {size} by its row"
 
@@ -219,7 +219,7 @@ INVARIANTS = [
     Invariant("an answer ends as its turn does", by_query(ANSWER_ENDS_AS_TURN)),
     Invariant("a running turn has one running message, any other none", by_query(NOTHING_RUNS_ALONE)),
     Invariant("a session has one running turn at most", by_query(ONE_RUNNING_TURN)),
-    Invariant("what is settled says when", by_query(ENDED_WHEN_SETTLED)),
+    Invariant("what is settled says when", by_query(FINISHED_AT_IFF_ENDED)),
     Invariant("no turn is past its lease", by_query(LEASES_KEPT, grace=grace("chat-sweep"))),
     Invariant("a tool use has one result", by_query(TOOL_USES_HAVE_RESULTS)),
     Invariant("a result has its tool use", by_query(RESULTS_HAVE_TOOL_USES)),

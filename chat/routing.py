@@ -1,4 +1,4 @@
-"""The socket's address."""
+"""The URL of the WebSocket."""
 
 from django.urls import path
 

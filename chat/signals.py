@@ -1,8 +1,8 @@
-"""What happens to a conversation, for whoever wants to act on it.
+"""The lifecycle signals of conversations, for other apps to receive.
 
-Every signal but `session_imported` is sent after COMMIT, by lifecycle.py, presence.py or
-branches.py of `chat/conversations/`, or by `chat/turns/loop.py`. `sender` is the ChatSession class. All carry `user`;
-`session` is the ChatSession that is meant (None where noted).
+Every signal but `session_imported` is sent after COMMIT, by lifecycle.py, presence.py or branches.py of
+`chat/conversations/`, or by `chat/turns/loop.py`. `sender` is the ChatSession class. All carry `user` and `session`, a
+ChatSession (None where noted).
 """
 
 from django.dispatch import Signal
@@ -21,6 +21,6 @@ day_changed = Signal()
 turn_finished = Signal()
 # Another branch is shown, with nothing new said: `session`. Sent by chat/conversations/branches.py.
 branch_shown = Signal()
-# A conversation came out of a file: `session`. Sent by chat/transfer/importing/create.py inside the transaction that
-# stores it, so that nobody sees it without what a receiver writes; one that fails keeps it from being stored.
+# A conversation was imported from a file: `session`. Sent by chat/transfer/importing/create.py inside the transaction
+# that stores it, so that it becomes visible together with what a receiver writes; a receiver that raises rolls it back.
 session_imported = Signal()

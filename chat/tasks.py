@@ -1,4 +1,4 @@
-"""Define the tasks of conversations: ids in, no logic, safe to run twice."""
+"""The Celery tasks of conversations: they take ids, hold no logic, and are idempotent."""
 
 import uuid
 

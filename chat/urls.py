@@ -1,11 +1,11 @@
-"""Addresses of the chat."""
+"""The URLs of the chat."""
 
 from django.urls import path
 
 from chat.views import agents, attachments, exports, frames, imports, lists, messages, pages, prompts, search, sharing
 
 urlpatterns = [
-    # Browsers ask for it whatever the pages say.
+    # Browsers request it even when no page names it.
     path("favicon.ico", pages.icon),
     path("", pages.new_chat, name="chat"),
     path("search", search.search, name="search"),
@@ -49,7 +49,7 @@ urlpatterns = [
     path("import/<uuid:job_id>", imports.import_progress, name="import_progress"),
     path("shared", sharing.shared_links, name="shared_links"),
     path("shared/<int:link_id>/revoke", sharing.revoke, name="revoke"),
-    # For everybody who has it.
+    # Public: needs no sign-in.
     path("s/<str:token>", sharing.shared, name="shared"),
     path("folders/<int:folder_id>/rename", lists.rename_folder, name="rename_folder"),
     path("folders/<int:folder_id>/delete", lists.delete_folder, name="delete_folder"),

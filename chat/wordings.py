@@ -1,4 +1,4 @@
-"""What the codes of conversations mean in a sentence: see oneclaw/reasons.py."""
+"""The sentences for the reason codes of conversations (oneclaw/reasons.py)."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -10,12 +10,12 @@ from oneclaw.reasons import Wording
 
 
 def folder_name(template: Any) -> Wording:
-    """Return a wording about the name of a folder; `template` is one of oneclaw.text.checked."""
+    """Return a wording about the name of a folder; `template` is a sentence of oneclaw.text.checked."""
     return lambda params: str(template) % {**params, "name": gettext("The folder's name")}
 
 
 WORDINGS: Mapping[str, Wording] = {
-    # Of a call of a tool, on its card.
+    # On the card of a tool call.
     "call.interrupted": _("Interrupted."),
     "call.unknown_tool": _("There is no tool named “%(name)s” in this conversation."),
     "call.arguments_broken": _("What the tool was called with arrived broken."),
@@ -25,7 +25,7 @@ WORDINGS: Mapping[str, Wording] = {
     "call.parameter_wrong": _("“%(name)s” does not fit."),
     "call.busy": _("Somebody else is writing there, so this was given up."),
     "call.failed": _("The tool %(name)s failed (%(error)s)."),
-    # Of what was just done to conversations, folders and links.
+    # After an action on conversations, folders or links.
     "conversation.busy": _("An answer is still running. Wait for it, or stop it."),
     "conversation.not_last": _(
         "Only the last answer of a conversation can be regenerated, and this is no longer the last one."
@@ -51,7 +51,7 @@ WORDINGS: Mapping[str, Wording] = {
         _("%(name)s has %(length)s characters; at most %(longest)s can be sent at once.")
     ),
     "links.revoked": ngettext_lazy("Link revoked.", "%(number)d links open nothing any more.", "number"),
-    # Of a file of conversations that was not imported.
+    # Why a file of conversations was not imported.
     "import_file.none": _("Choose a file first."),
     "import_file.open": _("Another import is still running: wait until it is done."),
     "import_file.too_large": _(
@@ -74,7 +74,7 @@ WORDINGS: Mapping[str, Wording] = {
     "import_file.empty": _("There are no conversations in this file."),
     "import_file.missing": _("The file was lost on the server. Choose it again."),
     "import_file.faulty": _("The file could not be read after three attempts. The server log has the reason."),
-    # Of one conversation that was left aside.
+    # Why one conversation of a file was skipped.
     "import_conversation.unknown": _("its format is unknown"),
     "import_conversation.newer": _("it was written by a newer OneClaw"),
     "import_conversation.broken": _("it is not JSON"),

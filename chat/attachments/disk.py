@@ -1,4 +1,4 @@
-"""The disk under attachments: ATTACHMENTS/<owner>/<name>. Nothing else opens these files, and no web server does."""
+"""The storage of attachments: ATTACHMENTS/<owner>/<name>. No other module opens these files, and no web server does."""
 
 import contextlib
 import os
@@ -13,29 +13,29 @@ FOLDER_MODE, FILE_MODE = 0o700, 0o600
 
 
 def write(owner_id: int, name: str, data: bytes) -> None:
-    """Put a file in its place whole or not at all, also when the power fails. OSError when it cannot be done."""
+    """Write `data` to the file `name` atomically and durably. Raise OSError when that fails."""
     folder = _folder(owner_id)
     for each in (folder.parent, folder):
         each.mkdir(mode=FOLDER_MODE, exist_ok=True)
-    draft = folder / f".{secrets.token_hex(8)}"
+    temporary = folder / f".{secrets.token_hex(8)}"
     try:
-        with open(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, FILE_MODE), "wb") as stream:
+        with open(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, FILE_MODE), "wb") as stream:
             stream.write(data)
             stream.flush()
             os.fsync(stream.fileno())
-        draft.rename(folder / name)
+        temporary.rename(folder / name)
     except OSError:
-        draft.unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
         raise
-    opened = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
-        os.fsync(opened)
+        os.fsync(descriptor)
     finally:
-        os.close(opened)
+        os.close(descriptor)
 
 
 def read(owner_id: int, name: str) -> bytes | None:
-    """The whole file; None when there is none."""
+    """Return the bytes of the file `name`; None when it does not exist."""
     try:
         return (_folder(owner_id) / name).read_bytes()
     except FileNotFoundError:
@@ -43,7 +43,7 @@ def read(owner_id: int, name: str) -> bytes | None:
 
 
 def size(owner_id: int, name: str) -> int | None:
-    """Bytes; None when there is no such file."""
+    """Return the size of the file `name` in bytes; None when it does not exist."""
     try:
         return (_folder(owner_id) / name).stat().st_size
     except FileNotFoundError:
@@ -51,11 +51,12 @@ def size(owner_id: int, name: str) -> int | None:
 
 
 def remove(owner_id: int, name: str) -> None:
+    """Delete the file `name`, if it exists."""
     (_folder(owner_id) / name).unlink(missing_ok=True)
 
 
 def found(older_than: float) -> Iterator[tuple[int, str]]:
-    """(owner id, name) of each file that was written more than `older_than` seconds ago, drafts included."""
+    """Yield (owner id, name) of each file written more than `older_than` seconds ago, temporary files included."""
     latest = time.time() - older_than
     with contextlib.suppress(FileNotFoundError):
         for folder in sorted(settings.ATTACHMENTS.iterdir()):

@@ -1,4 +1,4 @@
-"""What a file is and what is in it, or why it is refused. Its bytes decide; its name says nothing."""
+"""Examination of uploaded files: kind, text and size by their bytes, never by their name; or why one is refused."""
 
 import base64
 import codecs
@@ -23,19 +23,20 @@ from oneclaw.text import BadText, checked, mended
 
 logger = logging.getLogger(__name__)
 
-# Seconds that a file may take to be read, and that it waits for that.
+# Limit on the extraction of one file, and on the wait for a slot.
 PATIENCE = 60
-# Bytes of stderr that are looked at.
-LONGEST_PROBLEM = 500
-ENVIRONMENT = ("PATH", "LD_LIBRARY_PATH", "LANG")
-# Files that this process has read at a time.
+# The end of stderr that is logged.
+LOGGED_MAX_BYTES = 500
+# The environment variables that the extracting process gets.
+ENVIRONMENT_NAMES = ("PATH", "LD_LIBRARY_PATH", "LANG")
+# Limits how many files this process extracts at the same time.
 _places = Places(2)
 
 PDF = b"%PDF-"
 IMAGES = (b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff", b"GIF87a", b"GIF89a")
 BYTE_ORDER_MARKS = (
     (codecs.BOM_UTF8, "utf-8-sig"),
-    # Those of UTF-32 begin like those of UTF-16.
+    # UTF-32 before UTF-16, because its marks begin like those of UTF-16.
     (codecs.BOM_UTF32_LE, "utf-32"),
     (codecs.BOM_UTF32_BE, "utf-32"),
     (codecs.BOM_UTF16_LE, "utf-16"),
@@ -44,7 +45,7 @@ BYTE_ORDER_MARKS = (
 
 
 class Refused(ValueError):
-    """A file that is not taken. `code` is a protocol error code; the message is one sentence for the person."""
+    """A file is not accepted. `code` is a protocol error code; `sentence` is for the person."""
 
     def __init__(self, code: str, sentence: str):
         super().__init__(sentence)
@@ -53,7 +54,7 @@ class Refused(ValueError):
 
 @dataclass(frozen=True)
 class Examined:
-    """What was found. `kind` is one of Attachment.Kind; `small` is a smaller copy of a large image."""
+    """The result of an examination. `kind` is one of Attachment.Kind; `small` is a smaller copy of a large image."""
 
     kind: str
     media_type: str
@@ -66,9 +67,9 @@ class Examined:
 
 
 def examined(name: str, data: bytes, owner_id: int = 0) -> Examined:
-    """`data` examined whole, one file of an owner at a time.
+    """Return what kind of file `data` is and what is in it. Extracts one file of an owner at a time.
 
-    Raises Refused: empty, too_large, type, corrupt, locked, too_many_pixels, busy.
+    Raise FileRefusedError with one of the codes empty, too_large, type, corrupt, locked, too_many_pixels, busy.
     """
     if not data:
         raise Refused("empty", _("“%(name)s” is empty.") % {"name": name})
@@ -80,14 +81,14 @@ def examined(name: str, data: bytes, owner_id: int = 0) -> Examined:
     if kind == "text":
         return Examined(kind, text_type(name), text=_text(name, data))
     try:
-        with _places.place(owner_id, PATIENCE):
+        with _places.slot(owner_id, PATIENCE):
             found = extracted(kind, data)
     except NoPlace:
         raise Refused(
             "busy", _("Too many files are being processed. Attach “%(name)s” again in a minute.") % {"name": name}
         ) from None
     if found.get("error") == "corrupt" and kind == "pdf" and not data.startswith(PDF) and "text" in settings.FILE_KINDS:
-        # A text may speak of PDFs in its first lines.
+        # A text may contain the PDF signature in its first lines.
         with contextlib.suppress(Refused):
             return Examined("text", text_type(name), text=_text(name, data))
     if error := found.get("error"):
@@ -105,7 +106,7 @@ def examined(name: str, data: bytes, owner_id: int = 0) -> Examined:
 
 
 def kind_of(data: bytes) -> str:
-    """image, pdf, docx (or another archive) or text, by the first bytes. Pure."""
+    """Return image, pdf, docx (also for another archive) or text, by the first bytes of `data`. Pure."""
     if data.startswith(IMAGES) or (data[:4] == b"RIFF" and data[8:12] == b"WEBP"):
         return "image"
     if PDF in data[:1024]:
@@ -114,34 +115,34 @@ def kind_of(data: bytes) -> str:
 
 
 def text_type(name: str) -> str:
-    """What kind of text a file of this name is; nothing depends on it. Pure."""
+    """Return the media type of a text file, guessed from the suffix of `name`. Pure."""
     ending = name.rpartition(".")[2].lower()
     return {"md": "text/markdown", "markdown": "text/markdown", "csv": "text/csv"}.get(ending, "text/plain")
 
 
 def extracted(kind: str, data: bytes) -> dict[str, Any]:
-    """What the reader of this kind has found, its texts joined. When it came to nothing, `error` is corrupt."""
+    """Return the fields that the extracting process printed, its texts joined; {"error": "corrupt"} when it failed."""
     command = [sys.executable, "-s", "-m", "chat.attachments.extract", kind, str(settings.FILE_TEXT)]
-    # Into files, so that no more comes back than the process may write into one.
-    with tempfile.TemporaryFile() as said, tempfile.TemporaryFile() as complained:
+    # Output goes to files, whose size the process limits itself (RLIMIT_FSIZE).
+    with tempfile.TemporaryFile() as stdout, tempfile.TemporaryFile() as stderr:
         try:
             ended = subprocess.run(
                 command,
                 input=data,
-                stdout=said,
-                stderr=complained,
+                stdout=stdout,
+                stderr=stderr,
                 timeout=PATIENCE,
                 cwd=settings.BASE_DIR,
-                # Without the keys and passwords of ours.
-                env={name: os.environ[name] for name in ENVIRONMENT if name in os.environ},
+                # Without the keys and passwords of this process.
+                env={name: os.environ[name] for name in ENVIRONMENT_NAMES if name in os.environ},
                 check=False,
             )
-            problem = _end_of(complained) if ended.returncode else b""
+            problem = _end_of(stderr) if ended.returncode else b""
         except subprocess.TimeoutExpired:
             problem = b"it took too long"
-        said.seek(0)
-        output = said.read(largest_output(settings.FILE_TEXT))
-    # A line that has no end did not come whole.
+        stdout.seek(0)
+        output = stdout.read(largest_output(settings.FILE_TEXT))
+    # A line without a newline is incomplete.
     first, *others = [json.loads(line) for line in output.splitlines(keepends=True) if line.endswith(b"\n")] or [{}]
     if problem:
         logger.info("A file (%s) could not be read to its end: %s", kind, problem.decode(errors="replace"))
@@ -151,15 +152,17 @@ def extracted(kind: str, data: bytes) -> dict[str, Any]:
 
 
 def _end_of(stream: IO[bytes]) -> bytes:
-    stream.seek(max(0, stream.seek(0, os.SEEK_END) - LONGEST_PROBLEM))
-    return stream.read(LONGEST_PROBLEM) or b"it ended without a word"
+    stream.seek(max(0, stream.seek(0, os.SEEK_END) - LOGGED_MAX_BYTES))
+    return stream.read(LOGGED_MAX_BYTES) or b"it ended without a word"
 
 
 def within_budget(text: str) -> str:
+    """Return `text`, cut to settings.FILE_TEXT characters with a note that the file is longer."""
     return shortened(text, settings.FILE_TEXT, "the file is longer")
 
 
 def too_large(name: str, size: int) -> Refused:
+    """Return the error for a file of `size` bytes, more than settings.FILE_SIZE."""
     shown = {"name": name, "size": filesizeformat(size), "most": filesizeformat(settings.FILE_SIZE)}
     return Refused("too_large", _("“%(name)s” has %(size)s. The limit is %(most)s per file.") % shown)
 

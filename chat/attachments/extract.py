@@ -1,10 +1,12 @@
-"""What is in an image, a PDF or a Word document. Runs in a process of its own with bounds on memory and time, because
-such a file may be made to exhaust whoever reads it, and imports nothing of the product:
+"""Extraction of text and size from an image, a PDF or a Word document.
 
-    python -m chat.attachments.extract image|pdf|docx LONGEST < file > lines of JSON
+Runs in a separate process with limits on memory and time, because a malicious file may exhaust its reader, and imports
+no other module of the product:
 
-Each line is an object. The first one says that the file can be read, or why not (`error`: type, locked,
-too_many_pixels); further ones bring text. Whatever else is wrong with the file ends the process with a traceback.
+    python -m chat.attachments.extract image|pdf|docx MAX_CHARS < file > lines of JSON
+
+Each line is an object. The first one describes the file, or says why it cannot be read (`error`: type, locked,
+too_many_pixels); further lines contain text. Any other fault of the file ends the process with a traceback.
 """
 
 import base64
@@ -18,33 +20,33 @@ from io import BytesIO
 from typing import Any
 from xml.parsers import expat
 
-# Bytes of address space and seconds of computing that the process may take.
-MEMORY, SECONDS = 1536 * 1024 * 1024, 20
-# Bytes that the process may write besides the text: a smaller copy in base64, and what one piece of XML is too long.
-LARGEST_LINES = 4 * 1024 * 1024
-# Seconds after which no further page of a PDF is read.
-PATIENCE = 12.0
+# Limits of the process: address space and CPU time.
+MEMORY_MAX_BYTES, CPU_MAX_SECONDS = 1536 * 1024 * 1024, 20
+# Limit of the output apart from the text: a smaller copy in base64, and the excess of the last piece of XML.
+LINES_MAX_BYTES = 4 * 1024 * 1024
+# The time after which no further page of a PDF is read.
+PDF_TIMEOUT_SECONDS = 12.0
 
 FORMATS = {"PNG": "image/png", "JPEG": "image/jpeg", "WEBP": "image/webp", "GIF": "image/gif"}
-# A phone's JPEG with a second picture behind the first is called MPO, which Pillow finds by itself.
+# MPO is a JPEG of a phone with a second image behind the first; Pillow detects it as a format of its own.
 TYPES = FORMATS | {"MPO": "image/jpeg"}
 MOST_PIXELS = 50_000_000
-# What the model and the page are shown of a larger image: the API takes 2,000 pixels when there are many images, and
+# Limits of the smaller copy of a large image: the API takes edges of 2,000 pixels when there are many images, and
 # scales down itself beyond 1,568; many images of this size fit into one request.
 LONGEST_EDGE, LARGEST_IMAGE = 2000, 1_500_000
-# (edge, quality) one after the other, until the result is small enough.
+# (edge, quality), tried in this order until the result is small enough.
 SMALLER = ((LONGEST_EDGE, 88), (LONGEST_EDGE, 70), (1400, 70), (1000, 60))
 ORIENTATION = 0x0112
 
-# Bytes that the text of a Word document may have as XML.
+# Limit of the body of a Word document.
 LARGEST_XML = 64 * 1024 * 1024
 BODY = "word/document.xml"
 
 Line = dict[str, Any]
 
 
-def image(data: bytes, longest: int) -> Iterator[Line]:
-    """Its type and size, and a smaller copy when it is large or lies on its side."""
+def image(data: bytes, max_chars: int) -> Iterator[Line]:
+    """Yield the media type and size of the image `data`, and a smaller copy when it is large or rotated."""
     from PIL import Image, ImageOps
 
     Image.MAX_IMAGE_PIXELS = None  # counted here
@@ -55,11 +57,11 @@ def image(data: bytes, longest: int) -> Iterator[Line]:
             return
         orientation = opened.getexif().get(ORIENTATION, 1)
         is_fine = orientation == 1 and max(size) <= LONGEST_EDGE and len(data) <= LARGEST_IMAGE
-        # The model is sent the first picture alone.
+        # The model is sent only the first image of the file.
         is_fine = is_fine and opened.format in FORMATS
         if not is_fine:
             opened.draft("RGB", (LONGEST_EDGE, LONGEST_EDGE))
-        opened.load()  # the whole of it, so that a cut file is found out
+        opened.load()  # all of it, so that a truncated file raises
         width, height = size if orientation < 5 else size[::-1]
         found: Line = {"media_type": media_type, "width": width, "height": height}
         if not is_fine:
@@ -74,12 +76,12 @@ def image(data: bytes, longest: int) -> Iterator[Line]:
         yield found
 
 
-def pdf(data: bytes, longest: int) -> Iterator[Line]:
-    """How many pages it has, and the text of as many as fit into `longest` characters and the time."""
+def pdf(data: bytes, max_chars: int) -> Iterator[Line]:
+    """Yield the page count of the PDF `data`, and the text of its first pages, up to `max_chars` and the timeout."""
     from pypdf import PdfReader
     from pypdf.errors import DependencyError
 
-    deadline = time.monotonic() + PATIENCE
+    deadline = time.monotonic() + PDF_TIMEOUT_SECONDS
     reader = PdfReader(BytesIO(data))
     try:
         is_open = not reader.is_encrypted or bool(reader.decrypt(""))
@@ -88,54 +90,55 @@ def pdf(data: bytes, longest: int) -> Iterator[Line]:
     if not is_open:
         yield {"error": "locked"}
         return
-    # The API takes none that is encrypted, even if anybody may read it.
+    # The API rejects an encrypted PDF, even one without a password.
     yield {"media_type": "application/pdf", "pages": 0 if reader.is_encrypted else len(reader.pages)}
     length = 0
     for number, page in enumerate(reader.pages, 1):
         if text := page.extract_text().strip():
-            text = f"[page {number}]\n{text}\n\n"[: longest + 1 - length]
+            text = f"[page {number}]\n{text}\n\n"[: max_chars + 1 - length]
             yield {"text": text}
             length += len(text)
-        if length > longest or time.monotonic() > deadline:
+        if length > max_chars or time.monotonic() > deadline:
             return
 
 
-def docx(data: bytes, longest: int) -> Iterator[Line]:
-    """The text of its paragraphs and tables, as many as fit into `longest` characters."""
+def docx(data: bytes, max_chars: int) -> Iterator[Line]:
+    """Yield the media type of the Word file `data`, and the text of its paragraphs and tables, up to `max_chars`."""
     with zipfile.ZipFile(BytesIO(data)) as archive:
         if BODY not in archive.namelist():
             yield {"error": "type"}
             return
         with archive.open(BODY) as stream:
-            text = WordText(longest)
+            text = WordText(max_chars)
             text.read(stream.read)
     yield {"media_type": "application/vnd.openxmlformats-officedocument.wordprocessingml.document"}
     yield {"text": "".join(text.parts)}
 
 
 class TooMuch(Exception):
-    """The document has more text than is asked for."""
+    """The document has more text than its reader may return."""
 
 
 class WordText:
     """The text of a WordprocessingML body: headings and list items marked as in Markdown, cells between tabs."""
 
-    def __init__(self, longest: int) -> None:
+    def __init__(self, max_chars: int) -> None:
         self.parts: list[str] = []
-        self._room = longest
+        self._room = max_chars
         self._bytes = LARGEST_XML
         self._mark = ""
         self._is_text = False
-        # Inside of how many table cells, and of how many copies for older programs.
-        self._cells, self._copies = 0, 0
+        # The nesting depth in table cells, and in mc:Fallback elements, which repeat content for older programs.
+        self._cell_depth, self._fallback_depth = 0, 0
         self._parser = expat.ParserCreate(namespace_separator=" ")
         self._parser.StartElementHandler = self._start
         self._parser.EndElementHandler = self._end
         self._parser.CharacterDataHandler = self._text
-        # No Word document has one; what can grow without end is declared there.
+        # No Word document has a doctype, and entity expansion attacks need one.
         self._parser.StartDoctypeDeclHandler = self._refuse
 
     def read(self, read: Callable[[int], bytes]) -> None:
+        """Parse the XML that `read(size)` returns piece by piece, until a limit is reached; the text is in `parts`."""
         try:
             while data := read(64 * 1024):
                 self._bytes -= len(data)
@@ -156,9 +159,9 @@ class WordText:
             case "br" | "cr":
                 self._say("\n")
             case "tc":
-                self._cells += 1
+                self._cell_depth += 1
             case "Fallback":
-                self._copies += 1
+                self._fallback_depth += 1
             case "pStyle" if value[:7].lower() == "heading" and value[7:].isdigit():
                 self._mark = "#" * min(int(value[7:]), 6) + " "
             case "numPr":
@@ -170,14 +173,14 @@ class WordText:
                 self._is_text = False
             case "p":
                 self._mark = ""
-                self._say(" " if self._cells else "\n\n")
+                self._say(" " if self._cell_depth else "\n\n")
             case "tc":
-                self._cells -= 1
+                self._cell_depth -= 1
                 self._say("\t")
             case "tr":
                 self._say("\n")
             case "Fallback":
-                self._copies -= 1
+                self._fallback_depth -= 1
 
     def _text(self, text: str) -> None:
         if self._is_text:
@@ -185,7 +188,7 @@ class WordText:
             self._mark = ""
 
     def _say(self, text: str) -> None:
-        if self._copies:
+        if self._fallback_depth:
             return
         self.parts.append(text)
         self._room -= len(text)
@@ -199,18 +202,19 @@ class WordText:
 READERS: dict[str, Callable[[bytes, int], Iterator[Line]]] = {"image": image, "pdf": pdf, "docx": docx}
 
 
-def largest_output(longest: int) -> int:
-    """Bytes that the lines may have: a smaller copy, and text of which a character has up to 12 of them as JSON."""
-    return LARGEST_LINES + 12 * longest
+def largest_output(max_chars: int) -> int:
+    """Return the limit of the output: LINES_MAX_BYTES, and up to 12 bytes of JSON for each of `max_chars`."""
+    return LINES_MAX_BYTES + 12 * max_chars
 
 
 def main() -> None:
-    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
-    resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS))
-    kind, longest = sys.argv[1], int(sys.argv[2])
-    most = largest_output(longest)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))
-    for line in READERS[kind](sys.stdin.buffer.read(), longest):
+    """Read a file from standard input and print what its reader yields."""
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY_MAX_BYTES, MEMORY_MAX_BYTES))
+    resource.setrlimit(resource.RLIMIT_CPU, (CPU_MAX_SECONDS, CPU_MAX_SECONDS))
+    kind, max_chars = sys.argv[1], int(sys.argv[2])
+    max_bytes = largest_output(max_chars)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (max_bytes, max_bytes))
+    for line in READERS[kind](sys.stdin.buffer.read(), max_chars):
         print(json.dumps(line), flush=True)
 
 

@@ -1,4 +1,4 @@
-"""Who may do now what takes much of the machine: a few at a time, and each person once."""
+"""A semaphore for expensive work: a few slots per process, and one per person."""
 
 import contextlib
 import threading
@@ -6,22 +6,22 @@ from collections.abc import Iterator
 
 
 class NoPlace(Exception):
-    """All the time that there was, others were at it."""
+    """No slot became free in time."""
 
 
 class Places:
-    """`most` places of this process, for its threads."""
+    """`count` slots of this process, shared by its threads."""
 
-    def __init__(self, most: int) -> None:
-        self._most = most
+    def __init__(self, count: int) -> None:
+        self._count = count
         self._taken: set[int] = set()
         self._changed = threading.Condition()
 
     @contextlib.contextmanager
-    def place(self, person: int, patience: float) -> Iterator[None]:
-        """One of them, once it is free and this person has no other. Raises NoPlace after `patience` seconds."""
+    def slot(self, person: int, seconds: float) -> Iterator[None]:
+        """Hold a slot, once one is free and `person` holds no other. Raise NoSlotError after `seconds`."""
         with self._changed:
-            if not self._changed.wait_for(lambda: self._is_free_for(person), patience):
+            if not self._changed.wait_for(lambda: self._is_free_for(person), seconds):
                 raise NoPlace
             self._taken.add(person)
         try:
@@ -32,4 +32,4 @@ class Places:
                 self._changed.notify_all()
 
     def _is_free_for(self, person: int) -> bool:
-        return person not in self._taken and len(self._taken) < self._most
+        return person not in self._taken and len(self._taken) < self._count

@@ -1,7 +1,7 @@
-"""Files that people attach: kept before the message is sent, taken by it, and swept when nothing names them.
+"""The life of attachments: stored before the message is sent, bound to it, and swept when no message references them.
 
-A row is the truth. Its file is written before it and removed after it, so a row always has its file, and a file without
-a row is swept.
+The row is authoritative. Its file is written before it and removed after it, so a row always has its file, and a file
+without a row is swept.
 """
 
 import datetime as dt
@@ -24,28 +24,28 @@ from chat.models import Attachment, AttachmentQuerySet, ChatSession, Message
 from oneclaw.models import User
 from oneclaw.text import BadText, Told
 
-# How long a file that was not sent is kept, and seconds until a file counts as one that no row will name.
-KEPT_UNSENT = dt.timedelta(days=1)
-ROWLESS = 3600.0
+# How long an unsent file is kept, and the age at which a file without a row is swept.
+UNSENT_AGE = dt.timedelta(days=1)
+ROWLESS_AGE_SECONDS = 3600.0
 # Unsent files that a person may have.
 MOST_UNSENT = 100
 # Rows that one sweep looks at.
 MOST_SWEPT = 1000
 
-# What does not belong into a name: control characters, and marks that turn the direction of what follows.
-INVISIBLE = {"Cc", "Cf", "Cs", "Co", "Zl", "Zp"}
+# Unicode categories removed from file names: control characters, and marks that change the text direction.
+INVISIBLE_CATEGORIES = {"Cc", "Cf", "Cs", "Co", "Zl", "Zp"}
 
 
 class Missing(Told, LookupError):
-    """A file of the message is not there any more."""
+    """A file of the message no longer exists."""
 
     words = gettext_lazy("A file of this message no longer exists. Attach it again.")
 
 
 def keep(user: User, name: str, data: bytes, attachment_id: uuid.UUID | None = None) -> Attachment:
-    """A person's file, examined and stored, to be sent with a message. The same id again is the same file again.
+    """Examine and store a file that `user` may send with a message; idempotent by `attachment_id`.
 
-    Raises Refused.
+    Raise FileRefusedError when the file is not accepted or the person has no room left.
     """
     known = Attachment.objects.filter(owner=user, pk=attachment_id).first() if attachment_id else None
     if known is not None:
@@ -53,7 +53,7 @@ def keep(user: User, name: str, data: bytes, attachment_id: uuid.UUID | None = N
     name = clean_name(name)
     _refuse_without_room(user, len(data))
     if not connection.in_atomic_block:
-        # Others need it while the file is read.
+        # Other threads need the connection while the file is read.
         connection.close()
     found = examined(name, data, user.pk)
     row = Attachment(
@@ -65,11 +65,11 @@ def keep(user: User, name: str, data: bytes, attachment_id: uuid.UUID | None = N
         **_columns(found),
     )
     with transaction.atomic():
-        _wait_for_my_others(user)
+        _lock_files_of(user)
         known = Attachment.objects.filter(owner=user, pk=row.pk).first()
         if known is not None:
             return known
-        # Others came while this one was read.
+        # Other files may have been stored while this one was read.
         _refuse_without_room(user, row.size + row.small_size)
         disk.write(user.pk, str(row.pk), data)
         if found.small:
@@ -79,19 +79,22 @@ def keep(user: User, name: str, data: bytes, attachment_id: uuid.UUID | None = N
 
 
 def clean_name(name: str) -> str:
-    """The last part of a path without what cannot be seen, cut to what the column holds; its ending stays. Pure."""
+    """Return the last part of the path `name`, without invisible characters and cut to the column's length. Pure."""
     name = re.split(r"[/\\]", name)[-1]
-    name = "".join(sign for sign in name if unicodedata.category(sign) not in INVISIBLE)
+    name = "".join(char for char in name if unicodedata.category(char) not in INVISIBLE_CATEGORIES)
     name = " ".join(name.split()).strip(". ") or "file"
-    if len(name) <= Attachment.LONGEST_NAME:
+    if len(name) <= Attachment.NAME_MAX_CHARS:
         return name
-    stem, dot, ending = name.rpartition(".")
-    ending = dot + ending if stem and len(ending) <= 10 else ""
-    return name[: Attachment.LONGEST_NAME - len(ending) - 1] + "…" + ending
+    stem, dot, suffix = name.rpartition(".")
+    suffix = dot + suffix if stem and len(suffix) <= 10 else ""
+    return name[: Attachment.NAME_MAX_CHARS - len(suffix) - 1] + "…" + suffix
 
 
 def ids_of(value: object) -> list[uuid.UUID]:
-    """The `files` of a frame. Raises oneclaw.text.BadText: no list of UUIDs, one twice, or too many."""
+    """Return `value`, the `files` of a frame, as ids.
+
+    Raise oneclaw.text.BadText when it is no list of UUIDs, or has duplicates or too many.
+    """
     try:
         if not isinstance(value, list):
             raise ValueError
@@ -106,14 +109,15 @@ def ids_of(value: object) -> list[uuid.UUID]:
 
 
 def too_many() -> Refused:
+    """Return the error for a message with more than settings.FILES_OF_A_MESSAGE files."""
     sentence = _("A message can have %(most)d files. Send the others with your next message.")
     return Refused("too_many", sentence % {"most": settings.FILES_OF_A_MESSAGE})
 
 
 def take(user: User, ids: Sequence[uuid.UUID]) -> list[Attachment]:
-    """The person's files in this order, locked, for a message of theirs. Inside a transaction. Raises Missing.
+    """Lock the person's files `ids` and return them in this order. Call inside a transaction.
 
-    One that another message has may be sent again, as in an edited one.
+    A file that another message has may be sent again, as by an edit. Raise FileMissingError when one does not exist.
     """
     if not ids:
         return []
@@ -124,19 +128,19 @@ def take(user: User, ids: Sequence[uuid.UUID]) -> list[Attachment]:
 
 
 def settle(files: Sequence[Attachment], message: Message) -> None:
-    """They have been sent with this message; one that was sent before stays with its first one."""
+    """Bind `files` to the `message` that they are sent with; a file sent before stays with its first message."""
     if files:
         fresh = Attachment.objects.unsent().filter(pk__in=[file.pk for file in files])
         fresh.update(session=message.session_id, message=message)
 
 
 def remove(user: User, attachment_id: uuid.UUID) -> None:
-    """The person does not want to send it after all. One that was sent stays."""
-    _forget(Attachment.objects.unsent().filter(owner=user, pk=attachment_id))
+    """Delete the person's unsent file `attachment_id`; a sent one stays."""
+    _delete_unsent(Attachment.objects.unsent().filter(owner=user, pk=attachment_id))
 
 
 def visible(user: User, attachment_id: uuid.UUID) -> Attachment | None:
-    """The person's file: not sent yet, or named by a message of a conversation that is not deleted."""
+    """Return the person's file if it is unsent or in a conversation that is not deleted; None otherwise."""
     row = Attachment.objects.filter(owner=user, pk=attachment_id).select_related("session").first()
     if row is None or row.session is None or row.session.deleted_at is None:
         return row
@@ -144,32 +148,33 @@ def visible(user: User, attachment_id: uuid.UUID) -> Attachment | None:
 
 
 def forget(session: ChatSession) -> None:
-    """Its messages are gone for good: so are its files now, but for those that a message elsewhere names."""
+    """Delete the files of `session`, whose messages are deleted, unless another session's message references them."""
     for each in Attachment.objects.filter(session=session).values_list("pk", flat=True):
-        _forget(Attachment.objects.unsent().filter(pk=each))
+        _delete_unsent(Attachment.objects.unsent().filter(pk=each))
 
 
 def sweep(now: dt.datetime | None = None) -> int:
-    """Remove files that no message has named for a day, and files without a row; how many."""
-    latest = (now or timezone.now()) - KEPT_UNSENT
+    """Delete the files that no message references after UNSENT_AGE, and files without a row; return how many."""
+    latest = (now or timezone.now()) - UNSENT_AGE
     ids = list(Attachment.objects.unsent().filter(created_at__lt=latest).values_list("pk", flat=True)[:MOST_SWEPT])
-    count = sum(_forget(Attachment.objects.unsent().filter(pk=each)) for each in ids)
+    count = sum(_delete_unsent(Attachment.objects.unsent().filter(pk=each)) for each in ids)
     return count + _remove_rowless()
 
 
 def small_name(attachment_id: uuid.UUID) -> str:
+    """Return the file name of the smaller copy."""
     return f"{attachment_id}.small"
 
 
 @transaction.atomic
-def _forget(rows: AttachmentQuerySet) -> int:
+def _delete_unsent(rows: AttachmentQuerySet) -> int:
     row = rows.select_for_update(skip_locked=True).first()
     if row is None:
         return 0
-    naming = Message.objects.filter(**_naming(row)).first()
-    if naming is not None:
-        # A copy of the message that had it outlived that one.
-        settle([row], naming)
+    referencing = Message.objects.filter(**_naming(row)).first()
+    if referencing is not None:
+        # A copy of the message that it was sent with still references it.
+        settle([row], referencing)
         return 0
     owner_id, attachment_id = row.owner_id, row.pk
     row.delete()
@@ -178,7 +183,7 @@ def _forget(rows: AttachmentQuerySet) -> int:
 
 
 def _naming(row: Attachment) -> dict[str, object]:
-    """How messages that name it are filtered."""
+    """Return the filter of the messages that reference the attachment `row`."""
     return {"session__owner": row.owner_id, "file_names__attachment": row.pk}
 
 
@@ -189,7 +194,7 @@ def _remove_files(owner_id: int, attachment_id: uuid.UUID) -> None:
 
 def _remove_rowless() -> int:
     owned: dict[int, list[str]] = {}
-    for owner_id, name in disk.found(ROWLESS):
+    for owner_id, name in disk.found(ROWLESS_AGE_SECONDS):
         owned.setdefault(owner_id, []).append(name)
     count = 0
     for owner_id, names in owned.items():
@@ -201,8 +206,8 @@ def _remove_rowless() -> int:
     return count
 
 
-def _wait_for_my_others(user: User) -> None:
-    """Until this transaction ends, no other file of the person's is kept."""
+def _lock_files_of(user: User) -> None:
+    """Lock the person's storage until this transaction ends, so that no other file is stored meanwhile."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", [f"attachments:{user.pk}"])
 

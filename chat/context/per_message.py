@@ -1,6 +1,6 @@
-"""Per-message context: what the extensions send to the model with a person's message, before the person's words.
+"""Per-message context: what the extensions send to the model before the text of a person's message.
 
-It is kept with the message as data, and put into words for each request by the extension that brought it.
+It is stored with the message as data, and rendered for each request by the extension that added it.
 """
 
 from collections.abc import Mapping
@@ -10,12 +10,12 @@ from chat import extensions
 from chat.extensions import ContextItem
 from chat.models import ChatSession, Message
 
-# Where Message.meta keeps it: {name of the extension: [ContextItem, …]}.
+# The key in Message.meta, whose value is {name of the extension: [ContextItem, …]}.
 KEY = "context"
 
 
 def add_context(session: ChatSession, message: Message) -> None:
-    """Ask each extension what goes with this message, and store it: once, also when the message is answered again."""
+    """Ask each extension for its items for `message`, and store them, once: also when it is answered again."""
     sources = [(each.name, each.message_context) for each in extensions.installed() if each.message_context]
     if KEY in message.meta or not sources:
         return
@@ -26,7 +26,7 @@ def add_context(session: ChatSession, message: Message) -> None:
 
 
 def text_of(meta: Mapping[str, Any]) -> str:
-    """Return the text that goes with the message of this meta, or ""."""
+    """Return the text of the context in `meta`, a Message.meta; "" without one."""
     if not meta.get(KEY):
         return ""
     sources = [(each.name, each.message_context) for each in extensions.installed() if each.message_context]
@@ -35,11 +35,11 @@ def text_of(meta: Mapping[str, Any]) -> str:
 
 
 def items_of(meta: Mapping[str, Any], name: str) -> list[ContextItem]:
-    """Return what the extension of this name gave with the message of this meta."""
+    """Return the items that the extension `name` stored in `meta`, a Message.meta."""
     items: list[ContextItem] = meta.get(KEY, {}).get(name, [])
     return items
 
 
 def with_items(meta: Mapping[str, Any], name: str, items: list[ContextItem]) -> dict[str, Any]:
-    """Return the meta with these items in place of those of the extension."""
+    """Return a copy of `meta` in which `items` replace those of the extension `name`."""
     return {**meta, KEY: {**meta.get(KEY, {}), name: items}}

@@ -1,4 +1,4 @@
-"""What the model is sent: the stable sections first, then the conversation."""
+"""The request to the model: the stable sections first, then the conversation."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -15,12 +15,12 @@ from chat.extensions import ContextItem, PromptSection
 from chat.models import ChatSession, Message, Turn
 from oneclaw.llm import Request
 
-# What a stopped answer is told when the person asks for more of it.
+# Sent after a stopped answer when the person asks to continue it.
 CONTINUE = "Your last answer was cut off. Continue exactly where it ended, without repeating anything."
 
 
 def system_prompt(session: ChatSession) -> tuple[str, dict[str, list[ContextItem]]]:
-    """Return the stable sections of the chat and of the extensions, in order, and what each extension quotes. Sync."""
+    """Return the text of all prompt sections, in order, and the items that each extension quotes in them. Sync."""
     sections = [("", AGENT)]
     sections += [(each.name, section) for each in extensions.installed() for section in each.prompt_sections]
     texts: list[str] = []
@@ -33,9 +33,9 @@ def system_prompt(session: ChatSession) -> tuple[str, dict[str, list[ContextItem
 
 
 def agent_section(session: ChatSession, items: Sequence[ContextItem]) -> str:
-    """Return what the agent is told of itself, the person and the day."""
+    """Return the section about the agent, the person and the date."""
     context = {"agent": session.agent, "person": session.owner, "today": session.created_at}
-    # A template writes times on the clock of whoever runs it: here the person's, wherever this runs.
+    # A template formats times in the active time zone: use the person's, also in a worker.
     with timezone.override(session.owner.zone):
         return get_template("agent.txt", using="prompts").render(context)
 
@@ -44,7 +44,7 @@ AGENT = PromptSection("agent", 100, agent_section)
 
 
 def condition(session: ChatSession) -> str:
-    """Return what the system prompt depends on beside the session itself."""
+    """Return at most 200 characters that identify what the system prompt depends on apart from the session."""
     asked = (extension.prompt_condition for extension in extensions.installed())
     return " ".join(each(session) for each in asked if each)[:200]
 
@@ -53,9 +53,9 @@ def condition(session: ChatSession) -> str:
 def build_request(turn: Turn, *, tools: bool = True) -> Request:
     """Build the request for the next answer of `turn`. Sync.
 
-    The system prompt is built once a session and kept, so that its bytes, and the provider's cache, stay the same; it
-    is built anew when its condition has changed.
-    Without `tools` the model sees the tools but must answer in words. The prompt is English, whoever asks.
+    The system prompt is built once per session and stored, so that its bytes stay the same and the provider's cache
+    stays valid; it is rebuilt when `prompt_condition` has changed. Without `tools` the model sees the tools but must
+    answer with text. The prompt is in English for every user.
     """
     session = ChatSession.objects.select_related("agent", "owner").get(pk=turn.session_id)
     made_for = condition(session)
@@ -82,17 +82,17 @@ def build_request(turn: Turn, *, tools: bool = True) -> Request:
 
 
 def conversation(session: ChatSession) -> list[dict[str, Any]]:
-    """Return the shown and finished messages as the API wants them: roles in turn, no empty block."""
+    """Return the shown and finished messages in the form of the API: alternating roles, no empty block."""
     messages: list[dict[str, Any]] = []
     rows = list(session.messages.shown().settled().values_list("role", "content", "meta"))
     attached = Attached(session, [content for _, content, _ in rows])
-    for place, (role, _, meta) in enumerate(rows):
+    for index, (role, _, meta) in enumerate(rows):
         role = "assistant" if role == Message.Role.ASSISTANT else "user"
-        content = attached.blocks(place)
+        content = attached.blocks(index)
         if text := per_message.text_of(meta):
             content = [{"type": "text", "text": text}, *content]
         blocks = [block for block in content if is_said(block)]
-        # Thinking alone is no answer.
+        # A message with only thinking is omitted.
         if all(block["type"] == "thinking" for block in blocks):
             continue
         if messages and messages[-1]["role"] == role:
@@ -103,14 +103,14 @@ def conversation(session: ChatSession) -> list[dict[str, Any]]:
 
 
 def is_said(block: dict[str, Any]) -> bool:
-    """Return whether a block can be sent back: no empty text, and no thinking that was cut off before it was signed."""
+    """Return whether `block` can be sent back: no empty text, and no thinking that was cut off before its signature."""
     if block["type"] == "thinking":
         return bool(block.get("signature"))
     return block["type"] != "text" or bool(block["text"].strip())
 
 
 def with_cache_mark(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Mark the newest message, so that the provider may cache everything up to it."""
+    """Return `messages` with a cache breakpoint on the newest one, so that the provider caches everything up to it."""
     last = messages[-1]["content"]
     last[-1] = {**last[-1], "cache_control": {"type": "ephemeral"}}
     return messages

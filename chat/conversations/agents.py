@@ -1,4 +1,4 @@
-"""A person's own agents: made, changed, deleted."""
+"""A person's own agents: create, update, delete."""
 
 import secrets
 from collections.abc import Collection
@@ -15,12 +15,12 @@ from chat.models import Agent
 from oneclaw.models import User
 from oneclaw.text import BadText, checked
 
-LONGEST_INSTRUCTIONS = 20_000
+INSTRUCTIONS_MAX_CHARS = 20_000
 
 
 @dataclass(frozen=True)
 class Draft:
-    """What a person wants an agent to be; `model` "": the server's, `tools` the names of those that are on."""
+    """The fields of an agent's form; `model` "" is the server's, `tools` has the names of the tools that are on."""
 
     name: str
     instructions: str
@@ -30,24 +30,25 @@ class Draft:
 
 
 def checked_draft(name: object, instructions: object, model: object, tools: Collection[str], memory: object) -> Draft:
-    """What a form brought; BadText says what is wrong with it."""
-    word = " ".join(checked(name, longest=Agent.LONGEST_NAME, name=_("The name")).split())
+    """Return the checked fields of a form. Raise BadText when one is invalid."""
+    agent_name = " ".join(checked(name, longest=Agent.NAME_MAX_CHARS, name=_("The name")).split())
     text = str(instructions or "")
     if text.strip():
-        text = checked(text, longest=LONGEST_INSTRUCTIONS, name=_("The text of the instructions"))
+        text = checked(text, longest=INSTRUCTIONS_MAX_CHARS, name=_("The text of the instructions"))
     if model and model not in model_choice.offered():
         raise BadText("not_offered", _("This model is not available. Choose another one."))
-    return Draft(word, text.strip(), str(model or ""), tools, memory == "own")
+    return Draft(agent_name, text.strip(), str(model or ""), tools, memory == "own")
 
 
 def make(user: User, draft: Draft) -> Agent:
+    """Create an agent of the person's with the fields of `draft`."""
     slug = f"{slugify(draft.name)[:40] or 'agent'}-{secrets.token_hex(6)}"
     agent = Agent(owner=user, slug=slug, own_memory=draft.own_memory)
     return write(agent, draft)
 
 
 def write(agent: Agent, draft: Draft) -> Agent:
-    """Change the agent, for conversations that begin from now on; whose memory it has stays as it was made."""
+    """Save the fields of `draft` in `agent`, except `own_memory`, which never changes."""
     agent.name, agent.instructions, agent.model = draft.name, draft.instructions, draft.model
     unknown = set(agent.tools_off) - set(extensions.tool_labels())
     agent.tools_off = sorted(unknown | (set(extensions.tool_labels()) - set(draft.tools)))
@@ -57,8 +58,10 @@ def write(agent: Agent, draft: Draft) -> Agent:
 
 @transaction.atomic
 def delete(agent: Agent) -> None:
-    """Nobody can choose it any more. Its conversations stay as they are and can go on; its row goes with the last one,
-    or at once when there is none."""
+    """Delete `agent`, so that it cannot be chosen any more.
+
+    Its conversations stay and can be continued; the row is removed with the last of them, or now when there is none.
+    """
     row = Agent.objects.select_for_update().get(pk=agent.pk)
     if row.sessions.exists():
         row.deleted_at = timezone.now()

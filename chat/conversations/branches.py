@@ -1,4 +1,4 @@
-"""Which branch of a conversation is shown: a message is said anew beside the old one, and any version comes back.
+"""The shown branch of a conversation: an edit adds a version of a message, and any version can be shown again.
 
 Nothing is overwritten. Messages that share a parent are versions of each other; those on the shown branch are active.
 """
@@ -20,7 +20,7 @@ from oneclaw.text import Told
 
 
 class NotShown(Told):
-    """The message is not shown any more."""
+    """The message is not on the shown branch, or does not exist."""
 
     words = _("This message is no longer shown. Reload the conversation.")
 
@@ -34,10 +34,11 @@ def edit(
     holder: uuid.UUID | None = None,
     choice: Choice = NO_CHOICE,
 ) -> transcript.Accepted:
-    """Say a message of one's own anew: another one with the same parent, and a running turn for it.
+    """Store another version of the person's message `message_id`, with the same parent, and a running turn for it.
 
-    The old one and what followed it leave the shown branch. Once per client_id, as `transcript.accept`, and it raises
-    what that raises; NotShown when there is no such message on the shown branch.
+    The old version and what follows it leave the shown branch. Idempotent by `client_id`; the same `holder` again gets
+    its own turn again. Raise MessageNotShownError when the message is not on the shown branch; ClientIdConflictError,
+    SessionBusyError, SessionNotFoundError, NotOfferedError as `transcript.accept`.
     """
     message = Message.objects.visible_to(user).filter(pk=message_id, role=Message.Role.USER).first()
     if message is None:
@@ -52,22 +53,25 @@ def edit(
         raise NotShown
     model_choice.settle(session, choice)
     leave(session, message.seq)
-    # What was attached stays attached.
+    # The attachments are kept.
     attached = [block for block in message.content if block["type"] != "text"]
     content = [*attached, {"type": "text", "text": text}]
-    said = transcript.append(
+    edited = transcript.append(
         session, Message.Role.USER, parent=message.parent, client_id=client_id, content=content, text=text
     )
-    turn, answer = transcript.begin(session, said, Turn.Kind.SEND, holder)
+    turn, answer = transcript.begin(session, edited, Turn.Kind.SEND, holder)
     presence.settle_in(user, session)
-    versions.mark([said])
+    versions.mark([edited])
     tell(session)
-    return transcript.Accepted(said, turn, answer)
+    return transcript.Accepted(edited, turn, answer)
 
 
 @transaction.atomic
 def show(user: User, message_id: int) -> ChatSession:
-    """Show the branch through this message, and from there on its newest version. Raises NotShown, Busy."""
+    """Show the branch through the message `message_id`, with the newest version at each later position.
+
+    Raise MessageNotShownError when the person has no such message, SessionBusyError while an answer is running.
+    """
     message = Message.objects.visible_to(user).filter(pk=message_id).first()
     if message is None:
         raise NotShown
@@ -85,17 +89,20 @@ def show(user: User, message_id: int) -> ChatSession:
 
 
 def leave(session: ChatSession, seq: int) -> None:
-    """What is shown from place `seq` on leaves the page and the prompt, and stays in the database."""
+    """Take the messages from `seq` on off the shown branch; their rows stay."""
     session.messages.filter(active=True, seq__gte=seq).update(active=False)
 
 
 def tell(session: ChatSession) -> None:
-    """Every page that shows this conversation fetches its list anew, on commit."""
+    """Notify every page that shows the conversation, on commit, to fetch its messages again."""
     pubsub.notify(f"session:{session.pk}", {"kind": "reset", "seq": session.last_seq, "owner": session.owner_id})
 
 
 def branch_through(pk: int, rows: Sequence[tuple[int, int | None]]) -> set[int]:
-    """`pk`, the messages before it, and after it always the newest. `rows`: (message, parent), oldest first. Pure."""
+    """Return the ids of `pk`, of the messages before it, and of the newest reply at each step after it. Pure.
+
+    `rows` are (message id, parent id), oldest first.
+    """
     parents = dict(rows)
     newest = {parent: child for child, parent in rows}
     branch = {pk}

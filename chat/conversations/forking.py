@@ -1,4 +1,4 @@
-"""A fork: another conversation that begins with copies of what was said in this one, up to a message."""
+"""Forks: new conversations that begin with copies of the messages of another one, up to a chosen message."""
 
 import copy
 import uuid
@@ -20,11 +20,10 @@ Row = TypeVar("Row", Message, Turn)
 
 @transaction.atomic
 def fork(user: User, message_id: int) -> ChatSession:
-    """A new conversation of the person's with copies of every message before this one, itself, and the rest of its
-    answer. Raises NotShown when there is no such message, Busy while it is being written.
+    """Create a conversation with copies of the message `message_id`, all messages before it, and its answer's rest.
 
-    ChatSession.copied_seq says how far the copies go: what is in them was said in the other conversation, which is
-    where it is noted.
+    ChatSession.copied_seq is the last copy: copied messages are flushed only from the session that they come from.
+    Raise MessageNotShownError when the person has no such message, SessionBusyError while one of them is running.
     """
     message = Message.objects.visible_to(user).filter(pk=message_id).first()
     if message is None:
@@ -50,7 +49,7 @@ def fork(user: User, message_id: int) -> ChatSession:
 
 
 def path_to(message: Message) -> list[Message]:
-    """The branch from the first message to this one, and to the end of its answer, in order."""
+    """Return the messages from the first one through `message` to the end of its answer, in order."""
     rows = list(message.session.messages.order_by("seq").values_list("pk", "parent_id"))
     branch = branch_through(message.pk, rows)
     messages = message.session.messages.filter(pk__in=branch).select_related("turn").order_by("seq")
@@ -58,7 +57,7 @@ def path_to(message: Message) -> list[Message]:
 
 
 def copy_messages(messages: list[Message], made: ChatSession) -> None:
-    """Copies of these messages, and of the turns that wrote them, with places from 1 on."""
+    """Store copies of `messages`, numbered from 1, and of the turns that wrote them, in the session `made`."""
     copies: dict[int, Message] = {}
     for seq, message in enumerate(messages, start=1):
         copies[message.pk] = copied(message, session=made, seq=seq, parent=None, turn=None, client_id=None, active=True)
@@ -83,7 +82,7 @@ def copy_messages(messages: list[Message], made: ChatSession) -> None:
 
 
 def copied(row: Row, **fields: object) -> Row:
-    """The row as a new one that is not stored yet, with these fields instead of its own."""
+    """Return an unsaved copy of `row`, in which `fields` replace its own."""
     made = copy.copy(row)
     made._state = copy.copy(row._state)
     made._state.adding, made._state.fields_cache = True, {}

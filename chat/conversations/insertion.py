@@ -1,4 +1,4 @@
-"""Write the rows that begin a turn in one statement: in a busy minute all turns wait for each other's statements."""
+"""INSERT statements. The rows that begin a turn are written by one of them, because under load each statement waits."""
 
 from typing import Any
 
@@ -6,7 +6,7 @@ from django.db import connection, models
 
 from chat.models import ChatSession, Message, Turn
 
-BEGIN = """
+BEGIN_TURN = """
     WITH session AS (UPDATE chat_chatsession SET title = %s, last_seq = %s, active_at = %s WHERE id = %s),
         prompt AS ({prompt}), turn AS ({turn}), answer AS ({answer})
     SELECT prompt.id, turn.id, answer.id FROM prompt, turn, answer
@@ -20,7 +20,7 @@ def begin(session: ChatSession, prompt: Message, turn: Turn, answer: Message) ->
         inserted(turn, prompt_id="prompt"),
         inserted(answer, parent_id="prompt", turn_id="turn"),
     ]
-    statement = BEGIN.format(**dict(zip(("prompt", "turn", "answer"), (sql for sql, _ in parts), strict=True)))
+    statement = BEGIN_TURN.format(**dict(zip(("prompt", "turn", "answer"), (sql for sql, _ in parts), strict=True)))
     values: list[Any] = [session.title, session.last_seq, session.active_at, session.pk]
     with connection.cursor() as cursor:
         cursor.execute(statement, values + [value for _, own in parts for value in own])
@@ -32,7 +32,7 @@ def begin(session: ChatSession, prompt: Message, turn: Turn, answer: Message) ->
 
 
 def insert_unless_there(row: models.Model) -> bool:
-    """Insert a new row unless its key or id exists; return whether it was inserted, and so is locked."""
+    """Insert the new `row` unless its key or id exists; return whether it was inserted, and is therefore locked."""
     statement, values = inserted(row, on_conflict="ON CONFLICT DO NOTHING")
     with connection.cursor() as cursor:
         cursor.execute(statement, values)
@@ -41,17 +41,20 @@ def insert_unless_there(row: models.Model) -> bool:
 
 
 def inserted(row: models.Model, *, on_conflict: str = "", **references: str) -> tuple[str, list[Any]]:
-    """Return the INSERT of a new row and its values. A column in `references` gets the id of that part of BEGIN."""
-    columns, places, values = [], [], []
+    """Return the INSERT statement of a new row and its values.
+
+    A column in `references` gets the id of the part of BEGIN_TURN that it names.
+    """
+    columns, placeholders, values = [], [], []
     for field in row._meta.concrete_fields:
         if field.primary_key and row.pk is None:
             continue
         columns.append(str(field.column))
         if field.column in references:
-            places.append(f"(SELECT id FROM {references[field.column]})")  # noqa: S608 - names of ours
+            placeholders.append(f"(SELECT id FROM {references[field.column]})")  # noqa: S608 - names of ours
         else:
-            places.append("%s")
+            placeholders.append("%s")
             values.append(field.get_db_prep_save(field.pre_save(row, add=True), connection))
-    names, places_of = ", ".join(columns), ", ".join(places)
-    statement = f"INSERT INTO {row._meta.db_table} ({names}) VALUES ({places_of}) {on_conflict} RETURNING id"  # noqa: S608
+    names, items = ", ".join(columns), ", ".join(placeholders)
+    statement = f"INSERT INTO {row._meta.db_table} ({names}) VALUES ({items}) {on_conflict} RETURNING id"  # noqa: S608
     return statement, values

@@ -1,4 +1,4 @@
-"""The life of a conversation: made, opened, switched, renamed, ended, deleted. Sends the lifecycle signals."""
+"""The lifecycle of a conversation: create, open, switch, rename, end, delete. Sends the lifecycle signals."""
 
 import uuid
 
@@ -14,20 +14,23 @@ from oneclaw.models import User
 
 
 class SessionNotFound(LookupError):
-    """There is no such conversation. (Somebody else's looks the same.)"""
+    """The conversation does not exist, or belongs to another person."""
 
 
 def session_key(user: User, agent_slug: str, session_id: uuid.UUID) -> str:
+    """Return the session key (docs/glossary.md)."""
     return f"agent:{agent_slug}:user:{user.pk}:{session_id}"
 
 
 def find(user: User, session_id: uuid.UUID) -> ChatSession | None:
-    """The person's session; None when nobody has one with this id yet. Raises SessionNotFound for anybody else's,
-    and for a deleted one."""
+    """Return the person's session; None when no session has this id yet.
+
+    Raise SessionNotFoundError when it belongs to another person or is deleted.
+    """
     mine = ChatSession.objects.visible_to(user).filter(pk=session_id)
     session = mine.first()
     if session is None and ChatSession.objects.filter(pk=session_id).exists():
-        # Perhaps it was made between these two looks.
+        # It may have been created between the two queries.
         session = mine.first()
         if session is None:
             raise SessionNotFound
@@ -35,10 +38,11 @@ def find(user: User, session_id: uuid.UUID) -> ChatSession | None:
 
 
 def lock(user: User, session_id: uuid.UUID, mode: str | None = None, choice: Choice = NO_CHOICE) -> ChatSession:
-    """The person's session under its row lock, made in this mode (agent) and as chosen when nobody has one with this
-    id. Call inside a transaction. Raises SessionNotFound; NotOffered when a new one cannot be had as chosen.
+    """Lock and return the person's session. When no session has this id, create it with `mode` (default agent) and
+    `choice`. Call inside a transaction.
 
-    Whoever writes messages or turns of a session holds this lock, so places are without gap and turns one at a time.
+    Every writer of a session's messages or turns holds this lock, so messages are numbered without a gap and turns run
+    one at a time. Raise SessionNotFoundError; NotOfferedError when a new session cannot have what `choice` names.
     """
     mine = ChatSession.objects.visible_to(user).filter(pk=session_id).select_for_update(no_key=True)
     session = mine.first()
@@ -59,9 +63,10 @@ def lock(user: User, session_id: uuid.UUID, mode: str | None = None, choice: Cho
 
 
 def open_session(user: User, session_id: uuid.UUID) -> ChatSession | None:
-    """The person looks at this session now. Leaving another existing one for an existing one is a switch.
+    """Make the session `session_id` the person's current one; sends session_switched when they leave another one.
 
-    None when it does not exist yet: a new chat leaves nothing, and becomes the current one with its first message.
+    Return None when it does not exist yet: a new chat becomes the current session with its first message. Raise
+    SessionNotFoundError.
     """
     session = find(user, session_id)
     if session is not None:
@@ -72,14 +77,17 @@ def open_session(user: User, session_id: uuid.UUID) -> ChatSession | None:
 
 
 def rename(session: ChatSession, title: str) -> None:
+    """Set the title by the person, cut to 200 characters."""
     session.title, session.titled_by = " ".join(title.split())[:200], ChatSession.Titled.PERSON
     session.save(update_fields=["title", "titled_by"])
     pubsub.notify(f"user:{session.owner_id}", {"kind": "sessions"})
 
 
 def end(session: ChatSession, reason: str) -> None:
-    """Close the conversation; it stays readable, unless it is a temporary one. `reason`: end, new, reset, or archive,
-    which also takes it out of the list."""
+    """End the conversation, which stays readable; a temporary one is deleted.
+
+    `reason` is end, new, reset, or archive, which also takes it out of the list.
+    """
     if session.is_temporary:
         delete(session)
         return
@@ -94,7 +102,7 @@ def end(session: ChatSession, reason: str) -> None:
 
 @transaction.atomic
 def delete(session: ChatSession) -> None:
-    """Take the conversation out of every list. What runs in it stops; what was not flushed is not remembered."""
+    """Mark the conversation as deleted and ask its turn to stop. Messages not flushed yet are not remembered."""
     ChatSession.objects.filter(pk=session.pk).update(deleted_at=timezone.now())
     session.turns.filter(status=Turn.Status.RUNNING).update(stop_requested=True)
     pubsub.notify(f"session:{session.pk}", {"kind": "deleted", "owner": session.owner_id})

@@ -1,4 +1,4 @@
-"""Who answers in a conversation: the agent, which its first message decides, and the model, which may be changed."""
+"""The agent of a conversation, which its first message decides, and the model, which may change later."""
 
 from dataclasses import dataclass
 
@@ -11,13 +11,13 @@ from oneclaw.text import Told
 
 
 class NotOffered(Told):
-    """What was chosen cannot be had. `code` is a protocol error code."""
+    """The chosen agent or model is not available. `code` is a protocol error code."""
 
     code = "not_offered"
 
 
 class NoSuchAgent(NotOffered):
-    """The agent is not there any more."""
+    """The agent does not exist any more."""
 
     words = _("This agent no longer exists. Choose another one.")
 
@@ -37,7 +37,7 @@ class OtherAgent(NotOffered):
 
 @dataclass(frozen=True)
 class Choice:
-    """What a message may name. None: whatever the conversation has; `model` "": the agent's, or the server's."""
+    """The agent and model that a message names. None keeps those of the conversation; `model` "" is the default one."""
 
     agent: str | None = None
     model: str | None = None
@@ -47,23 +47,23 @@ NO_CHOICE = Choice()
 
 
 def offered() -> dict[str, str]:
-    """The models that everybody may choose, with their labels; the server's default is among them."""
+    """Return {model: label} of the models that every person may choose, the server's default among them."""
     return settings.MODELS if settings.MODEL in settings.MODELS else {settings.MODEL: settings.MODEL, **settings.MODELS}
 
 
 def model_of(session: ChatSession) -> str:
-    """Which model answers in the session: one chosen that is still offered, else the agent's, else the server's."""
+    """Return the model that answers in `session`: the chosen one if still offered, else the agent's or the server's."""
     return session.model if session.model in offered() else model_of_agent(session.agent)
 
 
 def model_of_agent(agent: Agent) -> str:
-    """The agent's own model; what a person gave theirs only as long as it is offered."""
+    """Return the model of `agent`, else the server's; a person's own agent may only have an offered one."""
     own = agent.model if agent.owner_id is None or agent.model in offered() else ""
     return own or settings.MODEL
 
 
 def agent_for(user: User, choice: Choice) -> Agent:
-    """With whom a new conversation of this person begins. Raises NoSuchAgent."""
+    """Return the agent for a new conversation of `user`. Raise NoSuchAgentError when the chosen one does not exist."""
     if choice.agent is None:
         return default_agent()
     agent = Agent.objects.visible_to(user).filter(slug=choice.agent).first()
@@ -73,14 +73,17 @@ def agent_for(user: User, choice: Choice) -> Agent:
 
 
 def checked_model(choice: Choice) -> str:
-    """The model that is chosen; "" for none. Raises NoSuchModel."""
+    """Return the chosen model; "" for none. Raise NoSuchModelError when it is not offered."""
     if choice.model and choice.model not in offered():
         raise NoSuchModel
     return choice.model or ""
 
 
 def settle(session: ChatSession, choice: Choice) -> None:
-    """Take up what is chosen for a locked session. Raises OtherAgent, NoSuchModel."""
+    """Apply `choice` to the locked `session`.
+
+    Raise OtherAgentError when it names another agent, NoSuchModelError when the model is not offered.
+    """
     if choice.agent is not None and choice.agent != session.agent.slug:
         raise OtherAgent
     if choice.model is not None and choice.model != session.model:
@@ -89,8 +92,7 @@ def settle(session: ChatSession, choice: Choice) -> None:
 
 
 def last_model(user: User) -> str:
-    """The model of the conversation in which the person wrote last, which a new one begins with; "" when it is not
-    offered any more."""
+    """Return the model of the person's last active conversation, the default for a new one; "" when not offered."""
     written = ChatSession.objects.filter(owner=user, last_seq__gt=0).order_by("-active_at")
     last = written.values_list("model", flat=True).first() or ""
     return last if last in offered() else ""

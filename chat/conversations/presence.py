@@ -1,4 +1,4 @@
-"""Where a person is: their current session, whether a new day began since they were last here, and when they left."""
+"""Presence: a person's current session, whether a new day began since they were last present, and when they left."""
 
 import asyncio
 import collections
@@ -16,17 +16,17 @@ from oneclaw.threads import in_database
 
 logger = logging.getLogger(__name__)
 
-SETTLE_IN = """
+SET_CURRENT = """
     INSERT INTO chat_presence AS presence (user_id, session_id, seen_at, here) VALUES (%s, %s, %s, true)
     ON CONFLICT (user_id) DO UPDATE SET session_id = excluded.session_id, seen_at = excluded.seen_at, here = true
 """
 
 
 def arrive(user: User) -> None:
-    """The person is here, now. If their local date is another than when they were last here, a day has changed.
+    """Record that the person is present; send day_changed when their local date differs from the last recorded one.
 
-    The first visit only stores the date. The date is stored after the signal was sent, also when a receiver fails:
-    a crash in between sends it again, and receivers are safe to run twice.
+    The first visit only stores the date. The date is stored after the signal, also when a receiver fails: a crash in
+    between sends the signal again, and receivers are idempotent.
     """
     presence, _ = Presence.objects.get_or_create(user=user)
     today, previous = user.day(), presence.day
@@ -37,8 +37,7 @@ def arrive(user: User) -> None:
 
 
 def look_in(user: User) -> None:
-    """As `arrive`, for a page without a socket, which asks every few seconds: mostly one query says that all is as it
-    was."""
+    """Record that the person is present unless that was recorded recently: one query for a page that polls."""
     recent = timezone.now() - dt.timedelta(seconds=settings.LEAVE_SECONDS / 3)
     if not Presence.objects.filter(user=user, day=user.day(), here=True, seen_at__gte=recent).exists():
         arrive(user)
@@ -46,7 +45,7 @@ def look_in(user: User) -> None:
 
 @transaction.atomic
 def enter(user: User, session: ChatSession) -> ChatSession | None:
-    """`session` is the person's current one from now on. Returns the one that was left, if it was another."""
+    """Make `session` the person's current one; return the session that they left, None when there was none."""
     Presence.objects.get_or_create(user=user)
     presence = Presence.objects.select_for_update().get(user=user)
     left_id, presence.session, presence.seen_at = presence.session_id, session, timezone.now()
@@ -57,36 +56,38 @@ def enter(user: User, session: ChatSession) -> ChatSession | None:
 
 
 def settle_in(user: User, session: ChatSession) -> None:
-    """`session` is the person's current one, because they write in it; nothing counts as left."""
+    """Make `session`, in which the person has written, their current one, without a switch from another one."""
     with connection.cursor() as cursor:
-        cursor.execute(SETTLE_IN, [user.pk, session.pk, timezone.now()])
+        cursor.execute(SET_CURRENT, [user.pk, session.pk, timezone.now()])
 
 
 def tell_left() -> int:
-    """Tell once of each person who has had no open socket for LEAVE_SECONDS; how many there were."""
-    longest = timezone.now() - dt.timedelta(seconds=settings.LEAVE_SECONDS)
-    gone = 0
-    for presence in Presence.objects.filter(here=True, seen_at__lt=longest).select_related("user", "session"):
+    """Send user_left once for each person without an open socket for LEAVE_SECONDS; return how many there were."""
+    latest = timezone.now() - dt.timedelta(seconds=settings.LEAVE_SECONDS)
+    count = 0
+    for presence in Presence.objects.filter(here=True, seen_at__lt=latest).select_related("user", "session"):
         if Presence.objects.filter(pk=presence.pk, here=True, seen_at=presence.seen_at).update(here=False):
             user_left.send_robust(ChatSession, user=presence.user, session=presence.session)
-            gone += 1
-    return gone
+            count += 1
+    return count
 
 
 class Attendance:
-    """Who has a socket open in this process. While somebody has, their rows are renewed by one statement."""
+    """The people with an open socket in this process, whose rows it renews together by one statement."""
 
     def __init__(self) -> None:
         self._sockets: collections.Counter[int] = collections.Counter()
         self._renewer: asyncio.Task[None] | None = None
 
     def enter(self, user_id: int) -> None:
+        """Count another open socket of the person."""
         self._sockets[user_id] += 1
         loop = asyncio.get_running_loop()
         if self._renewer is None or self._renewer.done() or self._renewer.get_loop() is not loop:
             self._renewer = loop.create_task(self._renew())
 
     def leave(self, user_id: int) -> None:
+        """Count one open socket of the person less."""
         self._sockets[user_id] -= 1
         if self._sockets[user_id] <= 0:
             del self._sockets[user_id]
@@ -101,6 +102,7 @@ class Attendance:
 
 
 def renew(user_ids: list[int]) -> None:
+    """Record that these people are present now."""
     Presence.objects.filter(user__in=user_ids).update(seen_at=timezone.now(), here=True)
 
 

@@ -1,4 +1,4 @@
-"""Conversations that were deleted are gone for good after DELETED_DAYS: with their messages, files and shared links."""
+"""Retention: deleted conversations are removed after DELETED_DAYS, with their messages, files and shared links."""
 
 import datetime as dt
 import logging
@@ -14,26 +14,27 @@ from chat.models import Agent, ChatSession, ChatSessionQuerySet
 
 logger = logging.getLogger(__name__)
 
-# Conversations that one run takes; the next one goes on.
-MOST = 500
+# Limit of one run; the next one continues.
+SWEEP_MAX_SESSIONS = 500
 
 
 def sweep(now: dt.datetime | None = None) -> int:
-    """Purge what was deleted long enough ago; how many conversations."""
+    """Purge the conversations that were deleted more than DELETED_DAYS ago; return how many."""
     due = deleted_before((now or timezone.now()) - dt.timedelta(days=settings.DELETED_DAYS))
-    ids = list(due.order_by("deleted_at").values_list("pk", flat=True)[:MOST])
+    ids = list(due.order_by("deleted_at").values_list("pk", flat=True)[:SWEEP_MAX_SESSIONS])
     count = sum(purged_if_possible(due, session_id) for session_id in ids)
-    # The last conversation of an agent that nobody can choose any more takes it along.
+    # A deleted agent is removed together with its last conversation.
     Agent.objects.exclude(deleted_at=None).filter(sessions=None).delete()
     return count
 
 
 def deleted_before(latest: dt.datetime) -> ChatSessionQuerySet:
+    """Return the conversations that were deleted before `latest`."""
     return ChatSession.objects.filter(deleted_at__lt=latest)
 
 
 def purged_if_possible(due: ChatSessionQuerySet, session_id: uuid.UUID) -> bool:
-    """Purge it; one that the database does not let go keeps nobody else's here, and is tried again."""
+    """Purge the conversation; return whether it is gone. A database error is logged and does not stop the sweep."""
     try:
         return purge(due, session_id)
     except DatabaseFailure:
@@ -43,9 +44,9 @@ def purged_if_possible(due: ChatSessionQuerySet, session_id: uuid.UUID) -> bool:
 
 @transaction.atomic
 def purge(due: ChatSessionQuerySet, session_id: uuid.UUID) -> bool:
-    """Remove every row of the conversation, and the files that no other one names. False when it is restored by now.
+    """Remove every row of the conversation, and the files that no other one references.
 
-    What was noted of it in memory stays: that is the person's own document.
+    Return False when it has been restored. Notes about it in memory stay: they are the person's documents.
     """
     session = due.select_for_update().filter(pk=session_id).first()
     if session is None:

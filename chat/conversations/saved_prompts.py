@@ -1,4 +1,4 @@
-"""The prompts that a person keeps: named, with variables, and offered as commands of the composer."""
+"""Saved prompts: named texts with variables, offered as commands of the composer."""
 
 import re
 
@@ -12,16 +12,16 @@ from oneclaw.text import BadText, checked
 
 NAME = re.compile(r"[\w-]+")
 VARIABLE = re.compile(r"\{\{\s*([^{}\s][^{}\n]{0,39}?)\s*\}\}")
-LONGEST_TEXT = 10_000
-# Taken by a command that may come.
+TEXT_MAX_CHARS = 10_000
+# Reserved for commands that may be added.
 RESERVED = ("compact",)
 
 
 def save(user: User, name: object, text: object, prompt: SavedPrompt | None = None) -> SavedPrompt:
-    """A new prompt of this person, or `prompt` changed. BadText says what is wrong with the name or the text."""
+    """Save a new prompt of the person, or change `prompt`. Raise BadText when the name or the text is invalid."""
     row = prompt or SavedPrompt(owner=user)
     row.name = checked_name(name)
-    row.text = checked(text, longest=LONGEST_TEXT, name=_("The text"))
+    row.text = checked(text, longest=TEXT_MAX_CHARS, name=_("The text"))
     try:
         with transaction.atomic():
             row.save()
@@ -31,9 +31,9 @@ def save(user: User, name: object, text: object, prompt: SavedPrompt | None = No
 
 
 def checked_name(name: object) -> str:
-    """The name without its slash, in lower case; BadText when it cannot be a command."""
-    word = checked(name, longest=SavedPrompt.LONGEST_NAME + 1, name=_("The name")).strip().removeprefix("/").lower()
-    if not NAME.fullmatch(word) or len(word) > SavedPrompt.LONGEST_NAME:
+    """Return `name` without its slash, in lower case. Raise BadText when it cannot be a command."""
+    word = checked(name, longest=SavedPrompt.NAME_MAX_CHARS + 1, name=_("The name")).strip().removeprefix("/").lower()
+    if not NAME.fullmatch(word) or len(word) > SavedPrompt.NAME_MAX_CHARS:
         raise BadText("bad_name", _("A name is one word of letters, digits, - and _, such as weekly-report."))
     if f"/{word}" in (*COMMANDS, *tool_commands()) or word in RESERVED:
         raise BadText("taken", _("/%(name)s is already a command.") % {"name": word})
@@ -41,10 +41,10 @@ def checked_name(name: object) -> str:
 
 
 def pieces(text: str) -> list[str]:
-    """The text cut at its variables: plain, variable, plain, …, plain. Pure."""
+    """Return `text` split at its variables: plain, variable, plain, …, plain. Pure."""
     return VARIABLE.split(text)
 
 
 def variables(text: str) -> list[str]:
-    """The names of the variables, each once, in the order in which they are asked for. Pure."""
+    """Return the names of the variables in `text`, each once, in their order. Pure."""
     return list(dict.fromkeys(pieces(text)[1::2]))

@@ -1,4 +1,4 @@
-"""Conversations that leave nothing behind: in no list, in no memory, and erased once they are over."""
+"""Temporary conversations: in no list, in no memory, and erased once they have ended."""
 
 import datetime as dt
 import uuid
@@ -14,10 +14,10 @@ from chat.models import ChatSession
 
 @transaction.atomic
 def erase(session_id: uuid.UUID) -> bool:
-    """Take every word and file of a temporary conversation away, and close it for good. False while an answer
-    runs in it: that one is stopped, and the sweep comes again.
+    """Erase every message and file of a temporary conversation, and mark it as deleted.
 
-    A row without words stays, so that a page which still shows it is told that it is gone.
+    Return False while an answer is running: it is asked to stop, and the next sweep erases the rest. The session's row
+    stays without content, so that a page that still shows it learns that it was deleted.
     """
     ours = ChatSession.objects.filter(pk=session_id, mode=ChatSession.Mode.TEMPORARY)
     session = ours.select_for_update(no_key=True).first()
@@ -37,7 +37,7 @@ def erase(session_id: uuid.UUID) -> bool:
 
 
 def sweep() -> int:
-    """Erase the temporary conversations that are over, or in which nobody has written for TEMPORARY_HOURS; how many."""
+    """Erase temporary conversations that are deleted or inactive for TEMPORARY_HOURS; return how many."""
     oldest = timezone.now() - dt.timedelta(hours=settings.TEMPORARY_HOURS)
     written = ChatSession.objects.filter(mode=ChatSession.Mode.TEMPORARY, last_seq__gt=0)
     over = written.filter(Q(active_at__lt=oldest) | Q(deleted_at__isnull=False))

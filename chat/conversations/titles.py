@@ -1,5 +1,5 @@
-"""Name conversations: by their first words, then by the fast model, or by the person, whose title stays. A temporary
-one, which is in no list, is called so."""
+"""Titles of conversations: the first words, then one by the fast model, unless the person sets a title, which stays.
+Temporary conversations keep a fixed title."""
 
 import logging
 import uuid
@@ -19,7 +19,7 @@ from oneclaw.text import mended
 
 logger = logging.getLogger(__name__)
 
-# Of each message, what the model reads; and of a title.
+# Limits of what the model reads of each message, and of a title.
 READ_MAX_CHARS = 2_000
 TITLE_MAX_CHARS = 80
 TITLE_MAX_WORDS = 8
@@ -27,14 +27,16 @@ TITLE_MAX_WORDS = 8
 
 @receiver(turn_finished)
 def when_answered(session: ChatSession, **_: Any) -> None:
-    """Have a worker name the conversation, if it has no name yet."""
+    """Enqueue the naming of `session`, if it has no title by the model or the person yet."""
     if settings.TITLES and not session.is_temporary and session.titled_by == ChatSession.Titled.NOBODY:
         hint("chat.tasks.name_session", str(session.pk))
 
 
 def name(session_id: uuid.UUID) -> None:
-    """Have the model name the conversation, unless it was named meanwhile. If the model fails, the first words stay;
-    the next answer tries again."""
+    """Set a title by the model, unless the conversation has one meanwhile.
+
+    When the model fails, the first words stay, and the next answer tries again.
+    """
     unnamed = ChatSession.objects.filter(pk=session_id, titled_by=ChatSession.Titled.NOBODY, deleted_at=None)
     unnamed = unnamed.exclude(mode=ChatSession.Mode.TEMPORARY)
     session = unnamed.first()
@@ -53,7 +55,7 @@ def name(session_id: uuid.UUID) -> None:
 
 
 def asked(said: list[Message]) -> llm.Request:
-    """Return what the model is asked: a title for these messages."""
+    """Return the request to the model for a title of these messages."""
     lines = "\n\n".join(f"{message.role}: {message.text[:READ_MAX_CHARS]}" for message in said)
     return llm.Request(
         model=settings.FAST_MODEL,
@@ -64,8 +66,7 @@ def asked(said: list[Message]) -> llm.Request:
 
 
 def title_of(answer: str) -> str:
-    """Return the first line of the model's answer, without quotation marks and the like, at most TITLE_MAX_WORDS words.
-    Pure."""
+    """Return the title in the model's `answer`: its first line without quotation marks, cut to the limits. Pure."""
     line = next((line for line in mended(answer).splitlines() if line.strip(" \t#*_`\"“”'.")), "")
     words = " ".join(line.strip(" \t#*_`\"“”'.").split()[:TITLE_MAX_WORDS])
     return words if len(words) <= TITLE_MAX_CHARS else words[: TITLE_MAX_CHARS - 1].rstrip() + "…"

@@ -1,6 +1,6 @@
-"""How a session's messages and turns are written.
+"""The writes of a session's messages and turns.
 
-Each public function is one transaction and safe to run twice: a commit may have worked although its answer was lost.
+Each transaction here is idempotent: a commit may have succeeded although its reply was lost.
 """
 
 import datetime as dt
@@ -32,7 +32,7 @@ logger = logging.getLogger(__name__)
 
 
 class Conflict(Told):
-    """The client_id already stands for another message."""
+    """The client_id was already used for a message with another content."""
 
     words = gettext_lazy("This message was already sent with another text or other files.")
 
@@ -50,7 +50,7 @@ class OtherMode(Told):
 
 
 class LeaseLost(Exception):
-    """Somebody else has ended this turn; nothing of it may be written any more."""
+    """Another process has ended this turn; this process must not write it any more."""
 
 
 @dataclass(frozen=True)
@@ -79,10 +79,12 @@ def accept(
 ) -> Accepted:
     """Store a person's message, and a running turn with its placeholder, once per (session, client_id).
 
-    `text` and `files` are those of a `chat.live.frames.SendFrame`. The same `holder` again is given its own turn again:
-    it is no duplicate. The first message of a conversation decides its `mode`; None: whichever it has, agent for a new
-    one. Of `choice` it decides the agent as well, and each message the model from now on. Raises Conflict, OtherMode,
-    choices.NotOffered, Busy, SessionNotFound, attachments.Missing.
+    `text` and `files` are those of a `chat.live.frames.SendFrame`. The same `holder` again gets its own turn again, not
+    a duplicate. The first message decides the conversation's `mode` (None: agent) and the agent of `choice`;
+    None in a later message keeps the mode, and each message may change the model from then on.
+
+    Raise ClientIdConflictError, OtherModeError, SessionBusyError, lifecycle.SessionNotFoundError,
+    model_choice.NotOfferedError, store.FileMissingError.
     """
     session = lifecycle.lock(user, session_id, mode, choice)
     if mode is not None and session.mode != mode:
@@ -99,8 +101,8 @@ def accept(
     model_choice.settle(session, choice)
     attached = store.take(user, files)
     if not session.title:
-        opening = opening_words(text or ", ".join(file.name for file in attached))
-        session.title = _("Temporary chat") if session.is_temporary else opening
+        title = opening_words(text or ", ".join(file.name for file in attached))
+        session.title = _("Temporary chat") if session.is_temporary else title
         pubsub.notify(f"user:{user.pk}", {"kind": "sessions"})
     content = [file.reference() for file in attached]
     if text:
@@ -116,8 +118,7 @@ def accept(
 
 
 def taken_and_last(session: ChatSession, client_id: uuid.UUID) -> tuple[bool, int | None]:
-    """Return whether a turn of the locked session runs or its `client_id` is known, and the id of the last message
-    that is shown."""
+    """Return whether the locked session has a running turn or the message `client_id`, and its last shown id."""
     if not session.last_seq:
         return False, None
     known = Exists(Message.objects.filter(session=OuterRef("pk"), client_id=client_id))
@@ -132,8 +133,8 @@ def taken_and_last(session: ChatSession, client_id: uuid.UUID) -> tuple[bool, in
 
 
 def end_abandoned_or_refuse(session: ChatSession) -> None:
-    """Make room for a new turn of a locked session; Busy if one is alive."""
-    # Locked: one that ends at this moment is read as it ended.
+    """Interrupt the running turn of a locked session if its lease has expired. Raise SessionBusyError otherwise."""
+    # Locked, so that a turn that ends at this moment is read as ended.
     for turn in session.turns.running().select_for_update(no_key=True):
         if turn.lease_until > timezone.now():
             raise Busy
@@ -141,19 +142,19 @@ def end_abandoned_or_refuse(session: ChatSession) -> None:
 
 
 def running_of(session: ChatSession, holder: uuid.UUID | None) -> tuple[Turn, Message] | None:
-    """The running turn that this holder began, and its answer."""
+    """Return the running turn of this `holder` and its placeholder; None when there is none."""
     turn = session.turns.running().select_related("prompt").filter(holder=holder).first() if holder else None
     return (turn, turn.messages.get(status=Message.Status.RUNNING)) if turn else None
 
 
-def opening_words(text: str, longest: int = 60) -> str:
-    """The first line, cut at a word: what a conversation is called until it has a better title."""
+def opening_words(text: str, max_chars: int = 60) -> str:
+    """Return the first line of `text`, cut at a word: the title of a conversation until it is named."""
     line = " ".join(text.strip().split("\n", 1)[0].split())
-    return line if len(line) <= longest else line[: longest - 1].rsplit(" ", 1)[0] + "…"
+    return line if len(line) <= max_chars else line[: max_chars - 1].rsplit(" ", 1)[0] + "…"
 
 
 def append(session: ChatSession, role: str, **fields: Any) -> Message:
-    """The next message of a locked session, after the last one that is shown unless `parent` names another."""
+    """Store the next message of a locked session, after the last shown one unless `parent` is in `fields`."""
     if "parent" not in fields:
         fields["parent"] = session.messages.shown().last() if session.last_seq else None
     message = following(session, role, **fields)
@@ -163,7 +164,7 @@ def append(session: ChatSession, role: str, **fields: Any) -> Message:
 
 
 def following(session: ChatSession, role: str, **fields: Any) -> Message:
-    """The next message of a locked session; neither of them is saved yet."""
+    """Return the next message of a locked session; neither the message nor the session is saved."""
     session.last_seq += 1
     session.active_at = timezone.now()
     return Message(session=session, seq=session.last_seq, role=role, **fields)
@@ -172,7 +173,7 @@ def following(session: ChatSession, role: str, **fields: Any) -> Message:
 def begin(
     session: ChatSession, prompt: Message, kind: str, holder: uuid.UUID | None, parent: Message | None = None
 ) -> tuple[Turn, Message]:
-    """A running turn of a locked session, and the placeholder of its answer, which follows `parent` or the prompt."""
+    """Store a running turn of a locked session, and the placeholder of its answer, after `parent` or the prompt."""
     turn = Turn.objects.create(
         session=session,
         prompt=prompt,
@@ -185,36 +186,45 @@ def begin(
 
 
 def placeholder(session: ChatSession, turn: Turn, parent: Message) -> Message:
+    """Store the empty running answer of `turn` after `parent`."""
     answer = append(session, Message.Role.ASSISTANT, turn=turn, parent=parent, status=Message.Status.RUNNING)
     announce(session.pk, turn.pk)
     return answer
 
 
 def lease() -> dt.datetime:
+    """Return the end of a lease that is taken or renewed now."""
     return timezone.now() + dt.timedelta(seconds=settings.LEASE_SECONDS)
 
 
 def announce(session_id: uuid.UUID, turn_id: int | None = None) -> None:
-    """Tell every process, on commit, that this session has something new; all of it by this turn, if one is named."""
+    """Notify every process, on commit, that rows of the session have changed; all by the turn `turn_id`, if given."""
     pubsub.notify(*hint_of(session_id, turn_id))
 
 
 def hint_of(session_id: uuid.UUID, turn_id: int | None) -> tuple[str, dict[str, Any]]:
+    """Return the channel and payload of the hint that rows of the session have changed."""
     return f"session:{session_id}", {"kind": "changed", "turn": turn_id}
 
 
 def held(turn: Turn) -> ChatSession:
-    """The turn's session, locked, if this process still holds the turn; LeaseLost otherwise. Inside a transaction."""
+    """Lock and return the session of `turn`. Call inside a transaction.
+
+    Raise LeaseLostError when this process does not hold the turn any more.
+    """
     session = ChatSession.objects.select_for_update(no_key=True).get(pk=turn.session_id)
-    held = Turn.objects.filter(pk=turn.pk, holder=turn.holder, status=Turn.Status.RUNNING)
-    if not held.update(lease_until=lease()):
+    own_turn = Turn.objects.filter(pk=turn.pk, holder=turn.holder, status=Turn.Status.RUNNING)
+    if not own_turn.update(lease_until=lease()):
         raise LeaseLost
     return session
 
 
 @transaction.atomic
 def finish_round(turn: Turn, answer: Message, content: list[dict[str, Any]], **fields: Any) -> Message:
-    """`answer` is whole and calls tools. Returns the row that will hold their results: the intent, before any runs."""
+    """Store the complete `answer`, which calls tools; return the row for their results, written before any tool runs.
+
+    Raise LeaseLostError.
+    """
     session = held(turn)
     if intended := turn.messages.filter(role=Message.Role.TOOL, status=Message.Status.RUNNING).first():
         return intended
@@ -226,7 +236,7 @@ def finish_round(turn: Turn, answer: Message, content: list[dict[str, Any]], **f
 def finish_tools(
     turn: Turn, answer: Message, results: Message, content: list[dict[str, Any]], cards: dict[str, Any]
 ) -> Message:
-    """All results of the calls in `answer` are there. Returns the placeholder of the next answer."""
+    """Store the results of all calls in `answer`; return the placeholder of the next answer. Raise LeaseLostError."""
     session = held(turn)
     if following := turn.messages.filter(seq__gt=results.seq, status=Message.Status.RUNNING).first():
         return following
@@ -246,15 +256,15 @@ def settle(
     error: Reason | None = None,
     **fields: Any,
 ) -> Message:
-    """The end of a turn: the answer as far as it came, and how it ended. Raises LeaseLost."""
+    """Store the end of a turn: the answer as far as it came, and its status. Raise LeaseLostError."""
     now, columns = timezone.now(), fields_of(content)
     open_tools = any(block["type"] == "tool_use" for block in columns["content"])
     session = ChatSession.objects.select_for_update(no_key=True).get(pk=turn.session_id) if open_tools else None
     ended = {"status": Turn.Status(status), "finished_at": now, "error_code": code, "error": error}
-    held = Turn.objects.filter(pk=turn.pk, holder=turn.holder)
-    if not held.filter(status=Turn.Status.RUNNING).update(**ended):
-        if held.filter(status=status).exists():
-            return answer  # settled before: only the answer to that commit was lost
+    own_turn = Turn.objects.filter(pk=turn.pk, holder=turn.holder)
+    if not own_turn.filter(status=Turn.Status.RUNNING).update(**ended):
+        if own_turn.filter(status=status).exists():
+            return answer  # stored before: only the reply to that commit was lost
         raise LeaseLost
     for name, value in ended.items():
         setattr(turn, name, value)
@@ -267,20 +277,22 @@ def settle(
 
 
 def fields_of(content: list[dict[str, Any]]) -> dict[str, Any]:
-    """The columns that follow from an answer's content blocks."""
+    """Return the columns `content` and `text` for the content blocks of an answer."""
     content = [mended_json(block) for block in content]  # type: ignore[misc]
     text = "\n\n".join(block["text"] for block in content if block["type"] == "text")
     return {"content": content, "text": text}
 
 
 def kept_html(content: list[dict[str, Any]], cards: dict[str, Any]) -> dict[str, Any]:
-    """The columns that keep an answer's HTML, so that a page of many messages renders none of them.
+    """Return the columns that cache an answer's HTML, so that a page does not render every message.
 
-    The cards of failed calls are left out: they are worded for each reader."""
+    The cards of failed calls are left out: they are worded for each reader.
+    """
     return {"html": rendered(content, cards, to_keep=True), "html_version": incremental.VERSION}
 
 
 def write(message: Message, **fields: Any) -> None:
+    """Update these columns of `message`, and notify every process."""
     for name, value in fields.items():
         setattr(message, name, value)
     message.save(update_fields=list(fields))
@@ -288,6 +300,7 @@ def write(message: Message, **fields: Any) -> None:
 
 
 def write_results(results: Message, content: list[dict[str, Any]], cards: dict[str, Any]) -> None:
+    """Complete the tool message `results` with its blocks and the cards of its calls."""
     write(
         results,
         content=mended_json(content),
@@ -297,7 +310,7 @@ def write_results(results: Message, content: list[dict[str, Any]], cards: dict[s
     )
 
 
-# What the card says of a call without a result, and what the model reads in place of that result.
+# What the card shows for a call without a result, and what the model reads instead of the result.
 INTERRUPTED = Reason("call.interrupted")
 NEVER_RAN = "This call was not run, because the answer was ended before it."
 UNKNOWN_RESULT = (
@@ -307,7 +320,7 @@ UNKNOWN_RESULT = (
 
 
 def close_tools(session: ChatSession, turn: Turn, answer: Message, sentence: str) -> None:
-    """Every tool call has its result: the calls of `answer` get one that says why there is no other."""
+    """Store `sentence` as an error result for every tool call of `answer`, so that each call has a result."""
     content, cards = [], {}
     for use in answer.tool_uses():
         content.append({"type": "tool_result", "tool_use_id": use["id"], "content": sentence, "is_error": True})
@@ -319,12 +332,12 @@ def close_tools(session: ChatSession, turn: Turn, answer: Message, sentence: str
 
 
 def interrupt(session: ChatSession, turn: Turn) -> None:
-    """End a turn whose process is gone, under the session's lock: the rows as they are, marked as interrupted.
+    """Mark a turn of a locked session, and its running messages, as interrupted.
 
     The turn gets another holder, so that a late writer with the old one is refused.
     """
     now = timezone.now()
-    # The turn before its messages, in the order in which everybody else locks them.
+    # The turn before its messages, the lock order of all writers.
     turn.status, turn.finished_at, turn.holder = Turn.Status.INTERRUPTED, now, uuid.uuid4()
     turn.save(update_fields=["status", "finished_at", "holder"])
     last = turn.messages.filter(role=Message.Role.ASSISTANT).order_by("seq").last()
@@ -340,13 +353,13 @@ def interrupt(session: ChatSession, turn: Turn) -> None:
 
 @transaction.atomic
 def give_up(turn: Turn) -> None:
-    """End a turn of this process that cannot go on, whatever state its rows are in."""
+    """Interrupt a turn of this process that cannot continue. Raise LeaseLostError when it does not hold the turn."""
     interrupt(held(turn), turn)
 
 
 @transaction.atomic
 def request_stop(user: User, session_id: uuid.UUID | None, message_id: int | None) -> None:
-    """Ask the process that runs the turn to stop it: the turn of this message, or whatever runs in the session."""
+    """Ask the process that runs the turn to stop it: the turn of `message_id`, or any running turn of the session."""
     turns = Turn.objects.running().filter(session__owner=user)
     of_message = Q(messages=message_id) | Q(prompt=message_id)
     asked = of_message if message_id is not None else Q(session=session_id)
@@ -356,13 +369,13 @@ def request_stop(user: User, session_id: uuid.UUID | None, message_id: int | Non
 
 
 def sweep() -> int:
-    """Interrupt every abandoned turn; how many there were."""
+    """Interrupt every abandoned turn; return how many there were."""
     count = 0
     for turn in Turn.objects.abandoned():
         try:
             count += _sweep(turn)
         except (Error, LookupError, TypeError):
-            # One whose rows the database or `interrupt` cannot make sense of keeps nobody else's from being ended.
+            # A turn with faulty rows must not keep the other turns from being ended.
             logger.exception("Turn %s could not be interrupted; the next sweep tries again.", turn.pk)
     return count
 

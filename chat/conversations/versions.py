@@ -1,4 +1,4 @@
-"""Which versions of a message there are: another edit or another answer has the same parent."""
+"""The versions of a message: edits and further answers have the same parent."""
 
 from collections import defaultdict
 from collections.abc import Sequence
@@ -18,9 +18,9 @@ def with_families(messages: QuerySet[Message]) -> QuerySet[Message]:
 
 
 def mark(messages: Sequence[Message]) -> None:
-    """Set `version` of each of these messages, which are in order and of one session.
+    """Set `version` of each of `messages`, which are in order and of one session.
 
-    An answer of several messages is one version: that of its first one. One query, unless they come `with_families`.
+    An answer of several messages has the version of its first one. One query, unless they were read `with_families`.
     """
     if not messages:
         return
@@ -36,7 +36,7 @@ def mark(messages: Sequence[Message]) -> None:
 
 
 def families_of(messages: Sequence[Message]) -> dict[int | None, list[int]]:
-    """Return the ids of all versions of these messages, by their parent."""
+    """Return {parent id: ids of all versions} of `messages`."""
     wanted = Q(parent__in={message.parent_id for message in messages if message.parent_id})
     if any(message.parent_id is None for message in messages):
         wanted |= Q(session=messages[0].session_id, parent=None)
@@ -47,7 +47,7 @@ def families_of(messages: Sequence[Message]) -> dict[int | None, list[int]]:
 
 
 def version_in(family: Sequence[int], pk: int) -> Version | None:
-    """Return which version `pk` is of a family, oldest first; None when it is the only one. Pure."""
+    """Return the position of `pk` in `family`, the ids of all versions, oldest first; None for a single one. Pure."""
     if len(family) < 2 or pk not in family:
         return None
     index = family.index(pk)

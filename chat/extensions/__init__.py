@@ -1,11 +1,11 @@
-"""The one place where an app plugs into the chat.
+"""The extension point of the chat.
 
-In its AppConfig.ready() an app registers one object with everything that it brings:
+In its AppConfig.ready() an app registers one object with everything that it adds to the chat:
 
     extensions.register(Extension("dice", tools=[Tool("roll_dice", "Roll a die.", schema, roll)]))
 
-The chat reads what is registered each time it needs it, and runs as well when nothing is. What the parts are stands in
-types.py, what is registered in registry.py. Lifecycle signals stand in chat/signals.py.
+The chat reads the registry each time it needs it, and also runs without any extension. types.py defines the parts of an
+extension, registry.py holds the registered ones. Lifecycle signals are in chat/signals.py.
 """
 
 from chat.extensions.registry import (

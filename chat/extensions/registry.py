@@ -1,4 +1,4 @@
-"""The extensions that the installed apps have registered, and the tools among them."""
+"""The registry of extensions, and the tools that they bring."""
 
 from collections.abc import Mapping, Sequence
 
@@ -10,7 +10,10 @@ _extensions: dict[str, Extension] = {}
 
 
 def register(extension: Extension) -> Extension:
-    """Add what an app brings. ValueError when another extension has the name, or one of its tools or commands."""
+    """Register `extension` and return it.
+
+    Raise ValueError when another extension has its name, or one of its tools or commands.
+    """
     for other in installed():
         taken = {other.name} & {extension.name}
         taken |= {tool.name for tool in other.tools} & {tool.name for tool in extension.tools}
@@ -22,7 +25,7 @@ def register(extension: Extension) -> Extension:
 
 
 def unregister(extension: Extension) -> None:
-    """Take away what `register` added."""
+    """Remove `extension` from the registry. Raise KeyError when it is not registered."""
     del _extensions[extension.name]
 
 
@@ -32,13 +35,13 @@ def installed() -> list[Extension]:
 
 
 def tools_for(session: ChatSession) -> list[Tool]:
-    """Return what this session may use, in the order of the tools' names (stable, for the provider's cache)."""
+    """Return the tools that `session` may use, in the order of their names (stable, for the provider's cache)."""
     on = (tool for name, tool in sorted(_tools().items()) if name not in session.agent.tools_off)
     return [tool for tool in on if tool.offered is None or tool.offered(session)]
 
 
 def find_tool(session: ChatSession, name: str) -> Tool:
-    """Return the tool that the session may use by this name. Raises ToolError `unknown_tool`."""
+    """Return the tool `name`. Raise ToolError `unknown_tool` when `session` may not use it or it does not exist."""
     for tool in tools_for(session):
         if tool.name == name:
             return tool
@@ -47,24 +50,27 @@ def find_tool(session: ChatSession, name: str) -> Tool:
 
 
 def tool_labels() -> dict[str, str]:
-    """Return every tool's name, and what people see it called."""
-    return {name: str(tool.label) or _plain(name) for name, tool in sorted(_tools().items())}
+    """Return {name: label shown to people} of every tool."""
+    return {name: str(tool.label) or _readable(name) for name, tool in sorted(_tools().items())}
 
 
 def tool_heading(name: str, state: str) -> str:
-    """Return the heading of a call's card; of a tool that is not installed any more, its name."""
+    """Return the heading of a call's card in `state`; the tool's name when the tool is not installed any more."""
     tool = _tools().get(name)
-    return str(tool.headings.get(state, _plain(name))) if tool else _plain(name)
+    return str(tool.headings.get(state, _readable(name))) if tool else _readable(name)
 
 
 def tool_updates(name: str, made: Sequence[int], csrf_token: str = "") -> Mapping[int, Since]:
-    """Return what became since of what calls of this tool have made; nothing for a tool that does not follow it."""
+    """Return {number: update} for what earlier calls of the tool `name` have made, whose numbers are `made`.
+
+    Empty for a tool without `Tool.since`.
+    """
     tool = _tools().get(name)
     return tool.since(made, csrf_token) if tool and tool.since else {}
 
 
 def is_about_memory(name: str) -> bool:
-    """Return whether the tool's arguments and results are of a person's memory."""
+    """Return whether the arguments and results of the tool `name` come from a person's memory."""
     tool = _tools().get(name)
     return tool is not None and tool.about_memory
 
@@ -73,5 +79,5 @@ def _tools() -> dict[str, Tool]:
     return {tool.name: tool for extension in _extensions.values() for tool in extension.tools}
 
 
-def _plain(name: str) -> str:
+def _readable(name: str) -> str:
     return name.replace("_", " ").capitalize()

@@ -1,4 +1,4 @@
-"""What an app can bring to the chat: the parts of an Extension, and the values that they take and return."""
+"""The types of an extension: its parts, and the values that they take and return."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -11,13 +11,13 @@ from oneclaw.models import User
 from oneclaw.reasons import Reason, other
 from oneclaw.text import Words
 
-# Bytes of JSON that the arguments of a call may have, unless the tool allows more.
+# Default limit on the JSON of a call's arguments; a tool may set its own.
 INPUT_MAX_BYTES = 64 * 1024
 
 
 class ToolError(Exception):
-    """The call did nothing: the model is sent `code`, which is stable, and `message`, one sentence in English. `reason`
-    is what the person's card says; without one, the message."""
+    """The call had no effect. The model is sent `code`, which is stable, and `message`, one English sentence; the
+    person's card shows `reason`, or the message when there is no reason."""
 
     def __init__(self, code: str, message: str, reason: Reason | None = None):
         super().__init__(message)
@@ -27,8 +27,8 @@ class ToolError(Exception):
 
 @dataclass(frozen=True)
 class ToolCall:
-    """One call that a model made, and whose conversation it is. `id` is the API's tool_use id; with `message_id` it is
-    unique for ever."""
+    """One call that a model made, with its user and session. `id` is the API's tool_use id; together with `message_id`
+    it identifies the call uniquely."""
 
     id: str
     name: str
@@ -40,26 +40,27 @@ class ToolCall:
 
 @dataclass(frozen=True)
 class ToolResult:
-    """What a call brought: `content` for the model (a string, or what JSON can say), `summary` and `lines` for the
-    person's card, and `undo`: the address of a page where the person can take back what the call did.
+    """The result of a call: `content` for the model (a string or a JSON value), `summary` and `lines` for the person's
+    card, and `undo`, the URL of a page where the person can undo the call.
 
-    A summary and a line are text as it is, such as a path, or a Reason, which is worded when the card is shown."""
+    A summary or line is either literal text, such as a path, or a Reason, which is worded when the card is shown.
+    """
 
     content: Any
     summary: str | Reason
     lines: Sequence[str | Reason] = ()
     is_error: bool = False
     undo: str = ""
-    # What the call made, by a number that its tool understands: by it the card learns what became of it since.
+    # The id of what the call made, in the tool's own numbering; the card looks up its later state by it (Tool.since).
     made: int | None = None
 
 
 class Since(TypedDict):
-    """What became of what a call made: shown on its card in place of what was true when the call ended."""
+    """The later state of what a call made, which its card shows instead of the state at the end of the call."""
 
-    # In place of the card's own; "" leaves that.
+    # Replaces the heading of the card; "" keeps it.
     heading: str
-    # Safe HTML that stands below the card's lines, such as a question to the person.
+    # Safe HTML shown below the card's lines, such as a question to the person.
     html: str
     can_undo: bool
 
@@ -69,7 +70,7 @@ class Tool:
     """A tool that a model may call.
 
     `input_schema` is a JSON Schema object, against which arguments are checked before the call. `call` is sync, may use
-    the ORM, and runs in a worker thread; it raises ToolError for what the model did wrong.
+    the ORM, and runs in a worker thread; it raises ToolError for a mistake of the model.
     """
 
     name: str
@@ -78,79 +79,79 @@ class Tool:
     call: Callable[[ToolCall], ToolResult]
     # Whether this session may use it; None: every session may.
     offered: Callable[[ChatSession], bool] | None = None
-    # The heading of its card, by state: running, done, failed.
+    # The headings of its card, by state: running, done, failed.
     headings: Mapping[str, Words] = field(default_factory=dict)
-    # What became since of what calls have made (`ToolResult.made`). Sync, may use the ORM. The second argument is a
-    # form's CSRF token, or "" where the page sends it by itself.
+    # Returns the later state of what calls have made, by `ToolResult.made`. Sync, may use the ORM. The second argument
+    # is the CSRF token for a form, or "" where the page sends the token itself.
     since: Callable[[Sequence[int], str], Mapping[int, Since]] | None = None
-    # Whether its arguments and results are of a person's memory: others are not shown them.
+    # Whether its arguments and results come from a person's memory, so that other people are not shown them.
     about_memory: bool = False
-    # More for a tool that has a sentence of its own for what is too long.
+    # Larger for a tool that reports by itself what is too long.
     input_max_bytes: int = INPUT_MAX_BYTES
-    # What people see it called where they switch it on and off.
+    # Its name where people turn it on and off.
     label: Words = ""
 
 
 class ContextItem(TypedDict):
-    """A piece of a document that an app gives to the model, as data: stored as JSON, and put into words last."""
+    """A piece of a document that an app gives to the model: stored as JSON, and rendered as text for each request."""
 
-    # What the piece is; the app's own word, by which it is put into words.
+    # The kind of piece, an identifier of the app, which decides how it is rendered.
     kind: str
     path: str
     # The version of the document that the piece is from; None: not recorded.
     revision: int | None
     # The first and the last line in that version, counted from 1; empty: not recorded.
     lines: list[int]
-    # Whole lines, also where the model was sent a part of the first or the last one.
+    # Whole lines, also where the model was sent only a part of the first or last line.
     text: str
-    # Which characters of `text`, from and to, the model was sent; without it, all.
+    # [start, end) of the characters of `text` that the model was sent; without it, all.
     shown: NotRequired[list[int]]
-    # How many characters of the document are left out between the end of this piece and the next one.
+    # The number of characters of the document omitted between this piece and the next.
     left_out: NotRequired[int]
     # Whether the first or the last line of `text` may be a part of a longer line of the document.
     cut: NotRequired[bool]
-    # The heading under which the piece stands in its document.
+    # The heading above the piece in its document.
     heading: NotRequired[str]
 
 
 @dataclass(frozen=True)
 class PromptSection:
-    """A stable part of the system prompt. Built with the prompt of a conversation, and kept with it."""
+    """A stable part of the system prompt, rendered once for a session and stored with it."""
 
     name: str
-    # Its place among the sections of all apps: 100 agent, 200 memory, 300 guidelines.
+    # The sort key among the sections of all apps: 100 agent, 200 memory, 300 guidelines.
     order: int
-    # Returns its text for a session, or "", made of the session and the items. Sync, may use the ORM.
+    # Returns the text for a session and its items, or "". Sync, may use the ORM.
     render: Callable[[ChatSession, Sequence[ContextItem]], str]
-    # Returns all that the text quotes from documents. Sync, may use the ORM.
+    # Returns everything that the text quotes from documents. Sync, may use the ORM.
     items: Callable[[ChatSession], list[ContextItem]] = lambda session: []
 
 
 @dataclass(frozen=True)
 class MessageContext:
-    """What an app sends to the model with a person's message, before their words."""
+    """Context that an app sends to the model before the text of a person's message."""
 
-    # Returns what goes with this message. Called once a message, which keeps it. Sync, may use the ORM.
+    # Returns the items for this message. Called once per message; the result is stored with it. Sync, may use the ORM.
     items: Callable[[ChatSession, Message], list[ContextItem]]
-    # Returns the text of these items. Called for every request that repeats the message: the same items must give the
-    # same bytes for ever, or what the provider has cached and signed is not valid any more.
+    # Returns the text of these items. Called for every request that contains the message: the same items must always
+    # give the same bytes, or the provider's cache and signatures become invalid.
     render: Callable[[Sequence[ContextItem]], str]
 
 
 @dataclass(frozen=True)
 class ToolCommand:
-    """A command that calls `tool` once, with all that follows it as the tool's one `argument`. No model is asked."""
+    """A command that calls `tool` once, with the text after the command as its only `argument`, and asks no model."""
 
     tool: str
     argument: str
-    # What a list of commands says about it, and the answer when the tool has done it.
+    # Its description in the list of commands, and the answer after the tool succeeded.
     label: Words
     done: Words
 
 
 @dataclass(frozen=True)
 class Detail:
-    """Something that an app put into a request, for the details page: its name, its text, and its address."""
+    """Something that an app put into a request, for the details page: name, text and URL."""
 
     name: str
     text: str = ""
@@ -159,7 +160,7 @@ class Detail:
 
 @dataclass(frozen=True)
 class SearchResult:
-    """One thing that an app found for a search of the chat: its name, a piece of it as safe HTML, and its address."""
+    """One result that an app found for a search of the chat: name, snippet as safe HTML, and URL."""
 
     name: str
     snippet: SafeString
@@ -170,18 +171,18 @@ class SearchResult:
 class Extension:
     """Everything that one app brings to the chat. All callables are sync and may use the ORM."""
 
-    # The app's own name: what it brings is kept and ordered by it.
+    # The app's name: the key under which its data is stored, and the sort key of extensions.
     name: str
     tools: Sequence[Tool] = ()
     prompt_sections: Sequence[PromptSection] = ()
-    # Returns in a short text what the sections depend on beside the session itself; when that changes, the session's
-    # system prompt is built anew.
+    # Returns a short text that identifies what the sections depend on apart from the session; when it changes, the
+    # session's system prompt is rebuilt.
     prompt_condition: Callable[[ChatSession], str] | None = None
     message_context: MessageContext | None = None
-    # By the word that calls it, such as /remember.
+    # {word: command}, such as "/remember".
     commands: Mapping[str, ToolCommand] = field(default_factory=dict)
-    # Returns what of the app went to the model with this person's message.
+    # Returns what the app sent to the model with this person's message.
     details: Callable[[ChatSession, Message], list[Detail]] | None = None
-    # Returns what this person may see and holds every one of the words (lower case, at least one), best first, at most
-    # so many. Called while somebody types.
+    # Returns results visible to this person that contain every one of the words (lower case, at least one), best first,
+    # at most the given number. Called on every keystroke.
     search: Callable[[User, list[str], int], list[SearchResult]] | None = None

@@ -1,4 +1,4 @@
-"""What a person does with their conversations in the list, one or many at once: pin, file, archive, delete, restore."""
+"""Actions on a person's conversations, one or many at once: pin, move to a folder, archive, delete, restore."""
 
 import uuid
 from collections.abc import Callable, Collection
@@ -17,28 +17,29 @@ from oneclaw import pubsub
 from oneclaw.models import User
 from oneclaw.text import Told, checked
 
-# Conversations that one request may change, and folders that a person may have.
+# Limits of the conversations that one request may change, and of a person's folders.
 MOST_AT_ONCE = 500
 MOST_FOLDERS = 100
 
 
 class TooManyFolders(Told, ValueError):
-    """The person has as many folders as there can be."""
+    """The person has the maximum number of folders."""
 
     words = gettext_lazy("You have reached the maximum number of folders. Delete one first.")
 
 
 class FolderExists(Told, ValueError):
-    """The person has a folder of this name already."""
+    """The person already has a folder of this name."""
 
     words = gettext_lazy("A folder with this name already exists.")
 
 
 @transaction.atomic
 def organise(user: User, ids: Collection[uuid.UUID], action: str, folder: Folder | None = None) -> int:
-    """Do `action`, a key of ACTIONS, to those of the conversations that are the person's; how many it changed.
+    """Apply `action`, a key of ACTIONS, to those of the conversations that are the person's; return how many changed.
 
-    `folder` is meant by move; None takes them out of theirs. Safe to run twice. Raises KeyError for another action.
+    `folder` is the target of "move"; None takes them out of their folder. Idempotent. Raise KeyError for an unknown
+    action.
     """
     change = ACTIONS[action]
     mine = ChatSession.objects.filter(owner=user, pk__in=list(ids)[:MOST_AT_ONCE])
@@ -49,7 +50,7 @@ def organise(user: User, ids: Collection[uuid.UUID], action: str, folder: Folder
 
 
 def mark_read(user: User, session_id: uuid.UUID, seq: int) -> None:
-    """The person has had the messages up to `seq` on a page."""
+    """Record that the person has seen the messages up to `seq` on a page."""
     session = ChatSession.objects.visible_to(user).filter(pk=session_id, read_seq__lt=seq, last_seq__gte=seq)
     if session.update(read_seq=seq):
         pubsub.notify(f"user:{user.pk}", {"kind": "sessions"})
@@ -57,12 +58,15 @@ def mark_read(user: User, session_id: uuid.UUID, seq: int) -> None:
 
 @receiver(turn_finished)
 def when_answered(user: User, **_: Any) -> None:
-    """The conversation is the newest one now, and unread in every page that shows another."""
+    """Notify the person's pages that the order of the list and the unread marks have changed."""
     pubsub.notify(f"user:{user.pk}", {"kind": "sessions"})
 
 
 def folder_called(user: User, name: str) -> Folder:
-    """The person's folder of this name, made when there is none. Raises oneclaw.text.BadText, TooManyFolders."""
+    """Return the person's folder `name`, which is created if needed.
+
+    Raise oneclaw.text.BadText when the name is invalid, TooManyFoldersError.
+    """
     name = folder_name(name)
     known = user.folders.filter(name=name).first()
     if known is not None:
@@ -73,7 +77,7 @@ def folder_called(user: User, name: str) -> Folder:
 
 
 def rename_folder(folder: Folder, name: str | None) -> None:
-    """Raises oneclaw.text.BadText, FolderExists."""
+    """Rename `folder`. Raise oneclaw.text.BadText when the name is invalid, FolderExistsError."""
     folder.name = folder_name(name)
     try:
         with transaction.atomic():
@@ -84,14 +88,14 @@ def rename_folder(folder: Folder, name: str | None) -> None:
 
 
 def delete_folder(folder: Folder) -> None:
-    """Its conversations stay."""
+    """Delete `folder`; its conversations stay."""
     folder.delete()
     pubsub.notify(f"user:{folder.owner_id}", {"kind": "sessions"})
 
 
 def folder_name(name: str | None) -> str:
-    """Raises oneclaw.text.BadText."""
-    return " ".join(checked(name, longest=Folder.LONGEST_NAME, name=gettext_lazy("The folder's name")).split())
+    """Return the name of a folder with single spaces. Raise oneclaw.text.BadText when it is invalid."""
+    return " ".join(checked(name, longest=Folder.NAME_MAX_CHARS, name=gettext_lazy("The folder's name")).split())
 
 
 def _pin(mine: ChatSessionQuerySet, _: Folder | None) -> int:
@@ -119,7 +123,7 @@ def _delete(mine: ChatSessionQuerySet, _: Folder | None) -> int:
 
 
 def _restore(mine: ChatSessionQuerySet, _: Folder | None) -> int:
-    # Of a temporary one there is nothing left.
+    # A temporary conversation has no content left.
     return mine.exclude(deleted_at=None).exclude(mode=ChatSession.Mode.TEMPORARY).update(deleted_at=None)
 
 
@@ -128,7 +132,7 @@ def _read(mine: ChatSessionQuerySet, _: Folder | None) -> int:
 
 
 def _each(found: ChatSessionQuerySet, change: Callable[[ChatSession], None]) -> int:
-    # One order, so that two requests that change the same ones do not wait for each other.
+    # In one order, so that two requests that change the same conversations do not deadlock.
     chosen = list(found.select_related("owner").order_by("pk"))
     for session in chosen:
         change(session)

@@ -1,5 +1,5 @@
-"""Search: a person's own messages by their words, newest first, conversations by their titles, files by their names,
-and what the extensions find."""
+"""Search in the chat: a person's messages by words, newest first, conversations by title, files by name, and the
+results of extensions."""
 
 import re
 from collections.abc import Iterator
@@ -15,19 +15,19 @@ from chat.extensions import SearchResult
 from chat.models import ChatSession, Message, MessageFile, MessageWords
 from oneclaw.models import User
 
-# Of a question, what is read.
+# Limits of a question; what is longer is ignored.
 QUESTION_MAX_CHARS, QUESTION_MAX_WORDS = 200, 12
-# What is found at most.
+# Limits of the results.
 MAX_MESSAGES, MAX_TITLES, MAX_FILES = 30, 8, 8
-# What is found at most by each extension.
+# Limit of the results of each extension.
 MAX_OF_EXTENSION = 5
-# Characters of a snippet before and after the first word that was found.
+# The length of a snippet before and after its first match.
 SNIPPET_CHARS_BEFORE, SNIPPET_CHARS_AFTER = 60, 160
-# Newest messages with the words, of which those are chosen that are shown; and how many when too few of these can be
-# shown, because most are in deleted conversations, or are copies.
+# How many of the newest messages with the words are read from the index; and how many in a second query, when too few
+# of the first can be shown, because most are copies or in deleted conversations.
 CANDIDATES, MAX_CANDIDATES = 500, 20_000
 WORD = re.compile(r"\w+")
-# Each word as the index knows it, and whatever begins like it. \w leaves nothing in a word that means something here.
+# Each word as the index stores it, as a prefix. \w excludes all characters that are tsquery syntax.
 HOLDING = """
     words @@ (SELECT string_agg(quote_literal(%s || ':' || word) || ':*', ' & ')::tsquery
               FROM unnest(tsvector_to_array(to_tsvector('simple', %s))) AS word)
@@ -40,10 +40,10 @@ UNSPACED = re.compile(
 
 @dataclass(frozen=True)
 class Found:
-    """One message that was found, and where in it."""
+    """A message that was found, with a snippet."""
 
     message: Message
-    # A piece of its text as safe HTML, with the words that were asked for in <mark>.
+    # A piece of its text as safe HTML, with the words of the question in <mark>.
     snippet: SafeString
 
     def get_absolute_url(self) -> str:
@@ -52,10 +52,10 @@ class Found:
 
 @dataclass(frozen=True)
 class FoundFile:
-    """One file that was found by its name, and the first shown message that has it."""
+    """A file that was found by its name, and the first shown message that references it."""
 
     message: Message
-    # Its name as safe HTML, with the words that were asked for in <mark>.
+    # Its name as safe HTML, with the words of the question in <mark>.
     name: SafeString
 
     def get_absolute_url(self) -> str:
@@ -63,20 +63,19 @@ class FoundFile:
 
 
 def address_of(message: Message) -> str:
-    """Return where the message is shown."""
+    """Return the URL of `message` in its conversation."""
     return f"/c/{message.session_id}#message-{message.pk}@{message.seq}"
 
 
 def words_of(question: str) -> list[str]:
-    """Return the words of the question in lower case, each once."""
+    """Return the words of `question` in lower case, each once, up to the limits of a question."""
     return list(dict.fromkeys(WORD.findall(question[:QUESTION_MAX_CHARS].lower())))[:QUESTION_MAX_WORDS]
 
 
 def messages(user: User, question: str, most: int = MAX_MESSAGES) -> list[Found]:
-    """Return the newest of the person's shown messages that hold every word of the question, each as the beginning of a
-    word.
+    """Return the newest shown messages of the person that contain every word of `question` as a prefix of a word.
 
-    Of a message and its copies in forks one is found: the original, or the oldest copy when that is not shown any more.
+    Of a message and its copies in forks one is found: the original, or the oldest copy when the original is not shown.
     """
     words = words_of(question)
     if not words:
@@ -88,8 +87,8 @@ def messages(user: User, question: str, most: int = MAX_MESSAGES) -> list[Found]
 
 
 def newest_of(found: QuerySet[Message], most: int) -> QuerySet[Message]:
-    """Return at most so many, without the copies of others."""
-    # A copy has the words and the time of its original.
+    """Return the newest of `found`, at most `most`, without copies of other ones."""
+    # A copy has the text and the time of its original.
     is_copy = Q(seq__lte=F("session__copied_seq"))
     ordered = found.alias(is_copy=ExpressionWrapper(is_copy, BooleanField()))
     ordered = ordered.select_related("session").only("role", "seq", "text", "created_at", "session__title")
@@ -98,13 +97,13 @@ def newest_of(found: QuerySet[Message], most: int) -> QuerySet[Message]:
 
 
 def holding(user: User, words: list[str], candidates: int) -> QuerySet[Message]:
-    """Return the person's shown messages that hold every word, looked for among so many of the newest that do."""
+    """Return the person's shown messages that contain every word, among the newest `candidates` of the index."""
     shown = Message.objects.visible_to(user).filter(active=True, role__in=[Message.Role.USER, Message.Role.ASSISTANT])
     spaced = [word for word in words if not UNSPACED.search(word)]
     if spaced:
-        # By the index of words first, which is quicker than reading all that the person ever said.
+        # The index of words first, which is faster than reading all messages of the person.
         matching = RawSQL(HOLDING, [str(user.pk), " ".join(spaced)], output_field=BooleanField())  # noqa: S611 - ours
-        # A sum, so that PostgreSQL does not think of walking through everybody's messages from the newest on.
+        # The sum keeps PostgreSQL from scanning the primary key backwards through the messages of all people.
         newest = MessageWords.objects.filter(matching).order_by((F("message_id") + 0).desc())[:candidates]
         shown = shown.filter(pk__in=newest.values("message_id"))
     for word in words:
@@ -114,7 +113,7 @@ def holding(user: User, words: list[str], candidates: int) -> QuerySet[Message]:
 
 
 def titles(user: User, question: str) -> list[ChatSession]:
-    """Return the newest conversations whose titles hold every word of the question; without a question, of all."""
+    """Return the newest conversations whose titles contain every word of `question`; all when it is empty."""
     wanted = Q()
     for word in words_of(question):
         wanted &= Q(title__icontains=word)
@@ -122,7 +121,7 @@ def titles(user: User, question: str) -> list[ChatSession]:
 
 
 def files(user: User, question: str) -> list[FoundFile]:
-    """Return the newest files that the person sent whose names hold every word of the question."""
+    """Return the newest files that the person sent whose names contain every word of `question`."""
     words = words_of(question)
     if not words:
         return []
@@ -139,7 +138,7 @@ def files(user: User, question: str) -> list[FoundFile]:
 
 
 def extension_results(user: User, question: str) -> dict[str, list[SearchResult]]:
-    """Return what the extensions find, by their names."""
+    """Return {extension name: results} for `question`."""
     words = words_of(question)
     if not words:
         return {}
@@ -162,7 +161,7 @@ def snippet(text: str, words: list[str]) -> SafeString:
 
 
 def pattern_of(words: list[str], *, whole: bool = True) -> re.Pattern[str]:
-    """Return a pattern of any of the words, where a word begins; not `whole`: anywhere."""
+    """Return a pattern of any of `words` at the start of a word; without `whole`, anywhere."""
     begun = {word: r"(?<!\w)" if whole and not UNSPACED.search(word) else "" for word in words}
     return re.compile("|".join(begin + re.escape(word) for word, begin in begun.items()), re.I)
 

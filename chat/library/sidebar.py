@@ -1,4 +1,4 @@
-"""The list of a person's conversations: pinned ones, folders, and the rest by the days on which they were active."""
+"""The sidebar: a person's pinned conversations, folders, and the other conversations grouped by day."""
 
 import datetime as dt
 import uuid
@@ -13,11 +13,11 @@ from django.utils.translation import gettext as _
 from chat.models import ChatSession, ChatSessionQuerySet, Folder
 from oneclaw.models import User
 
-# Conversations that the list shows at first, as many as it gets with each scroll to its end; and all that it is made of
-# at once.
+# The size of a page, which the list shows at first and adds with each scroll to its end; and the limit of a list that
+# is rendered again.
 LISTED, MOST_LISTED = 100, 1000
-# Pinned and filed ones that it shows; all of them are on the page of all conversations.
-MOST_APART = 500
+# Limit of the pinned conversations and those in folders; the page of all conversations has all of them.
+FILED_MAX_SESSIONS = 500
 COLUMNS = ("title", "active_at", "pinned_at", "folder", "last_seq", "read_seq")
 
 Group = tuple[str, list[ChatSession]]
@@ -25,18 +25,18 @@ Group = tuple[str, list[ChatSession]]
 
 @dataclass(frozen=True)
 class Older:
-    """Conversations of the list that are neither pinned nor filed, newest first, and where the next ones begin."""
+    """One page of the conversations that are neither pinned nor in a folder, newest first."""
 
     groups: list[Group]
-    # What is asked for the next ones with; "" when these are the last.
+    # The cursor of the next page; "" on the last page.
     after: str
-    # When the one right before them was, which needs no heading again; "" at the beginning.
+    # The heading of the last conversation of the previous page, which is not repeated; "" on the first page.
     before: str
 
 
 @dataclass(frozen=True)
 class Listing(Older):
-    """The list as it is shown, each part newest first, on the person's own calendar."""
+    """The whole list, each part newest first, by the days of the person's time zone."""
 
     pinned: list[ChatSession]
     folders: list[tuple[Folder, list[ChatSession]]]
@@ -48,21 +48,22 @@ class Listing(Older):
 
 @dataclass(frozen=True)
 class Edge:
-    """Behind which conversation a part of the list ends, which may have moved up since: the time says where it was."""
+    """A cursor: the last conversation of a page and its time, because the conversation may have moved up since."""
 
     active_at: dt.datetime
     session_id: uuid.UUID
 
     @classmethod
     def of(cls, session: ChatSession) -> "Edge":
+        """Return the cursor of a page that ends with `session`."""
         return cls(session.active_at, session.pk)
 
     @classmethod
     def read(cls, text: str) -> "Edge":
-        """The inverse of str(); ValueError for anything else."""
+        """Return the cursor whose str() is `text`. Raise ValueError for any other text."""
         moment, _, session_id = text.partition("_")
         edge = cls(dt.datetime.fromisoformat(moment), uuid.UUID(session_id))
-        # At the ends of the calendar there is no day of the person's own.
+        # The first and last year have no day in every time zone.
         if edge.active_at.tzinfo is None or not dt.MINYEAR < edge.active_at.year < dt.MAXYEAR:
             raise ValueError("no moment of a conversation")
         return edge
@@ -72,7 +73,7 @@ class Edge:
 
 
 def listing(user: User, *, most: int = LISTED) -> Listing:
-    """The beginning of the list, with `most` older ones. Two queries, however many conversations there are."""
+    """Return the beginning of the list, with `most` conversations that are not pinned or in a folder. Two queries."""
     found = newest(user, most)
     pinned = [session for session in found if session.pinned_at]
     filed = [session for session in found if session.folder_id and not session.pinned_at]
@@ -81,35 +82,37 @@ def listing(user: User, *, most: int = LISTED) -> Listing:
         (folder, [session for session in filed if session.folder_id == folder.pk])
         for folder in Folder.objects.filter(owner=user)
     ]
-    return Listing(by_day(rest[:most], user), after(rest, most), "", pinned, folders)
+    return Listing(by_day(rest[:most], user), next_cursor(rest, most), "", pinned, folders)
 
 
 def newest(user: User, most: int) -> QuerySet[ChatSession]:
-    """Return what is pinned or filed, and `most` of the other conversations and one more, the newest first."""
+    """Return the pinned conversations and those in folders, and `most` + 1 of the others, newest first."""
     own = shown(user)
-    apart = own.filter(Q(pinned_at__isnull=False) | Q(folder__isnull=False))[:MOST_APART]
-    both = apart.union(own.filter(pinned_at=None, folder=None)[: most + 1], all=True)
+    filed = own.filter(Q(pinned_at__isnull=False) | Q(folder__isnull=False))[:FILED_MAX_SESSIONS]
+    both = filed.union(own.filter(pinned_at=None, folder=None)[: most + 1], all=True)
     return both.order_by("-active_at", "-id")
 
 
 def older(user: User, edge: Edge) -> Older:
-    """The next LISTED ones. One query."""
+    """Return the page after the cursor `edge`. One query."""
     until = shown(user).filter(pinned_at=None, folder=None, active_at__lte=edge.active_at)
     found = list(until.exclude(active_at=edge.active_at, id__gte=edge.session_id)[: LISTED + 1])
     before = name_of(user.day(edge.active_at), user.day())
-    return Older(by_day(found[:LISTED], user), after(found, LISTED), before)
+    return Older(by_day(found[:LISTED], user), next_cursor(found, LISTED), before)
 
 
 def shown(user: User) -> ChatSessionQuerySet:
+    """Return the person's listed conversations with the columns of the list."""
     return ChatSession.objects.visible_to(user).listed().only(*COLUMNS)
 
 
-def after(found: Sequence[ChatSession], most: int) -> str:
-    """Where the next ones begin behind the first `most` of those that were found; "" when there are no more."""
+def next_cursor(found: Sequence[ChatSession], most: int) -> str:
+    """Return the cursor after the first `most` of `found`; "" when there are no more."""
     return str(Edge.of(found[most - 1])) if len(found) > most else ""
 
 
 def by_day(sessions: Iterable[ChatSession], user: User) -> list[Group]:
+    """Return `sessions`, which are in order, grouped under the headings of their days."""
     today = user.day()
     return [
         (when, list(of_then))
@@ -118,7 +121,7 @@ def by_day(sessions: Iterable[ChatSession], user: User) -> list[Group]:
 
 
 def name_of(day: dt.date, today: dt.date) -> str:
-    """What a day is called in the list: the further back, the coarser."""
+    """Return the heading of `day` in the list; older days share one."""
     age = (today - day).days
     if age <= 0:
         return _("Today")

@@ -1,4 +1,4 @@
-"""The socket: takes a client's frames to `handle` and sends the frames of its room. docs/protocol.md has each frame."""
+"""The WebSocket consumer: passes a client's frames to `handle` and sends the frames of its room (docs/protocol.md)."""
 
 import asyncio
 import contextlib
@@ -33,10 +33,10 @@ from oneclaw.threads import in_database
 
 logger = logging.getLogger(__name__)
 
-# Time without any frame from the browser, which pings every 20 s, after which the socket counts as dead.
+# A socket without any frame for this long counts as dead; browsers ping every 20 s.
 SILENCE_SECONDS = 45
-# Closing codes.
-TOO_SLOW, FAILED, COME_AGAIN, NOT_SIGNED_IN = 1013, 1011, 1012, 4401
+# Close codes of the WebSocket.
+TOO_SLOW_CODE, FAILED_CODE, RECONNECT_CODE, NOT_SIGNED_IN_CODE = 1013, 1011, 1012, 4401
 
 
 class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]  # channels has no types
@@ -45,13 +45,13 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]  # channels ha
     writer: asyncio.Task[None] | None = None
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        """Serve the socket to its end, and release what it holds however it ends."""
+        """Serve the socket until it closes, and release its resources even after an error."""
         try:
             await super().__call__(scope, receive, send)
         except Error:
-            # The browser connects again, and sends again what was not acknowledged.
+            # The browser reconnects and resends what was not acknowledged.
             logger.exception("A socket is closed, because the database did not answer.")
-            await self.close(FAILED)
+            await self.close(FAILED_CODE)
         finally:
             self._release()
 
@@ -63,9 +63,9 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]  # channels ha
         self.silence: asyncio.TimerHandle | None = None
         await self.accept()
         if not self.user.is_authenticated:
-            await self.close(NOT_SIGNED_IN)
+            await self.close(NOT_SIGNED_IN_CODE)
             return
-        # From here on in this context, which is this socket's alone, and that of the turns that it begins.
+        # For this socket's context, which the turns that it starts inherit.
         translation.activate(language_of(self.user, accepted_by(self.scope)))
         self.last_heard = asyncio.get_running_loop().time()
         self.writer = asyncio.create_task(self._write())
@@ -94,12 +94,12 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]  # channels ha
                 self._send_frame(outcome.frame())
             if isinstance(frame, SendFrame) and isinstance(outcome, Stored) and self.room is None:
                 room = self._enter_room(frame.session)
-                self._owe(room.with_growing([message_frame(outcome.message)]))
+                self._send_frames(room.with_growing([message_frame(outcome.message)]))
 
     async def _open(self, frame: OpenFrame) -> None:
         if frame.person not in (None, str(self.user.pk)):
-            # Another person has signed in with this browser since: what this page has to send is not theirs.
-            await self.close(NOT_SIGNED_IN)
+            # Another person has signed in with this browser since the page was made.
+            await self.close(NOT_SIGNED_IN_CODE)
             return
         session_id, last_seq = frame.session or uuid.uuid4(), frame.last_seq
         session = await in_database(lifecycle.open_session, self.user, session_id)
@@ -125,7 +125,7 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]  # channels ha
         if room.outboxes == {self.outbox}:
             room.complete_seq = max(room.complete_seq, complete_seq)
         self._send_frame(ready_frame(session_id, newest, reset=False))
-        self._owe(room.with_growing(frames))
+        self._send_frames(room.with_growing(frames))
 
     def _release(self) -> None:
         if self.writer is None:
@@ -138,10 +138,10 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]  # channels ha
             self.silence.cancel()
 
     def _send_frame(self, frame: ServerFrame) -> None:
-        self.outbox.offer(encode(frame))
+        self.outbox.put(encode(frame))
 
-    def _owe(self, frames: list[ServerFrame]) -> None:
-        self.outbox.owe((encode(frame), None) for frame in frames)
+    def _send_frames(self, frames: list[ServerFrame]) -> None:
+        self.outbox.put_together((encode(frame), None) for frame in frames)
 
     def _enter_room(self, session_id: uuid.UUID) -> Room:
         if self.room is None or self.room.session_id != session_id:
@@ -156,12 +156,12 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]  # channels ha
             self.room = None
 
     def _hinted(self, payload: dict[str, Any]) -> None:
-        """Follow a hint: some process changed the person's list, or ended the sign-in of this socket."""
+        """Handle a hint: a process changed the person's list, or ended the sign-in of this socket."""
         if payload["kind"] == "signed_out":
             if payload["sign_in"] == revocation.fingerprint(self.scope["session"].session_key):
-                self.closing = asyncio.create_task(self.close(NOT_SIGNED_IN))
+                self.closing = asyncio.create_task(self.close(NOT_SIGNED_IN_CODE))
         elif payload["kind"] == "come_again":
-            self.closing = asyncio.create_task(self.close(COME_AGAIN))
+            self.closing = asyncio.create_task(self.close(RECONNECT_CODE))
         else:
             self._send_frame(SESSIONS_CHANGED)
         if payload == pubsub.MISSED:
@@ -170,19 +170,19 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]  # channels ha
     async def _close_if_signed_out(self) -> None:
         """Close the socket if its sign-in has ended: the hint that says so may be among those that were lost."""
         if not await in_database(revocation.is_valid, self.user, self.scope.get("session")):
-            await self.close(COME_AGAIN)
+            await self.close(RECONNECT_CODE)
 
     async def _write(self) -> None:
-        """Send what waits. A reader that is too slow is disconnected, and connects again."""
-        with contextlib.suppress(OSError, RuntimeError):  # the socket is gone: disconnect() follows
+        """Send the waiting frames. A reader that is too slow is disconnected, and reconnects."""
+        with contextlib.suppress(OSError, RuntimeError):  # the connection is closed: disconnect() follows
             await self.outbox.drain(self._send_text)
-            await self.close(TOO_SLOW)
+            await self.close(TOO_SLOW_CODE)
 
     async def _send_text(self, text: str) -> None:
         await self.send(text_data=text)
 
     def _check_silence(self) -> None:
-        """Close the socket if its browser is gone without closing it."""
+        """Close the socket if nothing was received for SILENCE_SECONDS; otherwise check again later."""
         loop = asyncio.get_running_loop()
         left = self.last_heard + SILENCE_SECONDS - loop.time()
         if left > 0:

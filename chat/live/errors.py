@@ -1,4 +1,4 @@
-"""What a client is told when its request cannot be carried out: one table for socket, POST and HTTP API."""
+"""The protocol errors of requests that cannot be carried out: one table for socket, POST and HTTP API."""
 
 from django.utils.translation import gettext_lazy as _
 
@@ -19,7 +19,7 @@ class FrameError(Exception):
         self.code, self.sentence = code, sentence
 
 
-# The code and the sentence of what the functions that carry out a frame raise.
+# The code and sentence of each exception that the handlers of frames raise.
 CODES: dict[type[Exception], tuple[str, Words]] = {
     lifecycle.SessionNotFound: ("not_found", _("This conversation no longer exists.")),
     branches.NotShown: ("not_shown", branches.NotShown.words),
@@ -37,7 +37,7 @@ CLIENT_ERRORS: tuple[type[Exception], ...] = (FrameError, BadText, model_choice.
 
 
 def described(error: Exception) -> tuple[str, str]:
-    """Return the protocol error code and the sentence, in the reader's language, of one of CLIENT_ERRORS."""
+    """Return the protocol error code and the sentence, in the active language, of `error`, one of CLIENT_ERRORS."""
     if isinstance(error, FrameError | BadText | model_choice.NotOffered):
         return error.code, str(error.sentence)
     code, sentence = next(known for kind, known in CODES.items() if isinstance(error, kind))

@@ -1,4 +1,4 @@
-"""The frames that a client sends, each a pydantic model, and how they are checked (docs/protocol.md)."""
+"""The frames that a client sends, as pydantic models, and their validation (docs/protocol.md)."""
 
 import json
 import uuid
@@ -20,7 +20,7 @@ MESSAGE_ID_MAX_DIGITS = 18
 
 
 def message_id(value: object) -> object:
-    """Return the number that the string `value` is. Raise ValueError when it is no id of a message."""
+    """Return the message id in the string `value` as a number. Raise ValueError when it is no id of a message."""
     if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) <= MESSAGE_ID_MAX_DIGITS:
         return int(value)
     raise ValueError
@@ -37,7 +37,7 @@ class FrameOfClient(BaseModel):
 
 
 class FrameWithChoice(FrameOfClient):
-    """A frame that may name who answers."""
+    """The base of frames that may name an agent and a model."""
 
     agent: Name | None = None
     model: Name | None = None
@@ -63,7 +63,7 @@ class SendFrame(FrameWithChoice):
     type: Literal["send"] = "send"
     client_id: uuid.UUID
     session: uuid.UUID
-    # Before the text, whose check asks for it.
+    # Declared before `text`, whose validator reads it.
     files: tuple[uuid.UUID, ...] = ()
     text: str = Field(default=None, validate_default=True)
     mode: Literal["agent", "chat", "temporary"] | None = None
@@ -102,14 +102,14 @@ class ShowFrame(FrameOfClient):
 
 
 class StopFrame(FrameOfClient):
-    """Stop the turn of `message`, or whatever runs in the session that the client shows."""
+    """Stop the turn of `message`, or the running turn of the session that the client shows."""
 
     type: Literal["stop"] = "stop"
     message: MessageId | None = None
 
 
 class RetryFrame(FrameWithChoice):
-    """Answer the same user message again, or go on where the answer `message` ended."""
+    """Answer the same user message again, or continue the answer `message`."""
 
     type: Literal["retry", "continue"]
     message: MessageId
@@ -129,7 +129,7 @@ F = TypeVar("F", bound=FrameOfClient)
 _client_frames: TypeAdapter[ClientFrame] = TypeAdapter(Annotated[ClientFrame, Field(discriminator="type")])
 
 UNKNOWN_TYPE = "This frame has no known type."
-# What is said about a wrong field; in English, because only a program that is wrong sends one.
+# The sentence about an invalid field, in English, because only a faulty program sends one.
 SENTENCES = {
     "client_id": "client_id must be a UUID.",
     "session": "session must be a UUID.",
@@ -142,7 +142,7 @@ SENTENCES = {
 
 
 def decoded(text: str | None) -> dict[str, Any]:
-    """Return the JSON object that `text` is. Raise FrameError for anything else, and for one that is too large."""
+    """Return the JSON object in `text`. Raise FrameError when it is no JSON object, or larger than FRAME_MAX_BYTES."""
     if text is None:
         raise FrameError("bad_frame", "Frames are JSON text.")
     size = len(text.encode(errors="surrogatepass"))
@@ -159,7 +159,7 @@ def decoded(text: str | None) -> dict[str, Any]:
 
 
 def client_frame(fields: Mapping[str, Any]) -> ClientFrame:
-    """Return the frame with these fields, checked. Raise FrameError or BadText: what is wrong with it."""
+    """Return the validated frame with these `fields`. Raise FrameError or BadText when one is invalid."""
     try:
         return _client_frames.validate_python(fields)
     except ValidationError as error:
@@ -167,7 +167,7 @@ def client_frame(fields: Mapping[str, Any]) -> ClientFrame:
 
 
 def frame_of(kind: type[F], **fields: object) -> F:
-    """Return a frame of this kind with these fields, checked. Raise FrameError or BadText."""
+    """Return a validated frame of class `kind` with these `fields`. Raise FrameError or BadText when one is invalid."""
     try:
         return kind.model_validate(fields)
     except ValidationError as error:
@@ -175,7 +175,7 @@ def frame_of(kind: type[F], **fields: object) -> F:
 
 
 def first_fault(error: ValidationError) -> FrameError | BadText:
-    """Return the first thing that is wrong with a frame, in the words of the protocol."""
+    """Return the first error of a frame as an error of the protocol."""
     fault = error.errors(include_url=False, include_input=False)[0]
     cause = fault.get("ctx", {}).get("error")
     if isinstance(cause, BadText):

@@ -1,4 +1,4 @@
-"""The one function that carries out what a client asks for, whether by socket, POST, form or the HTTP API."""
+"""The handler of client frames, shared by socket, POST, form and HTTP API."""
 
 import uuid
 from dataclasses import dataclass
@@ -60,7 +60,7 @@ class BranchShown:
 
 @dataclass(frozen=True)
 class Restarted:
-    """Another attempt at an answer runs; `answer` is its placeholder, which follows the old one if it continues it."""
+    """Another attempt at an answer is running; `answer` is its placeholder, after the old answer if it continues it."""
 
     answer: Message
     continues: bool
@@ -79,7 +79,7 @@ class StopRequested:
         return PONG
 
 
-# `frame()` answers a client that has no socket. One that has a socket sees all but Stored and Ended in its room.
+# `frame()` is the reply to a client without a socket. A socket gets all but Stored and Ended through its room.
 Outcome = Stored | Ended | BranchShown | Restarted | StopRequested
 
 
@@ -88,9 +88,9 @@ async def handle(user: User, frame: SendFrame, session_id: uuid.UUID | None = No
 @overload
 async def handle(user: User, frame: Action, session_id: uuid.UUID | None = None) -> Outcome: ...
 async def handle(user: User, frame: Action, session_id: uuid.UUID | None = None) -> Outcome:
-    """Carry out a person's frame. `session_id` is the session that the client shows, if it shows one.
+    """Carry out a frame of `user` and return the outcome. `session_id` is the session that the client shows, if any.
 
-    Raise one of chat.live.errors.CLIENT_ERRORS.
+    Raise one of chat.live.errors.CLIENT_ERRORS when the request is refused.
     """
     match frame:
         case SendFrame():

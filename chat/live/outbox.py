@@ -1,23 +1,23 @@
-"""The queue of one socket: a newer frame replaces the one about the same thing, within a bound."""
+"""The bounded queue of frames of one socket, in which a newer frame replaces one of the same key."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
 
-# Bytes that may wait for a slow reader before its socket is closed (it reconnects and catches up).
+# Limit of the queue for a slow reader; beyond it the socket is closed (the page reconnects and catches up).
 WAITING_MAX_BYTES = 256 * 1024
 
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """An encoded frame with its bytes. One that is `owed` does not count against the reader, however large it is."""
+    """An encoded frame with its size. An `exempt` frame does not count against the limit of the reader."""
 
     text: str
     bytes: int
-    owed: bool
+    exempt: bool
 
 
-NOTHING = Waiting("", 0, owed=False)
+NO_FRAME = Waiting("", 0, exempt=False)
 
 
 class Outbox:
@@ -25,39 +25,39 @@ class Outbox:
 
     def __init__(self) -> None:
         self._waiting: dict[object, Waiting] = {}
-        # Bytes of everything that waits, by whether it is owed.
+        # Bytes of the waiting frames, by whether they are exempt.
         self._bytes = {True: 0, False: 0}
         self._more = asyncio.Event()
         self._count = 0
         self.overflowed = False
 
     def offer(self, text: str, key: object = None) -> None:
-        """Take an encoded frame. With a `key`, it replaces a waiting frame of the same key and goes to the end.
+        """Enqueue the encoded frame `text`. With a `key`, it first removes a waiting frame of the same key.
 
-        Never blocks. Past WAITING_MAX_BYTES nothing more is taken, and `drain` ends with `overflowed` set. One frame
-        that is larger than that by itself is owed.
+        Never blocks. Above WAITING_MAX_BYTES the queue stops accepting frames, and `drain` ends with `overflowed` set.
+        A single frame above that size is enqueued by `put_together`.
         """
         if (bytes := size(text)) > WAITING_MAX_BYTES:
-            self.owe([(text, key)])
+            self.put_together([(text, key)])
         else:
             self._pop(key)
-            self._add(Waiting(text, bytes, owed=False), key)
-            self._give_up_past_the_bound(owed=False)
+            self._add(Waiting(text, bytes, exempt=False), key)
+            self._overflow_above_limit(exempt=False)
 
-    def owe(self, frames: Iterable[tuple[str, object]]) -> None:
-        """Take (encoded frame, key) pairs that belong together, such as everything that a page lacks, of any size.
+    def put_together(self, frames: Iterable[tuple[str, object]]) -> None:
+        """Enqueue (encoded frame, key) pairs that belong together, such as everything that a page lacks, of any size.
 
-        The reader is too slow when more than WAITING_MAX_BYTES of earlier owed frames still wait.
+        The reader is too slow when more than WAITING_MAX_BYTES of earlier exempt frames are still waiting.
         """
         frames = list(frames)
         for _, key in frames:
             self._pop(key)
-        self._give_up_past_the_bound(owed=True)
+        self._overflow_above_limit(exempt=True)
         for text, key in frames:
-            self._add(Waiting(text, size(text), owed=True), key)
+            self._add(Waiting(text, size(text), exempt=True), key)
 
     async def drain(self, send: Callable[[str], Awaitable[None]]) -> None:
-        """Send what waits until the reader has fallen too far behind; return then."""
+        """Send the waiting frames by `send`; return when the queue has overflowed."""
         while True:
             await self._more.wait()
             self._more.clear()
@@ -73,16 +73,16 @@ class Outbox:
             self._count += 1
             key = self._count
         self._waiting[key] = frame
-        self._bytes[frame.owed] += frame.bytes
+        self._bytes[frame.exempt] += frame.bytes
         self._more.set()
 
     def _pop(self, key: object) -> Waiting:
-        frame = self._waiting.pop(key, NOTHING)
-        self._bytes[frame.owed] -= frame.bytes
+        frame = self._waiting.pop(key, NO_FRAME)
+        self._bytes[frame.exempt] -= frame.bytes
         return frame
 
-    def _give_up_past_the_bound(self, *, owed: bool) -> None:
-        if self._bytes[owed] > WAITING_MAX_BYTES:
+    def _overflow_above_limit(self, *, exempt: bool) -> None:
+        if self._bytes[exempt] > WAITING_MAX_BYTES:
             self.overflowed = True
             self._waiting.clear()
             self._bytes = {True: 0, False: 0}
@@ -90,5 +90,5 @@ class Outbox:
 
 
 def size(text: str) -> int:
-    """Return the bytes of its UTF-8."""
+    """Return the number of bytes of `text` in UTF-8."""
     return len(text) if text.isascii() else len(text.encode())

@@ -1,4 +1,4 @@
-"""From a running turn to the sockets of its session: when frames leave, and what they say."""
+"""The publisher of a running turn: which frames it sends to the sockets of its session, and when."""
 
 import asyncio
 from typing import Any
@@ -33,7 +33,7 @@ class TurnPublisher:
         self._running = running
         self._turn = running.turn
         self._room = room_of(running.turn.session.owner_id, running.turn.session_id)
-        # Whether the sockets here have been sent everything before this turn. If not, closed() has it sent.
+        # Whether the sockets here have got everything before this turn. If not, closed() refreshes the room.
         self._follows = False
         # Whether the end was published here; if not, another process ended the turn.
         self._published_end = False
@@ -45,7 +45,7 @@ class TurnPublisher:
     def _answer(self) -> GrowingAnswer:
         return self._running.answer
 
-    # -- What the turn says ------------------------------------------------------------------------
+    # -- Called by the turn --------------------------------------------------------------------------
 
     def begun(self, prompt: Message | None) -> None:
         room, answer = self._room, self._answer.message
@@ -94,7 +94,7 @@ class TurnPublisher:
             self._room.refresh()
         self._room.close_if_empty()
 
-    # -- What the room asks --------------------------------------------------------------------------
+    # -- Called by the room ----------------------------------------------------------------------------
 
     def stop(self, turn_id: int | None) -> None:
         if turn_id in (None, self._turn.pk):
@@ -106,7 +106,7 @@ class TurnPublisher:
     def block_frames(self) -> list[BlockFrame]:
         return [self._block_frame(index, html) for index, html in enumerate(self._answer.shown())]
 
-    # -- How it is done ------------------------------------------------------------------------------
+    # -- Internals -----------------------------------------------------------------------------------
 
     def _publish_finished(self, answer: Message, cards: dict[str, Card] | None, *, final: bool) -> None:
         self._cancel_timer()

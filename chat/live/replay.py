@@ -1,4 +1,4 @@
-"""What a page missed, read from the rows: the frames after the last message that it has, or that it must reload."""
+"""The replay for a page that missed frames: read from the rows, or an instruction to reload."""
 
 import uuid
 from collections.abc import Iterable
@@ -10,8 +10,8 @@ from chat.live.server_frames import DoneFrame, MessageFrame, done_frame, message
 from chat.models import Message, Turn
 from chat.rendering.messages import cards_of
 
-# A page that lacks more messages than this, or more characters of HTML, fetches the list instead of a replay: what a
-# request brings waits for its reader on the wire, and not in this process.
+# Above these limits (messages, characters of HTML) a page fetches the list by a request instead of a replay: a response
+# that waits for a slow reader takes no memory of this process.
 REPLAY_MAX_MESSAGES = 50
 REPLAY_MAX_CHARS = 1024 * 1024
 
@@ -19,10 +19,10 @@ ReplayFrame = MessageFrame | DoneFrame
 
 
 def frames_after(owner_id: int, session_id: uuid.UUID, seq: int) -> tuple[list[ReplayFrame], int]:
-    """Return the frames that a page of this person lacks if it has everything up to `seq`, and its new complete seq.
+    """Return the frames for a page of the owner that has everything up to `seq`, and the page's new complete seq.
 
-    The complete seq is the newest message before which nothing is still being written. A running answer is as of
-    its last checkpoint, and has no `done`. An answer whose tools run is not complete: its cards will change. Sync.
+    The complete seq is the newest message before the first incomplete one. A running answer is shown as of its last
+    checkpoint, without `done`. An answer whose tools are running is incomplete: its cards will change. Sync.
     """
     own = Message.objects.filter(session_id=session_id, session__owner_id=owner_id)
     messages = list(own.filter(active=True, seq__gt=seq).select_related("turn").order_by("seq"))
@@ -54,14 +54,16 @@ def is_far_behind(owner_id: int, session_id: uuid.UUID, seq: int) -> bool:
 
 
 def is_too_much(frames: Iterable[ReplayFrame], complete_seq: int) -> bool:
-    """Return whether a page that lacks these frames must fetch the list, which brings it up to `complete_seq`."""
+    """Return whether `frames` up to `complete_seq` exceed the limits of a replay, so that the page must reload."""
     sizes = [len(frame["html"]) for frame in frames if frame["type"] == "message" and frame["seq"] <= complete_seq]
     return len(sizes) > REPLAY_MAX_MESSAGES or sum(sizes) > REPLAY_MAX_CHARS
 
 
 def was_tried_again(owner_id: int, session_id: uuid.UUID, seq: int) -> bool:
-    """Return whether a page that shows everything up to `seq` shows a message that left the shown branch: the one
-    there, or one after the newest, which it may have seen beginning. Sync."""
+    """Return whether a page that shows everything up to `seq` shows a message that is not on the shown branch any more.
+
+    That is the message `seq`, or one after the newest shown message, whose beginning the page may have got. Sync.
+    """
     messages = Message.objects.filter(session=session_id, session__owner=owner_id)
     if messages.filter(active=False, seq=seq).exists():
         return True

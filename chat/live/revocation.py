@@ -1,4 +1,4 @@
-"""Sockets end with the sign-in that opened them: hints that close them, sent when a sign-in ends."""
+"""Revocation of sockets: hints, sent when a sign-in ends, that close the sockets which it opened."""
 
 import hashlib
 from importlib import import_module
@@ -17,17 +17,17 @@ from django.utils.crypto import constant_time_compare
 from oneclaw import pubsub
 from oneclaw.models import User
 
-# Columns of a person whose change ends sign-ins.
+# Changes of these columns of a person end sign-ins.
 SIGN_IN_COLUMNS = {"password", "is_active"}
 
 
 def fingerprint(session_key: str | None) -> str:
-    """Return a name for a sign-in that does not reveal its session key."""
+    """Return a hash that identifies a sign-in without revealing its `session_key`."""
     return hashlib.sha256((session_key or "").encode()).hexdigest()
 
 
 def is_valid(user: User, session: SessionBase | None) -> bool:
-    """Return whether this sign-in has not ended. Sync."""
+    """Return whether the sign-in of `user` with `session` is still valid. Sync."""
     now = User.objects.filter(pk=user.pk, is_active=True).first()
     if now is None or session is None or session.session_key is None:
         return now is not None
@@ -37,7 +37,7 @@ def is_valid(user: User, session: SessionBase | None) -> bool:
 
 @receiver(user_logged_out)
 def close_signed_out(request: HttpRequest, user: User | None, **_: Any) -> None:
-    """Close the sockets of this sign-in; those of the person's other devices stay."""
+    """Close the sockets of the sign-in that ended; those of the person's other devices stay open."""
     if user is not None:
         pubsub.notify(f"user:{user.pk}", {"kind": "signed_out", "sign_in": fingerprint(request.session.session_key)})
 
@@ -50,6 +50,6 @@ def close_ended_session(instance: UserSession, **_: Any) -> None:
 
 @receiver(post_save, sender=User)
 def reconnect_changed_user(instance: User, created: bool, update_fields: frozenset[str] | None, **_: Any) -> None:
-    """Close every socket of the person; the browsers whose sign-in is still valid connect again."""
+    """Close every socket of the person; browsers whose sign-in is still valid reconnect."""
     if not created and (update_fields is None or SIGN_IN_COLUMNS & update_fields):
         pubsub.notify(f"user:{instance.pk}", {"kind": "come_again"})

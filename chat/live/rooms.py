@@ -1,4 +1,4 @@
-"""The open sockets of each session in this process: frames go from the running turn straight to them.
+"""Rooms: the open sockets of each session in this process, to which the running turn sends its frames.
 
 Text deltas never leave the process. Other processes get a hint and read the rows.
 """
@@ -27,22 +27,22 @@ DATABASE_RETRY_SECONDS = 1
 
 
 class LiveTurn(Protocol):
-    """The turn that this process runs for a session, as its room uses it."""
+    """The interface of a running turn that its room uses."""
 
     def stop(self, turn_id: int | None) -> None:
-        """Stop the turn if it has this id; None: whichever it is."""
+        """Stop the turn if its id is `turn_id`, or if `turn_id` is None."""
 
     def message_frame(self) -> MessageFrame:
-        """Return the running answer as its row was made."""
+        """Return the frame of the running answer's placeholder."""
 
     def block_frames(self) -> list[BlockFrame]:
-        """Return the running answer's blocks as they are now."""
+        """Return the frames of the running answer's blocks as they are now."""
 
 
 class Room:
     """A person's sockets that show one session in this process, and the turn that this process runs for it, if any.
 
-    Whoever opened the id before another person began its session has a room of their own, which gets nothing of it.
+    A person who opened the id before another person created its session has a separate room, which gets no frames.
     """
 
     def __init__(self, owner_id: int, session_id: uuid.UUID) -> None:
@@ -51,15 +51,15 @@ class Room:
         self.language = settings.LANGUAGE_CODE
         self.outboxes: set[Outbox] = set()
         self.running: LiveTurn | None = None
-        # The newest message with nothing running before it that every socket here has been sent.
+        # The newest message before the first incomplete one that every socket here has got.
         self.complete_seq = 0
-        # The last turn that ran here. It publishes all its changes itself: a hint about them brings nothing new.
+        # The last turn that ran here. It publishes all its changes itself, so hints about them are ignored.
         self.last_turn_id: int | None = None
-        # Whether a hint from another process was not followed, because a turn was running here.
+        # Whether a hint from another process was postponed, because a turn was running here.
         self.behind = False
         # Whether hints were lost since the rows were read last.
         self._missed = False
-        # Counts what was published apart from growing blocks, so that a reader of rows sees whether they are stale.
+        # Counts the published frames apart from growing blocks, so that a reader of rows detects that they are stale.
         self.version = 0
         self._catching_up: asyncio.Task[None] | None = None
         self._changed_again = False
@@ -70,32 +70,34 @@ class Room:
         return self.owner_id, self.session_id
 
     def publish(self, frame: ServerFrame, key: object = None) -> None:
-        """Send a frame to every socket; with a `key` it replaces one of the same key that still waits."""
+        """Send `frame` to every socket; with a `key` it replaces a waiting frame of the same key."""
         if key is None:
             self.version += 1
         if self.outboxes:
             text = encode(frame)
             for outbox in self.outboxes:
-                outbox.offer(text, key)
+                outbox.put(text, key)
 
     def publish_whole(self, frames: Iterable[ServerFrame]) -> None:
-        """Send frames that belong together and may be large, such as a finished answer, in one go."""
+        """Send `frames` that belong together and may be large, such as a finished answer, to every socket."""
         self.version += 1
         texts = [(encode(frame), None) for frame in frames] if self.outboxes else []
         for outbox in self.outboxes:
-            outbox.owe(texts)
+            outbox.put_together(texts)
 
     def leave(self, outbox: Outbox) -> None:
+        """Remove a socket by its outbox."""
         self.outboxes.discard(outbox)
         self.close_if_empty()
 
     def close_if_empty(self) -> None:
+        """Remove the room when it has no socket and no running turn."""
         if not self.outboxes and self.running is None and rooms.get(self.key) is self:
             del rooms[self.key]
             self._unsubscribe()
 
     async def read_rows(self, seq: int) -> tuple[list[ReplayFrame], int]:
-        """Return `frames_after`, as of one moment: read again when something was published meanwhile."""
+        """Return `frames_after` for `seq`; reads the rows again when a frame was published meanwhile."""
         while True:
             version = self.version
             found = await in_database(frames_after, self.owner_id, self.session_id, seq)
@@ -103,18 +105,18 @@ class Room:
                 return found
 
     def with_growing(self, frames: Sequence[ReplayFrame]) -> list[ServerFrame]:
-        """Return these frames of rows, with the answer that grows here as it is now, instead of as it was saved."""
+        """Return `frames`, read from rows, with the current state of the answer that is running here, if any."""
         if self.running is None:
             return [*frames]
         growing = self.running.message_frame()
-        # Once the rows know its end, what grew here is older.
+        # The rows contain its end, so the state here is older.
         if any(frame["type"] == "done" and frame["message"] == growing["id"] for frame in frames):
             return [*frames]
         rest = [frame for frame in frames if frame["type"] == "done" or frame["id"] != growing["id"]]
         return [*rest, growing, *self.running.block_frames()]
 
     def refresh(self) -> None:
-        """Read the rows again for the sockets here, unless a turn here publishes everything itself."""
+        """Start reading the rows again for the sockets here, unless a turn here is running, which publishes itself."""
         if self._catching_up is not None:
             self._changed_again = True
         elif self.running is not None:
@@ -124,9 +126,9 @@ class Room:
             self._catching_up = asyncio.create_task(self._catch_up())
 
     def _hinted(self, payload: dict[str, Any]) -> None:
-        """Follow a hint: some process changed the session's rows, or asks its running turn to stop."""
+        """Handle a hint: a process changed the session's rows, or asks its running turn to stop."""
         if payload.get("owner", self.owner_id) != self.owner_id:
-            return  # the session turned out to be another person's
+            return  # the session belongs to another person
         if payload["kind"] == "stop":
             if self.running is not None:
                 self.running.stop(payload["turn"])
@@ -144,11 +146,11 @@ class Room:
             self.refresh()
 
     async def _shows_another_branch(self) -> bool:
-        """Return whether one of the lost hints may have said that another branch is shown now."""
+        """Return whether another branch may be shown now, which a lost hint would have said."""
         return await in_database(was_tried_again, self.owner_id, self.session_id, self.complete_seq)
 
     async def _catch_up(self) -> None:
-        """Send what another process wrote to the sockets here. A running answer arrives as of its checkpoint."""
+        """Send the rows that another process wrote to the sockets here; a running answer as of its checkpoint."""
         try:
             while self.outboxes:
                 self._changed_again = False
@@ -168,7 +170,7 @@ class Room:
                 else:
                     texts = [(encode(frame), key_of(frame)) for frame in frames]
                 for outbox in self.outboxes:
-                    outbox.owe(texts)
+                    outbox.put_together(texts)
                 self.complete_seq = max(self.complete_seq, complete_seq)
                 self._missed = False
                 if not self._changed_again:
@@ -178,7 +180,7 @@ class Room:
 
 
 def key_of(frame: ReplayFrame) -> tuple[str, str | None]:
-    """Return what a newer frame about the same message replaces."""
+    """Return the key under which a newer frame about the same message replaces `frame`."""
     return frame["type"], frame["id"] if frame["type"] == "message" else frame["message"]
 
 
@@ -186,7 +188,7 @@ rooms: dict[tuple[int, uuid.UUID], Room] = {}
 
 
 def room_of(owner_id: int, session_id: uuid.UUID) -> Room:
-    """Return the person's room. Hints are worded in the language of the caller who asked for it last."""
+    """Return the person's room of this session, created if needed, and set its language to the active one."""
     key = owner_id, session_id
     if key not in rooms:
         rooms[key] = Room(owner_id, session_id)

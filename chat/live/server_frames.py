@@ -1,4 +1,4 @@
-"""The frames that the server sends: their types, and how each is made (docs/protocol.md)."""
+"""The frames that the server sends: their types and constructors (docs/protocol.md)."""
 
 import json
 import uuid
@@ -79,7 +79,7 @@ class ErrorFrame(TypedDict):
     code: str
     text: str
     retry_after: float | None
-    # What was sent and is refused.
+    # Of the message that is refused.
     client_id: NotRequired[str]
     # The answer that failed.
     message: NotRequired[str]
@@ -107,12 +107,12 @@ SESSIONS_CHANGED: NoticeFrame = {"type": "notice", "kind": "sessions", "html": "
 
 
 def encode(frame: ServerFrame) -> str:
-    """Return the frame as the text that is sent."""
+    """Return `frame` as compact JSON."""
     return json.dumps(frame, ensure_ascii=False, separators=(",", ":"))
 
 
 def ready_frame(session_id: uuid.UUID, seq: int, *, reset: bool) -> ReadyFrame:
-    """Say that the session is open; with `reset` the page's list is out of date: it fetches it and opens again."""
+    """Return the frame that a session is open; with `reset` the page must fetch its messages and open it again."""
     return {"type": "ready", "session": str(session_id), "seq": seq, "reset": reset}
 
 
@@ -131,7 +131,7 @@ def ended_frame(session_id: uuid.UUID, client_id: uuid.UUID, reason: str) -> End
 
 
 def message_frame(message: Message, cards: Mapping[str, Card] | None = None) -> MessageFrame:
-    """Show a message; `cards` are those of its tool calls, by their ids."""
+    """Return the frame of a message; `cards` are those of its tool calls, by tool_use id."""
     return {"type": "message", "seq": message.seq, "id": str(message.pk), "html": message_html(message, cards)}
 
 
@@ -140,7 +140,7 @@ def block_frame(answer: Message, index: int, revision: int, html: str) -> BlockF
 
 
 def tool_frame(answer: Message, use: Mapping[str, Any], card: Card) -> ToolFrame:
-    """Show the card of the tool_use block `use` of `answer`."""
+    """Return the frame of the card of the tool_use block `use` of `answer`."""
     return {
         "type": "tool",
         "message": str(answer.pk),
@@ -152,7 +152,7 @@ def tool_frame(answer: Message, use: Mapping[str, Any], card: Card) -> ToolFrame
 
 
 def done_frame(message: Message, *, final: bool) -> DoneFrame:
-    """Say that an answer is over; with `final` its whole turn."""
+    """Return the frame that an answer has ended; with `final` its whole turn."""
     return {
         "type": "done",
         "message": str(message.pk),
@@ -163,7 +163,7 @@ def done_frame(message: Message, *, final: bool) -> DoneFrame:
 
 
 def retrying_frame(failure: ModelFailure, seconds: float) -> NoticeFrame:
-    """Say that the model is asked again after `seconds`."""
+    """Return the notice that the request to the model is retried after `seconds`."""
     html = _("%(failure)s Retrying in %(seconds)d s.") % {
         "failure": failure.sentence,
         "seconds": max(1, round(seconds)),
@@ -172,7 +172,7 @@ def retrying_frame(failure: ModelFailure, seconds: float) -> NoticeFrame:
 
 
 def failure_frame(answer: Message, failure: ModelFailure) -> ErrorFrame:
-    """Say why an answer failed."""
+    """Return the error frame of an answer that failed."""
     return {
         "type": "error",
         "code": failure.code,
@@ -183,7 +183,7 @@ def failure_frame(answer: Message, failure: ModelFailure) -> ErrorFrame:
 
 
 def error_frame(code: str, sentence: str, client_id: object = None) -> ErrorFrame:
-    """Say why a client's frame is refused; `client_id` is the one that it had, whatever that is."""
+    """Return the error frame for a refused client frame; `client_id` is that frame's, of any type."""
     frame: ErrorFrame = {"type": "error", "code": code, "text": sentence, "retry_after": None}
     if isinstance(client_id, str):
         frame["client_id"] = mended(client_id[:64])

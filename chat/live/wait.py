@@ -1,4 +1,4 @@
-"""Waiting for an answer that any process may write: a hint says that rows have changed, and the rows say the rest."""
+"""Waiting for an answer that any process may write: a hint says that rows have changed, and the rows are read again."""
 
 import asyncio
 import contextlib
@@ -10,17 +10,17 @@ from oneclaw import pubsub
 from oneclaw.models import User
 from oneclaw.threads import in_database
 
-# Time after which the rows are read also without a hint, because a hint may be lost.
+# The rows are read this often also without a hint, because a hint may be lost.
 POLL_SECONDS = 1.0
-# Requests of one person that wait in this process at the same time: each keeps its thread.
+# Limit of the requests of one person that wait in this process at the same time: each holds a thread.
 WAITS_PER_USER = 20
 _waiting: Counter[int] = Counter()
 
 
 async def until_answered(user: User, message: Message, seconds: float) -> Turn | None:
-    """Return the newest attempt to answer this message, ended or as it is after `seconds`; None when there is none yet.
+    """Return the newest attempt to answer `message`, once it has ended or after `seconds`; None when there is none.
 
-    Holds no connection meanwhile. Past WAITS_PER_USER of one person it looks once and returns.
+    Holds no database connection meanwhile. Above WAITS_PER_USER it returns at once.
     """
     changed, turn, owner = asyncio.Event(), None, user.pk
     if _waiting[owner] >= WAITS_PER_USER:
@@ -50,4 +50,5 @@ async def until_answered(user: User, message: Message, seconds: float) -> Turn |
 
 
 def newest_attempt(message: Message) -> Turn | None:
+    """Return the newest turn that answers `message`."""
     return message.attempts.order_by("-attempt").first()

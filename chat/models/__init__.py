@@ -1,4 +1,4 @@
-"""A conversation: who talks with which agent, what was said, and which turn is answering."""
+"""The models of the chat: agents, conversations with their messages and turns, attachments, links, prompts, imports."""
 
 from chat.models.agents import Agent, default_agent
 from chat.models.attachments import Attachment, AttachmentQuerySet, MessageFile

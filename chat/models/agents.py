@@ -1,4 +1,4 @@
-"""Who answers."""
+"""The agents that answer conversations."""
 
 from typing import ClassVar
 
@@ -11,7 +11,7 @@ from oneclaw.models import User
 
 class AgentQuerySet(models.QuerySet["Agent"]):
     def visible_to(self, user: User) -> "AgentQuerySet":
-        """Whom the person may begin a conversation with: the server's agents and their own, the default first."""
+        """Return the agents that `user` may choose: the server's and their own, the default first."""
         visible = self.filter(Q(owner=None) | Q(owner=user), deleted_at=None)
         return visible.order_by("-is_default", F("owner").asc(nulls_first=True), "name", "pk")
 
@@ -20,27 +20,27 @@ class AgentQuerySet(models.QuerySet["Agent"]):
 
 
 class Agent(models.Model):
-    """Who answers: a name, instructions, a model, tools, and whose memory."""
+    """A named configuration of the assistant: instructions, model, tools, and whose memory it uses."""
 
-    LONGEST_NAME: ClassVar[int] = 80
+    NAME_MAX_CHARS: ClassVar[int] = 80
 
     slug = models.SlugField(max_length=60, unique=True)
-    # Whose it is, and nobody else's; None: the server's, made by admins for everybody.
+    # The only person who may use it; None: the server's, made by admins for everyone.
     owner = models.ForeignKey(User, on_delete=models.CASCADE, null=True, blank=True, related_name="agents")
-    name = models.CharField(max_length=80)
-    # What the model is told before everything else; plain text.
+    name = models.CharField(max_length=NAME_MAX_CHARS)
+    # The first part of the system prompt; plain text.
     instructions = models.TextField(blank=True)
     # Empty: the server's ONECLAW_MODEL.
     model = models.CharField(max_length=100, blank=True)
-    # Names of the tools that it may not use; a tool that an app brings later is on.
+    # Names of the tools that it may not use, so that a tool added later is on.
     tools_off = models.JSONField(default=list, blank=True)
-    # Whether it remembers apart from the person's own memory, and reads nothing of that. Never changed: what was
-    # remembered would seem lost.
+    # Whether it has a memory of its own and does not read the person's. Never changed: earlier memories would seem
+    # lost.
     own_memory = models.BooleanField(default=False)
-    # Answers in every new conversation unless somebody chooses another.
+    # Answers in every new conversation unless the person chooses another agent.
     is_default = models.BooleanField(default=False)
     created_at = models.DateTimeField(auto_now_add=True)
-    # Offered no more; the row stays for the conversations that it answered.
+    # Not offered any more; the row stays for the conversations that it answered.
     deleted_at = models.DateTimeField(null=True, blank=True)
 
     objects: ClassVar[models.Manager["Agent"]] = AgentQuerySet.as_manager()
@@ -54,12 +54,12 @@ class Agent(models.Model):
         ]
 
     def __str__(self) -> str:
-        # Without the name of one that is somebody's own: the admin shows this.
+        # Without the name of a person's own agent, because the admin shows this text.
         return self.name if self.owner_id is None else f"own agent {self.pk}"
 
 
 def default_agent() -> Agent:
-    """The one default agent, made on first use."""
+    """Return the default agent, which is created on first use."""
     agent, _ = Agent.objects.get_or_create(
         is_default=True, defaults={"slug": "oneclaw", "name": settings.DEFAULT_AGENT_NAME}
     )

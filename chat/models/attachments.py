@@ -1,4 +1,4 @@
-"""The files that belong to messages."""
+"""Attachments: the files that people send with messages."""
 
 import uuid
 from typing import Any, ClassVar
@@ -17,7 +17,7 @@ class AttachmentQuerySet(models.QuerySet["Attachment"]):
 
 
 class Attachment(models.Model):
-    """A file that a person attached. Its bytes lie under settings.ATTACHMENTS (chat/attachments/disk.py)."""
+    """A file that a person attached. Its bytes are stored under settings.ATTACHMENTS (chat/attachments/disk.py)."""
 
     class Kind(models.TextChoices):
         IMAGE = "image"
@@ -25,29 +25,29 @@ class Attachment(models.Model):
         DOCX = "docx"
         TEXT = "text"
 
-    LONGEST_NAME: ClassVar[int] = 120
+    NAME_MAX_CHARS: ClassVar[int] = 120
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     owner = models.ForeignKey(User, on_delete=models.CASCADE, related_name="attachments")
-    # Of the message with which it was sent; None before that, and once that message is gone. A file that no message
-    # names goes after a day.
+    # The session and message with which it was sent; None before that, and after that message was deleted. A file that
+    # no message references is deleted after a day.
     session = models.ForeignKey(ChatSession, on_delete=models.SET_NULL, null=True, blank=True, related_name="+")
     message = models.ForeignKey(Message, on_delete=models.SET_NULL, null=True, blank=True, related_name="attachments")
-    # As the person's computer calls it.
-    name = models.CharField(max_length=LONGEST_NAME)
+    # The file name on the person's computer.
+    name = models.CharField(max_length=NAME_MAX_CHARS)
     kind = models.CharField(max_length=5, choices=Kind)
-    # By its content.
+    # Detected from the content.
     media_type = models.CharField(max_length=100)
     size = models.PositiveBigIntegerField()
     sha256 = models.CharField(max_length=64)
-    # What it says, as far as the model is told; "" for images.
+    # The extracted text, as much of it as the model is sent; "" for images.
     text = models.TextField(blank=True)
-    # Of an image, as it is to be seen.
+    # Pixels of an image after its EXIF orientation is applied.
     width = models.PositiveIntegerField(default=0)
     height = models.PositiveIntegerField(default=0)
-    # Of a PDF; 0 when it cannot be sent as it is.
+    # Pages of a PDF; 0 when the file cannot be sent as it is.
     pages = models.PositiveIntegerField(default=0)
-    # Of the smaller copy of a large image, which the model and the page are shown; "" and 0 when there is none.
+    # Media type and bytes of the smaller copy of a large image, which the model and the page get; "" and 0: no copy.
     small_type = models.CharField(max_length=100, blank=True)
     small_size = models.PositiveBigIntegerField(default=0)
     created_at = models.DateTimeField(default=timezone.now)
@@ -60,11 +60,11 @@ class Attachment(models.Model):
         ]
 
     def __str__(self) -> str:
-        # Without its name, which is the person's own.
+        # Without the file name, which is private.
         return f"attachment {self.pk}"
 
     def reference(self) -> dict[str, Any]:
-        """How Message.content names it: all that a page shows of it, and no content."""
+        """Return the block that references this file in Message.content: what a page shows of it, no content."""
         names = (
             ("name", "kind", "size", "width", "height") if self.kind == self.Kind.IMAGE else ("name", "kind", "size")
         )
@@ -72,11 +72,12 @@ class Attachment(models.Model):
 
 
 class MessageFile(models.Model):
-    """That a message names a file, as its content says: several do after an edit or a fork. Written by a trigger of the
-    database (migration 0012_message_files), so that the messages of a file are found by an index."""
+    """A reference from a message to a file, derived from the message's content. After an edit or a fork several
+    messages reference one file. Written by a database trigger (migration 0012_message_files), so that an index finds
+    the messages of a file."""
 
     message = models.ForeignKey(Message, on_delete=models.CASCADE, related_name="file_names", db_index=False)
-    # Without a constraint: whoever sends a message does not wait for somebody who removes another file.
+    # Without a constraint, so that sending a message does not wait for the deletion of another file.
     attachment = models.ForeignKey(Attachment, on_delete=models.CASCADE, related_name="names", db_constraint=False)
 
     class Meta:

@@ -1,4 +1,4 @@
-"""A conversation: what was said, which turn is answering, and where its people are."""
+"""Conversations with their folders, turns and messages, and the presence of people."""
 
 import datetime as dt
 import uuid
@@ -22,34 +22,34 @@ class ChatSessionQuerySet(models.QuerySet["ChatSession"]):
         return self.filter(owner=user, deleted_at=None)
 
     def listed(self) -> "ChatSessionQuerySet":
-        """As the sidebar shows them: newest activity first; ones nobody wrote in and temporary ones are not shown."""
+        """Return the sessions of the sidebar, newest activity first: without archived, temporary and empty ones."""
         return self.written().filter(archived_at=None)
 
     def written(self) -> "ChatSessionQuerySet":
-        """Conversations in which something was said, newest activity first; temporary ones are in no list."""
+        """Return the sessions with messages of a person, newest activity first, without temporary ones."""
         by_person = Q(parent=None) | Q(copied_seq__gt=0)
         written = self.filter(by_person, last_seq__gt=0).exclude(mode=ChatSession.Mode.TEMPORARY)
         return written.order_by("-active_at", "-id")
 
 
 class Folder(models.Model):
-    """A name under which a person keeps some of their conversations."""
+    """A named group of a person's conversations."""
 
-    LONGEST_NAME: ClassVar[int] = 60
+    NAME_MAX_CHARS: ClassVar[int] = 60
 
     owner = models.ForeignKey(User, on_delete=models.CASCADE, related_name="folders", db_index=False)
-    name = models.CharField(max_length=LONGEST_NAME)
+    name = models.CharField(max_length=NAME_MAX_CHARS)
 
     class Meta:
         ordering = ["name"]
         constraints = [
             models.UniqueConstraint(fields=["owner", "name"], name="one_folder_of_a_name"),
-            # What the composite foreign key of sessions points at.
+            # The target of the composite foreign key of sessions.
             models.UniqueConstraint(fields=["owner", "id"], name="folder_of_owner"),
         ]
 
     def __str__(self) -> str:
-        # Without its name, which is the person's own: the admin shows this.
+        # Without its name, which is private: the admin shows this text.
         return f"folder {self.pk}"
 
 
@@ -67,43 +67,43 @@ class ChatSession(models.Model):
         PERSON = "person"
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
-    # Which session a message belongs to, in words: agent:<slug>:user:<id>:<uuid>.
+    # The session key: agent:<slug>:user:<id>:<uuid>.
     key = models.CharField(max_length=200, unique=True)
     owner = models.ForeignKey(User, on_delete=models.CASCADE, related_name="chat_sessions", db_index=False)
     # The one shared space it sees besides its owner's own, if any.
     space = models.ForeignKey(Space, on_delete=models.SET_NULL, null=True, blank=True, related_name="+")
     agent = models.ForeignKey(Agent, on_delete=models.RESTRICT, related_name="sessions")
-    # Which model answers, as its owner chose; empty: the agent's, or the server's (chat/conversations/model_choice.py).
+    # The model that its owner chose; empty: the agent's, or the server's (chat/conversations/model_choice.py).
     model = models.CharField(max_length=100, blank=True)
-    # Of a fork: where it came from.
+    # The session that this one was forked from.
     parent = models.ForeignKey("self", on_delete=models.SET_NULL, null=True, blank=True, related_name="children")
     mode = models.CharField(max_length=10, choices=Mode, default=Mode.AGENT)
     title = models.CharField(max_length=200, blank=True)
-    # Who gave it: nobody yet (the first words stand in for it), the fast model, or the person, whose title stays.
+    # Who set the title: empty (it is the first words so far), the fast model, or the person, whose title stays.
     titled_by = models.CharField(max_length=6, choices=Titled, default=Titled.NOBODY, blank=True)
     # The number of the newest message; counted up under this row's lock.
     last_seq = models.PositiveBigIntegerField(default=0)
-    # Of a fork: its messages up to this one are copies of what was said elsewhere.
+    # In a fork, the messages up to this number are copies.
     copied_seq = models.PositiveBigIntegerField(default=0)
-    # The newest message that its owner has had on a page.
+    # The newest message that its owner has seen on a page.
     read_seq = models.PositiveBigIntegerField(default=0)
     # The stable part of the prompt as it was at the first turn, so that the provider's cache keeps working.
     system_prompt = models.TextField(null=True, blank=True)
-    # What of documents it quotes: {name of the extension: [chat.extensions.ContextItem, …]}.
+    # What it quotes from documents: {name of the extension: [chat.extensions.ContextItem, …]}.
     system_context = models.JSONField(default=dict, blank=True)
-    # What it was made for (chat/context/prompt.py: condition); when that changes, it is made anew.
+    # The condition it was built for (chat/context/prompt.py: prompt_condition); when that changes, it is rebuilt.
     system_prompt_for = models.CharField(max_length=200, blank=True)
     created_at = models.DateTimeField(auto_now_add=True)
     active_at = models.DateTimeField(default=timezone.now)
     ended_at = models.DateTimeField(null=True, blank=True)
-    # Stands first in the list.
+    # Pinned sessions are first in the list.
     pinned_at = models.DateTimeField(null=True, blank=True)
     folder = models.ForeignKey(Folder, on_delete=models.SET_NULL, null=True, blank=True, related_name="sessions")
     archived_at = models.DateTimeField(null=True, blank=True)
-    # Gone from every list; the rows stay for a while, so that it can be undone.
+    # Hidden from every list; the rows are kept for a while, so that deletion can be undone.
     deleted_at = models.DateTimeField(null=True, blank=True)
-    # Of one that came out of a file: what it is called where it comes from, so that it is imported once (chatgpt:…,
-    # claude:…, oneclaw:…).
+    # The id in the program that an imported session comes from (chatgpt:…, claude:…, oneclaw:…), so that it is imported
+    # once.
     origin = models.CharField(max_length=200, null=True, blank=True)
 
     objects: ClassVar[models.Manager["ChatSession"]] = ChatSessionQuerySet.as_manager()
@@ -121,8 +121,8 @@ class ChatSession(models.Model):
             ),
         ]
         constraints = [
-            # What composite foreign keys of other tables point at: a row of one person cannot name
-            # the session of another.
+            # The target of composite foreign keys of other tables: a row of one person cannot reference the session of
+            # another.
             models.UniqueConstraint(fields=["owner", "id"], name="session_of_owner"),
             models.UniqueConstraint(
                 fields=["owner", "origin"], condition=Q(origin__isnull=False), name="imported_once"
@@ -130,7 +130,7 @@ class ChatSession(models.Model):
         ]
 
     def __str__(self) -> str:
-        # Without its title, which is what somebody said: the admin shows this.
+        # Without its title, which is private: the admin shows this text.
         return f"conversation {self.pk}"
 
     def get_absolute_url(self) -> str:
@@ -142,7 +142,7 @@ class ChatSession(models.Model):
 
     @property
     def name(self) -> str:
-        """What its owner sees it called."""
+        """Return the title that its owner sees."""
         return self.title or gettext("New conversation")
 
     @property
@@ -150,7 +150,7 @@ class ChatSession(models.Model):
         return self.last_seq > self.read_seq
 
     def last_complete_seq(self) -> int:
-        """The number of the newest message before which nothing is still being written; 0 when there is none."""
+        """Return the sequence number of the newest message before the first running one; 0 when there is none."""
         messages = self.messages.all()
         running = messages.filter(status=Message.Status.RUNNING).order_by("seq").values_list("seq", flat=True).first()
         if running is not None:
@@ -163,12 +163,12 @@ class TurnQuerySet(models.QuerySet["Turn"]):
         return self.filter(status=Turn.Status.RUNNING)
 
     def abandoned(self, now: dt.datetime | None = None) -> "TurnQuerySet":
-        """Running by their row, but the process that streamed them no longer renews the lease."""
+        """Return the running turns whose lease has expired at `now`, because their process no longer renews it."""
         return self.running().filter(lease_until__lt=now or timezone.now())
 
 
 class AnswerStatus(models.TextChoices):
-    """How far an answer is, and the attempt that writes it."""
+    """The status of an answer, and of the turn that writes it."""
 
     RUNNING = "running"
     COMPLETE = "complete"
@@ -193,11 +193,11 @@ class Turn(models.Model):
     attempt = models.PositiveIntegerField(default=1)
     kind = models.CharField(max_length=10, choices=Kind, default=Kind.SEND)
     status = models.CharField(max_length=12, choices=Status, default=Status.RUNNING)
-    # Who streams it, and until when nobody else may touch it. A new holder is a new token.
+    # The token of the process that runs it, and the end of its lease. A new holder has a new token.
     holder = models.UUIDField(default=uuid.uuid4)
     lease_until = models.DateTimeField()
     stop_requested = models.BooleanField(default=False)
-    # Of a failure: its protocol code (oneclaw.llm.ModelFailure.code), and what the person is told of it.
+    # The protocol code of a failure (oneclaw.llm.ModelFailure.code), and the reason that the person is shown.
     error_code = models.CharField(max_length=40, blank=True)
     error = ReasonField()
     started_at = models.DateTimeField(auto_now_add=True)
@@ -221,7 +221,7 @@ class MessageQuerySet(models.QuerySet["Message"]):
         return self.filter(session__owner=user, session__deleted_at=None)
 
     def shown(self) -> "MessageQuerySet":
-        """The branch that is on the page and in the prompt, in order."""
+        """Return the messages of the shown branch, which is on the page and in the prompt, in order."""
         return self.filter(active=True).order_by("seq")
 
     def settled(self) -> "MessageQuerySet":
@@ -229,7 +229,7 @@ class MessageQuerySet(models.QuerySet["Message"]):
 
 
 class Message(models.Model):
-    """What was said: the API's content blocks. Appended, never edited; only a running answer grows."""
+    """One message of a transcript. Rows are appended and never edited; only a running answer grows."""
 
     class Role(models.TextChoices):
         USER = "user"
@@ -240,23 +240,22 @@ class Message(models.Model):
     Status = AnswerStatus
 
     session = models.ForeignKey(ChatSession, on_delete=models.CASCADE, related_name="messages", db_index=False)
-    # Its place in the session: 1, 2, 3 … without a gap.
+    # The sequence number in the session: 1, 2, 3 … without a gap.
     seq = models.PositiveBigIntegerField()
-    # The message before it on its branch; siblings share one.
+    # The message before it on its branch; versions of one message share a parent.
     parent = models.ForeignKey("self", on_delete=models.SET_NULL, null=True, blank=True, related_name="replies")
     # Whether it is on the branch that is shown.
     active = models.BooleanField(default=True)
     # The attempt that wrote it; None for what a person wrote.
     turn = models.ForeignKey(Turn, on_delete=models.SET_NULL, null=True, blank=True, related_name="messages")
     role = models.CharField(max_length=10, choices=Role)
-    # Made by the browser; a message sent twice with the same one is stored once.
+    # Made by the browser: the idempotency key of the message.
     client_id = models.UUIDField(null=True, blank=True)
     status = models.CharField(max_length=12, choices=Status, default=Status.COMPLETE)
-    # The API's content blocks, and {"type": "attachment", …} in the place of each file (Attachment.reference).
+    # The API's content blocks, and {"type": "attachment", …} for each file (Attachment.reference).
     content = models.JSONField(default=list)
-    # What cannot stand in the API's blocks: "cards", the cards of tools by tool_use id, whose summaries and lines are
-    # text or a Reason as JSON; "context", what the extensions gave to the model with it
-    # (chat/context/per_message.py).
+    # Data apart from the API's blocks: "cards", the cards of tools by tool_use id, with summaries and lines that are
+    # text or a Reason as JSON; "context", the items that extensions added (chat/context/per_message.py).
     meta = models.JSONField(default=dict)
     # The words of the text blocks, for search and lists.
     text = models.TextField(blank=True)
@@ -271,9 +270,9 @@ class Message(models.Model):
     finished_at = models.DateTimeField(null=True, blank=True)
 
     objects: ClassVar[models.Manager["Message"]] = MessageQuerySet.as_manager()
-    # Which of several versions it is, once chat/conversations/versions.py has looked; no column.
+    # Its position among its versions, set by chat/conversations/versions.py; no column.
     version: Version | None = None
-    # The cards of its calls that were closed together with it (chat/conversations/transcript.py); no column.
+    # The cards of its calls that ended together with it (chat/conversations/transcript.py); no column.
     closed_cards: dict[str, Any] | None = None
 
     class Meta:
@@ -295,7 +294,7 @@ class Message(models.Model):
 
     @property
     def file_ids(self) -> list[uuid.UUID]:
-        """The attachments that it names, in order."""
+        """Return the ids of the attachments that the message references, in order."""
         return [uuid.UUID(block["id"]) for block in self.content if block["type"] == "attachment"]
 
     def tool_uses(self) -> list[dict[str, Any]]:
@@ -303,10 +302,10 @@ class Message(models.Model):
 
 
 class MessageWords(models.Model):
-    """The words of a finished message, for search. Written by a trigger of the database (migration 0005_words)."""
+    """The words of a finished message, for search. Written by a database trigger (migration 0005_words)."""
 
     message = models.OneToOneField(Message, on_delete=models.CASCADE, primary_key=True, related_name="words")
-    # Its words in lower case, each as OWNER:WORD, so that a search looks at the words of one person alone.
+    # The words in lower case, each as OWNER:WORD, so that a search reads only the words of one person.
     words = SearchVectorField()
 
     class Meta:
@@ -317,16 +316,16 @@ class MessageWords(models.Model):
 
 
 class Presence(models.Model):
-    """Where a person was last, and on which of their days."""
+    """The session that a person last had open, and on which day of theirs."""
 
     user = models.OneToOneField(User, on_delete=models.CASCADE, related_name="presence")
     # The session open in the last socket that opened one.
     session = models.ForeignKey(ChatSession, on_delete=models.SET_NULL, null=True, blank=True, related_name="+")
     # The person's local date when they were last here; None before the first visit.
     day = models.DateField(null=True, blank=True)
-    # Renewed while a socket of theirs is open in any process.
+    # Renewed while they have an open socket in any process.
     seen_at = models.DateTimeField(default=timezone.now)
-    # Whether they are here; turned off once, by whoever tells that they have left.
+    # Whether they are present; cleared by the one update that also sends user_left.
     here = models.BooleanField(default=False)
 
     class Meta:

@@ -1,4 +1,4 @@
-"""The jobs that import conversations from other programs."""
+"""Import jobs: conversations from the export files of other programs."""
 
 import uuid
 from typing import ClassVar
@@ -10,36 +10,35 @@ from oneclaw.jobs import OPEN_STATUSES, Job
 
 
 class ImportJob(Job):
-    """Import the conversations in a file that a person has uploaded; the row says how far this got.
+    """A job that imports the conversations of an uploaded file, with its progress.
 
-    The file lies under settings.IMPORTS and is called like the row, the conversations in it beside it with the ending
-    .parts; both are removed when the job is done or has failed.
+    The file is stored under settings.IMPORTS and named by the row's id, the conversations split from it in a second
+    file with the suffix .parts; both are removed when the job is done or has failed.
     """
 
     LEASE_SECONDS: ClassVar[float] = 120
-    # Skipped conversations of which `problems` says why.
+    # The number of skipped conversations that `problems` lists.
     PROBLEMS_MAX: ClassVar[int] = 100
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
-    # As the person's computer calls it.
+    # The file name on the person's computer.
     name = models.CharField(max_length=200)
-    # Conversations in the file; None until they are counted. And how many of them have been looked at.
+    # Conversations in the file (None until they are counted), and how many of them have been processed.
     total = models.PositiveIntegerField(null=True, blank=True)
     done = models.PositiveIntegerField(default=0)
-    # The byte of the unpacked file at which the next one begins.
+    # The byte offset of the next conversation in the unpacked file.
     position = models.PositiveBigIntegerField(default=0)
-    # What came of them: new conversations and their messages, ones that were here already, ones that were left aside.
+    # The outcome: imported conversations and their messages, conversations imported before, and skipped ones.
     brought = models.PositiveIntegerField(default=0)
     messages = models.PositiveIntegerField(default=0)
     known = models.PositiveIntegerField(default=0)
     skipped = models.PositiveIntegerField(default=0)
-    # Pictures and files in what was brought, which stayed behind.
+    # Images and files of imported conversations that were not imported.
     left_out = models.PositiveIntegerField(default=0)
-    # Of those that were left aside: {"number", "title", "why"}; `why` is the code of a
-    # wording import_conversation.… (chat/wordings.py).
+    # The skipped conversations: {"number", "title", "why"}; `why` is the code of a wording import_conversation.…
+    # (chat/wordings.py).
     problems = models.JSONField(default=list)
-    # `error` is the code of a wording import_file.…; `attempts` counts the claims since the last conversation was dealt
-    # with.
+    # `error` is the code of a wording import_file.…; `attempts` counts the claims since a conversation was processed.
 
     class Meta(Job.Meta):
         ordering = ["-created_at"]
@@ -48,5 +47,5 @@ class ImportJob(Job):
         ]
 
     def __str__(self) -> str:
-        # Without the file's name, which is the person's own.
+        # Without the file name, which is private.
         return f"import {self.pk}: {self.status}"

@@ -1,4 +1,4 @@
-"""Conversations shared by a link."""
+"""Shared links: public copies of conversations."""
 
 import datetime as dt
 from typing import ClassVar
@@ -16,16 +16,16 @@ class SharedLinkQuerySet(models.QuerySet["SharedLink"]):
         return self.filter(session__owner=user, session__deleted_at=None)
 
     def live(self, now: dt.datetime | None = None) -> "SharedLinkQuerySet":
-        """Ones that open: not expired, of a conversation that is there, by somebody who still has an account."""
+        """Return the links that work at `now`: not expired, conversation not deleted, owner's account active."""
         kept = self.filter(session__deleted_at=None, session__owner__is_active=True)
         return kept.filter(Q(expires_at=None) | Q(expires_at__gt=now or timezone.now()))
 
 
 class SharedLink(models.Model):
-    """A conversation as it was at one moment, for everybody who has the link. Revoking it deletes the row."""
+    """A copy of a conversation as it was at one moment, public under its link. Revoking the link deletes the row."""
 
     session = models.ForeignKey(ChatSession, on_delete=models.CASCADE, related_name="shared_links")
-    # SHA-256 of the token in the link, which nobody can find out from here.
+    # SHA-256 of the token in the link; the token itself is not stored.
     token_hash = models.CharField(max_length=64, unique=True)
     title = models.CharField(max_length=200)
     # What is shown: [{"role", "parts": [{"text"} or {"html"} or {"left_out"}]}] (chat/transfer/share.py).

@@ -1,4 +1,4 @@
-"""The prompts that a person keeps."""
+"""Saved prompts."""
 
 from typing import ClassVar
 
@@ -8,14 +8,14 @@ from oneclaw.models import User
 
 
 class SavedPrompt(models.Model):
-    """A text that a person keeps to send it again: the command /name puts it into the composer."""
+    """A text that a person saved for repeated use: the command /name inserts it into the composer."""
 
-    LONGEST_NAME: ClassVar[int] = 40
+    NAME_MAX_CHARS: ClassVar[int] = 40
 
     owner = models.ForeignKey(User, on_delete=models.CASCADE, related_name="saved_prompts", db_index=False)
     # Without the slash, in lower case.
-    name = models.CharField(max_length=LONGEST_NAME)
-    # {{a variable}} is asked for before the text is used.
+    name = models.CharField(max_length=NAME_MAX_CHARS)
+    # The page asks for each {{variable}} before it inserts the text.
     text = models.TextField()
     created_at = models.DateTimeField(auto_now_add=True)
 
@@ -24,5 +24,5 @@ class SavedPrompt(models.Model):
         constraints = [models.UniqueConstraint(fields=["owner", "name"], name="one_prompt_of_a_name")]
 
     def __str__(self) -> str:
-        # Without its name, which is the person's own.
+        # Without its name, which is private.
         return f"saved prompt {self.pk}"

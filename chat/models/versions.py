@@ -1,11 +1,11 @@
-"""Which of several versions a message is."""
+"""The position of a message among its versions."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
 class Version:
-    """One of several versions: the `number`th of `total`, and the messages by whose id its neighbours are shown."""
+    """The position of one version: the `number`th of `total`, and the ids of the messages `before` and `after` it."""
 
     number: int
     total: int

@@ -1,4 +1,4 @@
-"""An answer while it grows: the API's blocks, which the database keeps, and the HTML blocks, which a page shows."""
+"""A growing answer: the API's blocks, which are stored, and the HTML blocks, which a page shows."""
 
 from typing import Any
 
@@ -9,18 +9,19 @@ from chat.rendering.messages import card_html, furnished, thinking_html
 
 
 class GrowingThinking:
-    """One thinking block while it streams: a single display block. It has the methods of GrowingText."""
+    """A thinking block while it streams: one display block, with the methods of GrowingText."""
 
     def __init__(self) -> None:
         self._text = ""
         self._has_changed = False
 
     def append(self, delta: str) -> None:
+        """Add `delta` to the text."""
         self._text += delta
         self._has_changed = True
 
     def changes(self) -> list[tuple[int, str]]:
-        """Return (0, HTML) if the block changed since the last call."""
+        """Return [(0, HTML)] if the block changed since the last call."""
         changed = [(0, thinking_html(self._text))] if self._has_changed else []
         self._has_changed = False
         return changed
@@ -31,15 +32,15 @@ class GrowingThinking:
 
 
 class GrowingAnswer:
-    """One running assistant message.
+    """A running assistant message.
 
-    Display blocks are counted over the whole message: each Markdown block, thinking block and tool call is one.
+    Display blocks are numbered over the whole message: each Markdown block, thinking block and tool call is one.
     """
 
     def __init__(self, message: Message) -> None:
         self.message = message
         self.content: list[dict[str, Any]] = []
-        # Grows with every change, so that a frame can say how new it is.
+        # Incremented with every change; frames carry it, so that older ones are ignored.
         self.revision = 0
         # The revision that the last checkpoint saved.
         self.saved_revision = 0
@@ -48,15 +49,16 @@ class GrowingAnswer:
         self._growing: dict[int, GrowingText | GrowingThinking] = {}
 
     def start(self, index: int, block: dict[str, Any]) -> None:
-        """Begin block `index` of the API's answer. A tool call is kept only once it is whole."""
+        """Begin block `index` of the API's answer. A tool call is added only by `finish`."""
         if (kind := block["type"]) in GROWING:
-            # Until it is whole, a thinking block has no signature.
+            # A thinking block gets its signature in `finish`.
             self._open[index] = {"type": kind, kind: ""}
             self.content.append(self._open[index])
             self._growing[index] = GROWING[kind]()
             self._texts.append(self._growing[index])
 
     def add_text(self, index: int, text: str) -> None:
+        """Add `text` to block `index`, which is begun if needed."""
         if index not in self._growing:
             self.start(index, {"type": "text"})
         self._open[index][self._open[index]["type"]] += text
@@ -64,7 +66,7 @@ class GrowingAnswer:
         self.revision += 1
 
     def finish(self, index: int, block: dict[str, Any]) -> None:
-        """Take block `index` as a whole; deltas may have brought all of it before."""
+        """Complete block `index` with `block`; deltas may have added all of its text before."""
         if (kind := block["type"]) in GROWING:
             if index not in self._growing:
                 self.start(index, block)
@@ -87,7 +89,7 @@ class GrowingAnswer:
                 continue
             changed += [(first + index, furnished(html)) for index, html in part.changes()]
             if part is not self._texts[-1]:
-                # Not for the last: blocks() would render what changes() puts off.
+                # Not for the last part: blocks() would render what changes() postpones.
                 first += len(part.blocks())
         return changed
 

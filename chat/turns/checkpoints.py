@@ -1,4 +1,4 @@
-"""The growing answers of this process, saved together: one statement for all leases, one for all texts."""
+"""Checkpoints: all growing answers of this process are saved by one statement, and their leases by another."""
 
 import asyncio
 import json
@@ -17,7 +17,7 @@ from oneclaw.threads import without_waiting
 
 logger = logging.getLogger(__name__)
 
-# A lease is renewed only by the holder that the row names; a turn that is missing in the answer is lost.
+# Only the holder in the row renews a lease; a turn that is missing in the result is lost.
 RENEW = """
     UPDATE chat_turn AS turn SET lease_until = %s
     FROM unnest(%s::bigint[], %s::uuid[]) AS mine(id, holder)
@@ -32,29 +32,31 @@ SAVE = """
 
 
 class LeasedTurn(Protocol):
-    """A turn that this process runs, as a checkpoint saves it."""
+    """The interface of a running turn that a checkpoint uses."""
 
     turn: Turn
     answer: GrowingAnswer
 
     def end(self, how: str) -> None:
-        """End the turn as stopped or lost."""
+        """End the turn soon; `how` is "stopped" or "lost"."""
 
 
 class Checkpoints:
-    """The turns that this process runs. While there is one, they are saved every CHECKPOINT_SECONDS."""
+    """The turns that this process runs, which it saves together every CHECKPOINT_SECONDS."""
 
     def __init__(self) -> None:
         self.turns: dict[int, LeasedTurn] = {}
         self._saver: asyncio.Task[None] | None = None
 
     def add(self, running: LeasedTurn) -> None:
+        """Save this turn from now on."""
         self.turns[running.turn.pk] = running
         if self._saver is None or self._saver.done() or self._saver.get_loop() is not asyncio.get_running_loop():
             self._saver = asyncio.create_task(self._save_while_running())
             self._saver.add_done_callback(log_failure)
 
     def remove(self, running: LeasedTurn) -> None:
+        """Stop saving this turn."""
         self.turns.pop(running.turn.pk, None)
 
     async def _save_while_running(self) -> None:
@@ -63,12 +65,12 @@ class Checkpoints:
             try:
                 await self.save()
             except (Error, ValueError, RecursionError):
-                # The database is away for a moment, or an answer is nested too deeply to be saved: all turns go on, and
+                # The database is unavailable, or an answer is nested too deeply to be saved: all turns continue, and
                 # are saved next time.
                 logger.exception("A checkpoint was not saved.")
 
     async def save(self) -> None:
-        """Save what grew, renew every lease, and end the turns that were stopped in another process or lost."""
+        """Save changed answers, renew every lease, and end the turns that another process stopped or took over."""
         running = list(self.turns.values())
         leases = [(turn.turn.pk, turn.turn.holder) for turn in running]
         grown = [(turn, turn.answer, turn.answer.revision) for turn in running]
@@ -90,11 +92,11 @@ def log_failure(task: "asyncio.Task[None]") -> None:
 
 
 def save_rows(leases: list[tuple[int, UUID]], texts: list[tuple[Turn, int, list[dict[str, Any]]]]) -> dict[int, bool]:
-    """Renew the leases and save the texts; return {turn id: whether a stop was asked for} of turns still held.
+    """Renew the leases and save the texts; return {turn id: whether a stop was requested} of turns still held.
 
     `leases` are (turn id, holder), `texts` (turn, message id, content blocks).
     """
-    # First, and for itself: no text may keep the leases from being renewed.
+    # First, and in its own transaction: a faulty text must not keep the leases from being renewed.
     with connection.cursor() as cursor:
         cursor.execute(RENEW, [lease(), [pk for pk, _ in leases], [holder for _, holder in leases]])
         held = dict(cursor.fetchall())

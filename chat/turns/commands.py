@@ -1,5 +1,5 @@
-"""What a person may write instead of a message for the model: /new, /reset or /end alone end the conversation, and an
-extension may bring commands that call one of its tools."""
+"""Commands in place of a message for the model: /new, /reset and /end end the conversation, and extensions may add
+commands that call one of their tools."""
 
 import re
 import uuid
@@ -15,25 +15,25 @@ from chat.models import ChatSession, Message, Turn
 from oneclaw.llm.events import BlockFinished, BlockStarted, Event, Finished, TextDelta
 from oneclaw.models import User
 
-# The command, and the reason with which the conversation ends.
+# {command: reason with which the conversation ends}.
 COMMANDS = {"/new": "new", "/reset": "reset", "/end": "end"}
 CALL = re.compile(r"(/\S+)\s+(\S.*)", re.DOTALL)
 
 
 def tool_commands() -> dict[str, ToolCommand]:
-    """Return the commands of the extensions, by the word that calls them."""
+    """Return {word: command} of the extensions, such as "/remember"."""
     return {word: command for extension in extensions.installed() for word, command in extension.commands.items()}
 
 
 def reason_of(text: str) -> str | None:
-    """Return why `text` ends the conversation; None when it is an ordinary message."""
+    """Return the reason with which `text` ends the conversation; None when it is no such command."""
     return COMMANDS.get(text.strip().lower())
 
 
 def obey(user: User, session_id: uuid.UUID, reason: str) -> None:
-    """End the person's conversation; one that does not exist yet has nothing to end. Safe to run twice.
+    """End the person's conversation, if it exists. Idempotent.
 
-    Raises SessionNotFound for anybody else's.
+    Raise SessionNotFoundError when it belongs to another person or is deleted.
     """
     session = lifecycle.find(user, session_id)
     if session is not None:
@@ -41,7 +41,7 @@ def obey(user: User, session_id: uuid.UUID, reason: str) -> None:
 
 
 def called_by(text: str) -> tuple[ToolCommand, str] | None:
-    """Return the command that `text` is, and its argument; None for everything else, also for an unknown command."""
+    """Return the tool command in `text`, and its argument; None when there is none, also for an unknown command."""
     found = CALL.fullmatch(text.strip())
     command = tool_commands().get(found[1].lower()) if found else None
     return (command, found[2]) if found and command else None
@@ -57,10 +57,10 @@ def is_offered(command: ToolCommand, session: ChatSession) -> bool:
 
 
 def reply_to(turn: Turn) -> list[Event] | None:
-    """Return the next answer of a turn whose message is such a command; None when the model is to be asked, also when
-    the session may not use the tool. Sync.
+    """Return the events of the next answer of a turn whose message is a tool command; None for a message to the model,
+    also when the session may not use the tool. Sync.
 
-    First comes the call, then one sentence: the loop saves, runs and shows both like a model's own, once.
+    The first answer is the tool call, the second one a sentence; the loop saves, runs and shows both like the model's.
     """
     called = called_by(turn.prompt.text)
     if called is None:
@@ -81,6 +81,6 @@ def reply_to(turn: Turn) -> list[Event] | None:
 
 
 async def events(reply: list[Event]) -> AsyncGenerator[Event]:
-    """Yield the reply as the model's stream does."""
+    """Yield the events of `reply` as the model's stream does."""
     for event in reply:
         yield event

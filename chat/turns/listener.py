@@ -1,4 +1,4 @@
-"""What a running turn says about itself while it goes on. The turn does not know who listens."""
+"""The interface through which a running turn reports its steps, without knowledge of the transport."""
 
 from typing import Any, Protocol
 
@@ -8,28 +8,28 @@ from oneclaw.llm import ModelFailure
 
 
 class TurnListener(Protocol):
-    """The object that is called at each step of one running turn. It reads the answer from the turn."""
+    """The object that one running turn calls at each step. It reads the answer from the turn."""
 
     def begun(self, prompt: Message | None) -> None:
-        """Show that the turn begins; `prompt` is its user message if that is new."""
+        """Handle the start of the turn; `prompt` is its user message if that is new."""
 
     def grew(self) -> None:
-        """Show the text that was added to the answer."""
+        """Handle text that was added to the answer."""
 
     def tool_called(self, use: dict[str, Any]) -> None:
-        """Show the call that the tool_use block `use` makes; it is about to run."""
+        """Handle a tool call, the tool_use block `use`, which is about to run."""
 
     def tool_finished(self, use: dict[str, Any], card: Card) -> None:
-        """Show the result of the call `use` by its card."""
+        """Handle the end of the call `use`, whose result is in `card`."""
 
     def round_finished(self, answer: Message, cards: dict[str, Card], following: Message) -> None:
-        """Show `answer` whose tools have all run, and the placeholder of the answer that follows it."""
+        """Handle the end of `answer`, whose tools have all run; `following` is the placeholder of the next answer."""
 
     def retrying(self, failure: ModelFailure, seconds: float) -> None:
-        """Show that the model failed before it said anything, and is asked again after `seconds`."""
+        """Handle a failure of the model before any output; the request is retried after `seconds`."""
 
     def finished(self, answer: Message, failure: ModelFailure | None) -> None:
-        """Show the end of the turn, which is saved; `answer` is its last one."""
+        """Handle the end of the turn, which is saved; `answer` is its last one, `failure` why it failed."""
 
     def closed(self) -> None:
-        """Let go of the turn: this process does not run it any more, however it ended."""
+        """Release the turn: this process does not run it any more. Called after every end."""

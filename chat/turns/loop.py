@@ -1,7 +1,7 @@
-"""The loop: request → stream → tools → save, until the stop-reason table says stop.
+"""The agent loop: request → stream → tools → save, until an answer without tool calls.
 
-A turn is a task of the process, not of a socket: a closed page does not end it. It ends by its own last answer, by
-Stop, by a limit, by a failure of the model, or because the process stops.
+A turn is a task of the process, not of a socket: a closed page does not end it. It ends with its last answer, by Stop,
+by a limit, by a failure of the model, or because the process stops.
 """
 
 import asyncio
@@ -31,8 +31,8 @@ logger = logging.getLogger(__name__)
 P = ParamSpec("P")
 R = TypeVar("R")
 
-# The stop reasons after which an answer is not what was asked for. After any other one, without tool calls, it is
-# complete; max_tokens is among them, and the page offers to continue.
+# The stop reasons that make a turn fail. After any other one, an answer without tool calls is complete; after
+# max_tokens the page offers to continue.
 FAILED_ENDINGS: dict[str, type[llm.ModelFailure]] = {
     "refusal": llm.Refused,
     "model_context_window_exceeded": llm.ContextTooLong,
@@ -40,17 +40,17 @@ FAILED_ENDINGS: dict[str, type[llm.ModelFailure]] = {
 
 
 def start(turn: Turn, answer: Message, listen: "Listen", prompt: Message | None = None) -> "RunningTurn":
-    """Run this turn as a task of this process. `listen` makes its listener; `prompt` is its user message if new."""
+    """Run `turn` as a task of this process. `listen` makes its listener; `prompt` is its user message if new."""
     running = RunningTurn(turn, answer, listen)
     running.listener.begun(prompt)
     return running
 
 
 class TurnEndedError(Exception):
-    """The turn was ended from outside: stopped, interrupted, lost."""
+    """The turn was stopped, interrupted or lost."""
 
 
-# The turns that this process runs; held here, because the event loop itself holds tasks only weakly.
+# The turns that this process runs; referenced here, because the event loop only has weak references to tasks.
 running_turns: set["RunningTurn"] = set()
 
 
@@ -60,7 +60,7 @@ class RunningTurn:
     def __init__(self, turn: Turn, answer: Message, listen: "Listen") -> None:
         self.turn = turn
         self.answer = GrowingAnswer(answer)
-        # stopped, interrupted or lost, once the end was asked for.
+        # "stopped", "interrupted" or "lost" once the end was requested.
         self.ending = ""
         self._streaming = False
         self.listener = listen(self)
@@ -70,7 +70,7 @@ class RunningTurn:
         checkpoints.add(self)
 
     def end(self, how: str) -> None:
-        """End the turn soon: at once while the model streams, after the tools while they run."""
+        """End the turn as `how` (stopped, interrupted, lost): at once while the model streams, else after its tools."""
         if not self.ending:
             self.ending = how
             if self._streaming:
@@ -94,7 +94,7 @@ class RunningTurn:
         except TurnEndedError:
             await self._finish(self.ending)
         except TimeoutError:
-            # At the same moment as Stop, the turn counts as stopped.
+            # When Stop came at the same moment, the turn counts as stopped.
             await (self._finish(self.ending) if self.ending else self._finish("failed", llm.TookTooLong()))
         except llm.ModelFailure as failure:
             logger.info("Turn %s: %s", self.turn.pk, failure)
@@ -106,7 +106,7 @@ class RunningTurn:
             raise
 
     async def _rounds(self) -> llm.Finished:
-        """Ask for answers and run their tools in turn; return how the last answer, which calls none, finished."""
+        """Request answers and run their tools; return how the last answer, which calls no tool, finished."""
         deadline = asyncio.get_running_loop().time() + settings.TURN_TIMEOUT
         for number in range(settings.TOOL_ROUNDS + 1):
             async with asyncio.timeout_at(deadline):
@@ -156,7 +156,7 @@ class RunningTurn:
         raise llm.CutOff("the stream ended without an end")
 
     async def _source(self, *, tools: bool) -> AsyncGenerator[llm.Event]:
-        """Return the events of the next answer: a command's own, or the model's."""
+        """Return the events of the next answer: of a tool command, or of the model."""
         called = commands.called_by(self.turn.prompt.text)
         if called and (reply := await persist(commands.reply_to, self.turn)) is not None:
             return commands.events(reply)
@@ -164,7 +164,7 @@ class RunningTurn:
         return llm.stream(request)
 
     async def _use_tools(self, uses: list[dict[str, Any]], broken: dict[str, str], finished: llm.Finished) -> None:
-        """Run the calls of this answer, one after the other, and begin the next answer."""
+        """Run the calls `uses` of this answer in order, and begin the next answer."""
         answer = self.answer.message
         results = await persist(transcript.finish_round, self.turn, answer, self.answer.content, **columns_of(finished))
         content: list[dict[str, Any]] = []
@@ -203,6 +203,7 @@ Listen = Callable[[RunningTurn], TurnListener]
 
 
 def columns_of(finished: llm.Finished) -> dict[str, Any]:
+    """Return the columns of Message for the end of an answer."""
     return {
         "stop_reason": mended(finished.stop_reason)[:40],
         "usage": mended_json(finished.usage),
@@ -211,6 +212,7 @@ def columns_of(finished: llm.Finished) -> dict[str, Any]:
 
 
 def tell_finished(turn: Turn) -> None:
+    """Send turn_finished."""
     session = ChatSession.objects.select_related("owner").get(pk=turn.session_id)
     turn_finished.send_robust(ChatSession, user=session.owner, session=session, turn=turn)
 
@@ -221,9 +223,9 @@ def log_failure(task: "asyncio.Task[None]") -> None:
 
 
 async def persist(function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
-    """Call `function` by `in_database`, again while the database is away, for as long as the lease may last.
+    """Call `function` by `in_database`; retry with backoff while the database is unavailable, for LEASE_SECONDS.
 
-    It must be idempotent: a commit may have worked although its answer was lost.
+    `function` must be idempotent: a commit may have succeeded although its reply was lost.
     """
     deadline = asyncio.get_running_loop().time() + settings.LEASE_SECONDS
     delay = 0.1
@@ -239,7 +241,7 @@ async def persist(function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -
 
 
 async def shutdown(seconds: float = 4.0) -> None:
-    """End every turn of this process as interrupted, with all that has come, and wait until that is saved."""
+    """End every turn of this process as interrupted, and wait up to `seconds` until they are saved."""
     turns = list(running_turns)
     for running in turns:
         running.end("interrupted")

@@ -1,4 +1,4 @@
-"""Another attempt at an answer: retry it, or continue it. New rows each time; nothing is overwritten."""
+"""Another attempt at an answer: retry or continue it. Each attempt has new rows; nothing is overwritten."""
 
 import uuid
 
@@ -12,19 +12,20 @@ from oneclaw.models import User
 
 
 class NothingToRepeatError(Exception):
-    """The answer is not the last one of its conversation, or another person's."""
+    """The answer is not the last one of its conversation, or belongs to another person."""
 
 
 @transaction.atomic
 def again(
     user: User, message_id: int, kind: str, holder: uuid.UUID | None = None, choice: Choice = NO_CHOICE
 ) -> tuple[Turn, Message]:
-    """Return a new turn for the user message that `message_id` answered, and the placeholder of the new answer.
+    """Store a new turn for the user message that `message_id` answers; return it and the placeholder of its answer.
 
-    `kind` is Turn.Kind.RETRY: the earlier attempt leaves the page and the prompt, but stays in the database; or
-    CONTINUE: it stays where it is and the new answer follows it. A user message that nothing answers, as at the end of
-    a fork, is answered. The same `holder` again gets its own turn again. `choice` may name another model from now on.
-    Raises NothingToRepeatError, Busy, model_choice.NotOffered.
+    `kind` is Turn.Kind.RETRY: the earlier attempt leaves the shown branch, its rows stay; or CONTINUE: the new answer
+    follows it. `message_id` may also be a user message without an answer, as at the end of a fork. The same `holder`
+    again gets its own turn again. `choice` may name another model from now on.
+
+    Raise NothingToRepeatError, SessionBusyError, model_choice.NotOfferedError.
     """
     message = Message.objects.visible_to(user).select_related("turn").filter(pk=message_id).first()
     if message is None:
@@ -33,7 +34,7 @@ def again(
     if mine := running_of(session, holder):
         return mine
     end_abandoned_or_refuse(session)
-    # Also an answer that another tab has repeated meanwhile is not the last one.
+    # An answer that another tab has retried meanwhile is not the last one either.
     last = session.messages.shown().last()
     if last == message and message.role == Message.Role.USER:
         model_choice.settle(session, choice)

@@ -1,7 +1,7 @@
-"""How a turn begins, whichever transport brought the message: its rows are written, and this process runs it.
+"""The start of a turn for every transport: its rows are written, and this process runs it.
 
-Both happen or neither does: a socket that breaks in between stops nothing, and when only the answer to a commit was
-lost, the same holder finds its own turn again. `listen` makes the listener of the turn (chat/turns/listener.py).
+Both happen or neither: a socket that closes in between does not cancel them, and when only the reply to a commit was
+lost, the same holder gets its own turn again. `listen` makes the listener of the turn (chat/turns/listener.py).
 """
 
 import asyncio
@@ -18,8 +18,8 @@ from oneclaw.models import User
 
 R = TypeVar("R")
 
-# Held here, because the event loop itself holds tasks only weakly.
-_beginning: set[asyncio.Task[Any]] = set()
+# Referenced here, because the event loop only has weak references to tasks.
+_starting: set[asyncio.Task[Any]] = set()
 
 
 async def send(
@@ -33,7 +33,10 @@ async def send(
     files: Sequence[uuid.UUID] = (),
     listen: Listen,
 ) -> transcript.Accepted:
-    """Store a person's message once, and answer it. Raises as `transcript.accept`."""
+    """Store a person's message once per `client_id`, and answer it.
+
+    Raise the errors of `transcript.accept`.
+    """
     written = (user, session_id, client_id, text, uuid.uuid4(), mode, choice, files)
 
     async def store() -> transcript.Accepted:
@@ -45,7 +48,10 @@ async def send(
 async def edit(
     user: User, message_id: int, client_id: uuid.UUID, text: str, choice: Choice, listen: Listen
 ) -> transcript.Accepted:
-    """Store another version of the person's message once, and answer it. Raises as `branches.edit`."""
+    """Store another version of the person's message once per `client_id`, and answer it.
+
+    Raise the errors of `branches.edit`.
+    """
     holder = uuid.uuid4()
 
     async def store() -> transcript.Accepted:
@@ -55,7 +61,7 @@ async def edit(
 
 
 async def again(user: User, message_id: int, kind: str, choice: Choice, listen: Listen) -> Message:
-    """Begin another attempt at the answer `message_id`; return its placeholder. Raises as `retry.again`."""
+    """Begin another attempt at the answer `message_id`; return its placeholder. Raise the errors of `retry.again`."""
     holder = uuid.uuid4()
 
     async def store() -> Message:
@@ -72,9 +78,9 @@ def _run(accepted: transcript.Accepted, listen: Listen) -> transcript.Accepted:
     return accepted
 
 
-async def _to_its_end(beginning: Coroutine[Any, Any, R]) -> R:
-    """Return what `beginning` returns; it goes on even if the caller is cancelled."""
-    task = asyncio.create_task(beginning)
-    _beginning.add(task)
-    task.add_done_callback(_beginning.discard)
+async def _to_its_end(starting: Coroutine[Any, Any, R]) -> R:
+    """Return the result of `starting`, which runs to its end even if the caller is cancelled."""
+    task = asyncio.create_task(starting)
+    _starting.add(task)
+    task.add_done_callback(_starting.discard)
     return await asyncio.shield(task)

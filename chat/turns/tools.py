@@ -1,6 +1,6 @@
-"""Calls of tools: their arguments are checked, they run, and what they bring becomes a result for the model and a card.
+"""Tool calls: check the arguments, run the tool, and turn its result into a block for the model and a card.
 
-Which tools there are is for chat/extensions/registry.py to know.
+The available tools are in chat/extensions/registry.py.
 """
 
 import contextlib
@@ -21,17 +21,17 @@ from oneclaw.reasons import Reason
 
 logger = logging.getLogger(__name__)
 
-# Characters of a result that its card shows.
+# How much of a result its card shows.
 RESULT_SHOWN_MAX_CHARS = 4_000
-# How long a call may wait for a row that somebody else is writing; writing one takes milliseconds.
+# How long a call may wait for a row lock; a write takes milliseconds.
 LOCK_WAIT_SECONDS = 5
 
 
 def call_tool(turn: Turn, answer: Message, use: dict[str, Any], broken: str) -> tuple[dict[str, Any], dict[str, Any]]:
     """Run one tool_use block of `answer`; return the API's tool_result block, and the card for the page. Sync.
 
-    `broken` says what is wrong with the arguments as they arrived (cut, malformed); such a call changes nothing.
-    Every error becomes a result that the model can read.
+    `broken` says why the arguments could not be parsed (cut off, malformed), or is ""; such a call is not run. Every
+    error becomes a result for the model.
     """
     started = time.monotonic()
     try:
@@ -58,12 +58,12 @@ def call_tool(turn: Turn, answer: Message, use: dict[str, Any], broken: str) -> 
 
 
 def as_kept(text: str | Reason) -> str | dict[str, Any]:
-    """Return a summary or line as a card of Message.meta holds it."""
+    """Return a summary or line in the form of a card in Message.meta."""
     return text.as_json if isinstance(text, Reason) else text
 
 
 def run(turn: Turn, answer: Message, use: dict[str, Any], broken: str) -> ToolResult:
-    """Find the tool, check the arguments, and call it. Raises ToolError."""
+    """Find the tool of the block `use`, check its arguments, and call it. Raise ToolError when the call fails."""
     session = ChatSession.objects.select_related("owner", "agent", "space").get(pk=turn.session_id)
     tool = extensions.find_tool(session, use["name"])
     if broken:
@@ -79,7 +79,7 @@ def run(turn: Turn, answer: Message, use: dict[str, Any], broken: str) -> ToolRe
         if is_lock_timeout(error):
             message = "Somebody else is writing there: this was given up. Call it again."
             raise ToolError("busy", message, Reason("call.busy")) from error
-        # A tool comes from any app: its fault must not end the conversation.
+        # Any app can add a tool, and a bug in it must not end the turn.
         logger.exception("The tool %s failed.", tool.name)
         kind = type(error).__name__
         reason = Reason("call.failed", {"name": tool.name, "error": kind})
@@ -88,24 +88,24 @@ def run(turn: Turn, answer: Message, use: dict[str, Any], broken: str) -> ToolRe
 
 @contextlib.contextmanager
 def lock_timeout(seconds: float) -> Iterator[None]:
-    """Make every query fail that waits longer for a lock, so that no call holds a connection for ever."""
+    """Make queries inside the block fail when they wait longer than `seconds` for a lock."""
     with connection.cursor() as cursor:
         cursor.execute(f"SET lock_timeout = {round(seconds * 1000)}")
     try:
         yield
     finally:
-        # A connection that broke meanwhile has no setting left to take back.
+        # A broken connection has no setting to reset.
         with contextlib.suppress(Error), connection.cursor() as cursor:
             cursor.execute("RESET lock_timeout")
 
 
 def is_lock_timeout(error: BaseException) -> bool:
-    """Return whether a query failed because another transaction kept a row locked."""
+    """Return whether `error` is a query that failed because another transaction held a lock."""
     return isinstance(error, OperationalError) and isinstance(error.__cause__, psycopg.errors.LockNotAvailable)
 
 
 def validate(tool: Tool, arguments: Any) -> None:
-    """Check the arguments against the tool's schema and size. Raises ToolError `validation_error`."""
+    """Check `arguments` against the tool's schema and size limit. Raise ToolError `validation_error` when they fail."""
     size = len(json.dumps(arguments).encode())
     most = tool.input_max_bytes
     if size > most:
@@ -119,11 +119,11 @@ def validate(tool: Tool, arguments: Any) -> None:
         where = ".".join(str(part) for part in error.path)
         if not where:
             raise ToolError("validation_error", error.message, Reason("call.arguments_wrong"))
-        told = f"Parameter '{where}': {error.message}"
-        raise ToolError("validation_error", told, Reason("call.parameter_wrong", {"name": where}))
+        message = f"Parameter '{where}': {error.message}"
+        raise ToolError("validation_error", message, Reason("call.parameter_wrong", {"name": where}))
 
 
 def parameter_missing(name: str) -> ToolError:
-    """Return what is raised for a parameter that is not there, or is empty."""
-    told = f"Parameter '{name}' is required and must be non-empty."
-    return ToolError("validation_error", told, Reason("call.parameter_missing", {"name": name}))
+    """Return the error for the parameter `name` that is missing or empty."""
+    message = f"Parameter '{name}' is required and must be non-empty."
+    return ToolError("validation_error", message, Reason("call.parameter_missing", {"name": name}))

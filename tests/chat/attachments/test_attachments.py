@@ -147,7 +147,7 @@ def test_nobody_attaches_to_the_conversation_of_another_or_without_a_sign_in(cli
 )
 def test_a_name_is_made_plain(given, kept):
     assert store.clean_name(given) == kept
-    assert len(kept) <= Attachment.LONGEST_NAME
+    assert len(kept) <= Attachment.NAME_MAX_CHARS
 
 
 # -- Sent ----------------------------------------------------------------------------------------

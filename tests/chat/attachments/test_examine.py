@@ -103,7 +103,7 @@ def test_the_process_that_reads_writes_no_more_than_is_read(settings, monkeypatc
     # Its one line of text does not come whole.
     data = files.docx(files.paragraph("x" * 500))
     assert examined("a.docx", data).text == ""
-    program = "from chat.attachments import extract as e; e.LARGEST_LINES = 90; e.main()"
+    program = "from chat.attachments import extract as e; e.LINES_MAX_BYTES = 90; e.main()"
     with tempfile.TemporaryFile() as said:
         command = [sys.executable, "-c", program, "docx", "10"]
         ended = subprocess.run(command, input=data, stdout=said, stderr=subprocess.PIPE, cwd=settings.BASE_DIR)
@@ -123,15 +123,15 @@ def test_a_text_that_speaks_of_pdfs_is_a_text(settings):
 
 def test_who_waits_too_long_for_a_place_is_told_so(monkeypatch):
     monkeypatch.setattr(examine, "PATIENCE", 0.01)
-    with examine._places.place(7, 1):
+    with examine._places.slot(7, 1):
         with pytest.raises(Refused) as refused:
             examined("cat.png", files.image(), 7)
         assert refused.value.code == "busy"
         assert "Attach “cat.png” again" in refused.value.sentence
         # Another person has the other place, and a third one none.
-        with examine._places.place(8, 0.01), pytest.raises(NoPlace), examine._places.place(9, 0.01):
+        with examine._places.slot(8, 0.01), pytest.raises(NoPlace), examine._places.slot(9, 0.01):
             pass
-    with examine._places.place(7, 0.01):
+    with examine._places.slot(7, 0.01):
         pass
 
 
