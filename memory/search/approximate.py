@@ -1,8 +1,8 @@
-"""Estimate cosines from the signs of vectors, for large spaces, and correct them with exact cosines.
+"""Approximate cosines by the signs of vectors, for large spaces, and correct them with exact cosines.
 
-The share of signs in which two vectors differ estimates the angle between them (Charikar, 2002). That is a rough
-estimate, so it only chooses candidates. Candidates get their exact cosines, and a linear regression over a sample of
-all units relates the estimates to exact cosines.
+The share of signs in which two vectors differ approximates the angle between them (Charikar, 2002). That is imprecise,
+so it only chooses candidates. Candidates get their exact cosines, and a linear regression over a sample of all units
+relates approximate cosines to exact ones.
 """
 
 from dataclasses import dataclass
@@ -83,13 +83,13 @@ class LinearFit:
     correlation: float
 
     @classmethod
-    def of(cls, estimates: Numbers, exact: Numbers) -> "LinearFit":
+    def of(cls, approximate: Numbers, exact: Numbers) -> "LinearFit":
         """Fit by linear regression over the units whose `exact` cosine is not NaN.
 
-        `estimates` are standardised over all units.
+        `approximate` has the approximate cosines of the units, standardised over all units.
         """
         known = ~np.isnan(exact)
-        x, y = estimates[known], exact[known]
+        x, y = approximate[known], exact[known]
         if len(y) < 3 or x.std() < 1e-9:
             return cls(0.0, 1.0, 1.0)
         slope = float(((x - x.mean()) * (y - y.mean())).mean() / x.var())
@@ -104,7 +104,7 @@ class LinearFit:
 
 
 def cosines_by_signs(found: SearchData, vector: NDArray[np.float32]) -> Numbers:
-    """Return for each unit the cosine with `vector`, estimated from signs.
+    """Return for each unit the approximate cosine with `vector`, by the signs of both.
 
     Units without signs get the mean of the others.
     """
