@@ -1,4 +1,4 @@
-"""Documents for admins to find and to correct, through the one write path; what the product wrote, to look at."""
+"""Let admins find and correct documents through the one write path, and view the other rows of memory."""
 
 from typing import Any
 
@@ -20,12 +20,12 @@ from memory.policy.line_ends import as_before
 from oneclaw.admin import JobAdmin, ReadOnlyAdmin
 from oneclaw.reasons import Reason
 
-# Revisions that the page of a document shows.
+# How many revisions the page of a document shows.
 SHOWN_REVISIONS = 50
 
 
 class DocumentForm(forms.ModelForm):
-    """The content, and the version that the admin saw."""
+    """The form of a document: the content, and the version that the admin saw."""
 
     content = forms.CharField(widget=forms.Textarea(attrs={"rows": 24, "cols": 100}), required=False, strip=False)
     base_version = forms.IntegerField(widget=forms.HiddenInput)
@@ -57,7 +57,7 @@ class DocumentForm(forms.ModelForm):
 
 
 class KindFilter(admin.SimpleListFilter):
-    """Documents by what their path says they are."""
+    """A filter of documents by the kind that their path indicates."""
 
     title = "kind"
     parameter_name = "kind"
@@ -79,7 +79,7 @@ class KindFilter(admin.SimpleListFilter):
 
 
 class StateFilter(admin.SimpleListFilter):
-    """Deleted documents are shown on demand only."""
+    """A filter of documents by state; deleted documents are shown only with it."""
 
     title = "state"
     parameter_name = "state"
@@ -120,8 +120,8 @@ class MemoryDocumentAdmin(admin.ModelAdmin):
     ]
 
     def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> Any:
-        if request.method == "GET" and (told := notice()):
-            messages.warning(request, told)
+        if request.method == "GET" and (sentence := notice()):
+            messages.warning(request, sentence)
         return super().changelist_view(request, extra_context)
 
     @admin.display(ordering="space__owner__email")
@@ -137,8 +137,8 @@ class MemoryDocumentAdmin(admin.ModelAdmin):
     def get_object(self, request: HttpRequest, object_id: str, from_field: str | None = None) -> MemoryDocument | None:
         found = super().get_object(request, object_id, from_field)
         if found is not None and request.method == "POST":
-            # To the end of the transaction that Django's admin has opened: between the check of the version and the
-            # save nobody else writes.
+            # Locked until the end of the transaction that Django's admin has opened: no other write can come between
+            # the check of the version and the save.
             MemoryDocument.objects.select_for_update().get(pk=found.pk)
             found.refresh_from_db()
         return found
@@ -153,11 +153,11 @@ class MemoryDocumentAdmin(admin.ModelAdmin):
 
     def save_model(self, request: HttpRequest, obj: MemoryDocument, form: Any, change: bool) -> None:
         operation = Replace(form.cleaned_data["content"], form.cleaned_data["base_version"])
-        write.apply(obj.space, obj.path, operation, by(request, Reason("change.admin_edited")))
+        write.apply(obj.space, obj.path, operation, author_of(request, Reason("change.admin_edited")))
 
     def delete_model(self, request: HttpRequest, obj: MemoryDocument) -> None:
         if not obj.is_deleted:
-            write.apply(obj.space, obj.path, Delete(obj.version), by(request, Reason("change.admin_deleted")))
+            write.apply(obj.space, obj.path, Delete(obj.version), author_of(request, Reason("change.admin_deleted")))
 
     def delete_queryset(self, request: HttpRequest, queryset: QuerySet[MemoryDocument]) -> None:
         for document in queryset:
@@ -167,14 +167,15 @@ class MemoryDocumentAdmin(admin.ModelAdmin):
                 messages.error(request, str(error))
 
     def get_deleted_objects(self, objs: Any, request: HttpRequest) -> Any:
-        """Only the documents: their revisions stay, so that they can be brought back."""
+        """Return only the documents `objs`: their revisions stay, so that the documents can be restored."""
         if not self.has_delete_permission(request):
             raise PermissionDenied
         paths = [f"{document.path} of {document.space}" for document in objs]
         return paths, {"documents": len(paths)}, set(), []
 
 
-def by(request: HttpRequest, reason: Reason) -> Author:
+def author_of(request: HttpRequest, reason: Reason) -> Author:
+    """Return the admin of `request` as the author of a change."""
     return Author(Source.ADMIN, request.user, reason=reason)  # type: ignore[arg-type]
 
 
@@ -192,7 +193,7 @@ class MemoryRevisionAdmin(ReadOnlyAdmin):
 
 @admin.register(Flush)
 class FlushAdmin(JobAdmin):
-    """Which conversations are noted, which are waiting, and why one failed."""
+    """The flushes: which are done, which are pending, and why one failed."""
 
     about = _(
         "Each row is a part of a conversation whose notes go to a daily log. Status and error "
@@ -213,7 +214,7 @@ class FlushAdmin(JobAdmin):
 
 @admin.register(DocumentJob)
 class DocumentJobAdmin(JobAdmin):
-    """What else is written about conversations: what waits, and why it failed."""
+    """The other jobs for conversations: which are pending, and why one failed."""
 
     about = _(
         "Each row is another job for a conversation, such as its summary. Without an end it is "
@@ -226,7 +227,7 @@ class DocumentJobAdmin(JobAdmin):
 
 @admin.register(Forgetting)
 class ForgettingAdmin(ReadOnlyAdmin):
-    """The receipts: who had how much forgotten, and whether all of it is done."""
+    """The receipts of forgettings: how much, for whom, and whether it is completed."""
 
     about = _("Each row records that lines were forgotten: how many, for whom, and whether it is completed.")
     list_display = ["id", "space", "author", "created_at", "finished_at"]
@@ -238,7 +239,7 @@ class ForgettingAdmin(ReadOnlyAdmin):
 
 @admin.register(EmbeddingModel)
 class EmbeddingModelAdmin(ReadOnlyAdmin):
-    """Which models have made vectors, and why one makes none at the moment."""
+    """The embedding models, and why one makes no vectors at the moment."""
 
     about = _(
         "Each row is a model that turns memory into vectors for the search: its error says why it makes none now."

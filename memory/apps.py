@@ -6,7 +6,7 @@ class MemoryConfig(AppConfig):
     verbose_name = "Memory"
 
     def ready(self) -> None:
-        """Connect the receivers of signals, and register what memory brings to the chat."""
+        """Connect the receivers of signals, and register the wordings and the extension of the chat."""
         from chat import extensions
         from memory import receivers, wordings  # noqa: F401
         from memory.extension import MEMORY

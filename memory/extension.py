@@ -1,4 +1,4 @@
-"""What memory brings to the chat: its tools, its part of the prompt, its command, its details, its search."""
+"""Define the chat extension of memory: tools, prompt sections, command, details of answers, search."""
 
 from django.utils.translation import gettext_lazy as _
 

@@ -1,4 +1,4 @@
-"""What must hold for memory: messages are noted once, documents are the sum of their revisions, files are documents."""
+"""Define the invariants of memory: messages are noted once, revisions add up to documents, files equal documents."""
 
 from collections.abc import Iterator
 
@@ -14,8 +14,8 @@ from memory.policy.tombstones import of_space
 from oneclaw.invariants import Invariant, by_query, grace
 from oneclaw.locks import hold
 
-# Documents that are looked at together; each may have a megabyte.
-BATCH = 20
+# How many documents are read together; each may have a megabyte.
+BATCH_DOCUMENTS = 20
 
 RANGES_CONTIGUOUS = """
     SELECT format('flush %%s of session %%s covers (%%s, %%s] but the one before it ends at %%s',
@@ -34,7 +34,7 @@ RANGES_CONTIGUOUS = """
     WHERE flush.through_seq > session.last_seq OR flush.through_seq <= flush.after_seq
 """
 
-# Beyond what holds for every job.
+# In addition to the invariants of every job.
 FLUSH_COLUMNS = """
     SELECT format('flush %%s is %%s but its range is not that of such a one', id, status)
     FROM memory_flush
@@ -175,8 +175,8 @@ TRANSCRIPTS = """
 
 
 def not_the_sum() -> Iterator[str]:
-    """Documents whose revisions do not add up to their content. Revisions are final, so nobody moves them meanwhile."""
-    for document in every_document():
+    """Yield a sentence for each document whose revisions, which are immutable, do not add up to its content."""
+    for document in all_documents():
         try:
             content = content_at(document, document.version)
         except HunkMismatchError as error:
@@ -186,27 +186,27 @@ def not_the_sum() -> Iterator[str]:
                 yield f"the revisions of document {document.pk} add up to something else than its content"
 
 
-def not_mirrored() -> Iterator[str]:
-    """Files that differ from their document although its row says that they hold it.
+def find_mirror_mismatches() -> Iterator[str]:
+    """Yield a sentence for each file that differs from its document although its row says that they are equal.
 
-    What somebody has just written into a file is not yet taken in.
+    A file that was just edited, and is still to be imported, is not counted.
     """
-    for document in every_document():
-        if differs(document) and differs_for_certain(document.pk):
+    for document in all_documents():
+        if has_mismatch(document) and has_mismatch_under_lock(document.pk):
             yield f"the file of document {document.pk}, {document.path} of space {document.space_id}, differs from it"
 
 
-def every_document() -> Iterator[MemoryDocument]:
-    """All of them, a few at a time."""
+def all_documents() -> Iterator[MemoryDocument]:
+    """Yield all documents, read in batches of BATCH_DOCUMENTS."""
     documents = MemoryDocument.objects.select_related("space").order_by("pk")
     last = 0
-    while batch := list(documents.filter(pk__gt=last)[:BATCH]):
+    while batch := list(documents.filter(pk__gt=last)[:BATCH_DOCUMENTS]):
         yield from batch
         last = batch[-1].pk
 
 
-def differs(document: MemoryDocument) -> bool:
-    """Whether the file is not what the row says. What is not a file that can be read counts as no file."""
+def has_mismatch(document: MemoryDocument) -> bool:
+    """Return whether the file is not what the row of `document` says. An unreadable file counts as a missing one."""
     if document.mirrored_version != document.version:
         return False
     content: str | None
@@ -223,11 +223,14 @@ def differs(document: MemoryDocument) -> bool:
 
 
 @transaction.atomic
-def differs_for_certain(document_id: int) -> bool:
-    """The same, while nobody may write the file: the document may have moved on since its row was read."""
+def has_mismatch_under_lock(document_id: int) -> bool:
+    """Return whether the file is not what the row of the document says, under the lock of the mirror.
+
+    The row is read again, because the document may have changed since.
+    """
     hold(f"mirror {document_id}")
     document = MemoryDocument.objects.select_related("space").filter(pk=document_id).first()
-    return document is not None and differs(document)
+    return document is not None and has_mismatch(document)
 
 
 INVARIANTS = [
@@ -239,7 +242,7 @@ INVARIANTS = [
     Invariant("an operation happens once", by_query(OPERATIONS_ONCE)),
     Invariant("a document is what its newest revision says", by_query(NEWEST_REVISION)),
     Invariant("revisions add up to the document", not_the_sum),
-    Invariant("the file is the document, or queued", not_mirrored),
+    Invariant("the file is the document, or queued", find_mirror_mismatches),
     Invariant("the index is of the document, or queued", by_query(PROJECTIONS)),
     Invariant("what belongs together is of one space", by_query(ONE_SPACE)),
     Invariant("memory is of one person", by_query(ONE_OWNER)),

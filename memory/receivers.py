@@ -1,5 +1,5 @@
-"""When this happens to a conversation, then its memory is written; when a document is written, its index and its file
-follow."""
+"""Connect signals to memory: events of a conversation enqueue its notes and its index, and a written document updates
+its index and its file."""
 
 from typing import Any
 

@@ -1,6 +1,6 @@
-"""What happens to a document of memory, for whatever is derived from it."""
+"""Define the signal of a changed document, for its projections."""
 
 from django.dispatch import Signal
 
-# A document has a new version: `document_id`. Sent after COMMIT; `sender` is the MemoryDocument class.
+# A document, `document_id`, has a new version. Sent after COMMIT; `sender` is the MemoryDocument class.
 document_written = Signal()

@@ -1,4 +1,4 @@
-"""Define the tasks of memory: ids in, no logic, safe to run twice."""
+"""Define the tasks of memory. They take ids, contain no logic, and are idempotent."""
 
 from celery import shared_task
 
@@ -13,13 +13,15 @@ from memory.notes import document_jobs, flush
 from memory.transfer import imports
 from oneclaw.tasks import hint, send
 
-# Documents whose index, and whose file, one sweep enqueues at most.
-DOCUMENTS_PER_SWEEP = 1000
+# How many documents one sweep enqueues at most for their index, and as many for their file.
+SWEEP_MAX_DOCUMENTS = 1000
 
 
 def flush_soon(session: ChatSession | None, reason: str) -> None:
-    """Queue a flush of the session's unflushed messages and what else is kept of it, and wake a worker once that is
-    committed."""
+    """Enqueue a flush of the session's unflushed messages, its summary and its index, on commit.
+
+    `reason` is the trigger (Flush.reason). Without a session nothing happens.
+    """
     if session is None:
         return
     queued = flush.request(session, reason)
@@ -33,28 +35,28 @@ def flush_soon(session: ChatSession | None, reason: str) -> None:
 
 
 def index_after_turn(session: ChatSession) -> None:
-    """Queue the session's transcript for the search index, when enough has come; a worker looks a little later."""
+    """Enqueue the index of the session's transcript, after a debounce, if there is enough new text."""
     index_id = conversations.after_turn(session)
     if index_id is not None:
         hint(index_transcript, index_id, countdown=conversations.DEBOUNCE)
 
 
 def index_branch(session: ChatSession) -> None:
-    """Queue the session's transcript anew: it holds another branch than the one that is shown."""
+    """Enqueue the index of the session's transcript, because another branch is shown now."""
     index_id = conversations.after_switch(session)
     if index_id is not None:
         hint(index_transcript, index_id)
 
 
 def forget_transcript(session: ChatSession) -> None:
-    """Take a deleted session out of the search index now, and its vectors soon."""
+    """Delete the index of a deleted session now, and enqueue the deletion of its vectors."""
     space = conversations.forget(session)
     if space is not None:
         hint(prune_vectors, space)
 
 
 def keep_last_messages(session: ChatSession) -> None:
-    """Queue a file of the session's last messages, and wake a worker once that is committed."""
+    """Enqueue the document with the session's last messages, on commit."""
     queued = document_jobs.request(session, DocumentJob.Kind.LAST_MESSAGES, session.last_complete_seq())
     if queued is not None:
         hint(run_document_job, queued.pk)
@@ -66,7 +68,7 @@ def flush_session(flush_id: int) -> None:
     if following is not None:
         send(flush_session, following)
     elif not Flush.objects.due().exists():
-        # Documents are worth less than notes: they wait until no conversation is without notes.
+        # Notes have priority over other documents: those wait until no flush is due.
         for job_id in DocumentJob.objects.due_ids():
             send(run_document_job, job_id)
 
@@ -113,7 +115,7 @@ def finish_forgettings() -> None:
 
 @shared_task
 def sweep() -> None:
-    """Enqueue what is due by its row, because its task was lost or its worker died."""
+    """Enqueue all jobs that are due by their rows, because a task was lost or a worker died."""
     for session in flush.idle():
         flush.request(session, "idle")
     flushes = Flush.objects.due_ids()
@@ -121,9 +123,9 @@ def sweep() -> None:
         send(flush_session, flush_id)
     for job_id in [] if flushes else DocumentJob.objects.due_ids():
         send(run_document_job, job_id)
-    for document_id in MemoryDocument.objects.to_index().first_ids(DOCUMENTS_PER_SWEEP):
+    for document_id in MemoryDocument.objects.to_index().first_ids(SWEEP_MAX_DOCUMENTS):
         send(index_document, document_id)
-    for document_id in MemoryDocument.objects.to_mirror().first_ids(DOCUMENTS_PER_SWEEP):
+    for document_id in MemoryDocument.objects.to_mirror().first_ids(SWEEP_MAX_DOCUMENTS):
         send(mirror_document, document_id)
     imports.forget_old()
     for index_id in conversations.due():

@@ -1,4 +1,4 @@
-"""Addresses of memory."""
+"""Define the URLs of the memory pages."""
 
 from django.urls import path
 

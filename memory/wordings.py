@@ -1,4 +1,4 @@
-"""What the codes of memory mean in a sentence: see oneclaw/reasons.py."""
+"""Define the sentence for each reason code of memory (oneclaw/reasons.py)."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -11,13 +11,13 @@ from oneclaw.reasons import Wording
 
 
 def secret_left_out(params: Mapping[str, Any]) -> str:
-    """Ask about secrets of these kinds (memory/policy/secrets.py)."""
+    """Return the question about removed secrets; `params["kinds"]` names them (memory/policy/secrets.py)."""
     kinds = get_text_list([gettext(kind) for kind in params["kinds"]], gettext("and"))
     return gettext("Removed before saving: %(kinds)s. Do you want to keep it?") % {"kinds": kinds}
 
 
 WORDINGS: Mapping[str, Wording] = {
-    # Why a document was changed, for its history.
+    # The reason of a change, in the history of a document.
     "change.edited": _("Edited on the memory page"),
     "change.line_deleted": _("Deleted a line on the memory page"),
     "change.file_deleted": _("Its file was deleted in the folder"),
@@ -41,7 +41,7 @@ WORDINGS: Mapping[str, Wording] = {
     "change.api_added": _("Added by a program"),
     "change.restored": _("Restored change %(number)d"),
     "change.taken_back": _("Took change %(number)d back"),
-    # What a tool did, or why it did nothing, on the card of its call.
+    # The outcome of a tool call, on its card.
     "memory.already_known": _("Already known: %(path)s"),
     "memory.contradicted": _("Contradicts line %(line)d: %(text)s"),
     "memory.secret_left_out": secret_left_out,

@@ -1,4 +1,4 @@
-"""When and how a conversation gets into the search index: by its row, due once enough was said, or once it is left."""
+"""Index conversations for the search. A row per conversation says when: after enough new text, or when it is left."""
 
 import datetime as dt
 import uuid
@@ -26,12 +26,17 @@ from memory.text.terms import terms_of
 from oneclaw.locks import hold
 from oneclaw.models import Space
 
-# Messages, or bytes of text, that have come since it was indexed; and seconds without a further turn.
-MESSAGES, BYTES, DEBOUNCE = 50, 100 * 1024, 5.0
+# A conversation becomes due after this many new messages, or bytes of new text …
+MESSAGES, BYTES = 50, 100 * 1024
+# … and this long after its last turn.
+DEBOUNCE = 5.0
 
 
 def after_turn(session: ChatSession) -> int | None:
-    """A turn has ended: the index that is due DEBOUNCE seconds from now, when enough has come; else None."""
+    """Request an index after a turn: due in DEBOUNCE_SECONDS if there is enough new text.
+
+    Return the id of the due index, or None.
+    """
     if not _is_wanted(session):
         return None
     index = TranscriptIndex.objects.filter(session=session).defer("data").first()
@@ -40,29 +45,38 @@ def after_turn(session: ChatSession) -> int | None:
     if fresh < MESSAGES and _bytes_after(session, through) < BYTES:
         return None
     if index is not None and index.due_at is not None and fresh >= 2 * MESSAGES:
-        # A conversation that never rests is not put off for ever.
+        # Do not postpone further: a conversation without pauses would never be indexed.
         return index.pk
-    return _due(session, timezone.now() + dt.timedelta(seconds=DEBOUNCE))
+    return _make_due(session, timezone.now() + dt.timedelta(seconds=DEBOUNCE))
 
 
 def request(session: ChatSession) -> int | None:
-    """The session is left or over: its index, due now; None when that holds all of it, and when it may not."""
+    """Request an index now, because the session was left or ended.
+
+    Return the id of the due index, or None if it is up to date or the session may not be indexed.
+    """
     if not _is_wanted(session):
         return None
     index = TranscriptIndex.objects.filter(session=session).defer("data").first()
     if index is not None and index.layout == LAYOUT and index.through_seq >= session.last_complete_seq():
         return None
-    return _due(session, timezone.now()) if session.last_complete_seq() else None
+    return _make_due(session, timezone.now()) if session.last_complete_seq() else None
 
 
 def after_switch(session: ChatSession) -> int | None:
-    """Another branch is shown: the session's index, due now, if there is one."""
+    """Request an index now, because another branch is shown.
+
+    Return the id of the due index, or None if the session has no index.
+    """
     index = TranscriptIndex.objects.filter(session=session).defer("data").first()
-    return _due(session, timezone.now()) if index is not None and _is_wanted(session) else None
+    return _make_due(session, timezone.now()) if index is not None and _is_wanted(session) else None
 
 
 def run(index_id: int) -> bool:
-    """Bring this index up to its conversation, if it is due. Safe to run twice, late, or beside another."""
+    """Update the index `index_id` to its conversation if it is due, and return whether it was updated.
+
+    Idempotent: safe to run twice, late, or concurrently.
+    """
     with transaction.atomic():
         hold(f"transcript {index_id}")
         due = TranscriptIndex.objects.filter(pk=index_id, due_at__lte=timezone.now())
@@ -78,34 +92,36 @@ def run(index_id: int) -> bool:
             index.delete()
             return False
         if forgettings.count() != known:
-            # It was made of words that may be forgotten by now; the index is still due.
+            # It may contain words that were forgotten in between; the index is still due.
             return False
         if not switches.is_on(session.owner, Switch.TRANSCRIPTS):
             TranscriptIndex.objects.filter(pk=index_id).update(due_at=None)
             return False
-        _write(index, chunks)
+        _write_chunks(index, chunks)
         fields = {"through_seq": through, "layout": LAYOUT, "units": len(chunks), "data": packed, "embedded_by": None}
         TranscriptIndex.objects.filter(pk=index_id).update(**fields)
-        # Not when it has become due anew meanwhile.
+        # Unless it has become due again in between.
         TranscriptIndex.objects.filter(pk=index_id, due_at=index.due_at).update(due_at=None)
     embed_transcript(index_id, only_at_once=True)
     return True
 
 
 def made(session: ChatSession, through_seq: int) -> tuple[list[TranscriptChunk], bytes]:
-    """The units of a transcript, and what a search reads of them. An exchange, from one message of the person to their
-    next, is a section."""
+    """Return the chunks of the transcript up to the message `through_seq`, and the packed index of them.
+
+    An exchange, from one message of the person to their next, is a section.
+    """
     said = list(said_in(session, through_seq))
     language = language_of("\n".join(one.text for one in said))
     cut = [(one, unit) for one in said for unit in units(one.text)]
     names = speakers(unit.text for _, unit in cut)
     chunks: list[TranscriptChunk] = []
     layout, terms = [], []
-    section, seq, begun = 0, 0, 0
+    section, seq, first_section = 0, 0, 0
     for one, unit in cut:
         if one.seq != seq:
-            begun, seq = section + (one.role == Message.Role.USER), one.seq
-        section = begun + unit.section
+            first_section, seq = section + (one.role == Message.Role.USER), one.seq
+        section = first_section + unit.section
         found = terms_of(unit.text, language)
         day = session.owner.day(one.at)
         key = text_key(embedded_text(unit.text, names))
@@ -127,15 +143,18 @@ def made(session: ChatSession, through_seq: int) -> tuple[list[TranscriptChunk],
 
 
 def due(limit: int = 200) -> list[int]:
-    """The indexes that somebody should bring up to date now: those due by their row, and those of conversations that
-    have rested for IDLE_MINUTES. Forgets what may not be found any more."""
-    gone = TranscriptIndex.objects.filter(Q(session__deleted_at__isnull=False) | ~Q(session__mode="agent"))
-    gone.delete()
-    rested = timezone.now() - dt.timedelta(minutes=settings.IDLE_MINUTES)
-    kept = ChatSession.objects.filter(mode=ChatSession.Mode.AGENT, deleted_at=None, active_at__lt=rested)
+    """Return the ids of at most `limit` indexes that are due by their row.
+
+    Conversations without activity for IDLE_MINUTES become due first, and indexes of conversations that may no longer be
+    searched are deleted.
+    """
+    obsolete = TranscriptIndex.objects.filter(Q(session__deleted_at__isnull=False) | ~Q(session__mode="agent"))
+    obsolete.delete()
+    idle_since = timezone.now() - dt.timedelta(minutes=settings.IDLE_MINUTES)
+    kept = ChatSession.objects.filter(mode=ChatSession.Mode.AGENT, deleted_at=None, active_at__lt=idle_since)
     kept = kept.exclude(owner__in=switches.people_without(Switch.TRANSCRIPTS))
     kept = kept.exclude(agent__own_memory=True)
-    # Those without an index have neither.
+    # Conversations without an index have neither.
     through, layout = (Coalesce(F(f"transcript_index__{name}"), 0) for name in ("through_seq", "layout"))
     behind = kept.annotate(through=through, layout=layout).filter(last_seq__gt=0)
     behind = behind.filter(Q(last_seq__gt=F("through")) | ~Q(layout=LAYOUT))
@@ -146,14 +165,14 @@ def due(limit: int = 200) -> list[int]:
 
 
 def begin_again(sessions: Collection[uuid.UUID]) -> None:
-    """Something that was said in these conversations was forgotten: their index goes at once, and is made anew."""
+    """Delete the indexes of `sessions` at once, because lines were forgotten, and make them due to be built again."""
     for index in TranscriptIndex.objects.filter(session__in=sessions).select_related("session__owner").defer("data"):
         index.delete()
-        _due(index.session, timezone.now())
+        _make_due(index.session, timezone.now())
 
 
 def forget(session: ChatSession) -> int | None:
-    """Take the conversation out of the index, at once. Returns the space whose vectors are to be pruned, if any."""
+    """Delete the index of the conversation at once. Return the id of the space whose vectors to prune, or None."""
     index = TranscriptIndex.objects.filter(session=session).defer("data").first()
     if index is None:
         return None
@@ -170,7 +189,7 @@ def _bytes_after(session: ChatSession, seq: int) -> int:
     return session.messages.filter(seq__gt=seq).aggregate(bytes=Sum(size))["bytes"] or 0
 
 
-def _due(session: ChatSession, at: dt.datetime) -> int:
+def _make_due(session: ChatSession, at: dt.datetime) -> int:
     index = TranscriptIndex(owner=session.owner, session=session, space=Space.objects.own_of(session.owner), due_at=at)
     (made,) = TranscriptIndex.objects.bulk_create(
         [index], update_conflicts=True, unique_fields=["session"], update_fields=["due_at"]
@@ -178,12 +197,12 @@ def _due(session: ChatSession, at: dt.datetime) -> int:
     return made.pk
 
 
-def _write(index: TranscriptIndex, chunks: list[TranscriptChunk]) -> None:
-    """Write what changed."""
+def _write_chunks(index: TranscriptIndex, chunks: list[TranscriptChunk]) -> None:
+    """Write the chunks that changed."""
     columns = ("start_line", "end_line", "text", "seq", "role", "at")
-    stood = {row[0]: row[1:] for row in index.chunks.values_list("ordinal", *columns)}
-    fresh = [chunk for chunk in chunks if stood.get(chunk.ordinal) != tuple(getattr(chunk, name) for name in columns)]
-    replaced = [chunk.ordinal for chunk in fresh if chunk.ordinal in stood]
+    before = {row[0]: row[1:] for row in index.chunks.values_list("ordinal", *columns)}
+    fresh = [chunk for chunk in chunks if before.get(chunk.ordinal) != tuple(getattr(chunk, name) for name in columns)]
+    replaced = [chunk.ordinal for chunk in fresh if chunk.ordinal in before]
     index.chunks.filter(Q(ordinal__in=replaced) | Q(ordinal__gte=len(chunks))).delete()
     for chunk in fresh:
         chunk.index = index

@@ -1,4 +1,4 @@
-"""Documents into the index: units, their terms, their vectors. Only what changed is written."""
+"""Index documents: their units, terms and vectors. Only what changed is written."""
 
 import logging
 from collections.abc import Iterable, Sequence
@@ -15,8 +15,8 @@ from memory.text.languages import NAMES, language_of
 from memory.text.terms import speaker_number, stems_of, terms_of
 from oneclaw.locks import hold
 
-# What may stand behind a question mark.
-CLOSING = " \t\n\"'”’»)*_"
+# Characters that may follow a question mark.
+AFTER_QUESTION_MARK = " \t\n\"'”’»)*_"
 COLUMNS = ("ordinal", "start_line", "end_line", "heading", "text", "text_key")
 TIME_TERMS = frozenset(term for word in TIME_WORDS for term in stems_of(word))
 
@@ -26,8 +26,10 @@ logger = logging.getLogger(__name__)
 
 
 def try_to_index(document_id: int) -> bool:
-    """Bring the index up to the document, and return whether that worked. A failure is logged, and the row still says
-    that the index is behind."""
+    """Index the document, and return whether that worked.
+
+    An exception is logged; the row still says that the index is out of date, so the sweep tries again.
+    """
     try:
         index_document(document_id)
     except Exception:
@@ -37,34 +39,37 @@ def try_to_index(document_id: int) -> bool:
 
 
 def index_document(document_id: int, force: bool = False) -> None:
-    """Make the index of a document agree with its content. Safe to run twice, late, or beside another.
+    """Update the index of the document to its content. Idempotent: safe to run twice, late, or concurrently.
 
-    `force` writes it again although its version says that nothing changed; texts that have a vector keep it.
+    `force` writes the index even if it is of the current version; texts that have a vector keep it.
     """
     with transaction.atomic():
-        # Of many who changed it at once, those who waited find it done.
+        # Of concurrent calls, those that waited for the lock find the index up to date.
         hold(f"index {document_id}")
         index_documents([document_id], force)
     embed_document(document_id, only_at_once=True)
 
 
 def index_documents(document_ids: Iterable[int], force: bool = False) -> None:
-    """The same for many, in one transaction and without vectors. What changes meanwhile is read again."""
+    """Update the indexes of several documents in one transaction, without vectors. `force` as in index_document.
+
+    Documents that change in between are read and indexed again.
+    """
     waiting = set(document_ids)
     while waiting:
         documents = MemoryDocument.objects.filter(pk__in=waiting)
         made = {document.pk: Made.of(document) for document in (documents if force else documents.to_index())}
         with transaction.atomic():
-            held = MemoryDocument.objects.select_for_update(no_key=True).filter(pk__in=made).order_by("pk")
-            same = [document for document in held if document.version == made[document.pk].version]
-            _write(same, made)
-        # What has another version by now was written by somebody while we read: once more.
-        waiting = set(made) & {document.pk for document in held} - {document.pk for document in same}
+            locked = MemoryDocument.objects.select_for_update(no_key=True).filter(pk__in=made).order_by("pk")
+            unchanged = [document for document in locked if document.version == made[document.pk].version]
+            _write(unchanged, made)
+        # Documents with another version by now were changed while their index was built: build it again.
+        waiting = set(made) & {document.pk for document in locked} - {document.pk for document in unchanged}
 
 
 @dataclass(frozen=True)
 class Made:
-    """What the index is to hold of a version: rows of MemoryChunk in the order of COLUMNS, and the packed rest."""
+    """The index of one version of a document: rows of MemoryChunk in the order of COLUMNS, and the packed units."""
 
     version: int
     rows: list[Row]
@@ -72,6 +77,7 @@ class Made:
 
     @classmethod
     def of(cls, document: MemoryDocument) -> "Made":
+        """Build the index content of `document`: empty if it is deleted."""
         pieces = units(document.content) if document.deleted_at is None else []
         language = language_of(document.content)
         day = day_in(document.path)
@@ -81,7 +87,7 @@ class Made:
         for ordinal, unit in enumerate(pieces):
             found = terms_of(unit.text, language)
             key = text_key(embedded_text(unit.text, names))
-            about = day_in(unit.heading) or day
+            day_of_unit = day_in(unit.heading) or day
             rows.append((ordinal, unit.start_line, unit.end_line, unit.heading, unit.text, key))
             speaker = unit.speaker if names else ""
             layout.append(
@@ -91,7 +97,7 @@ class Made:
                     len(unit.text),
                     unit.section,
                     speaker_number(speaker) if speaker in names else 0,
-                    about.toordinal() if about else 0,
+                    day_of_unit.toordinal() if day_of_unit else 0,
                     flags_of(unit, found),
                 )
             )
@@ -100,33 +106,33 @@ class Made:
 
 
 def flags_of(unit: Unit, terms: Sequence[int]) -> int:
-    """What kind of line a unit is (memory/text/index_format.py)."""
+    """Return the flags of `unit`, which has `terms` (memory/text/index_format.py)."""
     if unit.is_heading:
         return HEADING
-    asks = unit.text.rstrip(CLOSING).endswith(("?", "？"))
+    asks = unit.text.rstrip(AFTER_QUESTION_MARK).endswith(("?", "？"))
     return (ASKS if asks else 0) | (0 if TIME_TERMS.isdisjoint(terms) else TELLS_TIME)
 
 
 def _write(documents: Sequence[MemoryDocument], made: dict[int, Made]) -> None:
-    """Bring the rows up to date, under the documents' locks."""
+    """Write the indexes of `documents`, whose rows are locked."""
     before: dict[int, dict[int, Row]] = {}
     for row in MemoryChunk.objects.filter(document__in=documents).values_list("document_id", *COLUMNS):
         before.setdefault(row[0], {})[row[1]] = row[1:]
-    gone: list[tuple[int, int]] = []
+    removed: list[tuple[int, int]] = []
     changed: list[tuple[int, int, *Row]] = []
     for document in documents:
-        stood, rows = before.get(document.pk, {}), made[document.pk].rows
-        fresh = [row for row in rows if stood.get(row[0]) != row]
-        gone += [(document.pk, row[0]) for row in fresh if row[0] in stood]
-        gone += [(document.pk, ordinal) for ordinal in stood if ordinal >= len(rows)]
+        old, rows = before.get(document.pk, {}), made[document.pk].rows
+        fresh = [row for row in rows if old.get(row[0]) != row]
+        removed += [(document.pk, row[0]) for row in fresh if row[0] in old]
+        removed += [(document.pk, ordinal) for ordinal in old if ordinal >= len(rows)]
         changed += [(document.space_id, document.pk, *row) for row in fresh]
     with connection.cursor() as cursor:
-        if gone:
+        if removed:
             cursor.execute(
                 "DELETE FROM memory_memorychunk USING unnest(%s::bigint[], %s::int[]) AS gone (document_id, ordinal)"
                 " WHERE memory_memorychunk.document_id = gone.document_id"
                 " AND memory_memorychunk.ordinal = gone.ordinal",
-                [list(column) for column in zip(*gone, strict=True)],
+                [list(column) for column in zip(*removed, strict=True)],
             )
         if changed:
             columns = ", ".join(("space_id", "document_id", *COLUMNS))

@@ -1,7 +1,7 @@
-"""The rows of the embedding models: which one's vectors count now, and whether it answers.
+"""Store in rows which embedding model's vectors are valid now, and why a model fails.
 
-What a server has under one name can change, and with it the width of its vectors. So each width is a model of its own,
-and the row of the name alone knows, for every process, which width it is now.
+A server can change the model behind a name, and with it the width of the vectors. So each width counts as a separate
+model with its own row, and the row of the name without a width says, for every process, which width is current.
 """
 
 import time
@@ -13,69 +13,72 @@ from memory.models import EmbeddingModel
 from memory.text.index_format import text_key
 from oneclaw.reasons import Reason
 
-# Seconds after which a process looks again whether all know of the width that it sees.
-LOOK = 60.0
+# How often a process writes again the width that it sees.
+RECORD_INTERVAL_SECONDS = 60.0
+# When this process last recorded the width of a model, by its id (time.monotonic()).
 _seen: dict[int, float] = {}
 
 
 def model_id(model: Embedder, width: int) -> int:
-    """The number that stands beside every vector of this width that the model made; with 0, beside none."""
-    return text_key(_name(model, width))
+    """Return the id under which vectors of this `width` by `model` are stored; of a server, none is with width 0."""
+    return text_key(_name_with_width(model, width))
 
 
 def current(model: Embedder) -> int:
-    """The same of the width that its vectors had when somebody last asked it."""
-    return model_id(model, _width(model))
+    """Return the id under which the vectors of `model` are stored, by the width that was recorded last."""
+    return model_id(model, _current_width(model))
 
 
 def name(model: Embedder) -> str:
-    """What that model is called, its width included."""
-    return _name(model, _width(model) or "")
+    """Return the name of `model` with its current width."""
+    return _name_with_width(model, _current_width(model) or "")
 
 
 def see(model: Embedder, width: int) -> int:
-    """Its vectors have this width now, and all shall know; the number that stands beside them."""
+    """Record for all processes that vectors of `model` now have this `width`; return the id to store them under."""
     known = model_id(model, width)
-    _make(_name(model, width))
+    _ensure_row(_name_with_width(model, width))
     if model.width is not None:
-        _make(model.name)
-        _bare(model).exclude(width=width).update(width=width)
+        _ensure_row(model.name)
+        _row_without_width(model).exclude(width=width).update(width=width)
         _seen[known] = time.monotonic()
     return known
 
 
 def glance(model: Embedder, width: int) -> None:
-    """The same for whoever is in a hurry: mostly it is known, and costs nothing."""
-    if model.width is not None and time.monotonic() - _seen.get(model_id(model, width), -LOOK) >= LOOK:
+    """Record the width of vectors of `model`, but at most every RECORD_INTERVAL_SECONDS in this process."""
+    last = _seen.get(model_id(model, width), -RECORD_INTERVAL_SECONDS)
+    if model.width is not None and time.monotonic() - last >= RECORD_INTERVAL_SECONDS:
         see(model, width)
 
 
 def note(model: Embedder, error: Reason | None) -> None:
-    """Keep with the model why it makes no vectors, where every process sees it; None when all is well."""
+    """Store for all processes why `model` makes no vectors; None: it works again."""
     if error is None:
-        _bare(model).filter(error__isnull=False).update(error=None)
+        _row_without_width(model).filter(error__isnull=False).update(error=None)
     else:
-        _make(model.name)
-        _bare(model).exclude(error=error).update(error=error)
+        _ensure_row(model.name)
+        _row_without_width(model).exclude(error=error).update(error=error)
 
 
 def error_of(model: Embedder) -> Reason | None:
-    return _bare(model).values_list("error", flat=True).first()
+    """Return why `model` makes no vectors, or None if it works."""
+    return _row_without_width(model).values_list("error", flat=True).first()
 
 
-def _name(model: Embedder, width: int | str) -> str:
+def _name_with_width(model: Embedder, width: int | str) -> str:
     return model.name if model.width is None else f"{model.name}{width}"
 
 
-def _width(model: Embedder) -> int:
-    return 0 if model.width is None else _bare(model).values_list("width", flat=True).first() or 0
+def _current_width(model: Embedder) -> int:
+    return 0 if model.width is None else _row_without_width(model).values_list("width", flat=True).first() or 0
 
 
-def _bare(model: Embedder) -> "QuerySet[EmbeddingModel]":
+def _row_without_width(model: Embedder) -> "QuerySet[EmbeddingModel]":
     return EmbeddingModel.objects.filter(pk=text_key(model.name))
 
 
-def _make(name: str) -> None:
+def _ensure_row(name: str) -> None:
     known = text_key(name)
     if not EmbeddingModel.objects.filter(pk=known).exists():
         EmbeddingModel.objects.bulk_create([EmbeddingModel(id=known, name=name)], ignore_conflicts=True)

@@ -1,6 +1,7 @@
-"""A conversation as something to read: what was said, word for word, under a line that says by whom and when.
+"""Render a conversation as a transcript: each message verbatim, under a label with its author and time.
 
-It is its owner's alone. Its path is the conversation's address, `/c/<id>`, which no document can have.
+Only the owner of the conversation can read it. Its path is the address of the conversation, `/c/<id>`, which no
+document can have.
 """
 
 import datetime as dt
@@ -16,13 +17,13 @@ from memory.policy.secrets import masked
 from memory.policy.switches import Switch
 from oneclaw.models import Space
 
-PATH = re.compile(r"/c/([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})")
-NAMES = {Message.Role.USER.value: "Person", Message.Role.ASSISTANT.value: "Assistant"}
+TRANSCRIPT_PATH = re.compile(r"/c/([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})")
+AUTHOR_NAMES = {Message.Role.USER.value: "Person", Message.Role.ASSISTANT.value: "Assistant"}
 
 
 @dataclass(frozen=True)
 class Said:
-    """One message: its text without secrets, and the line of the transcript, from 1, on which that begins."""
+    """A message of a transcript: its text without secrets, and the line, from 1, on which the text begins."""
 
     seq: int
     role: str
@@ -32,10 +33,12 @@ class Said:
 
 
 def said_in(session: ChatSession, through_seq: int) -> Iterator[Said]:
-    """What was said up to this message while transcripts were on, without what tools were asked and answered,
-    without what the person has had forgotten, and of a fork without what is in the conversation that it copied."""
+    """Yield the messages of `session` up to `through_seq` that were said while transcripts were on.
+
+    Tool calls and results, forgotten lines, and the messages that a fork copied are left out.
+    """
     shown = session.messages.filter(active=True, seq__gt=session.copied_seq, seq__lte=through_seq)
-    words = shown.filter(role__in=NAMES).exclude(text="")
+    words = shown.filter(role__in=AUTHOR_NAMES).exclude(text="")
     words = switches.said_while_on(words, session.owner, Switch.TRANSCRIPTS)
     known = tombstones.of_space(Space.objects.own_of(session.owner).pk)
     line = 1
@@ -47,8 +50,11 @@ def said_in(session: ChatSession, through_seq: int) -> Iterator[Said]:
 
 
 def read(session: ChatSession, path: str) -> str | None:
-    """The transcript that `session` means by `path`: another conversation of its owner's that is kept; else None."""
-    found = PATH.fullmatch(path)
+    """Return the transcript with this `path`, as `session` may read it, or None.
+
+    It must be of another conversation of the same owner, and one that is_kept.
+    """
+    found = TRANSCRIPT_PATH.fullmatch(path)
     if found is None or sources_of(session).transcripts_of is None:
         return None
     others = ChatSession.objects.visible_to(session.owner).exclude(pk=session.pk)
@@ -60,12 +66,12 @@ def read(session: ChatSession, path: str) -> str | None:
 
 
 def is_kept(session: ChatSession) -> bool:
-    """Whether what is said in the session may be found later, when the switch is on."""
+    """Return whether the transcript of `session` may be searched, if the switch is on."""
     kept = session.mode == ChatSession.Mode.AGENT and session.deleted_at is None
-    # What an agent with a memory of its own was told, no other one reads.
+    # Conversations with an agent that has its own memory are not read by other agents.
     return kept and not session.agent.own_memory
 
 
 def label(role: str, at: dt.datetime) -> str:
-    """The line over a message; `at` is on the person's own clock."""
-    return f"{NAMES[role]} ({at:%Y-%m-%d %H:%M}):"
+    """Return the line above a message; `at` is in the time zone of the person."""
+    return f"{AUTHOR_NAMES[role]} ({at:%Y-%m-%d %H:%M}):"

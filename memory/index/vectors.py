@@ -1,4 +1,4 @@
-"""The vectors of the index: made once for each text, kept by model, caught up in the background."""
+"""Embed the units of the index: one vector per text, space and model; what is missing is embedded by the sweep."""
 
 import json
 import logging
@@ -30,8 +30,8 @@ from memory.text.chunking import SPEAKER, speakers
 from oneclaw.locks import hold
 from oneclaw.reasons import Reason
 
-# Texts in one go.
-BATCH = 512
+# Texts that are embedded and stored together.
+BATCH_TEXTS = 512
 
 MARKUP = re.compile(r"\s*(?:[-*+•>#|]+\s+|\d{1,3}[.)]\s+)+")
 STORE = """
@@ -44,7 +44,7 @@ SELECT %(space)s, %(model)s, made.key, made.vector::halfvec
     ON CONFLICT DO NOTHING
 """
 
-# The signs of the vectors of all units, in their order. Behind the first four bytes, which count them, varbit_send has
+# The signs of the vectors of all units, in their order. varbit_send returns the number of bits in four bytes, and then
 # the bits.
 BITS = """
 SELECT string_agg(substring(varbit_send(binary_quantize(made.vector)::bit varying) FROM 5), '' ORDER BY chunk.ordinal)
@@ -64,9 +64,9 @@ logger = logging.getLogger(__name__)
 
 
 def embedded_text(text: str, names: frozenset[str] = frozenset()) -> str:
-    """What of a unit goes to the embedding model: its words, without markup and without the names of those who talk.
+    """Return the part of a unit's `text` to embed: without markup and without the `names` of speakers.
 
-    Those swamp a vector: every line that greets Ada looks like every question about Ada.
+    Names dominate a vector: every line that greets Ada would be close to every question about Ada.
     """
     if mark := MARKUP.match(text):
         text = text[mark.end() :]
@@ -74,7 +74,7 @@ def embedded_text(text: str, names: frozenset[str] = frozenset()) -> str:
         return text.strip()
     if (speaker := SPEAKER.match(text)) and speaker[1] in names:
         text = text[speaker.end() :]
-    # The expression costs as much as all else together, and most lines hold no name.
+    # The expression costs as much as the rest of this function, and most lines contain no name.
     bare = _pattern(names).sub(" ", text) if any(name in text for name in names) else text
     return " ".join(bare.split()) or text.strip()
 
@@ -85,7 +85,7 @@ def _pattern(names: frozenset[str]) -> re.Pattern[str]:
 
 
 def of_question(model: Embedder, question: str) -> NDArray[np.float32] | None:
-    """The vector of a question; None when the model's server does not answer, and the notice says so."""
+    """Return the vector of `question` by `model`, or None if its server fails: then the reason is stored."""
     try:
         vector = model.embed_question(embedded_text(question))
     except EmbeddingError as failure:
@@ -96,10 +96,10 @@ def of_question(model: Embedder, question: str) -> NDArray[np.float32] | None:
 
 
 def embed_pending() -> int:
-    """Embed what still waits for its vectors, documents and transcripts; how many that were. For the sweep and after an
-    import.
+    """Embed the documents and transcripts that lack vectors, and return how many were embedded.
 
-    A server that fails ends it: the next sweep goes on. One that failed a question is asked whether it answers again.
+    The first failure of the server ends it: the next sweep continues. If nothing is pending but the server failed
+    before, one question is embedded to find out whether it works again.
     """
     model = embedder()
     if model is None:
@@ -120,12 +120,12 @@ def embed_pending() -> int:
 
 
 def pending(model: Embedder) -> "QuerySet[DocumentIndex]":
-    """The documents of which some units have no vector by this model yet."""
+    """Return the indexes of documents that have units without a vector by `model`."""
     return DocumentIndex.objects.filter(units__gt=0).exclude(embedded_by=current(model))
 
 
 def notice(documents: MemoryDocumentQuerySet | None = None) -> str:
-    """What a person should know of the vectors of these documents (of all), in a sentence; empty when all is well."""
+    """Return a translated sentence about missing vectors of `documents` (None: of all); empty if none are missing."""
     model = embedder()
     if model is None:
         return ""
@@ -134,7 +134,7 @@ def notice(documents: MemoryDocumentQuerySet | None = None) -> str:
     waiting = pending(model)
     if documents is not None:
         waiting = waiting.filter(document__in=documents)
-    # What has no vectors at all is only new.
+    # Documents without any vectors are only new.
     if not waiting.filter(embedded_by__isnull=False).exists():
         return ""
     count = waiting.count()
@@ -148,10 +148,10 @@ def notice(documents: MemoryDocumentQuerySet | None = None) -> str:
 
 
 def state(documents: MemoryDocumentQuerySet) -> dict[str, Any]:
-    """What `memory status --deep` says of the index of these documents.
+    """Return the state of the index of `documents`, for `memory status --deep`.
 
-    `drift` counts documents whose index is not of their version or of an older layout; `pending` units without a
-    vector by the current model.
+    `drift` counts documents whose index is of another version or layout, `pending` the units without a vector by the
+    current model.
     """
     model = embedder()
     chunks = MemoryChunk.objects.filter(document__in=documents)
@@ -170,28 +170,33 @@ def state(documents: MemoryDocumentQuerySet) -> dict[str, Any]:
 
 
 def embed_document(document_id: int, only_at_once: bool = False) -> None:
-    """Give every unit of the document its vector by the current model. `only_at_once`: unless that would take long.
+    """Embed every unit of the document that lacks a vector by the current model.
 
-    EmbeddingError when the model's server does not give them: the document stays pending.
+    `only_at_once`: only if there are few enough for the time of a save. Raise EmbeddingError if the server fails: the
+    document stays pending.
     """
     index = DocumentIndex.objects.filter(document_id=document_id, units__gt=0).defer("data").first()
     if index is not None:
-        same = DocumentIndex.objects.filter(document_id=document_id, version=index.version)
-        _embed(index.space_id, MemoryChunk.objects.filter(document_id=document_id), same, only_at_once)
+        unchanged = DocumentIndex.objects.filter(document_id=document_id, version=index.version)
+        _embed(index.space_id, MemoryChunk.objects.filter(document_id=document_id), unchanged, only_at_once)
 
 
 def embed_transcript(index_id: int, only_at_once: bool = False) -> None:
-    """The same for the units of a transcript."""
+    """Embed every unit of the transcript that lacks a vector by the current model.
+
+    `only_at_once`: only if there are few enough for the time of a save. Raise EmbeddingError if the server fails: the
+    transcript stays pending.
+    """
     index = TranscriptIndex.objects.filter(pk=index_id, units__gt=0).defer("data").first()
     if index is not None:
-        same = TranscriptIndex.objects.filter(pk=index_id, through_seq=index.through_seq)
-        _embed(index.space_id, TranscriptChunk.objects.filter(index_id=index_id), same, only_at_once)
+        unchanged = TranscriptIndex.objects.filter(pk=index_id, through_seq=index.through_seq)
+        _embed(index.space_id, TranscriptChunk.objects.filter(index_id=index_id), unchanged, only_at_once)
 
 
 def _embed(
-    space_id: int, chunks: "QuerySet[Any]", same: "QuerySet[Any]", only_at_once: bool, is_again: bool = False
+    space_id: int, chunks: "QuerySet[Any]", unchanged: "QuerySet[Any]", only_at_once: bool, is_again: bool = False
 ) -> None:
-    """Embed `chunks`, all of one text, and note it in its index if that is still the `same`."""
+    """Embed `chunks`, all of one text, and mark its index as embedded if that is `unchanged` (a query for its row)."""
     model = embedder()
     if model is None or (only_at_once and not model.at_once):
         return
@@ -200,8 +205,8 @@ def _embed(
     if only_at_once and len(missing) > model.at_once:
         return
     names = speakers(chunks.values_list("text", flat=True)) if missing else frozenset()
-    for start in range(0, len(missing), BATCH):
-        batch = missing[start : start + BATCH]
+    for start in range(0, len(missing), BATCH_TEXTS):
+        batch = missing[start : start + BATCH_TEXTS]
         try:
             made = model.embed([embedded_text(text, names) for _, text in batch])
         except EmbeddingError as failure:
@@ -211,24 +216,24 @@ def _embed(
         _store(space_id, counts, batch, made)
         note(model, None)
         if counts != known:
-            # Another model stands there under the same name, and what the first one made is of no use.
+            # The server has another model under the same name, so the vectors of the earlier one are useless.
             if is_again:
                 raise EmbeddingError(Reason("embedding.several_widths"))
-            _embed(space_id, chunks, same, only_at_once, is_again=True)
+            _embed(space_id, chunks, unchanged, only_at_once, is_again=True)
             return
     units, parameters = chunks.order_by().values("ordinal", "text_key").query.sql_with_params()
     bits = RawSQL(BITS.format(chunks=units), (*parameters, space_id, known), BinaryField())  # noqa: S611
     with transaction.atomic():
-        # In the order in which a forgetting locks: the index, then the vectors.
-        there = list(same.select_for_update(no_key=True).values_list("pk", flat=True))
+        # The same lock order as in a forgetting: the index, then the vectors.
+        there = list(unchanged.select_for_update(no_key=True).values_list("pk", flat=True))
         hold(_lock(space_id), shared=True)
-        # A vector that stood there a moment ago may be pruned by now: then it waits again.
+        # A vector that was there before may have been pruned: then the text stays pending.
         if there and not _missing(chunks, space_id, known):
-            same.update(embedded_by=known, bits=bits)
+            unchanged.update(embedded_by=known, bits=bits)
 
 
 def prune(space_id: int) -> int:
-    """Forget the vectors of texts that stand in the space no more; how many. For the sweep, and for forgetting."""
+    """Delete the vectors of texts that the space no longer contains, and return how many were deleted."""
     with transaction.atomic(), connection.cursor() as cursor:
         hold(_lock(space_id))
         cursor.execute(PRUNE, [space_id, space_id, space_id])
@@ -248,6 +253,6 @@ def _missing(chunks: "QuerySet[Any]", space_id: int, known: int) -> list[tuple[i
 def _store(space_id: int, known: int, texts: Sequence[tuple[int, str]], vectors: NDArray) -> None:
     rows = [json.dumps(row) for row in vectors.round(5).astype(float).tolist()]
     with connection.cursor() as cursor:
-        # A text that went meanwhile leaves no vector.
+        # The statement skips texts that were deleted in between.
         keys = [key for key, _ in texts]
         cursor.execute(STORE, {"space": space_id, "model": known, "keys": keys, "vectors": rows})

@@ -1,4 +1,4 @@
-"""What is remembered: documents, every change of them, the pieces that search finds, and what was flushed."""
+"""Define the tables of memory: documents, their revisions, the search index, flushes, decisions and forgettings."""
 
 from memory.models.choices import AgentSpace, SwitchChoice
 from memory.models.decisions import Decision

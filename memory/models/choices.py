@@ -1,4 +1,4 @@
-"""Which memory is whose: an agent's own space, and what a person switched off."""
+"""Define the own space of an agent, and which parts of memory a person switched off."""
 
 from django.db import models
 from django.utils import timezone
@@ -11,9 +11,9 @@ class AgentSpace(models.Model):
     """The space in which an agent with a memory of its own remembers one person."""
 
     space = models.OneToOneField(Space, on_delete=models.CASCADE, primary_key=True, related_name="of_agent")
-    # None once the agent is gone: what it remembered stays its person's.
+    # None once the agent is deleted: the memory stays with its person.
     agent = models.ForeignKey(Agent, on_delete=models.SET_NULL, null=True, related_name="memories", db_index=False)
-    # Composite foreign key (owner, space) in the migration: nobody's agent remembers in somebody else's space.
+    # Composite foreign key (owner, space) in the migration: an agent cannot write into the space of another person.
     owner = models.ForeignKey(User, on_delete=models.CASCADE, related_name="+")
 
     class Meta:
@@ -24,17 +24,19 @@ class AgentSpace(models.Model):
 
 
 class SwitchChoice(models.Model):
-    """A person's choice about a part of their memory; the newest one counts (memory/policy/switches.py).
-    Earlier ones say when it was off, so that what was said then stays out of memory."""
+    """A choice to turn a part of memory on or off; the newest one counts (memory/policy/switches.py).
+
+    Earlier ones say when it was off, so that what was said then stays out of memory.
+    """
 
     class Switch(models.TextChoices):
         # MEMORY.md, the notes of each day, and what /new and /reset keep.
         SAVED = "saved", "Saved memory"
         # Recent Conversations.md.
         RECENT = "recent", "Recent conversations"
-        # What is looked up by itself when a conversation begins.
+        # What is recalled automatically when a conversation begins.
         RECALL = "recall", "Recall"
-        # What was said, word for word.
+        # The search in past conversations, verbatim.
         TRANSCRIPTS = "transcripts", "Transcripts"
 
     user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="+", db_index=False)

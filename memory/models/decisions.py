@@ -1,4 +1,4 @@
-"""What waits for a person's decision."""
+"""Define the questions about saved lines that wait for a person's decision."""
 
 from typing import ClassVar
 
@@ -12,20 +12,22 @@ from oneclaw.models import User
 
 class DecisionQuerySet(models.QuerySet["Decision"]):
     def visible_to(self, user: User) -> "DecisionQuerySet":
+        """Return the decisions about documents in the spaces of `user`."""
         return self.filter(revision__space__members__user=user)
 
     def undecided(self) -> "DecisionQuerySet":
+        """Return the decisions without an answer."""
         return self.filter(decided_at=None)
 
 
 class Decision(models.Model):
-    """A question to the person about what was just saved: what may stay. memory/tools/decisions.py asks and answers it.
+    """A question to the person about a line that was just saved. memory/tools/decisions.py asks and answers it.
 
-    It holds no words of memory: what it asks about is found in the document and the revision.
+    It contains no text of memory: the lines are in the document and the revision.
     """
 
     class Kind(models.TextChoices):
-        # The saved lines say otherwise than an older line of the same document.
+        # The saved lines contradict an older line of the same document.
         CONTRADICTION = "contradiction"
         # A secret was masked in what was saved.
         SECRET = "secret"  # noqa: S105 - a word, not one
@@ -41,12 +43,12 @@ class Decision(models.Model):
     # The change that saved it.
     revision = models.ForeignKey(MemoryRevision, on_delete=models.CASCADE, related_name="decisions", db_index=False)
     kind = models.CharField(max_length=20, choices=Kind)
-    # Of a contradiction, the older text: how many lines, the hash of them, and where they stood, counted from 0.
+    # The older text of a contradiction: the number of lines, their hash, and the index of the first line, from 0.
     lines = models.PositiveIntegerField(default=0)
     lines_hash = models.CharField(max_length=64, blank=True)
     line = models.PositiveIntegerField(default=0)
     created_at = models.DateTimeField(default=timezone.now)
-    # What the person chose, and the change that it made, if it made one.
+    # What the person chose, and the revision that it made, if it changed the document.
     choice = models.CharField(max_length=20, choices=Choice, blank=True)
     decided_at = models.DateTimeField(null=True, blank=True)
     outcome = models.ForeignKey(MemoryRevision, on_delete=models.SET_NULL, null=True, blank=True, related_name="+")
@@ -68,4 +70,5 @@ class Decision(models.Model):
 
     @property
     def is_open(self) -> bool:
+        """Return whether the person has not decided yet."""
         return self.decided_at is None

@@ -1,4 +1,4 @@
-"""What is remembered: documents, every change of them, and what waits to be imported."""
+"""Define documents, their revisions, and uploads that wait to be imported."""
 
 import hashlib
 import uuid
@@ -16,18 +16,21 @@ from oneclaw.reasons import ReasonField
 
 
 def content_hash(text: str) -> str:
-    """SHA-256 of the text's UTF-8, in hexadecimal."""
+    """Return the SHA-256 of `text` in UTF-8, in hexadecimal."""
     return hashlib.sha256(text.encode()).hexdigest()
 
 
 class MemoryDocumentQuerySet(models.QuerySet["MemoryDocument"]):
     def visible_to(self, user: User) -> "MemoryDocumentQuerySet":
+        """Return the documents in the spaces of `user`."""
         return self.filter(space__members__user=user)
 
     def present(self) -> "MemoryDocumentQuerySet":
+        """Return the documents that are not deleted."""
         return self.filter(deleted_at=None)
 
     def to_mirror(self) -> "MemoryDocumentQuerySet":
+        """Return the documents whose file is not of the current version."""
         return self.filter(mirrored_version__lt=F("version"))
 
     def first_ids(self, limit: int) -> list[int]:
@@ -35,15 +38,15 @@ class MemoryDocumentQuerySet(models.QuerySet["MemoryDocument"]):
         return list(self.order_by("pk").values_list("pk", flat=True)[:limit])
 
     def to_index(self) -> "MemoryDocumentQuerySet":
-        """Those whose index is not of their version, or of another layout than search reads."""
+        """Return the documents whose index is of another version, or of another layout than search reads."""
         behind = MemoryDocument.objects.filter(indexed_version__lt=F("version")).values("pk")
         other = MemoryDocument.objects.filter(Q(index__layout__lt=LAYOUT) | Q(index__layout__gt=LAYOUT)).values("pk")
-        # Each half by an index of its own, where OR would read every document.
+        # A union, because each half has its own index; OR would read every document.
         return self.filter(pk__in=behind.union(other))
 
 
 class MemoryDocument(models.Model):
-    """One Markdown file of a space. Its content is what its revisions add up to."""
+    """A Markdown file of a space. Its content is the result of applying its revisions."""
 
     space = models.ForeignKey(Space, on_delete=models.CASCADE, related_name="documents", db_index=False)
     # Relative to the space's folder: MEMORY.md, memory/2026-11-21.md, Recent Conversations.md.
@@ -52,12 +55,12 @@ class MemoryDocument(models.Model):
     content_hash = models.CharField(max_length=64, default=content_hash(""), editable=False)
     # The number of its newest revision; 0 before the first.
     version = models.PositiveIntegerField(default=0)
-    # The versions that the file on disk and the search index hold. What differs from `version` is still to be done.
+    # The versions of the file on disk and of the search index. A value below `version` is work to do.
     mirrored_version = models.PositiveIntegerField(default=0)
     indexed_version = models.PositiveIntegerField(default=0)
     created_at = models.DateTimeField(auto_now_add=True)
     updated_at = models.DateTimeField(default=timezone.now)
-    # A deleted document keeps its revisions, so that it can be brought back.
+    # A deleted document keeps its revisions, so that it can be restored.
     deleted_at = models.DateTimeField(null=True, blank=True)
 
     objects: ClassVar[models.Manager["MemoryDocument"]] = MemoryDocumentQuerySet.as_manager()
@@ -65,8 +68,8 @@ class MemoryDocument(models.Model):
     class Meta:
         constraints = [
             models.UniqueConstraint(fields=["space", "path"], name="document_path_once"),
-            # What composite foreign keys of other tables point at: a row of one space cannot name
-            # the document of another.
+            # The target of composite foreign keys: a row of one space cannot reference a document of
+            # another.
             models.UniqueConstraint(fields=["space", "id"], name="document_of_space"),
         ]
         indexes = [
@@ -79,13 +82,14 @@ class MemoryDocument(models.Model):
 
     @property
     def is_deleted(self) -> bool:
+        """Return whether the document is deleted; it can be restored."""
         return self.deleted_at is not None
 
 
 class MemoryRevision(models.Model):
-    """One change of one document: who, how, from which message, what.
+    """A change of a document: who made it, how, from which message, and what changed.
 
-    The database refuses to change one; only a Forgetting may take lines out of it, in its own transaction.
+    The database rejects updates; only a Forgetting may remove lines from a revision, in its own transaction.
     """
 
     class Kind(models.TextChoices):
@@ -107,19 +111,19 @@ class MemoryRevision(models.Model):
     # Composite foreign key (space, document) in the migration: a revision cannot point into another space.
     space = models.ForeignKey(Space, on_delete=models.CASCADE, related_name="+")
     document = models.ForeignKey(MemoryDocument, on_delete=models.CASCADE, related_name="revisions", db_index=False)
-    # 1, 2, 3 … without a gap; the document's version after it.
+    # 1, 2, 3 … without a gap; the version of the document after this change.
     number = models.PositiveIntegerField()
     kind = models.CharField(max_length=10, choices=Kind)
     source = models.CharField(max_length=10, choices=Source)
     author = models.ForeignKey(User, on_delete=models.SET_NULL, null=True, blank=True, related_name="+")
     message = models.ForeignKey(Message, on_delete=models.SET_NULL, null=True, blank=True, related_name="+")
-    # Why, in a few words that a person understands.
+    # The reason, as the person is shown it.
     reason = ReasonField()
     # What changed, as hunks over content.split("\n"), by descending line, applied in order:
     # [{"at": 0-based line, "removed": [lines], "added": [lines]}]
     hunks = models.JSONField(default=list)
     content_hash = models.CharField(max_length=64)
-    # An operation that carries a key happens once: a tool call, a flush. Unique within the space.
+    # The idempotency key of an operation, such as a tool call or a flush. Unique within the space.
     operation_key = models.CharField(max_length=120, null=True, blank=True)
     created_at = models.DateTimeField(default=timezone.now)
 
@@ -138,10 +142,10 @@ class MemoryRevision(models.Model):
 
 
 class Upload(models.Model):
-    """What a person has uploaded to import and not yet confirmed. One a person; the sweep takes old ones away."""
+    """An upload to import that its person has not confirmed yet. One per person; the sweep deletes old ones."""
 
     owner = models.OneToOneField(User, on_delete=models.CASCADE, related_name="+")
-    # A new one with each upload, so that an old page confirms nothing.
+    # New with each upload, so that an outdated page cannot confirm it.
     token = models.UUIDField(default=uuid.uuid4)
     name = models.CharField(max_length=200)
     data = models.BinaryField()

@@ -1,4 +1,4 @@
-"""The jobs that write about conversations: notes of a day, and documents of one conversation."""
+"""Define the jobs that write documents about conversations: notes of a day, and documents of one conversation."""
 
 from typing import ClassVar
 
@@ -13,22 +13,22 @@ from oneclaw.models import Space
 
 
 class Flush(Job):
-    """Write durable notes from one range of a session's messages, within one local day of its owner."""
+    """A job: write durable notes from one range of a session's messages, within one local day of its owner."""
 
     LEASE_SECONDS: ClassVar[float] = settings.FLUSH_LEASE_SECONDS
 
     # Composite foreign keys (owner, session) and (owner, space) in the migration: the notes of one person's
-    # conversation cannot go into the space of another.
+    # conversation cannot be written into the space of another.
     session = models.ForeignKey(ChatSession, on_delete=models.CASCADE, related_name="flushes", db_index=False)
     space = models.ForeignKey(Space, on_delete=models.CASCADE, related_name="+")
     # Covers messages with after_seq < seq <= through_seq. Known once claimed.
     after_seq = models.PositiveBigIntegerField(null=True, blank=True)
     through_seq = models.PositiveBigIntegerField(null=True, blank=True)
-    # The day of the owner whose log it writes.
+    # The day, in the owner's time zone, of the daily log to write.
     day = models.DateField(null=True, blank=True)
-    # Which trigger asked: switched, day_changed, ended, left, idle, imported, shell.
+    # The trigger: switched, day_changed, ended, left, idle, imported, shell.
     reason = models.CharField(max_length=20)
-    # False: the model could not be had, and an extract of what was said stands in for its notes.
+    # False: the model was not available, and an extract of the messages replaces its notes.
     summarised = models.BooleanField(default=True)
     revision = models.ForeignKey(MemoryRevision, on_delete=models.SET_NULL, null=True, blank=True, related_name="+")
 
@@ -49,7 +49,7 @@ class Flush(Job):
 
 
 class DocumentJob(Job):
-    """Write a document about one conversation, besides the notes of its day."""
+    """A job: write a document about one conversation, apart from the notes of its day."""
 
     class Kind(models.TextChoices):
         # The last messages of a conversation that /new or /reset ended, in a file of their own.
@@ -63,7 +63,7 @@ class DocumentJob(Job):
     session = models.ForeignKey(ChatSession, on_delete=models.CASCADE, related_name="document_jobs")
     space = models.ForeignKey(Space, on_delete=models.CASCADE, related_name="+")
     kind = models.CharField(max_length=20, choices=Kind)
-    # It is about the messages up to this one. Grows while the job is open.
+    # It covers the messages up to this one. Grows while the job is open.
     through_seq = models.PositiveBigIntegerField()
 
     class Meta(Job.Meta):

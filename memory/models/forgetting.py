@@ -1,4 +1,4 @@
-"""What was asked to be forgotten."""
+"""Define what was forgotten: the receipts, and the tombstones of lines."""
 
 from typing import ClassVar
 
@@ -11,26 +11,27 @@ from oneclaw.models import Space, User
 
 class ForgettingQuerySet(models.QuerySet["Forgetting"]):
     def visible_to(self, user: User) -> "ForgettingQuerySet":
-        """What the person forgot, and what anybody forgot in a space of theirs."""
+        """Return the forgettings by `user`, and all in the spaces of `user`."""
         return self.filter(Q(author=user) | Q(space__members__user=user)).distinct()
 
     def unfinished(self) -> "ForgettingQuerySet":
+        """Return the forgettings that the sweep has to finish."""
         return self.filter(finished_at=None)
 
 
 class Forgetting(models.Model):
-    """One act of forgetting in a space: its receipt. It holds how much went and hashes, never the text."""
+    """The receipt of one forgetting in a space: how much was removed, and hashes, never the text."""
 
     space = models.ForeignKey(Space, on_delete=models.CASCADE, related_name="forgettings")
     author = models.ForeignKey(User, on_delete=models.SET_NULL, null=True, blank=True, related_name="+")
     created_at = models.DateTimeField(default=timezone.now)
-    # How much went, by what it was: {"lines": 2, "chunks": 2, …}
+    # How much was removed, by kind: {"lines": 2, "chunks": 2, …}
     counts = models.JSONField(default=dict)
     # The keyed hashes of the lines (memory/policy/tombstones.py).
     hashes = models.JSONField(default=list)
-    # The transaction that made it: in this one, and in no other, lines may be taken out of revisions of the space.
+    # The transaction that made it: only in this one, lines may be removed from revisions of the space.
     transaction = models.BigIntegerField(db_default=models.expressions.RawSQL("pg_current_xact_id()::text::bigint", ()))
-    # When files, and answers that were being written at that moment, were cleaned as well; the sweep sees to it.
+    # When files, and answers that were running at that moment, were cleaned as well; the sweep retries it.
     finished_at = models.DateTimeField(null=True, blank=True)
 
     objects: ClassVar[models.Manager["Forgetting"]] = ForgettingQuerySet.as_manager()
@@ -43,11 +44,11 @@ class Forgetting(models.Model):
 
 
 class ForgottenLine(models.Model):
-    """The keyed hash of the words of a line that must not be learnt again (memory/policy/tombstones.py)."""
+    """A tombstone: the keyed hash of the words of a line that must not be saved again (memory/policy/tombstones.py)."""
 
     space = models.ForeignKey(Space, on_delete=models.CASCADE, related_name="+", db_index=False)
     hash = models.CharField(max_length=64)
-    # How many words it has, and whether only a line of just these words is meant, not also one that contains them.
+    # The number of words, and whether it matches only a whole line, not also a line that contains these words.
     words = models.PositiveIntegerField()
     whole = models.BooleanField()
     created_at = models.DateTimeField(default=timezone.now)

@@ -1,4 +1,4 @@
-"""What a search reads: units, their terms, their vectors."""
+"""Define the search index: units, their terms, their vectors."""
 
 from django.db import models
 from django.db.models import Q
@@ -11,14 +11,14 @@ from oneclaw.reasons import ReasonField
 
 
 class EmbeddingModel(models.Model):
-    """A model that makes vectors, as its provider names it, and what a server has under one name (known_models.py)."""
+    """An embedding model by its name, or a server's model by its name and width (memory/index/models.py)."""
 
-    # Made of the name, so that nobody has to look it up.
+    # Computed from the name, so that no lookup is needed.
     id = models.BigIntegerField(primary_key=True)
     name = models.CharField(max_length=400, unique=True)
-    # Why it makes none at the moment; NULL when all is well.
+    # Why it makes no vectors at the moment; NULL if it works.
     error = ReasonField()
-    # Of a server: how many numbers its vectors have now; 0: nobody knows yet.
+    # The current number of dimensions of a server's vectors; 0: not known yet.
     width = models.PositiveIntegerField(default=0)
 
     def __str__(self) -> str:
@@ -26,7 +26,7 @@ class EmbeddingModel(models.Model):
 
 
 class MemoryChunk(models.Model):
-    """A searchable unit of a document: a line of talk, a bullet, a short paragraph. Its neighbours are ordinal ± 1."""
+    """A searchable unit of a document: a line of a dialogue, a list item, a paragraph. Its neighbours: ordinal ± 1."""
 
     # Composite foreign key (space, document) in the migration: a chunk cannot point into another space.
     space = models.ForeignKey(Space, models.DO_NOTHING, related_name="+", db_constraint=False, db_index=False)
@@ -40,7 +40,7 @@ class MemoryChunk(models.Model):
     end_line = models.PositiveIntegerField()
     heading = models.TextField(blank=True)
     text = models.TextField()
-    # The first 8 bytes of the hash of what is embedded: by it a chunk finds its vector.
+    # The key of its vector: the first 8 bytes of the hash of the text to embed.
     text_key = models.BigIntegerField()
 
     class Meta:
@@ -51,23 +51,21 @@ class MemoryChunk(models.Model):
 
 
 class DocumentIndex(models.Model):
-    """What a search reads of one document: the terms and the layout of all its units, packed.
-
-    memory/text/index_format.py is the format."""
+    """The packed units and terms of one document, as a search reads them (memory/text/index_format.py)."""
 
     document = models.OneToOneField(
         MemoryDocument, models.DO_NOTHING, primary_key=True, related_name="index", db_constraint=False
     )
-    # Composite foreign key (space, document) in the migration, as above.
+    # Composite foreign key (space, document) in the migration, like that of MemoryChunk.
     space = models.ForeignKey(Space, models.DO_NOTHING, related_name="+", db_constraint=False)
     # The document's version that was indexed, and the layout of `data`.
     version = models.PositiveIntegerField()
     layout = models.PositiveSmallIntegerField()
     units = models.PositiveIntegerField()
     data = models.BinaryField()
-    # The signs of each unit's vector by the model below, in the units' order: a large space is scanned by them.
+    # The signs of each unit's vector by `embedded_by`, in the units' order, for the scan of a large space.
     bits = models.BinaryField(null=True)
-    # The model that has embedded every unit; None while some wait.
+    # The model that has embedded every unit; None while vectors are missing.
     embedded_by = models.ForeignKey(EmbeddingModel, models.SET_NULL, null=True, blank=True, related_name="+")
 
     class Meta:
@@ -78,23 +76,23 @@ class DocumentIndex(models.Model):
 
 
 class TranscriptIndex(models.Model):
-    """What a search reads of one conversation, as DocumentIndex; and what is still to be done for it."""
+    """The packed units and terms of one conversation, like DocumentIndex, and when they are to be built again."""
 
-    # Composite foreign keys (owner, session) and (owner, space) in the migration: nobody's words get into the space of
-    # another.
+    # Composite foreign keys (owner, session) and (owner, space) in the migration: words of one person cannot get into
+    # the space of another.
     owner = models.ForeignKey(User, models.CASCADE, related_name="+")
     session = models.OneToOneField(ChatSession, models.CASCADE, related_name="transcript_index")
     space = models.ForeignKey(Space, models.CASCADE, related_name="+")
-    # The messages up to this one are in it.
+    # It covers the messages up to this one.
     through_seq = models.PositiveBigIntegerField(default=0)
-    # Not to be made anew before this moment: something was said a moment ago. None: nothing is to be done.
+    # When to build it again, after a debounce. None: it is up to date.
     due_at = models.DateTimeField(null=True, blank=True)
     layout = models.PositiveSmallIntegerField(default=0)
     units = models.PositiveIntegerField(default=0)
     data = models.BinaryField(default=bytes)
-    # As of a document's.
+    # The signs of each unit's vector by `embedded_by`, in the units' order.
     bits = models.BinaryField(null=True)
-    # The model that has embedded every unit; None while some wait.
+    # The model that has embedded every unit; None while vectors are missing.
     embedded_by = models.ForeignKey(EmbeddingModel, models.SET_NULL, null=True, blank=True, related_name="+")
 
     class Meta:
@@ -105,7 +103,7 @@ class TranscriptIndex(models.Model):
 
 
 class TranscriptChunk(models.Model):
-    """A searchable unit of a message, as MemoryChunk."""
+    """A searchable unit of a message of a transcript."""
 
     index = models.ForeignKey(TranscriptIndex, models.CASCADE, related_name="chunks", db_index=False)
     ordinal = models.PositiveIntegerField()
@@ -114,7 +112,7 @@ class TranscriptChunk(models.Model):
     end_line = models.PositiveIntegerField()
     text = models.TextField()
     text_key = models.BigIntegerField()
-    # Of the message: its place, who said it, and when.
+    # The position, author and time of the message.
     seq = models.PositiveBigIntegerField()
     role = models.CharField(max_length=10, choices=Message.Role)
     at = models.DateTimeField()
@@ -127,7 +125,7 @@ class TranscriptChunk(models.Model):
 
 
 class TextVector(models.Model):
-    """The vector that a model gave to a text, kept once for each space in which the text stands."""
+    """The vector of a text by a model, stored once for each space that contains the text."""
 
     space = models.ForeignKey(Space, models.CASCADE, related_name="+", db_index=False)
     model = models.ForeignKey(EmbeddingModel, models.CASCADE, related_name="+", db_index=False)

@@ -1,7 +1,8 @@
-"""Cosines told from the signs of vectors: quick enough for a large space, and put right where it matters.
+"""Approximate cosines by the signs of vectors, for large spaces, and correct them with exact cosines.
 
-The share of signs in which two vectors differ tells their angle (Charikar, 2002). That is a rough guess, so it only
-chooses candidates; those get their exact cosines, and a sample of all units tells how the guess relates to the truth.
+The share of signs in which two vectors differ approximates the angle between them (Charikar, 2002). That is imprecise,
+so it only chooses candidates. Candidates get their exact cosines, and a linear regression over a sample of all units
+relates approximate cosines to exact ones.
 """
 
 from dataclasses import dataclass
@@ -12,7 +13,7 @@ from numpy.typing import NDArray
 from memory.search.cache import SearchData
 from memory.search.ranking import Legs, Numbers, Scores, Words, best_first, standardised, vector_leg
 
-# Units whose windows get their exact cosines: the best by all that counts, and the nearest.
+# Candidates, whose windows get exact cosines: the units with the best scores, and those with the best cosines.
 BEST_UNITS, NEAREST_UNITS = 200, 50
 
 
@@ -35,23 +36,27 @@ class ApproximateScores:
         return cls(found, words, legs, vector, cosines, standardised(cosines), standardised(windows))
 
     def total(self) -> Numbers:
-        """Return the scores by the approximate cosines alone."""
+        """Return the score of each unit by the approximate cosines alone."""
         return self.words.total + vector_leg(self.legs, self.unit, self.window)
 
     def wanted(self, total: Numbers) -> NDArray[np.intp]:
-        """Return the units for which, and for whose windows, the exact cosines are needed."""
+        """Return the candidates: units that, with their windows, need exact cosines. `total` scores each unit."""
         return np.unique(
             np.concatenate([best_first(total, BEST_UNITS), best_first(self.cosines, NEAREST_UNITS)])
         ).astype(np.intp)
 
     def corrected(self, wanted: NDArray[np.intp], exact: Numbers) -> Scores:
-        """Return the scores: of the units wanted by their exact cosines, of the others by the approximate ones, weighed
-        by how well these agree with the exact ones of the sample. `exact` has NaN for units that were not read."""
+        """Return the scores of all units, for the candidates `wanted` by their exact cosines.
+
+        The scores of other units use approximate cosines, weighted by their correlation with the exact ones in the
+        sample. `exact` has the exact cosine of each unit, NaN for units that were not read.
+        """
         sample = self.found.sample
         exact[sample] = np.where(np.isnan(exact[sample]), self.found.sampled @ self.vector, exact[sample])
-        of_unit = Relation.of(self.unit[sample], exact[sample])
-        of_window = Relation.of(self.window[sample], self._windows(exact, sample))
-        total = self.words.total + vector_leg(self.legs, of_unit.belief * self.unit, of_window.belief * self.window)
+        of_unit = LinearFit.of(self.unit[sample], exact[sample])
+        of_window = LinearFit.of(self.window[sample], self._windows(exact, sample))
+        by_unit, by_window = of_unit.correlation * self.unit, of_window.correlation * self.window
+        total = self.words.total + vector_leg(self.legs, by_unit, by_window)
         unit, window = exact[wanted], self._windows(exact, wanted)
         known = ~np.isnan(unit) & ~np.isnan(window)
         total[wanted[known]] = self.words.total[wanted[known]] + vector_leg(
@@ -63,25 +68,28 @@ class ApproximateScores:
         return self.words.scores(total, cosines, nearness)
 
     def _windows(self, exact: Numbers, units: NDArray[np.intp]) -> Numbers:
-        """Return the mean over the window of each unit; NaN where a unit of it has no exact cosine."""
+        """Return the mean of `exact` over the window of each of `units`; NaN if it lacks an exact cosine."""
         around, within = self.found.corpus.window_of(units)
         means: Numbers = np.where(within, exact[around], 0).sum(axis=1) / within.sum(axis=1)
         return means
 
 
 @dataclass(frozen=True)
-class Relation:
-    """How exact cosines follow from standardised approximate ones: their mean and deviation, and the correlation."""
+class LinearFit:
+    """A linear fit of exact cosines to standardised approximate ones: mean and deviation of the exact, correlation."""
 
     mean: float
     deviation: float
-    belief: float
+    correlation: float
 
     @classmethod
-    def of(cls, guesses: Numbers, exact: Numbers) -> "Relation":
-        """Fit by linear regression over the known ones; the guesses of all units have mean 0 and deviation 1."""
+    def of(cls, approximate: Numbers, exact: Numbers) -> "LinearFit":
+        """Fit by linear regression over the units whose `exact` cosine is not NaN.
+
+        `approximate` has the approximate cosines of the units, standardised over all units.
+        """
         known = ~np.isnan(exact)
-        x, y = guesses[known], exact[known]
+        x, y = approximate[known], exact[known]
         if len(y) < 3 or x.std() < 1e-9:
             return cls(0.0, 1.0, 1.0)
         slope = float(((x - x.mean()) * (y - y.mean())).mean() / x.var())
@@ -91,17 +99,21 @@ class Relation:
         return cls(mean, deviation, float(np.clip(slope / deviation, 0, 1)))
 
     def standardised(self, exact: Numbers) -> Numbers:
+        """Return `exact` minus the mean, over the deviation."""
         return (exact - self.mean) / self.deviation
 
 
 def cosines_by_signs(found: SearchData, vector: NDArray[np.float32]) -> Numbers:
-    """Return a cosine for each unit by the signs alone; the mean of all for units that have none."""
+    """Return for each unit the approximate cosine with `vector`, by the signs of both.
+
+    Units without signs get the mean of the others.
+    """
     assert found.bits is not None
-    mine = np.zeros(len(found.bits) * 8, np.uint8)
+    question_bits = np.zeros(len(found.bits) * 8, np.uint8)
     packed = np.packbits(vector > 0)
-    mine[: len(packed)] = packed
+    question_bits[: len(packed)] = packed
     differing = np.zeros(found.bits.shape[1], np.uint16)
-    for words, word in zip(found.bits, mine.view(np.uint64), strict=True):
+    for words, word in zip(found.bits, question_bits.view(np.uint64), strict=True):
         differing += np.bitwise_count(words ^ word)
     cosines = np.cos(np.pi * np.arange(len(vector) + 1) / len(vector))[differing]
     if not found.signed.all():

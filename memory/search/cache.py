@@ -1,8 +1,8 @@
-"""The large corpora that this process keeps, so that a search of them reads only what has changed.
+"""Cache large corpora in the process, so that a search of them reads only what has changed.
 
-Each document is kept with a stamp of the row that it came from (its `xmin` and `ctid`: another after each write), so
-that every search sees what is committed, whoever wrote it. Small ones are read anew each time: that costs less than
-looking.
+Each document is cached with a stamp of its row (its `xmin` and `ctid`, which change with each write), so that every
+search sees what is committed, by whichever process. Small corpora are read each time: that costs less than comparing
+stamps.
 """
 
 import threading
@@ -18,22 +18,22 @@ from numpy.typing import NDArray
 from memory.policy.paths import CURATED
 from memory.text.index_format import Corpus, unpack
 
-# Units from which on a corpus is kept, and units that a process keeps in all: some 400 bytes each. The last one
-# searched is kept whatever its size.
+# A corpus with fewer units is not cached; and how many units a process caches in all, about 400 bytes each. The corpus
+# that was searched last stays cached whatever its size.
 CACHED_UNITS_MIN, CACHE_MAX_UNITS = 5_000, 300_000
-# Units of a large corpus whose vectors are kept too: they tell how signs and cosines go together.
+# Units of a large corpus whose vectors are cached too, to relate signs to cosines.
 SAMPLE_UNITS = 8_000
 
-# Spaces, model, and which sources.
+# Ids of the spaces, id of the model, and the sources.
 Key = tuple[tuple[int, ...], int, tuple[int | None, ...]]
 
 
 @dataclass(frozen=True)
 class PackedDocument:
-    """A document as its index holds it, or with a negative id a transcript.
+    """A document as its index holds it, or, with a negative id, a transcript.
 
-    `stamp` changes whenever its row does. `bits`: of each unit the signs of its vector, by the model that searches;
-    empty when not all units have one, or nobody needs them.
+    `stamp` changes whenever its row does. `bits` has the signs of each unit's vector by the model of the search; it is
+    empty if a unit has no vector, or if the search needs no signs.
     """
 
     id: int
@@ -49,18 +49,19 @@ class PackedDocument:
 
 @dataclass(frozen=True)
 class SearchData:
-    """What a search reads: documents by their ids, without their bytes; all their units; the signs of their vectors."""
+    """The data of a search: documents without their bytes, all their units, and the signs of their vectors."""
 
     documents: Sequence[PackedDocument]
     corpus: Corpus
     # A column of 64-bit words for each unit, and whether the unit has them; None when no document has any.
     bits: NDArray[np.uint64] | None
     signed: NDArray[np.bool_]
-    # A row for each unit of `sample`, NaN where it has no vector. Filled in after the rest.
+    # The vector of each unit of `sample`, NaN where it has none. Filled in after the rest.
     sampled: NDArray[np.float32]
 
     @classmethod
     def of(cls, documents: Sequence[PackedDocument]) -> "SearchData":
+        """Return the data of `documents`, without the vectors of the sample."""
         documents = sorted(documents, key=lambda document: (document.is_transcript, abs(document.id)))
         corpus = unpack(document.data for document in documents)
         bits, signed = signs(documents, np.diff(corpus.starts))
@@ -84,19 +85,23 @@ class SearchData:
 
     @cached_property
     def lasting(self) -> list[bool]:
-        """Return for each document whether its age costs nothing, as of the curated memory."""
+        """Return for each document whether its age does not count: true of the curated memory."""
         return [document.path.lower() == CURATED.lower() for document in self.documents]
 
     def changed(self, ids: NDArray[np.int64], fresh: Sequence[PackedDocument]) -> "SearchData":
-        """Return the data with the documents of these ids, of which the fresh ones were read again."""
+        """Return the data of the documents with `ids`: those of `fresh`, which were read again, and cached ones."""
         if not fresh and len(ids) == len(self.documents):
             return self
-        there = set(ids.tolist()) - {document.id for document in fresh}
-        return SearchData.of([*fresh, *(self._packed(at) for at, one in enumerate(self.documents) if one.id in there)])
+        unchanged = set(ids.tolist()) - {document.id for document in fresh}
+        kept = (self._packed(at) for at, one in enumerate(self.documents) if one.id in unchanged)
+        return SearchData.of([*fresh, *kept])
 
     @cached_property
     def sample(self) -> NDArray[np.intp]:
-        """Return some units, by whole documents up to SAMPLE_UNITS: the same ones while others change."""
+        """Return the units of the sample: up to SAMPLE_UNITS, from whole documents.
+
+        A change of one document leaves the sample of the others the same.
+        """
         chosen: list[NDArray[np.intp]] = []
         room = SAMPLE_UNITS if self.bits is not None else 0
         for at in sorted(range(len(self.documents)), key=lambda at: crc32(str(self.documents[at].id).encode())):
@@ -109,7 +114,7 @@ class SearchData:
 
     @cached_property
     def sample_keys(self) -> NDArray[np.int64]:
-        """Return the keys of the texts of `sample`."""
+        """Return the text keys of the units of `sample`."""
         return self.corpus.units["key"][self.sample]
 
     def _packed(self, at: int) -> PackedDocument:
@@ -122,29 +127,35 @@ class SearchData:
 
     @cached_property
     def keys(self) -> tuple[NDArray[np.int64], NDArray[np.intp]]:
-        """Return the keys of the units' texts in order, each once, and for each unit the index of its key."""
-        keys, places = np.unique(self.corpus.units["key"], return_inverse=True)
-        return keys, places
+        """Return the distinct text keys of all units in ascending order, and for each unit the index of its key."""
+        keys, key_index = np.unique(self.corpus.units["key"], return_inverse=True)
+        return keys, key_index
 
     def by_unit(self, keys: NDArray[np.int64], values: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return for each unit the value given for its key; NaN where none is given."""
-        known, places = self.keys
+        """Return for each unit the value of its text key, where `values` belong to `keys`; NaN for other keys."""
+        known, key_index = self.keys
         found = np.full(len(known), np.nan)
         at = np.minimum(np.searchsorted(known, keys), max(len(known) - 1, 0))
         same = known[at] == keys
         found[at[same]] = values[same]
-        return found[places]
+        return found[key_index]
 
 
 def array(numbers: Iterable[int]) -> str:
-    """Return the numbers in the form of a PostgreSQL array, in a tenth of the time that psycopg takes for thousands."""
+    """Return `numbers` in the form of a PostgreSQL array.
+
+    For thousands of numbers this takes a tenth of the time that psycopg takes.
+    """
     return f"{{{','.join(map(str, numbers))}}}"
 
 
 def signs(
     documents: Sequence[PackedDocument], counts: NDArray[np.intp]
 ) -> tuple[NDArray[np.uint64] | None, NDArray[np.bool_]]:
-    """Return the columns of SearchData.bits, and which units have one."""
+    """Return SearchData.bits and SearchData.signed of `documents`, which have `counts` units.
+
+    There are no bits if no document has any, or if their widths differ.
+    """
     widths = {len(one.bits) // count for one, count in zip(documents, counts, strict=True) if one.bits and count}
     signed = np.zeros(int(counts.sum()), bool)
     if len(widths) != 1:
@@ -166,7 +177,7 @@ _lock = threading.Lock()
 
 
 def cached(key: Key) -> SearchData | None:
-    """Return what this process has cached of these spaces, as of the last search."""
+    """Return the data cached under `key` as of the last search, or None."""
     with _lock:
         if key in _cached:
             _cached.move_to_end(key)
@@ -174,7 +185,7 @@ def cached(key: Key) -> SearchData | None:
 
 
 def store(key: Key, found: SearchData) -> None:
-    """Cache the data for the next search, if it is large enough; evict what was not searched for longest."""
+    """Cache the data for the next search if it is large enough; evict the least recently searched data."""
     with _lock:
         _cached.pop(key, None)
         if len(found.corpus) >= CACHED_UNITS_MIN:
@@ -184,7 +195,7 @@ def store(key: Key, found: SearchData) -> None:
 
 
 def discard(key: Key) -> None:
-    """Evict what is cached of these spaces."""
+    """Evict the data cached under `key`."""
     with _lock:
         _cached.pop(key, None)
 

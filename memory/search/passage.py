@@ -1,4 +1,4 @@
-"""What a search finds: passages, and how a run of lines becomes one."""
+"""Define passages, the results of a search, and build them from runs of lines."""
 
 import datetime as dt
 import math
@@ -14,13 +14,13 @@ from memory.search.ranking import Run
 from memory.text.dates import day_in
 from oneclaw.models import User
 
-# Characters of a search that a person types, and passages that it shows.
+# The length of a query that a person types, and the number of passages that its page shows.
 QUERY_MAX_CHARS, RESULTS_SHOWN = 1000, 20
 
 
 @dataclass(frozen=True)
 class Said:
-    """Of a passage of a conversation: which one, and by whom and when (on its owner's clock) its best line was said."""
+    """The origin of a passage of a conversation: title, and time (in its owner's zone) and role of the best line."""
 
     title: str
     at: dt.datetime
@@ -29,14 +29,13 @@ class Said:
 
 @dataclass(frozen=True)
 class Passage:
-    """Neighbouring lines of a document, as they stand there; or of a conversation (`said`), each message under a line
-    that says by whom and when.
+    """Neighbouring lines of a document, unchanged, or of a conversation (`said`), each message under its label.
 
-    `score` says from 0 to 1 how sure the search is of it, and falls from each result to the next; `vector_score` is the
-    cosine of its best line, `text_score` that line's BM25 as a share of the best one's.
+    `score` is the confidence from 0 to 1 and does not increase from one result to the next; `vector_score` is the
+    cosine of the best line, `text_score` the BM25 score of that line as a share of the highest one.
     """
 
-    # None: of a conversation, whose address is the path.
+    # None for a conversation, whose address is the path.
     document_id: int | None
     path: str
     start_line: int
@@ -51,7 +50,7 @@ class Passage:
 
 
 class Line(NamedTuple):
-    """A unit as it is shown. Of a transcript: its message's place, who said it, and when; `heading` is the title."""
+    """A unit to show. In a transcript, `seq`, `role` and `at` are those of its message, and `heading` is the title."""
 
     start_line: int
     end_line: int
@@ -64,20 +63,23 @@ class Line(NamedTuple):
 
 def passage(
     run: Run,
-    mark: float,
+    score: float,
     lines: Sequence[Line],
     document: PackedDocument,
     cosine: float,
     text_score: float,
     owner: User | None,
 ) -> Passage:
-    """Return the passage that shows a run. `cosine` is NaN where its best line has no vector yet."""
+    """Return the passage that shows the `lines` of `run`.
+
+    `cosine` is that of the best line, NaN if it has no vector yet; `owner` is the owner of the transcripts searched.
+    """
     text, last, seq = "", lines[0].end_line, 0
     for line in lines:
         if line.at is not None and owner is not None and line.seq != seq:
             text += ("\n\n" if text else "") + label(line.role, owner.local(line.at))
             seq, last = line.seq, 0
-        # A long line's pieces follow each other without a break.
+        # The pieces of a long line are joined without a line break.
         text += ("\n" if text and line.start_line > last else "") + line.text
         last = line.end_line
     best = lines[run.best - run.first]
@@ -87,7 +89,7 @@ def passage(
         path=document.path,
         start_line=lines[0].start_line,
         end_line=last,
-        score=round(mark, 4),
+        score=round(score, 4),
         vector_score=0.0 if math.isnan(cosine) else round(cosine, 4),
         text_score=round(text_score, 4),
         snippet=text.strip()[: settings.SNIPPET_LENGTH],

@@ -1,4 +1,4 @@
-"""What a question asks for: its words as concepts, the days it names, whether it wants a time."""
+"""Parse a question: its words as concepts, the days that it names, and whether it asks for a time."""
 
 import datetime as dt
 import re
@@ -12,30 +12,30 @@ from memory.text.terms import TOKEN, WORD, composed, names_too, parts_of, plain,
 # A capitalised word that does not begin a sentence: mostly a name. (In German it is any noun.)
 NAME = re.compile(r"(?<=[\w,;:'’\"“(-] )[\"“(]?[A-ZÀ-ÖØ-ÞА-Я][\w'’-]*")
 ENGLISH = ("english",)
-# Words a question may have; the rest of a longer one is not looked at.
+# Further words of a question are ignored.
 QUESTION_MAX_WORDS = 64
 
 
 @dataclass(frozen=True)
 class Concept:
-    """One thing a question asks for: the terms that stand for it, each with its weight (1: the word itself).
+    """A word of a question: the terms that match it, each with its weight (1 for the word itself).
 
-    `name` is the number of the word as a speaker's name.
+    `name` is the number that a speaker with this name has.
     """
 
     terms: Mapping[int, float]
     name: int = 0
-    # Whether it is written like a name: in the middle of a sentence with a capital.
+    # Whether it is written like a name: capitalised in the middle of a sentence.
     is_name: bool = False
     # Whether it only says which days are meant.
     is_time: bool = False
-    # Whether it is either a name or a word that means nothing: what is searched must tell.
+    # Whether it may be a name or a stop word: it counts only if the corpus contains it.
     is_doubtful: bool = False
 
 
 @dataclass(frozen=True)
 class Question:
-    """What was understood of a question: what it asks for, the days it means, and whether it wants a time."""
+    """A parsed question: its concepts, the periods that it means, and whether it asks for a time."""
 
     concepts: tuple[Concept, ...]
     periods: tuple[Period, ...] = ()
@@ -49,8 +49,11 @@ class Question:
         near_words: Callable[[Sequence[str]], Sequence[Mapping[str, float]]] | None = None,
         languages: tuple[str, ...] = NAMES,
     ) -> "Question":
-        """Read a question. `near_words` gives for each word those near it in meaning, each with a weight below 1;
-        `languages` are those of the texts searched."""
+        """Parse the question `text`; `today` is the person's own day, from which relative days count.
+
+        `near_words` returns for each word those close in meaning, each with a weight below 1; `languages` are those of
+        the texts to search.
+        """
         text = composed(text)
         parts = dict.fromkeys(part for token in TOKEN.findall(text) for part in parts_of(token))
         doubtful = set(names_too(text))
@@ -82,7 +85,7 @@ def _bare(part: str) -> str:
 
 
 def without_names(text: str) -> str:
-    """Return what of a question is embedded: without names, which dominate a vector and are found by words."""
+    """Return the part of the question `text` to embed: no names, which dominate a vector and are found by words."""
     if language_of(text) == "german":
         return text
     without = " ".join(NAME.sub(" ", text).split())

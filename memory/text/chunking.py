@@ -1,7 +1,7 @@
-"""Markdown into units: the small pieces that search finds, each with its exact lines.
+"""Split Markdown into units: the small pieces that search finds, each with its exact lines.
 
-A unit is a line of talk, a bullet, a heading, a table row, a sentence-sized paragraph, a few lines of code. A line too
-long for one unit becomes several with the same line number; put together, they are that line again.
+A unit is a line of a dialogue, a list item, a heading, a table row, a short paragraph, or a few lines of code. A line
+that is too long for one unit becomes several with the same line number; joined, they are that line again.
 """
 
 import re
@@ -9,14 +9,14 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-# Characters a unit has at most, and the length from which a hard-wrapped paragraph is no longer joined.
+# The length of a unit, and the length up to which the lines of a hard-wrapped paragraph are joined into one.
 LONGEST_UNIT = 600
-JOINED_UNIT = 300
+JOINED_LINES_MAX_CHARS = 300
 
 HEADING = re.compile(r" {0,3}(#{1,6})(?=\s|$)")
 FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
-# What begins a new unit even without a blank line before it: a bullet, a number, a quote, a table row, a speaker.
-OPENING = re.compile(r"\s*(?:[-*+•]\s|\d{1,3}[.)]\s|>|\||(?:\[[^\]]{1,30}\]\s*)?[^\W\d_][^:|\n]{0,39}:\s)")
+# The beginning of a new unit without a blank line before it: list item, quote, table row, speaker.
+UNIT_START = re.compile(r"\s*(?:[-*+•]\s|\d{1,3}[.)]\s|>|\||(?:\[[^\]]{1,30}\]\s*)?[^\W\d_][^:|\n]{0,39}:\s)")
 SENTENCE_END = re.compile(r"[.!?…。！？:;)\]\"'”’»*_`]\s*$")
 SPEAKER = re.compile(r"\s*(?:[-*+•]\s+)?(?:\[[^\]]{1,30}\]\s*)?\*{0,2}([^\W\d_][\w.'’ -]{0,39}?)\*{0,2}:\*{0,2}\s")
 BREAK = re.compile(r"(?<=[.!?…;])\s+|(?<=[。！？；])|\s+")
@@ -24,7 +24,7 @@ BREAK = re.compile(r"(?<=[.!?…;])\s+|(?<=[。！？；])|\s+")
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """One searchable piece. Lines count from 1; `section` numbers the headings passed so far."""
+    """A searchable piece of a text. Lines count from 1; `section` is the number of headings up to it."""
 
     start_line: int
     end_line: int
@@ -35,25 +35,26 @@ class Unit:
 
     @property
     def speaker(self) -> str:
-        """Who says it, when it is a line of talk (`Ada: …`); else empty."""
+        """Return the name of the speaker if the unit is a line of a dialogue (`Ada: …`), else an empty string."""
         return "" if self.is_heading else speaker_of(self.text)
 
 
 def units(text: str) -> list[Unit]:
-    """The units of a Markdown text, in its order."""
+    """Return the units of the Markdown `text`, in its order."""
     return list(_units(text.split("\n")))
 
 
 def speaker_of(text: str) -> str:
-    """The name before the colon with which a line of talk begins; empty when there is none."""
+    """Return the name before the colon at the beginning of `text`; empty if there is none."""
     found = SPEAKER.match(text)
     return found[1] if found else ""
 
 
 def speakers(texts: Iterable[str]) -> frozenset[str]:
-    """The names of those who talk in these units: each begins at least three lines, all together a third of them.
+    """Return the names of the speakers in the units `texts`.
 
-    So `Budget: 500` in a note makes nobody of that name.
+    A speaker begins at least three units, and all speakers together begin at least a third of them, so that
+    `Budget: 500` in a note is not taken for a speaker.
     """
     texts = list(texts)
     lines = Counter(map(speaker_of, texts))
@@ -65,15 +66,15 @@ def speakers(texts: Iterable[str]) -> frozenset[str]:
 def _units(lines: list[str]) -> Iterator[Unit]:
     headings: dict[int, str] = {}
     section, fence, start = 0, "", 0
-    waiting: list[str] = []
+    pending: list[str] = []
 
     def heading() -> str:
         return " › ".join(headings[level] for level in sorted(headings))
 
     def flushed() -> Iterator[Unit]:
-        if waiting:
-            yield from _cut(start, waiting, heading(), section)
-            waiting.clear()
+        if pending:
+            yield from _cut(start, pending, heading(), section)
+            pending.clear()
 
     for number, line in enumerate(lines, 1):
         mark = FENCE.match(line)
@@ -90,7 +91,7 @@ def _units(lines: list[str]) -> Iterator[Unit]:
             level = len(found[1])
             headings = {above: name for above, name in headings.items() if above < level}
             section += 1
-            if name := _name(line[found.end() :].strip()):
+            if name := _heading_text(line[found.end() :].strip()):
                 headings[level] = name[:LONGEST_UNIT]
                 text = line.strip()
                 yield Unit(number, number, text[:LONGEST_UNIT], heading(), section, is_heading=True)
@@ -100,32 +101,32 @@ def _units(lines: list[str]) -> Iterator[Unit]:
         if not line.strip():
             yield from flushed()
             continue
-        if waiting and not _continues(waiting, line, bool(fence)):
+        if pending and not _continues(pending, line, bool(fence)):
             yield from flushed()
-        if not waiting:
+        if not pending:
             start = number
-        waiting.append(line)
+        pending.append(line)
     yield from flushed()
 
 
-def _name(text: str) -> str:
-    """What a heading says, without the # that may close it."""
+def _heading_text(text: str) -> str:
+    """Return the text of a heading without the # characters that may close it."""
     bare = text.rstrip("#")
     return text if bare and not bare[-1].isspace() else bare.rstrip()
 
 
-def _continues(waiting: list[str], line: str, in_code: bool) -> bool:
-    """Whether `line` belongs to the unit that `waiting` began."""
-    length = sum(map(len, waiting)) + len(line)
+def _continues(pending: list[str], line: str, in_code: bool) -> bool:
+    """Return whether `line` belongs to the same unit as the lines `pending`."""
+    length = sum(map(len, pending)) + len(line)
     if in_code:
-        return length <= JOINED_UNIT
-    if length > LONGEST_UNIT or OPENING.match(line):
+        return length <= JOINED_LINES_MAX_CHARS
+    if length > LONGEST_UNIT or UNIT_START.match(line):
         return False
-    return length <= JOINED_UNIT and not (SENTENCE_END.search(waiting[-1]) and SPEAKER.match(waiting[0]))
+    return length <= JOINED_LINES_MAX_CHARS and not (SENTENCE_END.search(pending[-1]) and SPEAKER.match(pending[0]))
 
 
 def _cut(start: int, lines: list[str], heading: str, section: int) -> Iterator[Unit]:
-    """One unit of these lines, or several when they are one long line."""
+    """Yield one unit for these lines, or several if they are one long line."""
     if len(lines) > 1 or len(lines[0]) <= LONGEST_UNIT:
         yield Unit(start, start + len(lines) - 1, "\n".join(lines), heading, section)
         return
@@ -137,7 +138,7 @@ def _cut(start: int, lines: list[str], heading: str, section: int) -> Iterator[U
 
 
 def _cut_at(line: str, at: int) -> int:
-    """Where the piece that begins at `at` ends: after a sentence, else after a word, else anywhere."""
+    """Return the end of the piece that begins at `at`: after a sentence, else after a word, else anywhere."""
     if len(line) - at <= LONGEST_UNIT:
         return len(line)
     best = word = 0

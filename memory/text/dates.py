@@ -1,4 +1,4 @@
-"""Days in text: the day a document or a heading is about, and the days that a question means."""
+"""Find days in text: the day that a document or a heading is about, and the days that a question means."""
 
 import calendar
 import datetime as dt
@@ -65,7 +65,7 @@ PATTERNS = {
 NAMED = {"the day before yesterday": 2, "vorgestern": 2, "today": 0, "tonight": 0, "this morning": 0, "heute": 0}
 
 
-# Words of a line that tells a time. (Longer names only: "may" and "mar" are mostly something else.)
+# Words of a line that states a time. (Longer names of months only: "may" and "mar" mostly mean something else.)
 _TIME_WORDS = (
     "yesterday today tonight tomorrow last next ago week weekend month year recently since morning christmas"
     " gestern heute morgen letzte letzten letzter nächste nächsten seit woche monat jahr demain dernier"
@@ -87,14 +87,14 @@ ASKS_WHEN = re.compile(
 
 @dataclass(frozen=True, order=True)
 class Period:
-    """Days from `first` to `last`, both included."""
+    """A range of days from `first` to `last`, both included."""
 
     first: dt.date
     last: dt.date
 
 
 def day_in(text: str) -> dt.date | None:
-    """The first day written as YYYY-MM-DD in a path or heading, if there is one."""
+    """Return the first valid day written as YYYY-MM-DD in `text` (a path or a heading), or None."""
     for year, month, day in ISO.findall(text):
         try:
             return dt.date(int(year), int(month), int(day))
@@ -104,12 +104,15 @@ def day_in(text: str) -> dt.date | None:
 
 
 def asks_when(question: str) -> bool:
-    """Whether the question wants to know a time."""
+    """Return whether `question` asks for a time."""
     return ASKS_WHEN.search(question) is not None
 
 
 def periods_meant(question: str, today: dt.date) -> list[Period]:
-    """The days a question names, counted from the person's own today: "last week", "in March", "on 3 May 2023"."""
+    """Return the periods that `question` names, such as "last week", "in March" or "on 3 May 2023".
+
+    `today` is the person's own day, from which relative periods count.
+    """
     text = question.lower()
     found = [Period(day, day) for day in [day_in(text)] if day]
     for kind, pattern in PATTERNS.items():

@@ -1,6 +1,6 @@
-"""What a search needs of a document, packed into bytes: its units in a row, and all their terms in a row.
+"""Pack what a search needs of a document into bytes: an array of its units and an array of all their terms.
 
-Scoring reads every unit of a space, so that each unit must cost nanoseconds: arrays of numbers, no object for each.
+Scoring reads every unit of a space, so each unit may cost only nanoseconds: arrays of numbers, no object for each unit.
 """
 
 import hashlib
@@ -12,43 +12,43 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-# Raised when anything below changes; an index of another layout is made again.
+# Increased with every change of the format; an index of another layout is rebuilt.
 LAYOUT = 4
 UNIT = np.dtype(
     [
-        ("key", "<i8"),  # by which its vector is found
-        ("terms", "<u4"),  # how many terms it has
+        ("key", "<i8"),  # the key of its vector
+        ("terms", "<u4"),  # the number of its terms
         ("characters", "<u4"),
         ("section", "<u4"),  # number of the section within the document
-        ("speaker", "<u4"),  # number of the speaker's name; 0: nobody
-        ("day", "<i4"),  # the day it belongs to, as date.toordinal(); 0: none
+        ("speaker", "<u4"),  # number of the speaker's name; 0: none
+        ("day", "<i4"),  # the day that it is about, as date.toordinal(); 0: none
         ("flags", "<u4"),
     ]
 )
-# Units before and after that make a window.
-REACH = 2
-# Flags: a heading; a line that asks; a line that tells a time.
+# How many units before and after a unit belong to its window.
+WINDOW_REACH_UNITS = 2
+# Flags: a heading, a question, a line that states a time.
 HEADING, ASKS, TELLS_TIME = 1, 2, 4
 TERM = np.dtype("<u4")
-# How many units, and the number of the language.
-HEAD = struct.Struct("<II")
+# The number of units, and the number of the language.
+HEADER = struct.Struct("<II")
 
 
 @dataclass(frozen=True)
 class Corpus:
-    """All units of the documents searched, one after the other."""
+    """All units of the documents that are searched, one after the other."""
 
     units: NDArray[np.void]
-    # For each unit the place of its document among the documents given.
+    # For each unit the index of its document in the order in which the documents were unpacked.
     document: NDArray[np.int32]
-    # For each unit its place in its document.
+    # For each unit its index in its document.
     ordinal: NDArray[np.intp]
-    # For each unit a number that it shares with the other units of its section, and with no other.
+    # For each unit a number that identifies its section in the corpus.
     section: NDArray[np.intp]
     # All terms of all units, and for each term its unit.
     terms: NDArray[np.uint32]
     unit_of_term: NDArray[np.int32]
-    # For each document the place of its first unit, and behind the last one the number of all.
+    # For each document the index of its first unit, followed by the number of all units.
     starts: NDArray[np.intp]
     # For each document the number of its language.
     language: tuple[int, ...]
@@ -62,19 +62,19 @@ class Corpus:
         return frozenset(self.language)
 
     def packed(self, document: int) -> bytes:
-        """Return the bytes of one of the documents, as `pack` made them."""
+        """Return the packed bytes of the document with the index `document`, as `pack` made them."""
         first, last = self.starts[document : document + 2]
         start = self.term_ends[first - 1] if first else 0
         end = self.term_ends[last - 1] if last else 0
-        head = HEAD.pack(last - first, self.language[document])
+        head = HEADER.pack(last - first, self.language[document])
         return head + self.units[first:last].tobytes() + self.terms[start:end].tobytes()
 
     def holding(self, terms: NDArray[np.uint32]) -> list[NDArray[np.int32]]:
-        """Return for each of these terms (sorted, each once) the units that contain it, once for each occurrence."""
+        """Return for each term the units that contain it, once for each occurrence. `terms` is sorted and distinct."""
         if "postings" in self.__dict__:
             ordered, units = self.postings
         else:
-            # Most terms of a space are none of these: half of their bits tell so, in one pass.
+            # Most terms of a space are not among these: half of their bits exclude them in one pass.
             seen = np.zeros(1 << 16, bool)
             seen[terms & 0xFFFF] = True
             at = np.flatnonzero(seen[self.terms.view(np.uint16)[::2]])
@@ -85,12 +85,12 @@ class Corpus:
 
     @cached_property
     def postings(self) -> tuple[NDArray[np.uint32], NDArray[np.int32]]:
-        """Return all terms in their order, and for each its unit: pays for a corpus that is searched again."""
+        """Return all terms in ascending order, and for each its unit. Pays if the corpus is searched again."""
         order = np.argsort(self.terms)
         return self.terms[order], self.unit_of_term[order]
 
     def windowed(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return for each unit the sum over its window: itself and its neighbours in the same section."""
+        """Return for each unit the sum of `scores` over its window: itself and its neighbours in the same section."""
         total = scores.copy()
         for distance, together in self._together:
             total[distance:] += together * scores[:-distance]
@@ -100,30 +100,36 @@ class Corpus:
     def in_windows(
         self, units: NDArray[np.intp], scores: NDArray[np.float64]
     ) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
-        """Sum, over windows, scores above 0 that only `units` have; return the units with a sum, and the sums."""
+        """Sum scores over windows when only `units` have a score; return the units with a sum, and the sums.
+
+        `units` is in ascending order, `scores` has their scores above 0.
+        """
         if len(units) * 16 > len(self):
             total = self.windowed(np.bincount(units, scores, minlength=len(self)).astype(float))
             held = np.flatnonzero(total)
             return held, total[held]
-        places, values = [units], [scores]
+        indices, values = [units], [scores]
         for distance, together in self._together:
-            # The units are in order: those that have one so far ahead come first.
+            # The units are in ascending order, so those with a unit at this distance after them come first.
             count = int(np.searchsorted(units, len(self) - distance))
             ahead = together[units[:count]] > 0
             behind = (units >= distance) & (together[np.maximum(units - distance, 0)] > 0)
-            places += [units[:count][ahead] + distance, units[behind] - distance]
+            indices += [units[:count][ahead] + distance, units[behind] - distance]
             values += [scores[:count][ahead], scores[behind]]
-        return summed(np.concatenate(places), np.concatenate(values), len(self))
+        return summed(np.concatenate(indices), np.concatenate(values), len(self))
 
     def window_of(self, units: NDArray[np.intp]) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
-        """Return a row for each unit: those from REACH before it to REACH after it, and whether its window has them."""
-        around = units[:, None] + np.arange(-REACH, REACH + 1)
+        """Return a row for each unit: the units up to WINDOW_REACH_UNITS before and after it.
+
+        The second array says which of them belong to the window.
+        """
+        around = units[:, None] + np.arange(-WINDOW_REACH_UNITS, WINDOW_REACH_UNITS + 1)
         within = np.clip(around, 0, len(self) - 1)
         return within, (around == within) & (self.section[within] == self.section[units][:, None])
 
     @cached_property
     def sizes(self) -> NDArray[np.float64]:
-        """Return for each unit how many units its window has."""
+        """Return for each unit the number of units in its window."""
         return self.windowed(np.ones(len(self)))
 
     @cached_property
@@ -134,12 +140,12 @@ class Corpus:
 
     @cached_property
     def days(self) -> NDArray[np.int64]:
-        """Return for each unit the day that it belongs to; 0: none."""
+        """Return for each unit the day that it is about, as date.toordinal(); 0: none."""
         return self.units["day"].astype(np.int64)
 
     @cached_property
     def speaker(self) -> NDArray[np.uint32]:
-        """Return for each unit the number of its speaker."""
+        """Return for each unit the number of its speaker; 0: none."""
         return np.ascontiguousarray(self.units["speaker"])
 
     @cached_property
@@ -149,8 +155,8 @@ class Corpus:
 
     @cached_property
     def _together(self) -> list[tuple[int, NDArray[np.float64]]]:
-        """Return for each distance 1 where a unit and the one so far after it are of one section."""
-        distances = range(1, min(REACH, len(self) - 1) + 1)
+        """Return for each distance 1 where a unit and the unit at that distance after it are in one section, else 0."""
+        distances = range(1, min(WINDOW_REACH_UNITS, len(self) - 1) + 1)
         return [(far, (self.section[far:] == self.section[:-far]).astype(float)) for far in distances]
 
     @cached_property
@@ -159,7 +165,7 @@ class Corpus:
         return np.cumsum(self.units["terms"], dtype=np.int64)
 
     def flagged(self, flag: int) -> NDArray[np.bool_]:
-        """Return which units have the flag."""
+        """Return which units have `flag` (HEADING, ASKS or TELLS_TIME)."""
         return (self._flags & flag) != 0
 
     @cached_property
@@ -168,53 +174,54 @@ class Corpus:
 
 
 def summed(
-    places: NDArray[np.integer], values: NDArray[np.float64], count: int
+    indices: NDArray[np.integer], values: NDArray[np.float64], count: int
 ) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
-    """Return each index below `count` that has a value, once and in order, and the sum of its values."""
-    if len(places) * 16 > count:
-        total = np.bincount(places, values, minlength=count).astype(float)
+    """Return each of `indices` (below `count`) once and in ascending order, and the sum of its `values`."""
+    if len(indices) * 16 > count:
+        total = np.bincount(indices, values, minlength=count).astype(float)
         held = np.flatnonzero(total > 0)
         return held, total[held]
-    held, at = np.unique(places, return_inverse=True)
+    held, at = np.unique(indices, return_inverse=True)
     return held.astype(np.intp), np.bincount(at, values, minlength=len(held)).astype(float)
 
 
 def text_key(text: str) -> int:
-    """Return the number under which the vector of a text is stored."""
+    """Return the key under which the vector of `text` is stored: the first 8 bytes of its BLAKE2b hash."""
     return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "big", signed=True)
 
 
 def pack(units: Sequence[tuple[int, ...]], terms: Sequence[int], language: int = 0) -> bytes:
-    """Return the bytes of one document: its units as tuples in the order of UNIT's fields, and their terms in a row.
+    """Return the packed bytes of one document.
 
-    `language` numbers the language in which its words were stemmed.
+    `units` are tuples in the order of UNIT's fields, `terms` the terms of all of them in that order, and `language` is
+    the number of the language in which the words were stemmed.
     """
     head = np.array([len(units), language], "<u4").tobytes()
     return head + np.array(list(units), UNIT).tobytes() + np.array(terms, TERM).tobytes()
 
 
 def unpack(documents: Iterable[bytes | memoryview]) -> Corpus:
-    """Return the corpus of these packed documents."""
+    """Return the corpus of `documents`, each packed by `pack`."""
     units, terms, counts, languages = [], [], [], []
     for data in documents:
-        count, language = HEAD.unpack_from(data)
-        split = HEAD.size + count * UNIT.itemsize
-        units.append(data[HEAD.size : split])
+        count, language = HEADER.unpack_from(data)
+        split = HEADER.size + count * UNIT.itemsize
+        units.append(data[HEADER.size : split])
         terms.append(data[split:])
         counts.append(count)
         languages.append(language)
-    every = np.frombuffer(b"".join(units), UNIT)
+    all_units = np.frombuffer(b"".join(units), UNIT)
     lengths = np.array(counts, np.int32)
     starts = np.concatenate([[0], np.cumsum(lengths)])
     document = np.repeat(np.arange(len(lengths), dtype=np.int32), lengths)
-    turns = (np.diff(document, prepend=-1) != 0) | (np.diff(every["section"].astype(np.int32), prepend=-1) != 0)
+    turns = (np.diff(document, prepend=-1) != 0) | (np.diff(all_units["section"].astype(np.int32), prepend=-1) != 0)
     return Corpus(
-        units=every,
+        units=all_units,
         document=document,
         section=np.cumsum(turns),
-        ordinal=np.arange(len(every)) - np.repeat(starts[:-1], lengths),
+        ordinal=np.arange(len(all_units)) - np.repeat(starts[:-1], lengths),
         terms=np.frombuffer(b"".join(terms), TERM),
-        unit_of_term=np.repeat(np.arange(len(every), dtype=np.int32), every["terms"]),
+        unit_of_term=np.repeat(np.arange(len(all_units), dtype=np.int32), all_units["terms"]),
         starts=starts,
         language=tuple(languages),
     )

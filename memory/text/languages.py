@@ -1,9 +1,9 @@
-"""Which language a text is in, as far as its stemming is concerned, and the words that mean nothing to a search."""
+"""Detect the language of a text, to choose its stemmer, and list the words that a search ignores."""
 
 import re
 from collections import Counter
 
-# The function words of each language that has a stemmer here, by which it is told from the others.
+# The function words of each supported language, by which a text's language is detected.
 FUNCTION_WORDS = {
     "english": "a about after all also am an and any are as at be because been before being but by can could did do "
     "does doing for from had has have having he her here hers him his how i i'd i'll i'm i've if in into "
@@ -38,26 +38,26 @@ FUNCTION_WORDS = {
     "за и из или им их к как ко когда кто ли меня мне мой мы на над не него нет но ну о об он она они от "
     "по под при с со так там то только ты у уже что чтобы эта эти это я",
 }
-_LANGUAGES = {
+_LANGUAGES_OF_WORD = {
     word: [name for name, words in FUNCTION_WORDS.items() if word in words.split()]
     for words in FUNCTION_WORDS.values()
     for word in words.split()
 }
-# The languages by number, as an index keeps them.
+# The Snowball names of the languages; an index stores a language as its position here.
 NAMES = tuple(FUNCTION_WORDS)
-# Left out of every index. English only: what is a function word in one language is a name in another.
+# Words that are not indexed. English only: a function word of one language can be a name in another.
 STOP_WORDS = frozenset(FUNCTION_WORDS["english"].split())
-# Those of them that are mostly names when they are written like this.
+# Stop words that are mostly names when they are written like this.
 NAMES_TOO = ("Will", "Can", "IT", "WHO")
-# Characters of a text that are looked at.
-SAMPLE = 4000
+# The beginning of a text by which its language is detected.
+SAMPLE_CHARS = 4000
 
 
 def language_of(text: str) -> str:
-    """The Snowball name of the text's language; english when nothing tells."""
+    """Return the Snowball name of the language of `text`; "english" if it has no function words."""
     seen: Counter[str] = Counter()
-    for word in re.findall(r"[^\W\d_]+(?:'[^\W\d_]+)?", text[:SAMPLE].lower()):
-        for language in _LANGUAGES.get(word, ()):
+    for word in re.findall(r"[^\W\d_]+(?:'[^\W\d_]+)?", text[:SAMPLE_CHARS].lower()):
+        for language in _LANGUAGES_OF_WORD.get(word, ()):
             seen[language] += 1
     best = max(FUNCTION_WORDS, key=lambda language: seen[language])
     return best if seen[best] > seen["english"] else "english"

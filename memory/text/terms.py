@@ -1,6 +1,6 @@
-"""Words into index terms: a stem for each language word, the word itself beside it, whole identifiers, CJK n-grams.
+"""Turn words into index terms: the stem of each word and the word itself, whole identifiers, CJK n-grams.
 
-A term travels as a 32-bit number, the CRC of its text, so that an index is arrays of numbers.
+A term is a 32-bit number, the CRC-32 of its text, so that an index consists of arrays of numbers.
 """
 
 import re
@@ -14,54 +14,58 @@ import Stemmer
 
 from memory.text.languages import NAMES, NAMES_TOO, STOP_WORDS
 
-# Words and identifiers: letters and digits, held together by the marks that code, ids and addresses use inside.
-# Beside them a picture: emoji and other symbols.
+# Words and identifiers: letters and digits, joined by the characters that code, ids and addresses contain; and single
+# emoji and other symbols.
 TOKEN = re.compile(
     r"[^\W_]+(?:['’_\-./@:#+]+[^\W_]+)*|[\u2190-\u21ff\u2300-\u27bf\u2b00-\u2bff\U0001f000-\U0001faff]", re.UNICODE
 )
 WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)?")
 CAMEL = re.compile(r"[a-z0-9]+|[A-Z]+(?![a-z])|[A-Z][a-z0-9]*")
 # Scripts written without spaces: Thai, Lao, Burmese, Khmer, kana, Han and its extensions. (Korean has spaces, but its
-# particles stick to the words: two syllables at a time find both.)
+# particles are attached to the words: pairs of syllables find both.)
 UNSEGMENTED = re.compile(
     "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af"
     "\uf900-\ufaff\U00020000-\U0003ffff]+"
 )
-NAME_TOO = re.compile(rf"\b(?:{'|'.join(NAMES_TOO)})\b")
-# What stands before a word in the middle of a sentence.
-WITHIN = re.compile(r"[^\W_][,;’')]* $")
-# Tokens that are remembered have at most so many characters: there is room for thousands.
-LONGEST_KEPT = 64
+NAME_LIKE = re.compile(rf"\b(?:{'|'.join(NAMES_TOO)})\b")
+# The text before a word in the middle of a sentence.
+BEFORE_MID_SENTENCE = re.compile(r"[^\W_][,;’')]* $")
+# Longer tokens are not cached, so that thousands of cached tokens stay small.
+CACHED_TOKEN_MAX_CHARS = 64
 
 
 def terms_of(text: str, language: str = "english") -> list[int]:
-    """The terms of a text, in its order, repeated as often as they stand there. Stop words have none, those that are
-    written like names have theirs at the end."""
+    """Return the terms of `text` in its order, with repetitions; `language` chooses the stemmer.
+
+    Stop words have no terms, except those that are written like names: their terms are at the end.
+    """
     text = composed(text)
     terms = chain.from_iterable(map(_terms, TOKEN.findall(text), repeat(language)))
-    return [*terms, *(number("=" + name.lower()) for name in names_too(text))]
+    return [*terms, *(term_number("=" + name.lower()) for name in names_too(text))]
 
 
 def names_too(text: str) -> list[str]:
-    """The stop words of a text that are written like names: "my brother Will", but not "Will you come?"."""
+    """Return the stop words of `text` that are written like names: "my brother Will", but not "Will you come?"."""
     if not any(name in text for name in NAMES_TOO) or text.isupper():
         return []
     asks = "?" in text
     return [
         found[0]
-        for found in NAME_TOO.finditer(text)
-        if not asks or WITHIN.search(text, max(0, found.start() - 8), found.start())
+        for found in NAME_LIKE.finditer(text)
+        if not asks or BEFORE_MID_SENTENCE.search(text, max(0, found.start() - 8), found.start())
     ]
 
 
 def composed(text: str) -> str:
-    """The text with each letter in its one form, however it was typed: NFKC."""
+    """Return `text` in the Unicode normalization form NFKC."""
     return text if text.isascii() else unicodedata.normalize("NFKC", text)
 
 
 def parts_of(token: str) -> list[str]:
-    """What of a token of a question is looked for on its own: itself, of an identifier also its parts, of unsegmented
-    text its pairs of characters."""
+    """Return the parts of a question's `token` that are searched separately.
+
+    These are the token itself, the parts of an identifier, and the pairs of characters of unsegmented text.
+    """
     if UNSEGMENTED.search(token):
         runs = [gram for run in UNSEGMENTED.findall(token) for gram in (_pairs(run) or [run])]
         return runs + [part for run in UNSEGMENTED.split(token) if run for part in parts_of(run)]
@@ -70,64 +74,64 @@ def parts_of(token: str) -> list[str]:
 
 
 def stems_of(part: str, languages: tuple[str, ...] = NAMES) -> frozenset[int]:
-    """The terms under which a part of a question may stand in texts of these languages."""
-    return (_stems_of if len(part) <= LONGEST_KEPT else _stems_of.__wrapped__)(part, languages)
+    """Return the terms that `part` of a question may have in texts of `languages`."""
+    return (_cached_stems if len(part) <= CACHED_TOKEN_MAX_CHARS else _cached_stems.__wrapped__)(part, languages)
 
 
 @lru_cache(maxsize=16_384)
-def _stems_of(part: str, languages: tuple[str, ...]) -> frozenset[int]:
+def _cached_stems(part: str, languages: tuple[str, ...]) -> frozenset[int]:
     word = plain(part)
     if UNSEGMENTED.search(part) or len(WORD.findall(part)) > 1:
-        return frozenset({number("=" + part.lower()), number(part)})
+        return frozenset({term_number("=" + part.lower()), term_number(part)})
     if not word.isalpha():
-        return frozenset({number(word)})
-    return frozenset({number(_stem(word, language)) for language in languages}) | {number("=" + word)}
+        return frozenset({term_number(word)})
+    return frozenset({term_number(_stem(word, language)) for language in languages}) | {term_number("=" + word)}
 
 
-def number(term: str) -> int:
-    """The number by which a term is kept."""
+def term_number(term: str) -> int:
+    """Return the number of `term`: its CRC-32."""
     return crc32(term.encode())
 
 
 def speaker_number(name: str) -> int:
-    """The number that stands for who speaks: by the first word of the name; 0 for nobody."""
-    return (_speaker_number if len(name) <= LONGEST_KEPT else _speaker_number.__wrapped__)(name)
+    """Return the number of a speaker, by the first word of `name`; 0 if it has no word."""
+    return (_cached_speaker_number if len(name) <= CACHED_TOKEN_MAX_CHARS else _cached_speaker_number.__wrapped__)(name)
 
 
 @lru_cache(maxsize=4096)
-def _speaker_number(name: str) -> int:
+def _cached_speaker_number(name: str) -> int:
     first = WORD.search(composed(name))
-    return number("@" + plain(first[0])) if first else 0
+    return term_number("@" + plain(first[0])) if first else 0
 
 
 def plain(word: str) -> str:
-    """A word in lower case, without the possessive."""
+    """Return `word` in lower case, without the possessive ’s."""
     return word.lower().replace("’", "'").removesuffix("'s")
 
 
 def _terms(token: str, language: str) -> tuple[int, ...]:
-    """Every term of one token."""
-    return (_kept_terms if len(token) <= LONGEST_KEPT else _kept_terms.__wrapped__)(token, language)
+    """Return all terms of one token."""
+    return (_cached_terms if len(token) <= CACHED_TOKEN_MAX_CHARS else _cached_terms.__wrapped__)(token, language)
 
 
 @lru_cache(maxsize=65_536)
-def _kept_terms(token: str, language: str) -> tuple[int, ...]:
+def _cached_terms(token: str, language: str) -> tuple[int, ...]:
     if not token.isascii() and UNSEGMENTED.search(token):
         return tuple(term for run in UNSEGMENTED.split(token) if run for term in _terms(run, language)) + tuple(
-            number(gram) for run in UNSEGMENTED.findall(token) for gram in _grams(run)
+            term_number(gram) for run in UNSEGMENTED.findall(token) for gram in _grams(run)
         )
     parts = WORD.findall(token)
     if len(parts) == 1:
-        return tuple(map(number, _word_terms(parts[0], language)))
+        return tuple(map(term_number, _word_terms(parts[0], language)))
     if not parts:
-        return (number(token),)
+        return (term_number(token),)
     # An identifier: the whole of it, and its parts.
     whole = token.lower()
-    return (number("=" + whole), *(number(term) for part in parts for term in _word_terms(part, language)))
+    return (term_number("=" + whole), *(term_number(term) for part in parts for term in _word_terms(part, language)))
 
 
 def _word_terms(word: str, language: str) -> list[str]:
-    """The stem of a word, and the word itself where they differ; of camelCase its parts too."""
+    """Return the stem of a word, the word itself if it differs, and the terms of the parts of camelCase."""
     bare = plain(word)
     humps = CAMEL.findall(word) if word.isascii() and not (word.islower() or word.isupper() or word.istitle()) else []
     parts = [term for hump in humps for term in _word_terms(hump.lower(), language)] if len(humps) > 1 else []
@@ -138,7 +142,7 @@ def _word_terms(word: str, language: str) -> list[str]:
 
 
 def _grams(run: str) -> list[str]:
-    """The pairs of neighbouring characters, and each character."""
+    """Return each character, and the pairs of neighbouring characters."""
     return [*run, *_pairs(run)]
 
 
@@ -147,10 +151,10 @@ def _pairs(run: str) -> list[str]:
 
 
 class _Stemmers(threading.local):
-    """One for each language and thread: two threads may not use one at once."""
+    """The stemmers of a thread by language: a stemmer is not thread-safe."""
 
     def __init__(self) -> None:
-        # Without their own caches: the terms are cached here.
+        # Without their own caches: _cached_terms caches the terms.
         self.by_language = {language: Stemmer.Stemmer(language, 0) for language in NAMES}
 
 

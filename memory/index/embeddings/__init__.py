@@ -1,4 +1,4 @@
-"""Which model makes the vectors, as the settings choose."""
+"""Choose the embedding model by the settings."""
 
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
@@ -11,39 +11,42 @@ from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 from numpy.typing import NDArray
 
-# What a kind of model needs (an HTTP client, a tokenizer, weights) is imported where it is chosen: a process that
-# embeds nothing starts faster and smaller without it.
+# What a kind of model needs (an HTTP client, a tokenizer, weights) is imported where it is chosen, so that a process
+# that embeds nothing starts faster and needs less memory.
 OPENAI, GEMINI = "https://api.openai.com/v1", "https://generativelanguage.googleapis.com/v1beta"
-# The model of each provider when none is named, and the width asked of it: enough for lines of text, and quick to scan.
+# The default model of each provider, and the width requested: enough for lines of text, and fast to scan.
 OPENAI_MODEL, OPENAI_WIDTH = "text-embedding-3-small", 512
 GEMINI_MODEL, GEMINI_WIDTH = "gemini-embedding-001", 768
 
 
 class Embedder(Protocol):
-    """A model that turns texts into vectors. `name` is kept with every vector that it made."""
+    """A model that turns texts into vectors. `name` is stored with every vector that it made."""
 
     name: str
-    # How many numbers its last vectors had, 0 before the first; None where the name tells one model from all others. A
-    # server may have another model under the same name tomorrow.
+    # The number of dimensions of its last vectors, 0 before the first; None if the name identifies the model. A server
+    # can change the model behind a name.
     width: int | None
-    # How many texts it takes within a save's own time; the rest waits for the sweep.
+    # How many texts are embedded during a save; with more of them, all wait for the sweep.
     at_once: int
-    # What one deviation of its cosines is worth beside the reference's, all-MiniLM-L6-v2.
+    # The weight of a deviation of its cosines, relative to the reference model all-MiniLM-L6-v2.
     trust: float
-    # The best cosine that a question typically gets from a memory that knows nothing of it, and from one that does;
-    # None where nobody has measured it.
+    # The best cosine that a question typically gets from a memory that does not answer it, and from one that does;
+    # None if not measured.
     unrelated: float | None
     related: float | None
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """One row of length 1 (or 0) for each text. EmbeddingError when a server does not give them."""
+        """Return for each of `texts` a row of length 1 (or 0). Raise EmbeddingError if a server fails."""
 
     def embed_question(self, text: str) -> NDArray[np.float32]:
-        """The vector of a question, for which a person waits."""
+        """Return the vector of the question `text`, with a short timeout. Raise EmbeddingError if a server fails."""
 
 
 def embedder() -> Embedder | None:
-    """The model that the settings name; None when search goes by words alone."""
+    """Return the model that the settings name, or None if search uses words only.
+
+    Raise ImproperlyConfigured if its key, package or files are missing.
+    """
     choice = settings.EMBEDDINGS
     if choice == "auto":
         choice = "openai" if settings.OPENAI_API_KEY else "gemini" if settings.GEMINI_API_KEY else "local"
@@ -57,9 +60,10 @@ def embedder() -> Embedder | None:
     return gemini_server(settings.GEMINI_API_KEY, model, patience)
 
 
-# One object for each server, for it remembers that it failed.
+# One object for each server, because it stores its failures.
 @lru_cache(maxsize=8)
 def openai_server(base: str, key: str, model: str, patience: float) -> Embedder:
+    """Return the embedder for a server with OpenAI's API; `patience` is the timeout of a question in seconds."""
     from memory.index.embeddings import remote
 
     if not key and urlsplit(base or OPENAI).hostname == urlsplit(OPENAI).hostname:
@@ -72,6 +76,7 @@ def openai_server(base: str, key: str, model: str, patience: float) -> Embedder:
 
 @lru_cache(maxsize=8)
 def gemini_server(key: str, model: str, patience: float) -> Embedder:
+    """Return the embedder for Google's Gemini API; `patience` is the timeout of a question in seconds."""
     from memory.index.embeddings import remote
 
     if not key:
@@ -80,7 +85,10 @@ def gemini_server(key: str, model: str, patience: float) -> Embedder:
 
 
 def local_model(name: str) -> Embedder:
-    """A model that runs in this process. Loaded on first use: a process without search does without its memory."""
+    """Return the model `name` (empty: the word vectors) that runs in this process. It is loaded on first use.
+
+    Raise ImproperlyConfigured if its package is not installed.
+    """
     from memory.index.embeddings.local import WordVectors
     from memory.index.embeddings.transformer import MINILM, Transformer, minilm_folder
 
@@ -93,7 +101,7 @@ def local_model(name: str) -> Embedder:
 
 
 def near_words(words: Sequence[str]) -> list[Mapping[str, float]]:
-    """For each word the common words near it in meaning, each with a weight below 1."""
+    """Return for each of `words` the common words close in meaning, each with a weight below 1."""
     from memory.index.embeddings import local
 
     return local.near_words(words)

@@ -1,10 +1,10 @@
-"""What can go wrong with an embedding server."""
+"""Define the error of an embedding server."""
 
 from oneclaw.reasons import Reason
 
 
 class EmbeddingError(Exception):
-    """The embedding server gave no vectors; search goes on by words."""
+    """The embedding server returned no vectors; search continues by words."""
 
     def __init__(
         self,
@@ -16,11 +16,11 @@ class EmbeddingError(Exception):
         broke: bool = False,
     ):
         super().__init__(reason.in_english)
-        # What people are told of it.
+        # The reason that people are shown.
         self.reason = reason
-        # Whether it may help to try again, and after how many seconds the server said.
+        # Whether a retry may help, and the seconds to wait that the server asked for.
         self.passing, self.retry_after = passing, retry_after
-        # Whether the server takes no offence at anything but these texts.
+        # Whether the server rejected these texts and not the request as such.
         self.refused = refused
-        # Whether these texts may be what broke the server, which is there.
+        # Whether the server was reached but failed, perhaps because of these texts.
         self.broke = broke

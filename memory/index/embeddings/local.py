@@ -1,7 +1,7 @@
-"""Vectors without a server, a download or a GPU: the word vectors that come inside the wordllama package.
+"""Embed texts without a server, a download or a GPU, with the word vectors of the wordllama package.
 
-A text is the mean of its tokens' vectors: 0.03 ms a question, 16 MB mapped from the file. The package itself is not
-imported, only its two files are read.
+The vector of a text is the mean of its tokens' vectors: 0.03 ms per question, 16 MB mapped from the file. The package
+itself is not imported, only two of its files are read.
 """
 
 import importlib.util
@@ -19,56 +19,57 @@ from memory.text.languages import STOP_WORDS
 
 # How the tokenizer marks a token that begins a word.
 WORD_START = "▁"
-WIDTH = 256
+VECTOR_DIMENSIONS = 256
 _loading = threading.Lock()
 
 
 class WordVectors:
-    """The local model that is always there."""
+    """The local model that is always available."""
 
     name = "local/wordllama-l2-supercat-256"
     width: int | None = None
-    # Texts that are embedded within a save's own time.
+    # How many texts are embedded during a save.
     at_once = 200
     trust = 0.75
     unrelated: float | None = 0.24
     related: float | None = 0.51
 
     def embed_question(self, text: str) -> NDArray[np.float32]:
+        """Return the vector of the question `text`."""
         return self.embed([text])[0]
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """One row of length 1 for each text; zeros for a text without a token."""
+        """Return for each of `texts` a row of length 1, or of zeros if the text has no token."""
         with _loading:
             tokenizer, vectors = _model()
-        rows = np.zeros((len(texts), WIDTH), np.float32)
+        rows = np.zeros((len(texts), VECTOR_DIMENSIONS), np.float32)
         for row, encoded in zip(rows, tokenizer.encode_batch(list(texts), add_special_tokens=False), strict=True):
             if encoded.ids:
                 row[:] = vectors[encoded.ids].astype(np.float32).mean(axis=0)
         return rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-9)
 
 
-# How near a word must be (cosine), and how many are taken.
-NEAR, NEIGHBOURS = 0.4, 20
-# Words whose neighbours are kept, and their longest: longer ones have none.
-REMEMBERED, LONGEST_WORD = 8192, 40
+# The cosine from which on a word is near, and the number of near words that count.
+NEAR_MIN_SCORE, NEAR_MAX_WORDS = 0.4, 20
+# Words whose near words are cached, and their length: longer words have no near words.
+CACHED_MAX_WORDS, WORD_MAX_CHARS = 8192, 40
 _near: dict[str, Mapping[str, float]] = {}
 
 
 def near_words(words: Sequence[str]) -> list[Mapping[str, float]]:
-    """For each word the common words near it in meaning with the squares of their cosines: dog → dogs, animal, pet."""
-    # Each is looked up once, for another thread may clear them at any moment.
-    kept = {word: {} if len(word) > LONGEST_WORD else _near.get(word) for word in words}
+    """Return for each of `words` the common words close in meaning, with the squares of their cosines: dog → pet."""
+    # One lookup per word, because another thread may clear the cache at any moment.
+    kept = {word: {} if len(word) > WORD_MAX_CHARS else _near.get(word) for word in words}
     known: dict[str, Mapping[str, float]] = {word: near for word, near in kept.items() if near is not None}
     if unknown := [word for word in kept if word not in known]:
-        # One look at the vocabulary for all of them: what costs is to read its vectors.
+        # One scan of the vocabulary for all of them: reading its vectors is what takes time.
         common, vectors = _vocabulary()
         found: dict[str, Mapping[str, float]] = {}
         for word, cosines in zip(unknown, WordVectors().embed(unknown) @ vectors.T, strict=True):
-            near = np.flatnonzero(cosines >= NEAR)
-            best = near[np.argsort(-cosines[near], kind="stable")[:NEIGHBOURS]]
+            near = np.flatnonzero(cosines >= NEAR_MIN_SCORE)
+            best = near[np.argsort(-cosines[near], kind="stable")[:NEAR_MAX_WORDS]]
             found[word] = {common[at]: float(cosines[at]) ** 2 for at in best if common[at] != word}
-        if len(_near) > REMEMBERED:
+        if len(_near) > CACHED_MAX_WORDS:
             _near.clear()
         _near.update(found)
         known |= found
@@ -77,7 +78,7 @@ def near_words(words: Sequence[str]) -> list[Mapping[str, float]]:
 
 @cache
 def _vocabulary() -> tuple[list[str], NDArray[np.float32]]:
-    """The whole English words that the tokenizer knows as one token, and their vectors."""
+    """Return the English words that are one token of the tokenizer, and their vectors."""
     tokens = _model()[0].get_vocab()
     words = sorted(
         {
@@ -99,13 +100,13 @@ def _model() -> tuple[Tokenizer, NDArray[np.float16]]:
     tokenizer = Tokenizer.from_file(str(folder / "tokenizers" / "l2_supercat_tokenizer_config.json"))
     tokenizer.no_padding()
     tokenizer.no_truncation()
-    return tokenizer, _mapped(folder / "weights" / "l2_supercat_256.safetensors", "embedding.weight")
+    return tokenizer, _map_tensor(folder / "weights" / "l2_supercat_256.safetensors", "embedding.weight")
 
 
-def _mapped(path: Path, name: str) -> NDArray[np.float16]:
-    """One tensor of a safetensors file, mapped: only the rows that are used come into memory."""
+def _map_tensor(path: Path, name: str) -> NDArray[np.float16]:
+    """Return a tensor of a safetensors file, memory-mapped: only the rows that are used are read."""
     with path.open("rb") as file:
         length = int.from_bytes(file.read(8), "little")
-        about = json.loads(file.read(length))[name]
-    start = 8 + length + about["data_offsets"][0]
-    return np.memmap(path, np.float16, mode="r", offset=start, shape=tuple(about["shape"]))
+        header = json.loads(file.read(length))[name]
+    start = 8 + length + header["data_offsets"][0]
+    return np.memmap(path, np.float16, mode="r", offset=start, shape=tuple(header["shape"]))

@@ -1,6 +1,6 @@
-"""Embedding servers over HTTP: OpenAI's form (OpenAI, Ollama, vLLM, llama.cpp, LM Studio, Voyage) and Gemini's.
+"""Call embedding servers over HTTP: OpenAI's API (OpenAI, Ollama, vLLM, llama.cpp, LM Studio, Voyage) and Gemini's.
 
-A server that fails is left alone for a while, longer each time: search goes on by words, and nobody storms it.
+After a failure a server is not called for a cooldown, which doubles each time; search continues by words.
 """
 
 import json
@@ -23,119 +23,123 @@ from oneclaw.text import mended
 
 logger = logging.getLogger(__name__)
 
-# A batch: tokens (guessed at three bytes each) and texts; batches under way at once.
-BATCH_TOKENS, BATCH_TEXTS, AT_ONCE = 8000, 256, 4
-# Tries of a batch, seconds before the second one (then double), and the longest that a server may make us wait.
-TRIES, BACKOFF, LONGEST_WAIT = 3, 0.5, 10.0
-# Seconds without an answer: for a batch of texts.
-BATCH_TIMEOUT = 30.0
-# Seconds for which a server that failed is left alone: the first time, and at most.
-FIRST_REST, LONGEST_REST = 15.0, 300.0
-# Characters of one text that are sent: no model reads more.
-LONGEST_TEXT = 24_000
-# Characters down to which a text is shortened that a server does not take: some models read few.
-SHORTEST_TEXT = 64
-# What a server is asked for that breaks over other texts.
-PROBE = "a"
-# Name and password in an address: they are in no model's name, which the database and the log hold.
+# The size of a batch in tokens (estimated at three bytes each) and in texts, and how many batches run in parallel.
+BATCH_MAX_TOKENS, BATCH_MAX_TEXTS, PARALLEL_BATCHES = 8000, 256, 4
+# Attempts at a batch, the backoff before the second one (doubled for each further one), and its upper bound.
+BATCH_ATTEMPTS, BACKOFF, LONGEST_WAIT = 3, 0.5, 10.0
+BATCH_TIMEOUT_SECONDS = 30.0
+# The cooldown after a failure: the first one, and the upper bound.
+FIRST_REST, COOLDOWN_MAX_SECONDS = 15.0, 300.0
+# Longer texts are cut before they are sent: no model reads more.
+TEXT_MAX_CHARS = 24_000
+# A text that a server rejects is halved until it has at most this length: some models read little.
+HALVED_TEXT_MIN_CHARS = 64
+# The text by which a failing server is tested.
+PROBE_TEXT = "a"
+# Name and password in an address: removed from the name of the model, which is stored and logged.
 CREDENTIALS = re.compile(r"(?<=//)[^/]*@")
-# Bytes of an answer: 256 vectors of 4,096 numbers, written out.
-LONGEST_ANSWER = 32_000_000
+# An answer: 256 vectors of 4,096 numbers as text.
+ANSWER_MAX_BYTES = 32_000_000
 
 
 @dataclass
-class Server:
-    """A model behind HTTP: `request` builds the call for some texts, `read` takes the rows of its answer."""
+class EmbeddingServer:
+    """An embedding model behind HTTP: `request` builds the call for texts, `read` returns the rows of an answer."""
 
     name: str
     request: Callable[[list[str], bool], tuple[str, dict[str, str], dict[str, Any]]]
     read: Callable[[Any], list[list[float]]]
-    # The key, which some servers repeat when they refuse it.
+    # The API key, which some servers repeat in their error.
     secret: str = field(repr=False)
-    # Seconds that a person who searches waits for it.
+    # The timeout of a question in seconds.
     patience: float = 3.0
     at_once: int = 0
     trust: float = 1.0
     unrelated: float | None = None
     related: float | None = None
     width: int | None = field(default=0, init=False)
-    _rest: float = field(default=0.0, init=False)
+    _cooldown: float = field(default=0.0, init=False)
     _until: float = field(default=0.0, init=False)
-    _why: Reason | None = field(default=None, init=False)
+    _reason: Reason | None = field(default=None, init=False)
     _lock: threading.Lock = field(default_factory=threading.Lock, init=False, repr=False)
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """One row of length 1 for each text; EmbeddingError when the server does not give them."""
+        """Return for each of `texts` a row of length 1. Raise EmbeddingError if the server fails."""
         batches = list(_batches(texts))
-        with ThreadPoolExecutor(AT_ONCE) as pool, httpx2.Client(timeout=BATCH_TIMEOUT) as client:
-            rows = list(pool.map(lambda batch: self._call(client, batch, question=False, tries=TRIES), batches))
+        with ThreadPoolExecutor(PARALLEL_BATCHES) as pool, httpx2.Client(timeout=BATCH_TIMEOUT_SECONDS) as client:
+            calls = pool.map(lambda it: self._call(client, it, question=False, attempts=BATCH_ATTEMPTS), batches)
+            rows = list(calls)
         if len({made.shape[1] for made in rows}) > 1:
             raise EmbeddingError(Reason("embedding.several_widths"))
         return np.concatenate(rows) if rows else np.zeros((0, 0), np.float32)
 
     def embed_question(self, text: str) -> NDArray[np.float32]:
-        """The vector of a question; asked once, for a person waits."""
+        """Return the vector of the question `text`, without retries. Raise EmbeddingError if the server fails."""
         with httpx2.Client(timeout=self.patience) as client:
-            return self._call(client, [text[:LONGEST_TEXT]], question=True, tries=1)[0]
+            return self._call(client, [text[:TEXT_MAX_CHARS]], question=True, attempts=1)[0]
 
-    def _call(self, client: httpx2.Client, texts: list[str], *, question: bool, tries: int) -> NDArray[np.float32]:
-        if self._why is not None and time.monotonic() < self._until:
-            raise EmbeddingError(self._why)
-        for left in range(tries - 1, -1, -1):
+    def _call(self, client: httpx2.Client, texts: list[str], *, question: bool, attempts: int) -> NDArray[np.float32]:
+        if self._reason is not None and time.monotonic() < self._until:
+            raise EmbeddingError(self._reason)
+        for left in range(attempts - 1, -1, -1):
             try:
                 rows = self._answer(client, texts, question)
             except EmbeddingError as failure:
                 parts = None
                 if failure.refused:
-                    parts = self._parts(client, texts, question, tries)
+                    parts = self._embed_parts(client, texts, question, attempts)
                 elif failure.broke and not left and not question and self._takes_others(client, texts):
-                    # Each part is tried once: whatever else goes wrong now ends it.
-                    parts = self._parts(client, texts, question, 1)
+                    # One attempt at each part: any further failure ends it.
+                    parts = self._embed_parts(client, texts, question, 1)
                 if parts is not None:
                     return parts
                 if not left or not failure.passing:
-                    self._rest_a_while(failure.reason)
+                    self._start_cooldown(failure.reason)
                     raise
-                time.sleep(min(failure.retry_after or BACKOFF * 2 ** (tries - 1 - left), LONGEST_WAIT))
+                time.sleep(min(failure.retry_after or BACKOFF * 2 ** (attempts - 1 - left), LONGEST_WAIT))
             else:
-                self._rest = self._until = 0.0
+                self._cooldown = self._until = 0.0
                 self.width = rows.shape[1]
                 return rows
-        raise AssertionError("the last try returns or raises")
+        raise AssertionError("the last attempt returns or raises")
 
-    def _parts(self, client: httpx2.Client, texts: list[str], question: bool, tries: int) -> NDArray[np.float32] | None:
-        """What the server gives for texts that it refuses together: for each half; for the beginning of one that may be
-        too long; zeros for one that it will not take while it takes others; None when it takes nothing."""
+    def _embed_parts(
+        self, client: httpx2.Client, texts: list[str], question: bool, attempts: int
+    ) -> NDArray[np.float32] | None:
+        """Embed texts that the server rejects together: each half; of a single text, which may be long, the first half.
+
+        A text that cannot be shortened gets zeros if the server embeds another text; else return None.
+        """
         if len(texts) > 1:
             half = len(texts) // 2
-            return np.concatenate(
-                [self._call(client, part, question=question, tries=tries) for part in (texts[:half], texts[half:])]
-            )
-        if len(texts[0]) > SHORTEST_TEXT:
-            return self._call(client, [texts[0][: len(texts[0]) // 2]], question=question, tries=tries)
+            halves = (texts[:half], texts[half:])
+            rows = [self._call(client, part, question=question, attempts=attempts) for part in halves]
+            return np.concatenate(rows)
+        if len(texts[0]) > HALVED_TEXT_MIN_CHARS:
+            return self._call(client, [texts[0][: len(texts[0]) // 2]], question=question, attempts=attempts)
         try:
-            return np.zeros_like(self._answer(client, [PROBE], question))
+            return np.zeros_like(self._answer(client, [PROBE_TEXT], question))
         except EmbeddingError:
             return None
 
     def _takes_others(self, client: httpx2.Client, texts: list[str]) -> bool:
-        """Whether the server, which breaks over these texts, gives the vector of another."""
+        """Return whether the server, which fails for these texts, embeds another one."""
         try:
-            return texts != [PROBE] and len(self._answer(client, [PROBE], question=False)) == 1
+            return texts != [PROBE_TEXT] and len(self._answer(client, [PROBE_TEXT], question=False)) == 1
         except EmbeddingError:
             return False
 
     def _answer(self, client: httpx2.Client, texts: list[str], question: bool) -> NDArray[np.float32]:
-        """One row of length 1 for each text."""
+        """Return for each text a row of length 1."""
         address, headers, body = self.request(texts, question)
-        # The client's own timeout counts from byte to byte; this one counts the whole answer.
-        until = time.monotonic() + (self.patience if question else BATCH_TIMEOUT)
+        # The timeout of the client applies between two bytes; this one to the whole answer.
+        until = time.monotonic() + (self.patience if question else BATCH_TIMEOUT_SECONDS)
         try:
             with client.stream("POST", address, headers=headers, json=body) as response:
                 content = b""
                 for part in response.iter_bytes():
                     content += part
-                    if time.monotonic() > until or len(content) > LONGEST_ANSWER:
+                    if time.monotonic() > until or len(content) > ANSWER_MAX_BYTES:
                         raise EmbeddingError(Reason("embedding.endless"), passing=True)
         except httpx2.HTTPError as error:
             reason = Reason("embedding.unreachable", {"error": type(error).__name__})
@@ -152,23 +156,23 @@ class Server:
             )
         try:
             rows = np.array(self.read(json.loads(content)), float)
-            # Greater ones cannot be kept; what is no number is not smaller either.
+            # Greater numbers cannot be stored; the comparison also excludes NaN.
             if rows.ndim != 2 or len(rows) != len(texts) or not rows.shape[1] or not (abs(rows) < 1e30).all():
                 raise ValueError("rows are missing")
         except (ValueError, KeyError, TypeError, IndexError, AttributeError, ArithmeticError, RecursionError) as error:
             raise EmbeddingError(Reason("embedding.no_vectors")) from error
         return (rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-9)).astype(np.float32)
 
-    def _rest_a_while(self, why: Reason) -> None:
+    def _start_cooldown(self, reason: Reason) -> None:
         with self._lock:
-            self._why = why
-            self._rest = min(self._rest * 2 or FIRST_REST, LONGEST_REST)
-            self._until = time.monotonic() + self._rest
-        logger.warning("%s is left alone for %d s: %s", self.name, self._rest, why.in_english)
+            self._reason = reason
+            self._cooldown = min(self._cooldown * 2 or FIRST_REST, COOLDOWN_MAX_SECONDS)
+            self._until = time.monotonic() + self._cooldown
+        logger.warning("%s is left alone for %d s: %s", self.name, self._cooldown, reason.in_english)
 
 
-def openai(base: str, key: str, model: str, width: int | None, patience: float) -> Server:
-    """A server of OpenAI's form at `base` (`…/v1`)."""
+def openai(base: str, key: str, model: str, width: int | None, patience: float) -> EmbeddingServer:
+    """Return a server with OpenAI's API at `base` (`…/v1`); `width` None: the model's own; `patience` in seconds."""
     headers = {"Authorization": f"Bearer {key}"} if key else {}
 
     def request(texts: list[str], question: bool) -> tuple[str, dict[str, str], dict[str, Any]]:
@@ -178,34 +182,34 @@ def openai(base: str, key: str, model: str, width: int | None, patience: float) 
     def read(answer: Any) -> list[list[float]]:
         return [row["embedding"] for row in sorted(answer["data"], key=lambda row: row["index"])]
 
-    return Server(f"openai/{CREDENTIALS.sub('', base)}/{model}/", request, read, key, patience)
+    return EmbeddingServer(f"openai/{CREDENTIALS.sub('', base)}/{model}/", request, read, key, patience)
 
 
-def gemini(base: str, key: str, model: str, width: int | None, patience: float) -> Server:
-    """Google's Gemini API."""
+def gemini(base: str, key: str, model: str, width: int | None, patience: float) -> EmbeddingServer:
+    """Return a server with Google's Gemini API at `base`; `width` None: the model's own; `patience` in seconds."""
 
     def request(texts: list[str], question: bool) -> tuple[str, dict[str, str], dict[str, Any]]:
-        about: dict[str, Any] = {
+        common: dict[str, Any] = {
             "model": f"models/{model}",
             "taskType": "RETRIEVAL_QUERY" if question else "RETRIEVAL_DOCUMENT",
         }
-        about |= {"outputDimensionality": width} if width else {}
-        body = {"requests": [about | {"content": {"parts": [{"text": text}]}} for text in texts]}
+        common |= {"outputDimensionality": width} if width else {}
+        body = {"requests": [common | {"content": {"parts": [{"text": text}]}} for text in texts]}
         return f"{base.rstrip('/')}/models/{model}:batchEmbedContents", {"x-goog-api-key": key}, body
 
     def read(answer: Any) -> list[list[float]]:
         return [row["values"] for row in answer["embeddings"]]
 
-    return Server(f"gemini/{model}/", request, read, key, patience)
+    return EmbeddingServer(f"gemini/{model}/", request, read, key, patience)
 
 
 def _batches(texts: Sequence[str]) -> list[list[str]]:
     batches: list[list[str]] = [[]]
     tokens = 0
     for text in texts:
-        text = text[:LONGEST_TEXT] or " "  # an empty text is an error to most servers
+        text = text[:TEXT_MAX_CHARS] or " "  # an empty text is an error to most servers
         size = len(text.encode()) // 3 + 1
-        if batches[-1] and (tokens + size > BATCH_TOKENS or len(batches[-1]) == BATCH_TEXTS):
+        if batches[-1] and (tokens + size > BATCH_MAX_TOKENS or len(batches[-1]) == BATCH_MAX_TEXTS):
             batches.append([])
             tokens = 0
         batches[-1].append(text)

@@ -1,4 +1,4 @@
-"""`memory status|index|search|flush|forget|export|import`: memory from the shell."""
+"""Provide memory in the shell: `memory status|index|search|flush|forget|export|import`."""
 
 import datetime as dt
 import json
@@ -29,7 +29,7 @@ from oneclaw.models import Space, User
 
 class Command(BaseCommand):
     help = "Look at, search, take in and give out what is remembered."
-    # --json gives one JSON document on standard output and nothing else.
+    # With --json standard output is one JSON document and nothing else.
     requires_system_checks = []
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -67,11 +67,11 @@ class Command(BaseCommand):
         importing = actions.add_parser("import", help="take a workspace folder in")
         importing.add_argument("folder", type=Path)
         importing.add_argument("--wait", action="store_true", help="return when everything is indexed")
-        importing.set_defaults(do=self.take_in)
+        importing.set_defaults(do=self.import_folder)
 
         exporting = actions.add_parser("export", help="give the memory out as a folder, byte for byte")
         exporting.add_argument("folder", type=Path)
-        exporting.set_defaults(do=self.give_out)
+        exporting.set_defaults(do=self.export_folder)
 
         forget = actions.add_parser(
             "forget", help="take lines away from everywhere, for good; nothing learns them again"
@@ -95,17 +95,19 @@ class Command(BaseCommand):
         options["do"](**options)
 
     def status(self, *, user: User | None, session: str | None, deep: bool, json: bool, **_: Any) -> None:
+        """Write how much there is and what is pending, or the coverage of the messages of one session."""
         if session is not None:
             (one,) = sessions_of(user, session)
             parts = [asdict(part) for part in coverage.of_session(one)]
-            self.tell({"session": str(one.pk), "messages": parts}, json, told_of_messages)
+            self.write_result({"session": str(one.pk), "messages": parts}, json, coverage_lines)
             return
-        self.tell(backlog.status(user, deep), json, backlog.in_words)
+        self.write_result(backlog.status(user, deep), json, backlog.in_words)
 
     def index(self, *, user: User | None, force: bool, json: bool, **_: Any) -> None:
+        """Update the search index. Raise CommandError if a document could not be indexed."""
         made = backlog.index_all(user, force=force, progress=self.progress)
-        told = {"indexed": made.documents, "waiting": made.waiting, "failed": made.failed}
-        self.tell(told, json, lambda _: made.in_words())
+        result = {"indexed": made.documents, "waiting": made.waiting, "failed": made.failed}
+        self.write_result(result, json, lambda _: made.in_words())
         if made.failed:
             raise CommandError(f"{len(made.failed)} documents could not be indexed: {', '.join(made.failed[:5])}.")
 
@@ -121,6 +123,7 @@ class Command(BaseCommand):
         json: bool,
         **_: Any,
     ) -> None:
+        """Write the passages for one query, or for each query of a file."""
         slack = SLACK if slack is None else slack
         manager = HybridSearchManager([Space.objects.own_of(user)])
         if queries is not None:
@@ -129,9 +132,10 @@ class Command(BaseCommand):
                 self.stdout.write(as_json({"id": asked["id"], "results": [as_result(one) for one in found]}))
             return
         found = manager.search(query, max_results, min_score, user.day(), slack)
-        self.tell([as_result(one) for one in found], json, as_lines)
+        self.write_result([as_result(one) for one in found], json, passage_lines)
 
     def flush(self, *, user: User | None, session: str | None, wait: bool, json: bool, **_: Any) -> None:
+        """Enqueue flushes, or with `wait` run them. Raise CommandError if one of these failed."""
         asked = [(one, queued) for one in sessions_of(user, session) if (queued := flush.request(one, "shell"))]
         for one, queued in asked:
             if wait:
@@ -139,23 +143,26 @@ class Command(BaseCommand):
             else:
                 tasks.send(tasks.flush_session, queued.pk)
         rows = backlog.flushes_since(min(queued.pk for _, queued in asked), [one for one, _ in asked]) if asked else []
-        self.tell({"flushes": rows}, json, told_of_flushes)
+        self.write_result({"flushes": rows}, json, flush_lines)
         if errors := [row["error"] for row in rows if row["error"] and wait]:
             raise CommandError(f"{len(errors)} conversations could not be noted: {errors[0]}")
 
-    def take_in(self, *, user: User, folder: Path, wait: bool, json: bool, **_: Any) -> None:
+    def import_folder(self, *, user: User, folder: Path, wait: bool, json: bool, **_: Any) -> None:
+        """Import a workspace folder. Raise CommandError if a file was refused or, with `wait`, not indexed."""
         space = Space.objects.own_of(user)
         report = with_folder(workspace.import_folder, folder, space, user)
         behind = backlog.index_all(user, progress=self.progress).failed if wait else []
-        self.tell(vars(report) | {"not_indexed": behind}, json, lambda _: told_of(report))
+        self.write_result(vars(report) | {"not_indexed": behind}, json, lambda _: import_lines(report))
         if report.refused or behind:
             raise CommandError(f"{len(report.refused)} files were not taken, {len(behind)} are not indexed.")
 
-    def give_out(self, *, user: User, folder: Path, json: bool, **_: Any) -> None:
+    def export_folder(self, *, user: User, folder: Path, json: bool, **_: Any) -> None:
+        """Export the documents of the person into a folder."""
         report = with_folder(workspace.export_folder, folder, Space.objects.own_of(user))
-        self.tell({"written": report.written}, json, lambda _: [f"{len(report.written)} files were written."])
+        self.write_result({"written": report.written}, json, lambda _: [f"{len(report.written)} files were written."])
 
     def forget(self, *, user: User, lines: list[str], words: str | None, dry_run: bool, json: bool, **_: Any) -> None:
+        """Forget lines and write the receipt, or with `dry_run` only list what would be removed."""
         space = Space.objects.own_of(user)
         if words is not None:
             lines = lines + forget_plans.lines_with(space, words)
@@ -164,7 +171,7 @@ class Command(BaseCommand):
             done = None if dry_run else forgetting.forget(space, lines, user, plan.digest)
         except forget_plans.ForgetError as error:
             raise CommandError(str(error)) from error
-        told = {
+        result = {
             "dry_run": dry_run,
             "receipt": done.pk if done else None,
             "hashes": done.hashes if done else [],
@@ -172,17 +179,20 @@ class Command(BaseCommand):
             "documents": [asdict(going) for going in plan.documents] if dry_run else [],
             "files": plan.files,
         }
-        self.tell(told, json, told_of_forgetting)
+        self.write_result(result, json, forgetting_lines)
 
-    def tell(self, value: Any, json: bool, lines: Any) -> None:
+    def write_result(self, value: Any, json: bool, lines: Any) -> None:
+        """Write `value` as JSON, or as the text that `lines` makes of it."""
         self.stdout.write(as_json(value) if json else "\n".join(lines(value)))
 
     def progress(self, done: int, total: int) -> None:
+        """Write the progress to a terminal, on one line."""
         if self.stderr.isatty():
             self.stderr.write(f"\r{done} of {total}", ending="\n" if done == total else "")
 
 
 def person(email: str) -> User:
+    """Return the person with the address `email`. Raise CommandError if there is none."""
     found = User.objects.filter(email__iexact=email.strip()).first()
     if found is None:
         raise CommandError(f"There is no person with the address {email}.")
@@ -190,7 +200,10 @@ def person(email: str) -> User:
 
 
 def sessions_of(user: User | None, session: str | None) -> Iterable[ChatSession]:
-    """The conversations that are meant; with both, the session must be the person's."""
+    """Return the conversations of `user`, or the one with the id `session`; with both, it must be the person's.
+
+    Raise CommandError if there is no such conversation, or if neither is given.
+    """
     sessions = ChatSession.objects.filter(deleted_at=None)
     if user is not None:
         sessions = sessions.filter(owner=user)
@@ -208,6 +221,7 @@ def sessions_of(user: User | None, session: str | None) -> Iterable[ChatSession]
 
 
 def with_folder(act: Any, folder: Path, *args: Any) -> workspace.Report:
+    """Call `act` with the folder. Raise CommandError if the folder cannot be used."""
     try:
         return act(folder, *args)
     except workspace.FolderError as error:
@@ -216,36 +230,37 @@ def with_folder(act: Any, folder: Path, *args: Any) -> workspace.Report:
         raise CommandError(f"{error.filename or folder} cannot be used: {error.strerror}.") from error
 
 
-def told_of(report: workspace.Report) -> Iterator[str]:
+def import_lines(report: workspace.Report) -> Iterator[str]:
     yield f"{len(report.written)} documents were taken in, {len(report.unchanged)} are unchanged."
     if report.skipped:
         yield f"{len(report.skipped)} other files were left aside."
     yield from report.refused.values()
 
 
-def told_of_flushes(told: dict[str, Any]) -> Iterator[str]:
-    for row in told["flushes"]:
+def flush_lines(result: dict[str, Any]) -> Iterator[str]:
+    for row in result["flushes"]:
         yield f"{row['session']}: {row['status']}" + (
             f", messages {row['after'] + 1}–{row['through']}" if row["through"] else ""
         )
-    if not told["flushes"]:
+    if not result["flushes"]:
         yield "There is nothing new to note."
 
 
-def told_of_forgetting(told: dict[str, Any]) -> Iterator[str]:
-    yield "This would go:" if told["dry_run"] else f"Forgotten; receipt {told['receipt']}:"
-    for going in told["documents"]:
-        yield from (f"{going['path']}:{number}: {line}" for number, line in going["lines"])
-        yield from (f"{going['path']}, earlier: {line}" for line in going["earlier"])
-    yield ", ".join(f"{name.replace('_', ' ')}: {count}" for name, count in told["counts"].items())
+def forgetting_lines(result: dict[str, Any]) -> Iterator[str]:
+    yield "This would go:" if result["dry_run"] else f"Forgotten; receipt {result['receipt']}:"
+    for document in result["documents"]:
+        yield from (f"{document['path']}:{number}: {line}" for number, line in document["lines"])
+        yield from (f"{document['path']}, earlier: {line}" for line in document["earlier"])
+    yield ", ".join(f"{name.replace('_', ' ')}: {count}" for name, count in result["counts"].items())
 
 
-def told_of_messages(told: dict[str, Any]) -> Iterator[str]:
-    for part in told["messages"]:
+def coverage_lines(result: dict[str, Any]) -> Iterator[str]:
+    for part in result["messages"]:
         yield f"{part['first']}–{part['last']}: {part['state']}, {part['why']}"
 
 
 def read_queries(name: str, user: User) -> Iterator[dict[str, Any]]:
+    """Yield the queries of the JSON lines file `name` (- is standard input). Raise CommandError if one is invalid."""
     try:
         text = sys.stdin.read() if name == "-" else Path(name).read_text()
     except (OSError, UnicodeDecodeError) as error:
@@ -263,7 +278,7 @@ def read_queries(name: str, user: User) -> Iterator[dict[str, Any]]:
 
 
 def day_asked(moment: str | None, user: User) -> dt.date:
-    """The day that counts as today: of a date, that date; of a moment with a timezone, the person's day."""
+    """Return the day that counts as today: the date of `moment`, or, if it has a time zone, the day of `user` then."""
     if not moment:
         return user.day()
     at = dt.datetime.fromisoformat(moment)
@@ -275,7 +290,7 @@ def as_result(passage: Passage) -> dict[str, Any]:
     return {name: getattr(passage, name) for name in names}
 
 
-def as_lines(results: list[dict[str, Any]]) -> Iterator[str]:
+def passage_lines(results: list[dict[str, Any]]) -> Iterator[str]:
     for result in results:
         yield f"{result['path']}:{result['start_line']}-{result['end_line']}  {result['score']:.2f}"
         yield "\n".join(f"    {line}" for line in result["snippet"].split("\n"))
