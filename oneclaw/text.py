@@ -8,7 +8,7 @@ from django.utils.formats import number_format
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
-# The subject of the sentence when a caller of `checked` gives no name.
+# The subject of the sentence when a caller of `validated_text` gives no name.
 MESSAGE = _("The message")
 # What PostgreSQL and UTF-8 cannot hold: NUL, and halves of surrogate pairs.
 UNSTORABLE = re.compile("[\x00\ud800-\udfff]")

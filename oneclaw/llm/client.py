@@ -1,7 +1,7 @@
 """The client of the Messages API: the only module that sends requests to a model or imports the SDK.
 
 async for event in llm.stream(llm.Request(model, system, messages)):
-    …                       # BlockStarted, TextDelta, …, at last Finished; or a ModelFailure is raised
+    …                       # BlockStarted, TextDelta, …, at last Finished; or a ModelRequestError is raised
 """
 
 import asyncio
