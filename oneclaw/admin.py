@@ -1,4 +1,4 @@
-"""People and spaces for admins. The admin's door is the one that everybody uses."""
+"""The Django admin of people, spaces and API keys. It uses the sign-in page of all people."""
 
 from typing import Any, ClassVar
 
@@ -14,7 +14,7 @@ from django.utils.translation import gettext_lazy as _
 from oneclaw.models import ApiKey, InvariantRun, Space, SpaceMember, User
 
 admin.site.site_header, admin.site.site_title, admin.site.index_title = "OneClaw", "OneClaw", "Administration"
-# A sign-in page of its own would be one where nobody counts the attempts.
+# The admin's own sign-in page would have no limit of attempts.
 admin.site.login = secure_admin_login(admin.site.login)  # type: ignore[method-assign]
 
 
@@ -41,7 +41,7 @@ class ReadOnlyAdmin(admin.ModelAdmin):
 
 
 class JobAdmin(ReadOnlyAdmin):
-    """Jobs: what waits, which are running, and why one failed. A subclass names the columns of its kind."""
+    """The list of jobs with their states and errors. A subclass names the columns of its kind of job."""
 
     columns: ClassVar[list[str]]
     ordering = ["-created_at"]
@@ -60,7 +60,7 @@ class JobAdmin(ReadOnlyAdmin):
 
 @admin.register(User)
 class PersonAdmin(UserAdmin):
-    """A person: their rights, and whether the account is open. New ones come by `manage.py adduser`."""
+    """People: their permissions, and whether the account is active. `manage.py adduser` adds new ones."""
 
     about = _(
         "Each row is a person with an account: change their permissions, or deactivate the "
@@ -83,7 +83,7 @@ class PersonAdmin(UserAdmin):
         return False
 
     def save_model(self, request: HttpRequest, obj: User, form: Any, change: bool) -> None:
-        """Somebody whose address has changed does not come in by the old one."""
+        """Save the person, and delete other email addresses: a former address must not sign in."""
         super().save_model(request, obj, form, change)
         EmailAddress.objects.filter(user=obj).exclude(email__iexact=obj.email).delete()
 
@@ -104,7 +104,7 @@ class MemberInline(admin.TabularInline):
 
 
 def is_shared(space: Space | None) -> bool:
-    """Whether it may have other members: a person's own is only ever theirs."""
+    """Return whether `space` may have members besides its owner; True for a new space."""
     return space is None or not space.is_private
 
 
@@ -126,7 +126,7 @@ class SpaceAdmin(admin.ModelAdmin):
 
 @admin.register(ApiKey)
 class ApiKeyAdmin(admin.ModelAdmin):
-    """Who has keys of the API, and when they were used. Deleting one revokes it; nothing shows what it is."""
+    """API keys: whose they are and when they were used. Deleting a key revokes it; its token is never shown."""
 
     about = _("Each row is an API key with which a program acts for its person. Delete it to revoke it.")
     list_display = ["__str__", "user", "created_at", "last_used_at", "expires_at"]
@@ -144,7 +144,7 @@ class ApiKeyAdmin(admin.ModelAdmin):
 
 @admin.register(InvariantRun)
 class InvariantRunAdmin(ReadOnlyAdmin):
-    """Whether all that the product promises about its rows held, each time that somebody looked; the last one first."""
+    """The checks of the invariants with their violations, newest first."""
 
     about = _(
         "Each row is one check that no data is lost, doubled or visible to the wrong person. "

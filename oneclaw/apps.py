@@ -3,7 +3,7 @@ from django.contrib.staticfiles.apps import StaticFilesConfig
 
 
 class OneClawConfig(AppConfig):
-    # Django takes neither of several in a module unless one says so.
+    # Without this, Django chooses none of several configurations in one module.
     default = True
     name = "oneclaw"
     label = "oneclaw"
@@ -17,5 +17,6 @@ class OneClawConfig(AppConfig):
 
 
 class StaticFiles(StaticFilesConfig):
-    # Beside the usual: scripts of django-htmx that no page uses and that import what is not there; types of scripts.
+    # Besides Django's own patterns: extensions of django-htmx, which no page uses and whose imports are missing, and
+    # type declarations.
     ignore_patterns = [*StaticFilesConfig.ignore_patterns, "django_htmx/ext/*", "*.d.ts"]

@@ -8,7 +8,7 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "oneclaw.settings")
 
 import django
 
-django.setup(set_prefix=False)  # loads the apps: whatever follows may import models
+django.setup(set_prefix=False)  # loads the apps, so that the following imports may use models
 
 from channels.auth import AuthMiddlewareStack
 from channels.routing import ProtocolTypeRouter, URLRouter
@@ -27,7 +27,7 @@ Send = Callable[[Message], Awaitable[None]]
 
 
 async def lifespan(scope: Message, receive: Receive, send: Send) -> None:
-    """Warm what the first answer would wait for; at the end, save every running answer."""
+    """Load at startup what the first answer needs, and save every running answer at shutdown."""
     while True:
         message = await receive()
         if message["type"] == "lifespan.startup":
@@ -39,14 +39,14 @@ async def lifespan(scope: Message, receive: Receive, send: Send) -> None:
             return
 
 
-# A message by a plain form brings all of its files at once; so large may also be what is imported.
-MEGABYTE = 1024 * 1024
-LARGEST_FORM = max(settings.FILES_OF_A_MESSAGE * settings.FILE_SIZE, settings.IMPORT_MEGABYTES * MEGABYTE)
-LARGEST_BODY = LARGEST_FORM + MEGABYTE
+# The largest request is a plain form with all files of a message, or a file to import.
+MIB_BYTES = 1024 * 1024
+FORM_MAX_BYTES = max(settings.FILES_OF_A_MESSAGE * settings.FILE_SIZE, settings.IMPORT_MEGABYTES * MIB_BYTES)
+BODY_MAX_BYTES = FORM_MAX_BYTES + MIB_BYTES
 
 application = ProtocolTypeRouter(
     {
-        "http": BoundedBodies(get_asgi_application(), LARGEST_BODY),
+        "http": BoundedBodies(get_asgi_application(), BODY_MAX_BYTES),
         "websocket": SameOrigin(AuthMiddlewareStack(URLRouter(websocket_urlpatterns))),
         "lifespan": lifespan,
     }

@@ -1,4 +1,4 @@
-"""The Celery application. A task is a hint; the row it names says what is to be done."""
+"""The Celery application. A task is a hint; the row that it names says what to do."""
 
 import os
 from typing import Any
@@ -14,4 +14,4 @@ app.autodiscover_tasks()
 
 @signals.setup_logging.connect
 def keep_logging(**kwargs: Any) -> None:
-    """That somebody listens keeps Celery from setting up logging of its own beside Django's."""
+    """Keep Django's logging: with a receiver of this signal, Celery does not configure its own."""

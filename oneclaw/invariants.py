@@ -1,6 +1,7 @@
-"""Check what must hold over the whole database, whatever crashed: each app names its invariants, `check()` checks all.
+"""Check the invariants: rules that must hold over the whole database after any crash.
 
-An app that has invariants has a module `invariants` with a list INVARIANTS. What holds for every job is checked here.
+An app with invariants has a module `invariants` with a list INVARIANTS; `check()` checks those of all apps, and the
+rules of every job.
 """
 
 import datetime as dt
@@ -19,11 +20,11 @@ from django.utils.module_loading import module_has_submodule
 from oneclaw.jobs import Job
 from oneclaw.models import InvariantRun
 
-# Violations whose text a run keeps; beyond them it only counts.
-KEPT = 1000
-EVERY = dt.timedelta(hours=24)
+# Violations whose text a run stores; further ones are only counted.
+STORED_VIOLATIONS = 1000
+CHECK_INTERVAL = dt.timedelta(hours=24)
 
-# A lease that has ended and a job that is due may be seen by a few sweeps before a worker has time.
+# Busy workers may leave an expired lease or a due job for a few sweeps, so these rules have a tolerance.
 JOB_RULES = """
     SELECT format('%%s %%s is %%s but %%s', '{name}', job.id, job.status, rule.sentence)
     FROM {table} job CROSS JOIN LATERAL (VALUES
@@ -43,7 +44,7 @@ JOB_RULES = """
 
 @dataclass(frozen=True)
 class Invariant:
-    """A promise. `broken` finds what breaks it: a sentence for each violation, which names the row."""
+    """A rule over the database. `broken` returns one sentence for each violation, which names the row."""
 
     name: str
     broken: Callable[[], Iterable[str]]
@@ -51,6 +52,8 @@ class Invariant:
 
 @dataclass(frozen=True)
 class Violation:
+    """One violation of an invariant, as a sentence that names the row."""
+
     invariant: str
     text: str
 
@@ -59,27 +62,29 @@ class Violation:
 
 
 def check() -> Iterator[Violation]:
-    """Yield every violation in the database as it is now. A running product gives no false alarm: each query sees one
-    moment."""
+    """Yield every violation in the current database.
+
+    It may be called while the product runs: each invariant is one statement, which reads one snapshot.
+    """
     for invariant in known():
         for text in invariant.broken():
             yield Violation(invariant.name, text)
 
 
-def run(tell: Callable[[Violation], None] = lambda violation: None) -> InvariantRun:
-    """Check everything, `tell` each violation as it is found, and keep what was found."""
-    started, kept, count = time.monotonic(), [], 0
+def run(on_violation: Callable[[Violation], None] = lambda violation: None) -> InvariantRun:
+    """Check all invariants, call `on_violation` for each violation found, and return the stored result."""
+    started, stored, count = time.monotonic(), [], 0
     for violation in check():
-        tell(violation)
+        on_violation(violation)
         count += 1
-        if count <= KEPT:
-            kept.append({"invariant": violation.invariant, "text": violation.text})
+        if count <= STORED_VIOLATIONS:
+            stored.append({"invariant": violation.invariant, "text": violation.text})
     seconds = round(time.monotonic() - started, 3)
-    return InvariantRun.objects.create(seconds=seconds, checked=len(known()), count=count, violations=kept)
+    return InvariantRun.objects.create(seconds=seconds, checked=len(known()), count=count, violations=stored)
 
 
 def broken_jobs() -> Iterator[str]:
-    """Yield a sentence for each job of any kind that contradicts itself, or that no worker does."""
+    """Yield a sentence for each job of any kind whose columns contradict each other, or that no worker claims."""
     for model in apps.get_models():
         if issubclass(model, Job):
             name, table = model._meta.verbose_name, model._meta.db_table
@@ -87,8 +92,8 @@ def broken_jobs() -> Iterator[str]:
 
 
 def run_if_due() -> None:
-    """Check everything once a day. Beat forgets its times when it stops, so the last run says when it was."""
-    if not InvariantRun.objects.filter(at__gt=timezone.now() - EVERY).exists():
+    """Check all invariants if the last stored run is a day old. Beat loses its schedule when it restarts."""
+    if not InvariantRun.objects.filter(at__gt=timezone.now() - CHECK_INTERVAL).exists():
         run()
 
 
@@ -102,7 +107,7 @@ def known() -> list[Invariant]:
 
 
 def by_query(sql: str, **parameters: Any) -> Callable[[], Iterator[str]]:
-    """Broken by each row that `sql` finds; its one column is the sentence. One statement, so one moment."""
+    """Return a function that runs `sql` and yields its only column, a sentence for each violation."""
 
     def broken() -> Iterator[str]:
         with connection.cursor() as cursor:
@@ -115,6 +120,8 @@ def by_query(sql: str, **parameters: Any) -> Callable[[], Iterator[str]]:
 
 
 def grace(sweep: str) -> float:
-    """Seconds that a row may be past its lease before somebody should have seen it: four times that of the sweep,
-    which is an entry of the beat."""
+    """Return how many seconds a row may be past its lease before that is a violation: four periods of `sweep`.
+
+    `sweep` is a key of CELERY_BEAT_SCHEDULE.
+    """
     return 4 * cast(float, settings.CELERY_BEAT_SCHEDULE[sweep]["schedule"])

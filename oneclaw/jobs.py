@@ -6,13 +6,13 @@
 
 The rows are the queue; a task of Celery is only a hint that one of them is due. A worker that dies loses its claim when
 the lease ends, and another one claims the row. Each claim has a token of its own, and every write of a job asks for
-it, so a worker that comes back late gets ClaimLostError and writes nothing.
+it, so a worker whose claim has expired gets ClaimLostError and writes nothing.
 
 Three kinds of rows wait for work without being jobs. A turn belongs to the process that streams it: its lease says
-that this process is alive, all leases of a process are renewed by one statement, and no other process may go on with
-a lost turn, it only ends it. The versions of a document and a transcript's `due_at` say that a projection is behind:
-it is made anew under an advisory lock, from whatever the row says then. A Forgetting is a receipt, and what it still
-has to clean may be done twice.
+that this process is alive, all leases of a process are renewed by one statement, and another process may end a lost
+turn but not continue it. The versions of a document and a transcript's `due_at` say that a projection is out of date:
+it is rebuilt under an advisory lock, from the row as it is then. A Forgetting is a receipt, and what it still has to
+clean is idempotent.
 """
 
 import datetime as dt
@@ -33,11 +33,11 @@ OPEN_STATUSES = ("queued", "running")
 
 
 class ClaimLostError(Exception):
-    """The job is not this worker's any more: another one has claimed it, or what it is about is gone."""
+    """The claim is no longer valid: another worker has claimed the job, or its row was deleted."""
 
 
 def clock() -> Combinable:
-    """Return the database's current time, as an expression. A worker whose own clock is wrong steals no claim.
+    """Return the database's current time, as an expression: the clocks of workers may differ.
 
     Tests that simulate time replace this function.
     """
@@ -71,16 +71,16 @@ class JobQuerySet(models.QuerySet[J]):
         return self.filter(status__in=[Job.Status.DONE, Job.Status.NOTHING])
 
     def due(self) -> Self:
-        """Return the jobs to claim now, the longest due first: queued and due, or running past their lease."""
+        """Return the jobs to claim now, earliest due first: queued and due, or running with an expired lease."""
         queued = Q(status=Job.Status.QUEUED, due_at__lte=clock())
         return self.filter(queued | Q(status=Job.Status.RUNNING, lease_until__lt=clock())).order_by("due_at")
 
     def due_ids(self, limit: int = 1000) -> list[Any]:
-        """Return the keys of at most `limit` jobs to claim now, the longest due first."""
+        """Return the primary keys of at most `limit` jobs to claim now, earliest due first."""
         return list(self.due().values_list("pk", flat=True)[:limit])
 
     def claim(self, pk: object, **changes: object) -> J | None:
-        """Claim the job if it is due, and write `changes`; None when it is not due or another worker was faster."""
+        """Claim the job `pk`, write `changes` and return it; None when it is not due or is claimed already."""
         token = uuid.uuid4()
         changes |= {"status": Job.Status.RUNNING, "token": token, "lease_until": self.model.lease()}
         if not self.due().filter(pk=pk).update(attempts=F("attempts") + 1, **changes):
@@ -104,12 +104,12 @@ class Job(models.Model):
 
     owner = models.ForeignKey(User, on_delete=models.CASCADE, related_name="+")
     status = models.CharField(max_length=10, choices=Status, default=Status.QUEUED)
-    # Not to be claimed before this moment: after a failure, later and later.
+    # Not to be claimed before this moment; each failure moves it later (backoff).
     due_at = models.DateTimeField(db_default=Now())
     # The claim, of a running job only.
     token = models.UUIDField(null=True, blank=True)
     lease_until = models.DateTimeField(null=True, blank=True)
-    # Claims since the job last got on.
+    # Claims since the job last made progress.
     attempts = models.PositiveIntegerField(default=0)
     # Why the last attempt failed.
     error = models.TextField(blank=True)
@@ -135,30 +135,36 @@ class Job(models.Model):
         return clock() + dt.timedelta(seconds=cls.LEASE_SECONDS)
 
     def heartbeat(self, **changes: object) -> None:
-        """Renew the lease and write `changes`. Raises ClaimLostError.
+        """Renew the lease and write `changes`. Raise ClaimLostError when the claim is no longer valid.
 
-        The row stays locked to the end of the transaction: what is written in there is written under this claim.
+        The row stays locked until the end of the transaction, so all of its writes happen under this claim.
         """
         self._write(changes | {"lease_until": self.lease()})
 
     def finish(self, status: str = Status.DONE, error: str = "", **changes: object) -> None:
-        """End the job and write `changes`. Raises ClaimLostError."""
+        """End the job with `status` and write `changes`. Raise ClaimLostError when the claim is no longer valid."""
         self._end_claim(changes | {"status": status, "error": error, "finished_at": clock()})
 
     def postpone(self, error: str, **changes: object) -> None:
-        """Queue the job again after a failure, later with each attempt, and write `changes`. Raises ClaimLostError."""
+        """Queue the job again after a failure, with a backoff, and write `changes`.
+
+        Raise ClaimLostError when the claim is no longer valid.
+        """
         delay = dt.timedelta(seconds=BACKOFF_SECONDS[min(self.attempts, len(BACKOFF_SECONDS)) - 1])
         self._end_claim(changes | {"status": self.Status.QUEUED, "error": error, "due_at": clock() + delay})
 
     def release(self) -> None:
-        """Queue the job again at once, because it got on and more is to be done. Raises ClaimLostError."""
+        """Queue the job again at once, because it made progress and has more to do.
+
+        Raise ClaimLostError when the claim is no longer valid.
+        """
         self._end_claim({"status": self.Status.QUEUED, "attempts": 0, "due_at": clock()})
 
     def _end_claim(self, changes: dict[str, object]) -> None:
         self._write(changes | {"token": None, "lease_until": None})
 
     def _write(self, changes: dict[str, object]) -> None:
-        # The instance stays as it was claimed, so that a transaction that is rolled back takes nothing from it.
+        # The instance keeps its values, so that it is still right after a rollback.
         held = type(self).objects.filter(pk=self.pk, token=self.token)
         if self.token is None or not held.update(**changes):
             raise ClaimLostError

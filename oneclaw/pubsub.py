@@ -1,7 +1,7 @@
 """Hints between processes, over PostgreSQL's LISTEN/NOTIFY: “something about this topic has changed, read the rows”.
 
-A hint may be lost (a listener that reconnects hears nothing of the gap), so it never carries the thing itself; every
-subscriber is told to read again after each reconnect.
+A hint may be lost while a listener reconnects, so it carries ids and no content, and after each reconnect every
+subscriber gets MISSED and reads its rows again.
 """
 
 import asyncio
@@ -19,31 +19,37 @@ logger = logging.getLogger(__name__)
 
 CHANNEL = "oneclaw"
 # PostgreSQL takes 8,000 bytes for a notification with its channel.
-LONGEST = 7_900
-# Seconds: a server that is gone without a word is noticed after 25, and none is waited for long.
-PATIENCE = {"keepalives_idle": 10, "keepalives_interval": 5, "keepalives_count": 3, "connect_timeout": 10}
-# What a subscriber hears when hints may have been missed.
+PAYLOAD_MAX_BYTES = 7_900
+# Options of libpq, in seconds: a server that vanishes is noticed after 25.
+TIMEOUTS = {"keepalives_idle": 10, "keepalives_interval": 5, "keepalives_count": 3, "connect_timeout": 10}
+# The payload that a subscriber gets when hints may have been missed.
 MISSED = {"kind": "changed"}
 
 Callback = Callable[[dict[str, Any]], None]
 
 
 def notify(topic: str, payload: dict[str, Any]) -> None:
-    """Tell every process that listens, once the surrounding transaction commits. Ids only. Sync."""
+    """Send a hint about `topic` to all listening processes when the surrounding transaction commits.
+
+    `payload` holds ids only. Raise ValueError when it is longer than PAYLOAD_MAX_BYTES.
+    """
     notify_all([(topic, payload)])
 
 
-def notify_all(told: list[tuple[str, dict[str, Any]]]) -> None:
-    """The same for several topics, by one statement."""
-    texts = [json.dumps(each) for each in told]
-    if (longest := max(map(len, texts))) > LONGEST:
+def notify_all(notifications: list[tuple[str, dict[str, Any]]]) -> None:
+    """Send a hint for each (topic, payload), by one statement, when the surrounding transaction commits.
+
+    Raise ValueError when one is longer than PAYLOAD_MAX_BYTES.
+    """
+    texts = [json.dumps(each) for each in notifications]
+    if (longest := max(map(len, texts))) > PAYLOAD_MAX_BYTES:
         raise ValueError(f"A hint of {longest} bytes is too long: hints carry ids, rows carry content.")
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_notify(%s, hint) FROM unnest(%s::text[]) AS hint", [CHANNEL, texts])
 
 
 def subscribe(topic: str, callback: Callback) -> Callable[[], None]:
-    """Call `callback(payload)` on this event loop for each hint about `topic`; returns what ends that."""
+    """Call `callback(payload)` on this event loop for each hint about `topic`; return a function that stops it."""
     listener = Listener.of_this_loop()
     listener.callbacks.setdefault(topic, set()).add(callback)
 
@@ -68,6 +74,7 @@ class Listener:
 
     @classmethod
     def of_this_loop(cls) -> "Listener":
+        """Return the listener of the running event loop, made on first use."""
         loop = asyncio.get_running_loop()
         if cls._of_loop is None or cls._of_loop[0] is not loop:
             cls._of_loop = loop, cls()
@@ -83,34 +90,34 @@ class Listener:
                     delay = 0.1
                     self.connected.set()
                     for topic in list(self.callbacks):
-                        self._tell(topic, MISSED)
+                        self._dispatch(topic, MISSED)
                     async for notification in listening.notifies():
-                        self._take(notification.payload)
+                        self._receive(notification.payload)
             except (psycopg.Error, OSError) as error:
                 logger.warning("Hints are away for a moment: %s", error)
             self.connected.clear()
             await asyncio.sleep(delay)
             delay = min(delay * 2, 2.0)
 
-    def _take(self, text: str) -> None:
+    def _receive(self, text: str) -> None:
         try:
             topic, payload = json.loads(text)
         except (ValueError, TypeError):
             logger.warning("This is no hint of ours, on a channel of ours: %.100s", text)
         else:
-            self._tell(topic, payload)
+            self._dispatch(topic, payload)
 
-    def _tell(self, topic: str, payload: dict[str, Any]) -> None:
+    def _dispatch(self, topic: str, payload: dict[str, Any]) -> None:
         for callback in list(self.callbacks.get(topic, ())):
             try:
                 callback(payload)
             except Exception:
-                # Everybody in this process hears by this one task: whatever one of them does, the others hear on.
+                # One task serves all subscribers of this process: an error of one must not stop the others.
                 logger.exception("A hint about %s could not be followed.", topic)
 
 
 def connection_parameters() -> dict[str, Any]:
-    """What libpq needs to reach Django's database; without what only Django's own connections understand."""
+    """Return the parameters with which libpq reaches Django's database, without those that only Django understands."""
     known = {option.keyword.decode() for option in psycopg.pq.Conninfo.get_defaults()}
-    given = {name: value for name, value in connection.get_connection_params().items() if name in known}
-    return PATIENCE | given
+    parameters = {name: value for name, value in connection.get_connection_params().items() if name in known}
+    return TIMEOUTS | parameters

@@ -1,10 +1,10 @@
-"""Failures, reasons and notices as data: a code with parameters is stored, and worded when it is shown.
+"""Failures, reasons and notices as data: a code with parameters is stored, and becomes a sentence when it is shown.
 
     reason = Reason("change.restored", {"number": 3})    # kept by a ReasonField, or inside JSON as `reason.as_json`
     str(reason)                                          # the sentence in the active language
 
-The wordings of an app stand in its `wordings.py`; its AppConfig registers them. Parameters are plain values: numbers
-stay numbers until they are shown, and nothing reads them back out of a sentence.
+Each app has its wordings in `wordings.py`; its AppConfig registers them. Parameters are plain values: numbers are
+formatted only when the sentence is made, and no code parses a sentence.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -26,7 +26,7 @@ wordings: dict[str, Wording] = {}
 
 @dataclass(frozen=True)
 class Reason:
-    """Why something is as it is: `code` names a registered wording, `params` are what is put into it."""
+    """A reason as data: `code` names a registered wording, `params` are put into it."""
 
     code: str
     params: Mapping[str, Param] = field(default_factory=dict)
@@ -36,12 +36,12 @@ class Reason:
 
     @property
     def as_json(self) -> dict[str, Any]:
-        """Return what a row or another JSON value holds of it."""
+        """Return the reason as a JSON value, which `of` reads back."""
         return {"code": self.code, "params": dict(self.params)}
 
     @property
     def in_english(self) -> str:
-        """Return the sentence for logs, exported files and programs."""
+        """Return the sentence in English, for logs, exported files and programs."""
         with translation.override("en"):
             return worded(self)
 
@@ -52,22 +52,22 @@ class Reason:
 
     @classmethod
     def of(cls, value: object) -> "Reason | None":
-        """Read back `as_json`; None for any other value."""
+        """Return the reason whose `as_json` is `value`; None for any other value."""
         match value:
             case {"code": str(code), "params": dict(params)}:
                 return cls(code, params)
         return None
 
 
-def register(of_app: Mapping[str, Wording]) -> None:
-    """Add the wordings of an app. ValueError when another app has one for the same code."""
-    for code, wording in of_app.items():
+def register(new_wordings: Mapping[str, Wording]) -> None:
+    """Add the wordings of an app. Raise ValueError when another app has registered the same code."""
+    for code, wording in new_wordings.items():
         if wordings.setdefault(code, wording) is not wording:
             raise ValueError(f"Two wordings are registered for {code}.")
 
 
 def worded(reason: Reason) -> str:
-    """Return the sentence in the active language; a general one with the code when no wording fits."""
+    """Return the sentence of `reason` in the active language; a general one with its code when no wording fits."""
     wording, params = wordings.get(reason.code), formatted(reason.params)
     try:
         if callable(wording):
@@ -75,18 +75,18 @@ def worded(reason: Reason) -> str:
         if wording is not None:
             return str(wording % params)
     except (KeyError, TypeError, ValueError):
-        # Parameters of another version: the general sentence has to do.
+        # Another version stored other parameters: the general sentence is returned.
         pass
     return gettext("For a reason that this version has no words for (%(code)s).") % {"code": reason.code}
 
 
 def other(text: str) -> Reason | None:
-    """Return a reason that somebody else has worded, which is shown as it is; None for no text."""
+    """Return a reason that is shown as `text`, untranslated; None for an empty text."""
     return Reason("other", {"text": text}) if text else None
 
 
 class ReasonField(models.JSONField):
-    """A column that holds a Reason, or NULL. To migrations it is a JSONField like any other."""
+    """A column that holds a Reason, or NULL. Migrations see a plain JSONField."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         kwargs |= {"null": True, "blank": True}

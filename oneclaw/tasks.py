@@ -14,20 +14,22 @@ logger = logging.getLogger(__name__)
 
 
 def hint(task: Task | str, row_id: int | str, countdown: float = 0) -> None:
-    """Wake a worker for this row, `countdown` seconds after it is committed. With the broker down nothing is lost: the
-    sweep finds it. A module that the tasks themselves import names its task as "chat.tasks.take_in"."""
+    """Send `task` with `row_id`, `countdown` seconds after the transaction commits. The sweep finds a lost hint.
+
+    A module that the tasks themselves import gives the task by name, such as "chat.tasks.take_in".
+    """
     transaction.on_commit(partial(send, task, row_id, countdown=countdown))
 
 
 def send(task: Task | str, *arguments: int | str, countdown: float = 0) -> None:
-    """Send a task, given itself or by its name, to the workers. A failure of the broker is logged, not raised."""
+    """Send `task` (a task or its name) with `arguments` to the workers. Errors of the broker are logged, not raised."""
     name = task if isinstance(task, str) else task.name
     try:
         (signature(task) if isinstance(task, str) else task).apply_async(
             arguments, retry=False, countdown=countdown or None
         )
     except Exception:
-        # Each broker fails in its own ways, and the row is committed already: the person's request has succeeded.
+        # Each broker has its own exceptions, and the row is committed: the person's request has succeeded.
         logger.exception("No worker could be told of %s%s; the sweep finds it.", name, arguments)
 
 
@@ -38,7 +40,7 @@ def heartbeat() -> None:
 
 @signals.worker_ready.connect
 def show_life(**kwargs: Any) -> None:
-    """Record that a worker which has just started is alive, although no task has reached it yet."""
+    """Record a heartbeat as soon as a worker has started, before its first task."""
     heartbeat()
 
 

@@ -1,4 +1,4 @@
-"""The one gate for text, wherever it comes from: socket, form, tool, model, file."""
+"""Validate text from outside (sockets, forms, tools, models, files), and format the numbers of sentences."""
 
 import re
 from collections.abc import Mapping
@@ -8,20 +8,20 @@ from django.utils.formats import number_format
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
-# What a text is called, in a sentence that begins with it, unless its caller has a word for it.
+# The subject of the sentence when a caller of `validated_text` gives no name.
 MESSAGE = _("The message")
 # What PostgreSQL and UTF-8 cannot hold: NUL, and halves of surrogate pairs.
 UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 
 
-# A sentence, or one that is looked up in the language of whoever reads it.
+# A sentence, or a lazy translation of one.
 Words = str | Promise
 
 
 class Told(Exception):
-    """Something that a person is told: `words` with what is named put into them.
+    """A failure with a sentence for the person: `words`, with `named` as its parameters.
 
-    The sentence is made anew whenever it is asked for, in the language of whoever asks.
+    The sentence is translated each time it is read, into the language that is active then.
     """
 
     words: Words = ""
@@ -34,6 +34,7 @@ class Told(Exception):
 
     @property
     def sentence(self) -> str:
+        """Return the sentence in the active language."""
         return str(self.words) % formatted(self.named) if self.named else str(self.words)
 
     def __str__(self) -> str:
@@ -41,7 +42,7 @@ class Told(Exception):
 
 
 class BadText(Told, ValueError):
-    """Text that cannot be stored. `code` is a protocol error code; the sentence is for the person."""
+    """A text that cannot be accepted. `code` is an error code of docs/protocol.md."""
 
     def __init__(self, code: str, words: Words, **named: Any) -> None:
         super().__init__(words, **named)
@@ -49,9 +50,10 @@ class BadText(Told, ValueError):
 
 
 def checked(text: object, *, longest: int, name: Words = MESSAGE, may_be_blank: bool = False) -> str:
-    """`text` as it is, or BadText: not a string, blank, longer than `longest` Unicode code points, or unstorable.
+    """Return `text` with its line ends as `\\n`, which is how browsers count them.
 
-    Line ends become `\\n`, as every browser counts them.
+    Raise InvalidTextError when it is not a string, is blank (unless `may_be_blank`), has more than `longest` Unicode
+    code points, or has characters that cannot be stored. `name` is the subject of the error's sentence.
     """
     if not isinstance(text, str):
         raise BadText("bad_frame", _("%(name)s must be text."), name=name)
@@ -68,19 +70,19 @@ def checked(text: object, *, longest: int, name: Words = MESSAGE, may_be_blank: 
 
 
 def counted(number: int) -> str:
-    """A number as the reader's language writes it: 16,000 or 16.000."""
+    """Return `number` as the active language writes it: 16,000 or 16.000."""
     return number_format(number, force_grouping=True)
 
 
 class _Number(int):
-    """A number inside a sentence: %(name)s writes it as the reader's language does, %(name)d without marks."""
+    """A number inside a sentence: %(name)s has the separators of the active language, %(name)d has none."""
 
     def __str__(self) -> str:
         return counted(int(self))
 
 
 def formatted(params: Mapping[str, Any]) -> dict[str, Any]:
-    """Return parameters of a sentence with their numbers written in the reader's language."""
+    """Return `params`, the parameters of a sentence, with numbers that format themselves in the active language."""
     return {name: _formatted(value) for name, value in params.items()}
 
 
@@ -91,12 +93,12 @@ def _formatted(value: Any) -> Any:
 
 
 def mended(text: str) -> str:
-    """`text` with what cannot be stored replaced by U+FFFD: for what a model or a server says."""
+    """Return `text` with each character that cannot be stored replaced by U+FFFD, for output of models and servers."""
     return UNSTORABLE.sub("\ufffd", text)
 
 
 def mended_json(value: object) -> object:
-    """The same for every string inside a JSON value."""
+    """Return the JSON value with characters that cannot be stored replaced by U+FFFD in every string and key."""
     if isinstance(value, str):
         return mended(value)
     if isinstance(value, list):

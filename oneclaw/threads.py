@@ -1,4 +1,4 @@
-"""The crossing between async code and Django's sync half. Nothing else awaits the database."""
+"""Run sync code, and so all database access, from async code. No other module does this."""
 
 import asyncio
 import contextvars
@@ -13,36 +13,41 @@ from django.utils import timezone, translation
 P = ParamSpec("P")
 R = TypeVar("R")
 
-# As many threads as there are connections, without the one that is kept free: more would only wait for one.
+# One thread for each connection of the pool, without the reserved one: further threads would wait for a connection.
 _threads = ThreadPoolExecutor(settings.DATABASE_POOL - 1, thread_name_prefix="database")
-# Tools wait for locks now and then: half of the connections are left to whoever does not.
-_patient = ThreadPoolExecutor(settings.DATABASE_POOL // 2, thread_name_prefix="tools")
-_kept_free = ThreadPoolExecutor(1, thread_name_prefix="leases")
+# Tools may wait for locks: they get at most half of the connections.
+_tool_threads = ThreadPoolExecutor(settings.DATABASE_POOL // 2, thread_name_prefix="tools")
+_reserved_thread = ThreadPoolExecutor(1, thread_name_prefix="leases")
 
 
 async def in_database(function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
-    """Run sync `function` in a thread, so that sockets do not queue behind one another's queries.
+    """Run sync `function` in a thread and return its result, in the language and timezone of the caller.
 
-    It runs in the language and the timezone of whoever asks. The pooled connection goes back before the thread takes
-    other work. Never hold a transaction across two calls.
+    The pooled connection is returned afterwards, so a transaction cannot span two calls.
     """
     return await _run(_threads, function, *args, **kwargs)
 
 
 async def in_patience(function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
-    """The same for what may wait for others, such as a tool: however many wait, nobody else waits with them."""
-    return await _run(_patient, function, *args, **kwargs)
+    """Run sync `function`, which may wait for locks, in a thread of the tools' pool, and return its result.
+
+    Waiting functions cannot take all threads of `in_database`.
+    """
+    return await _run(_tool_threads, function, *args, **kwargs)
 
 
 async def without_waiting(function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
-    """The same in a thread with a connection that nobody else ever takes: for what must not be late."""
+    """Run sync `function` in the reserved thread, whose connection is always free, and return its result.
+
+    For what must not be late, such as renewing leases.
+    """
 
     def call() -> R:
         if connection.connection is not None and not connection.is_usable():
             connection.close()
         return function(*args, **kwargs)
 
-    return await _in_thread(_kept_free, call)
+    return await _in_thread(_reserved_thread, call)
 
 
 async def _run(threads: Executor, function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
@@ -56,12 +61,12 @@ async def _run(threads: Executor, function: Callable[P, R], *args: P.args, **kwa
 
 
 async def _in_thread(threads: Executor, call: Callable[[], R]) -> R:
-    # What Django keeps for the person who asks stays behind in this thread, unlike other context variables.
+    # Django keeps language and timezone per thread; copy_context does not carry them over.
     language, zone = translation.get_language(), timezone.get_current_timezone()
 
-    def call_for_the_person() -> R:
+    def call_as_caller() -> R:
         with translation.override(language), timezone.override(zone):
             return call()
 
     context = contextvars.copy_context()
-    return await asyncio.get_running_loop().run_in_executor(threads, context.run, call_for_the_person)
+    return await asyncio.get_running_loop().run_in_executor(threads, context.run, call_as_caller)

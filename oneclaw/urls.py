@@ -1,4 +1,4 @@
-"""Every address. Each app brings its own, and its part of the API."""
+"""All URL patterns: those of the platform, of each app, and of the API."""
 
 from django.apps import apps
 from django.contrib import admin

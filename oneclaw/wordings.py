@@ -1,4 +1,4 @@
-"""What the platform's codes of failures and reasons mean in a sentence: see oneclaw/reasons.py."""
+"""The sentences of the platform's codes of failures and reasons (oneclaw/reasons.py)."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -10,7 +10,7 @@ from oneclaw.reasons import Wording
 
 
 def rate_limited(params: Mapping[str, Any]) -> str:
-    """Say when to try again, in seconds or minutes, if the server said it."""
+    """Return the sentence with the time after which to try again, if the server named one in `seconds`."""
     seconds = params.get("seconds")
     if seconds is None:
         return gettext("The model's server takes no more requests for the moment. Wait a little and try again.")
@@ -29,7 +29,7 @@ def rate_limited(params: Mapping[str, Any]) -> str:
 
 
 WORDINGS: Mapping[str, Wording] = {
-    # What somebody else has worded.
+    # A text that is shown as it is.
     "other": "%(text)s",
     "model.failed": _("The model could not answer. Try again."),
     "model.no_key": _(

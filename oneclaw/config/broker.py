@@ -1,18 +1,18 @@
-"""How Celery's messages travel: through Redis, or through a folder."""
+"""Options of Celery's message broker: Redis, or a folder."""
 
 from pathlib import Path
 from typing import Any
 
-# The address of kombu's transport through a folder.
+# The URL of kombu's filesystem transport.
 FOLDER = "filesystem://localhost"
 
 
 def redis_options() -> dict[str, Any]:
-    """Of kombu's Redis transport; times in seconds."""
+    """Return the options of kombu's Redis transport; times in seconds."""
     return {
         "visibility_timeout": 300,
         "socket_timeout": None,
-        # Whoever enqueues learns within two seconds that Redis is down, and goes on: the sweep finds the row.
+        # Enqueueing fails within two seconds when Redis is down; the sweep finds the row later.
         "socket_connect_timeout": 2,
         "connect_retries_timeout": 1,
         "max_retries": 1,
@@ -23,7 +23,7 @@ def redis_options() -> dict[str, Any]:
 
 
 def folder_options(folder: Path) -> dict[str, Any]:
-    """Of kombu's transport through `folder`, which is made; it looks into it each `polling_interval` seconds."""
+    """Return the options of kombu's filesystem transport through `folder`, which is created; times in seconds."""
     control = folder / "control"
     control.mkdir(parents=True, exist_ok=True)
     return {

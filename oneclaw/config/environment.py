@@ -1,4 +1,7 @@
-"""How a setting is read from the environment: once, typed, and with a sentence when it is wrong."""
+"""Read typed settings from the environment.
+
+Every function raises ImproperlyConfigured, with a sentence that says how to correct it, when the value is wrong.
+"""
 
 import os
 from collections.abc import Iterable
@@ -10,11 +13,12 @@ TRUE, FALSE = {"1", "true", "yes", "on"}, {"0", "false", "no", "off"}
 
 
 def text(name: str, default: str = "") -> str:
-    """The variable's value without surrounding space; an empty variable counts as not set."""
+    """Return the variable `name` without surrounding white space; `default` when it is empty or not set."""
     return os.environ.get(name, "").strip() or default
 
 
 def choice(name: str, allowed: Iterable[str], default: str) -> str:
+    """Return the variable `name` in lower case, which must be one of `allowed`."""
     value = text(name, default).lower()
     allowed = list(allowed)
     if value not in allowed:
@@ -23,6 +27,7 @@ def choice(name: str, allowed: Iterable[str], default: str) -> str:
 
 
 def flag(name: str, default: bool) -> bool:
+    """Return the variable `name` as a boolean: 1, true, yes or on; 0, false, no or off."""
     value = text(name, "yes" if default else "no").lower()
     if value not in TRUE | FALSE:
         raise ImproperlyConfigured(f"{name} is “{value}”; it must be yes or no.")
@@ -30,6 +35,7 @@ def flag(name: str, default: bool) -> bool:
 
 
 def number(name: str, default: float, least: float, most: float) -> float:
+    """Return the variable `name` as a number from `least` to `most`."""
     value = text(name, str(default))
     try:
         found = float(value)
@@ -41,6 +47,7 @@ def number(name: str, default: float, least: float, most: float) -> float:
 
 
 def whole(name: str, default: int, least: int, most: int) -> int:
+    """Return the variable `name` as a whole number from `least` to `most`."""
     found = number(name, default, least, most)
     if found != int(found):
         raise ImproperlyConfigured(f"{name} is {found:g}; it must be a whole number.")
@@ -48,12 +55,12 @@ def whole(name: str, default: int, least: int, most: int) -> int:
 
 
 def words(name: str, default: Iterable[str] = ()) -> list[str]:
-    """A list separated by commas or white space."""
+    """Return the words of the variable `name`, separated by commas or white space; `default` when there are none."""
     return text(name).replace(",", " ").split() or list(default)
 
 
 def labelled(name: str) -> dict[str, str]:
-    """Names and what people see them called: `name=Label, other=Other label`; a name without a label is its own."""
+    """Return labels by name, from `name=Label, other=Other label`; a name without a label is its own label."""
     found: dict[str, str] = {}
     for part in text(name).replace("\n", ",").split(","):
         word, _, label = (piece.strip() for piece in part.partition("="))
@@ -65,24 +72,26 @@ def labelled(name: str) -> dict[str, str]:
 
 
 def several(name: str, allowed: Iterable[str]) -> list[str]:
-    """Some of `allowed`, separated by commas or white space; all when not set, and none for `none`."""
+    """Return those of `allowed` that the variable `name` lists; all when it is not set, and none for `none`."""
     allowed = list(allowed)
-    given = [word.lower() for word in words(name, allowed)]
-    for word in given:
+    chosen = [word.lower() for word in words(name, allowed)]
+    for word in chosen:
         if word not in [*allowed, "none"]:
             raise ImproperlyConfigured(f"{name} has “{word}”; it takes {', '.join(allowed)}, or none.")
-    return [word for word in allowed if word in given]
+    return [word for word in allowed if word in chosen]
 
 
 def prices(name: str) -> dict[str, tuple[float, ...]]:
-    """`model=read/written[/read from the cache/written to the cache]`, separated by white space or commas, as four
-    numbers for each model. Without them, a cached token costs a tenth of a read one, and putting it there a quarter
-    more."""
+    """Return four prices for each model: of tokens read, written, read from the cache, and written to the cache.
+
+    The variable has `model=read/written[/cache read/cache written]`, separated by white space or commas. By default,
+    reading from the cache costs a tenth of `read`, and writing to the cache a quarter more than `read`.
+    """
     found: dict[str, tuple[float, ...]] = {}
     for word in words(name):
-        model, _, given = word.partition("=")
+        model, _, listed = word.partition("=")
         try:
-            numbers = [float(number) for number in given.split("/")]
+            numbers = [float(number) for number in listed.split("/")]
         except ValueError:
             numbers = []
         if not model or len(numbers) not in (2, 4) or not all(0 <= number < 1e6 for number in numbers):
@@ -92,7 +101,7 @@ def prices(name: str) -> dict[str, tuple[float, ...]]:
 
 
 def address(name: str, schemes: Iterable[str], default: str = "") -> str:
-    """A URL with one of `schemes`, without a trailing slash."""
+    """Return the variable `name` as a URL with one of `schemes`, without a trailing slash; "" when not set."""
     value = text(name, default)
     if value:
         try:
@@ -108,7 +117,7 @@ def address(name: str, schemes: Iterable[str], default: str = "") -> str:
 
 
 def origins(name: str) -> list[str]:
-    """Full origins, separated by commas or white space, each without a trailing slash."""
+    """Return the origins of the variable `name`, separated by commas or white space, without trailing slashes."""
     found = [word.rstrip("/") for word in words(name)]
     for origin in found:
         try:
@@ -122,7 +131,7 @@ def origins(name: str) -> list[str]:
 
 
 def key(name: str) -> str:
-    """A key that travels in a header."""
+    """Return the variable `name` as a key that can be sent in an HTTP header: printable ASCII."""
     value = text(name)
     if not (value.isascii() and value.isprintable()):
         raise ImproperlyConfigured(f"{name} holds a character that no key has: copy the key once more.")
@@ -130,9 +139,9 @@ def key(name: str) -> str:
 
 
 def postgres(name: str) -> dict | None:
-    """`postgresql://user:password@host:port/name` as Django's DATABASES entry; None when not set.
+    """Return the variable `name` as an entry of Django's DATABASES; None when not set.
 
-    `sslmode` and other libpq options may follow as a query string.
+    It has the form `postgresql://user:password@host:port/name`, with libpq options such as `sslmode` as a query string.
     """
     value = address(name, ["postgresql", "postgres"])
     if not value:

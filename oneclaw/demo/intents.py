@@ -1,4 +1,4 @@
-"""What a sentence asks of the demo model: some rules for English and German, a few for the page's other languages."""
+"""Recognise intents in a person's sentences, by regular expressions: best in English and German, less in others."""
 
 import re
 
@@ -11,7 +11,7 @@ REMEMBER = re.compile(
     \s*(?P<mark>[:,]\s*|\s)(?:(?P<that>that|dass)\s+)?(?P<what>\S[^\n]*)""",
     re.IGNORECASE | re.VERBOSE,
 )
-# The same in French, Spanish, Chinese and Japanese, where it comes last.
+# Requests to remember in French, Spanish, Chinese and Japanese.
 REMEMBER_IN_OTHER_LANGUAGES = [
     re.compile(pattern, re.IGNORECASE)
     for pattern in (
@@ -50,7 +50,7 @@ HELP = re.compile(
     r"|\bayuda\b|\bqué\s+puedes\s+hacer\b|你(?:能|会)做什么|何ができ",
     re.IGNORECASE,
 )
-# A point inside a name or an address ends nothing.
+# A full stop inside a name or an address does not end a sentence.
 SENTENCE = re.compile(r"[^\n]+?(?:[.!?]+(?=\s|$)|$)", re.MULTILINE)
 WORD = re.compile(r"[^\W_]{3,}")
 # Words that say nothing about what a sentence is about.
@@ -64,13 +64,13 @@ COMMON = frozenset(COMMON_WORDS.split())
 
 
 def to_remember(text: str) -> str:
-    """Return what the person asks to keep, as a sentence of its own; "" if nothing."""
+    """Return what the person asks to remember in `text`, as a sentence; "" if nothing."""
     found = REMEMBER.search(text) or next(
         filter(None, (each.search(text.strip()) for each in REMEMBER_IN_OTHER_LANGUAGES)), None
     )
     if not found or found["what"].startswith(("when", "how", "what", "wann", "wie", "was ")):
         return ""
-    # A question after it is no part of it.
+    # A following question is not part of it.
     kept = [sentence for sentence in sentences(found["what"]) if not sentence.endswith("?")]
     what = " ".join(kept).strip()
     if len(what) < 3:
@@ -106,5 +106,5 @@ def statements(text: str) -> list[str]:
 
 
 def subjects(text: str) -> set[str]:
-    """Return the words that say what a text is about, cut to a common beginning."""
+    """Return the stems (six characters) of the words that say what `text` is about."""
     return {word.lower()[:6] for word in WORD.findall(text) if word.lower() not in COMMON}

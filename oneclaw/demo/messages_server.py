@@ -1,6 +1,6 @@
-"""A server that speaks the Messages API on this machine. What it answers, a brain decides.
+"""A server of the Messages API on a loopback port, whose replies a function makes.
 
-Standard library only, one thread, cheap enough for hundreds of streams at once.
+It needs the standard library only, and one thread serves hundreds of concurrent streams.
 """
 
 import asyncio
@@ -18,36 +18,36 @@ from oneclaw.demo.replies import Ending, Reply, Step, bad_request, error, messag
 
 log = logging.getLogger(__name__)
 
-# Decides the answer to the JSON of a request to /v1/messages.
+# Returns the reply to the JSON of a request to /v1/messages.
 Brain = Callable[[dict[str, Any]], Reply]
 
 
 @dataclass
 class Recorded:
-    """One request as it came."""
+    """One request that the server received."""
 
     method: str
     path: str
     headers: dict[str, str]
     body: dict[str, Any]
-    # "open" while it is answered; then "sent", or "left" when the client went away first.
+    # "open" while it is answered; then "sent", or "left" when the client disconnected first.
     outcome: str = "open"
 
 
 class MessagesServer:
-    """Answers on a loopback port from a thread of its own, from start() to stop()."""
+    """A server on a loopback port, which runs in its own thread from start() to stop()."""
 
     def __init__(
         self,
-        brain: Brain,
+        respond: Brain,
         model_ids: Sequence[str] = ("scripted-large", "scripted-small"),
         port: int = 0,
         record: bool = True,
     ):
-        """`record` keeps every request in `requests`, for as long as the server lives."""
+        """Take the function that replies, the ids of the models, the port (0: a free one), and whether to record."""
         self.requests: list[Recorded] = []
         self._record = record
-        self._brain = brain
+        self._respond = respond
         self._model_ids = list(model_ids)
         self._port = port
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -56,10 +56,11 @@ class MessagesServer:
 
     @property
     def url(self) -> str:
+        """Return the base URL of the server."""
         return f"http://127.0.0.1:{self._port}"
 
     def start(self) -> None:
-        """Start to listen. Raises OSError when the port is taken."""
+        """Start to listen. Raise OSError when the port is taken."""
         listening = socket.create_server(("127.0.0.1", self._port), backlog=1024)
         self._port = listening.getsockname()[1]
         started = threading.Event()
@@ -118,7 +119,7 @@ class MessagesServer:
         """Answer one request; return whether the connection may serve another."""
         path = request.path.partition("?")[0]
         if (request.method, path) == ("POST", "/v1/messages"):
-            reply = self._think(request.body) if request.body.get("messages") else bad_request()
+            reply = self._reply_to(request.body) if request.body.get("messages") else bad_request()
             if reply.body is None and request.body.get("stream"):
                 return await _stream(reply, request, reader, writer)
             await asyncio.sleep(reply.first_byte)
@@ -134,9 +135,9 @@ class MessagesServer:
             await _send(writer, 404, missing.headers, missing.body or b"")
         return True
 
-    def _think(self, body: dict[str, Any]) -> Reply:
+    def _reply_to(self, body: dict[str, Any]) -> Reply:
         try:
-            return self._brain(body)
+            return self._respond(body)
         except Exception:
             log.exception("No reply could be made")
             return server_fault()
@@ -168,7 +169,7 @@ async def _stream(reply: Reply, request: Recorded, reader: asyncio.StreamReader,
     due, begun = clock(), False
     for step in steps(reply, request.body):
         if isinstance(step, Step) and step.wait:
-            # By the clock, so that a busy machine does not slow the pace down for good.
+            # Due times are absolute, so that delays of a busy machine do not add up.
             due += step.wait
             await asyncio.sleep(max(0.0, due - clock()))
         if not begun and (isinstance(step, Step) or step is Ending.WHOLE):
@@ -190,11 +191,11 @@ async def _end(ending: Ending, reader: asyncio.StreamReader, writer: asyncio.Str
         await writer.drain()
         return True
     if ending is Ending.STALLED:
-        # Until the client leaves.
+        # Until the client disconnects.
         await reader.read()
         raise ConnectionResetError
     await writer.drain()
-    # What was written must have left before the connection breaks.
+    # Wait until the written bytes are sent before the connection is reset.
     await asyncio.sleep(0.02)
     if ending is Ending.RESET:
         linger = struct.pack("ii", 1, 0)

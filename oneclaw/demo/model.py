@@ -1,7 +1,7 @@
-"""The demo model: a few rules that speak the Messages API, for running OneClaw without a key.
+"""The demo model: a few rules behind the Messages API, for running OneClaw without an API key.
 
-It is honest about what it is. `manage.py serve` starts it and sets ONECLAW_DEMO_URL; oneclaw.llm then talks to it
-over HTTP like to any other model.
+Its answers say that it is not a real model. `manage.py serve` starts it and sets ONECLAW_DEMO_URL; oneclaw.llm then
+sends it requests over HTTP as to any other model.
 """
 
 import json
@@ -14,13 +14,13 @@ from oneclaw.demo.messages_server import MessagesServer
 from oneclaw.demo.replies import Block, Reply, answer, text, tool_use
 
 MODEL = "oneclaw-demo"
-# Seconds before each delta, and its characters: a little faster than one reads.
+# The pace of answers: a little faster than people read.
 DELTA_PAUSE_SECONDS, DELTA_CHARS = 0.02, 7
 
-# Where memory keeps what the person has asked to remember.
+# The document of curated memory.
 CURATED = "MEMORY.md"
 # Passages of a search that an answer quotes.
-FOUND_SHOWN = 5
+QUOTED_PASSAGES = 5
 TIMED = re.compile(r"^\[[^\]]*\d:\d\d[^\]]*\]\s*(?P<who>[^:\n]{1,60}):\s*", re.MULTILINE)
 UNTIMED = re.compile(r"^(?P<who>person|user|assistant):\s*", re.IGNORECASE)
 ASSISTANT = re.compile(r"(?:assistant|oneclaw|ai|model|tool|system)\b", re.IGNORECASE)
@@ -46,14 +46,14 @@ class DemoModel(MessagesServer):
 
 
 def start(port: int = 0) -> DemoModel:
-    """Start the demo model; return it with its `.url` and `.stop()`. Raises OSError when the port is taken."""
+    """Start the demo model and return it, with its `.url` and `.stop()`. Raise OSError when the port is taken."""
     model = DemoModel(port)
     model.start()
     return model
 
 
 def reply(body: dict[str, Any]) -> Reply:
-    """Return the answer to the JSON of a request: to the newest message, or to the results of the tools it called."""
+    """Return the answer to the JSON of a request: to its newest message, or to the results of tools."""
     asked = _words(body["messages"][-1])
     results = [block for block in _blocks(body["messages"][-1]) if block.get("type") == "tool_result"]
     if results:
@@ -117,20 +117,19 @@ def _after_tools(body: dict[str, Any], results: list[dict[str, Any]]) -> Iterato
 
 
 def _search(asked: str) -> dict[str, Any]:
-    """Return the arguments of a search for what is asked; when it is about nothing in particular, for all that is
-    nearest."""
+    """Return the arguments of a search for `asked`; without a least score when it names no subject."""
     query = {"query": asked.strip()[:280]}
     return query if intents.subjects(asked) else {**query, "min_score": 0}
 
 
 def _found(result: dict[str, Any]) -> str:
-    """Return what the search found: curated lines first, they are authoritative."""
+    """Return an answer with the passages found: curated memory first, because it is authoritative."""
     passages = sorted(json.loads(_content(result))["results"], key=lambda passage: passage["path"] != CURATED)
     if not passages:
         return "I find nothing about that in your memory. Tell me, and ask me to remember it."
     shown = [
         f"{_quoted(each['snippet'])}\n> *({each['path']}, line {each['start_line']})*"
-        for each in passages[:FOUND_SHOWN]
+        for each in passages[:QUOTED_PASSAGES]
     ]
     return "This is what I find in your memory:\n\n" + "\n\n".join(shown)
 
@@ -154,7 +153,7 @@ def _notes(transcript: str) -> str:
 
 
 def _summary(conversation: str) -> str:
-    """Return title and summary as JSON, of the person's own words."""
+    """Return title and summary as JSON, made of the person's own words."""
     words = list(_persons_words(conversation))
     said = [statement for line in words for statement in intents.statements(line)]
     title = _title(words[0]) if words else "Hello"
@@ -162,8 +161,8 @@ def _summary(conversation: str) -> str:
 
 
 def _persons_words(transcript: str) -> Iterator[str]:
-    """Yield what the person said, of lines that begin with who speaks; further lines belong to the same speaker."""
-    # With times in front, a colon in what somebody said makes no speaker.
+    """Yield the person's lines. A line may begin with its speaker; lines without one belong to the last speaker."""
+    # When lines begin with times, a colon alone does not mark a speaker.
     begins = TIMED if TIMED.search(transcript) else UNTIMED
     speaking = True
     for line in transcript.splitlines():
@@ -208,7 +207,7 @@ def _text(message: dict[str, Any]) -> str:
 
 
 def _files(message: dict[str, Any]) -> str:
-    """Return the names of the attached files, of which nothing more is understood; "" when there are none."""
+    """Return the names of the attached files; "" when there are none."""
     titles = [block.get("title", "a document") for block in _blocks(message) if block.get("type") == "document"]
     texts = (block["text"] for block in _blocks(message) if block.get("type") == "text")
     named = [found[1] for text in texts if (found := ATTACHED.match(text))]
@@ -216,7 +215,7 @@ def _files(message: dict[str, Any]) -> str:
 
 
 def _words(message: dict[str, Any]) -> str:
-    """Return what the person wrote: the last text. What comes before it was added by the product."""
+    """Return what the person wrote: the last text. The texts before it were added by the product."""
     return next((block["text"] for block in reversed(_blocks(message)) if block.get("type") == "text"), "")
 
 

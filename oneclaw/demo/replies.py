@@ -1,4 +1,4 @@
-"""What a server of the Messages API answers: blocks, faults, and their bytes. Shared by scripted.py and model.py.
+"""Replies of a server of the Messages API: blocks, faults, and their bytes. Used by scripted.py and model.py.
 
 answer(thinking("Let me see."), text("Hello.", pace=0.02), tool_use("save_memory", {"content": "tea"}))
 reset(answer(text("Hello there.")), after="Hello")
@@ -27,7 +27,7 @@ class Ending(enum.Enum):
 
 @dataclass(frozen=True)
 class Block:
-    """One content block: as it is when whole, and its deltas with the seconds before each."""
+    """One content block: its start, and its deltas with the seconds before each (`pace`; None: that of the reply)."""
 
     start: dict[str, Any]
     kind: str
@@ -38,7 +38,7 @@ class Block:
 
 @dataclass(frozen=True)
 class Fault:
-    """After `after` (bytes; or once this text has been sent; None: at once) comes `data`, and then the ending."""
+    """A fault of a stream: after `after` (bytes, or a sent text; None: at once) come `data` and the ending."""
 
     after: str | int | None
     ending: Ending
@@ -47,7 +47,7 @@ class Fault:
 
 @dataclass(frozen=True)
 class Reply:
-    """One answer of the server."""
+    """One reply of the server."""
 
     blocks: tuple[Block, ...] = ()
     stop_reason: str = "end_turn"
@@ -56,7 +56,7 @@ class Reply:
     first_byte: float = 0.0
     pace: float = 0.0
     fault: Fault | None = None
-    # Of an answer that is no stream: an error, a page.
+    # For a reply that is no stream, such as an error or a page.
     status: int = 200
     headers: Mapping[str, str] = field(default_factory=dict)
     body: bytes | None = None
@@ -64,7 +64,7 @@ class Reply:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A piece of the body: wait, then send. `text` is what it says."""
+    """A piece of the body, sent after `wait` seconds. `text` is the answer's text in it."""
 
     data: bytes
     wait: float = 0.0
@@ -75,12 +75,13 @@ class Step:
 
 
 def text(words: str | Iterable[str], *, pace: float | None = None, size: int = DELTA_CHARS) -> Block:
-    """Return a text block, sent in deltas of `size` characters with `pace` seconds before each; or deltas as given."""
+    """Return a text block, in deltas of `size` characters with `pace` seconds before each; or in the given deltas."""
     deltas = _cut(words, size) if isinstance(words, str) else words
     return Block({"type": "text", "text": ""}, "text_delta", "text", deltas, pace)
 
 
 def thinking(words: str, *, pace: float | None = None, size: int = DELTA_CHARS) -> Block:
+    """Return a thinking block, in deltas of `size` characters with `pace` seconds before each."""
     start = {"type": "thinking", "thinking": "", "signature": ""}
     return Block(start, "thinking_delta", "thinking", _cut(words, size), pace)
 
@@ -93,7 +94,7 @@ def tool_use(
     pace: float | None = None,
     size: int = DELTA_CHARS,
 ) -> Block:
-    """Return a tool call. `input` as a string is sent as it is, for arguments that are no JSON."""
+    """Return a tool call. A string as `input` is sent unchanged, for malformed arguments."""
     start = {"type": "tool_use", "id": id or f"toolu_{uuid.uuid4().hex[:24]}", "name": name, "input": {}}
     arguments = input if isinstance(input, str) else json.dumps(input, ensure_ascii=False)
     return Block(start, "input_json_delta", "partial_json", _cut(arguments, size), pace)
@@ -106,50 +107,57 @@ def answer(
     first_byte: float = 0.0,
     pace: float = 0.0,
 ) -> Reply:
-    """Return a whole answer. A string is a text block; the stop reason follows from the blocks unless given."""
-    made = tuple(text(block) if isinstance(block, str) else block for block in blocks)
-    calls = any(block.start["type"] == "tool_use" for block in made)
+    """Return a complete answer. A string is a text block; the stop reason follows from the blocks unless given."""
+    content = tuple(text(block) if isinstance(block, str) else block for block in blocks)
+    calls = any(block.start["type"] == "tool_use" for block in content)
     reason = stop_reason or ("tool_use" if calls else "end_turn")
-    return Reply(made, reason, usage or {}, first_byte, pace)
+    return Reply(content, reason, usage or {}, first_byte, pace)
 
 
 def error(status: int, kind: str, message: str, **headers: str) -> Reply:
-    """Return an answer with an error status, in the API's own form. A header is written retry_after="2"."""
+    """Return an error response in the API's own form. A header is given as retry_after="2"."""
     names = {name.replace("_", "-"): value for name, value in headers.items()}
     return Reply(status=status, headers={"content-type": "application/json", **names}, body=_error(kind, message))
 
 
 def key_refused() -> Reply:
+    """Return the error for an API key that is not valid."""
     return error(401, "authentication_error", "invalid x-api-key")
 
 
 def rate_limited(retry_after: float | None = None) -> Reply:
+    """Return the error for too many requests; `retry_after` is in seconds."""
     headers = {} if retry_after is None else {"retry_after": f"{retry_after:g}"}
     return error(429, "rate_limit_error", "This request would exceed your rate limit.", **headers)
 
 
 def server_fault(status: int = 500) -> Reply:
+    """Return an error of the server itself."""
     return error(status, "api_error", "Internal server error")
 
 
 def unknown_model(name: str = "") -> Reply:
+    """Return the error for a model that the server does not know."""
     return error(404, "not_found_error", f"model: {name}")
 
 
 def bad_request(message: str = "messages: at least one message is required") -> Reply:
+    """Return the error for a request that is not valid."""
     return error(400, "invalid_request_error", message)
 
 
 def context_too_long() -> Reply:
+    """Return the error for a prompt that is longer than the context window."""
     return bad_request("prompt is too long: 200001 tokens > 200000 maximum")
 
 
 def spend_limit() -> Reply:
+    """Return the error for an account without credit."""
     return bad_request("Your credit balance is too low to access the Anthropic API.")
 
 
 def html() -> Reply:
-    """Return a page where an answer should be, with status 200, as proxies and portals send it."""
+    """Return an HTML page with status 200 instead of an answer, as proxies and portals send it."""
     page = b"<!doctype html><title>Sign in</title><p>Please sign in to the network.\n\n<p>data: no\n\n"
     return Reply(headers={"content-type": "text/html"}, body=page)
 
@@ -163,27 +171,27 @@ def overloaded(reply: Reply | None = None, after: str | int | None = None) -> Re
 
 
 def stalled(reply: Reply, after: str | int | None = None) -> Reply:
-    """Return the reply after which nothing more comes, on a connection that stays open."""
+    """Return the reply, stopped at `after` with its connection left open."""
     return replace(reply, fault=Fault(after, Ending.STALLED))
 
 
 def reset(reply: Reply, after: str | int | None = None) -> Reply:
-    """Return the reply whose connection is reset."""
+    """Return the reply with its connection reset at `after`."""
     return replace(reply, fault=Fault(after, Ending.RESET))
 
 
 def ended(reply: Reply, after: str | int | None = None) -> Reply:
-    """Return the reply whose body ends early, with everything in order as far as HTTP can see."""
+    """Return the reply with its body ended early at `after`, as a valid HTTP response."""
     return replace(reply, fault=Fault(after, Ending.WHOLE))
 
 
 def cut(reply: Reply, after: str | int | None = None) -> Reply:
-    """Return the reply whose connection is closed, wherever that is: in the middle of an event too."""
+    """Return the reply with its connection closed at `after`, even inside an event."""
     return replace(reply, fault=Fault(after, Ending.CLOSED))
 
 
 def garbled(reply: Reply, after: str | int | None = None) -> Reply:
-    """Return the reply that ends with an event that is no JSON."""
+    """Return the reply with an event of malformed JSON at `after`, which ends it."""
     event = b'event: content_block_delta\ndata: {"type": "content_block_delta", "index": \n\n'
     return replace(reply, fault=Fault(after, Ending.WHOLE, event))
 
@@ -192,7 +200,7 @@ def garbled(reply: Reply, after: str | int | None = None) -> Reply:
 
 
 def steps(reply: Reply, body: Mapping[str, Any]) -> Iterator[Step | Ending]:
-    """Yield the stream that answers the request `body`, piece by piece; an Ending is the last."""
+    """Yield the stream of `reply` to the request `body`, piece by piece; the last is an Ending."""
     whole = _events(reply, body)
     if reply.fault is None:
         yield from whole
@@ -202,12 +210,12 @@ def steps(reply: Reply, body: Mapping[str, Any]) -> Iterator[Step | Ending]:
 
 
 def recorded(reply: Reply, body: Mapping[str, Any] | None = None) -> bytes:
-    """Return all bytes of the stream, for tests that cut it themselves."""
+    """Return all bytes of the stream, for tests that split it themselves."""
     return b"".join(step.data for step in steps(reply, body or {}) if isinstance(step, Step))
 
 
 def message(reply: Reply, body: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the answer for a request that does not stream."""
+    """Return the JSON of `reply` to the request `body`, which does not stream."""
     blocks = []
     for block in reply.blocks:
         words = "".join(block.deltas)
@@ -216,7 +224,7 @@ def message(reply: Reply, body: Mapping[str, Any]) -> dict[str, Any]:
         else:
             blocks.append({**block.start, block.key: words})
     return {
-        **_opening(body),
+        **_message_start(body),
         "content": blocks,
         "stop_reason": reply.stop_reason,
         "usage": {**_usage(body), "output_tokens": max(1, len(str(blocks)) // 4), **reply.usage},
@@ -224,8 +232,8 @@ def message(reply: Reply, body: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _events(reply: Reply, body: Mapping[str, Any]) -> Iterator[Step]:
-    opening = {**_opening(body), "content": [], "stop_reason": None, "usage": {**_usage(body), "output_tokens": 1}}
-    yield Step(_event("message_start", message=opening), reply.first_byte)
+    start = {**_message_start(body), "content": [], "stop_reason": None, "usage": {**_usage(body), "output_tokens": 1}}
+    yield Step(_event("message_start", message=start), reply.first_byte)
     yield Step(_event("ping"))
     output = 0
     for index, block in enumerate(reply.blocks):
@@ -268,7 +276,7 @@ def _event(kind: str, **fields: Any) -> bytes:
     return f"event: {kind}\ndata: {payload}\n\n".encode("utf-8", "surrogatepass")
 
 
-def _opening(body: Mapping[str, Any]) -> dict[str, Any]:
+def _message_start(body: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "id": f"msg_{uuid.uuid4().hex[:24]}",
         "type": "message",
@@ -287,7 +295,7 @@ def _usage(body: Mapping[str, Any]) -> dict[str, int]:
 
 
 def tokens(body: Mapping[str, Any]) -> int:
-    """Return roughly how many tokens a request has: four characters each."""
+    """Return an estimate of the tokens of the request `body`: one for four characters."""
     return len(json.dumps([body.get("system"), body.get("messages"), body.get("tools")])) // 4
 
 

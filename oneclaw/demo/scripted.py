@@ -1,11 +1,11 @@
-"""A model that follows a script, over real HTTP: for tests, benchmarks and trying things out.
+"""A scripted model behind real HTTP, for tests, benchmarks and experiments.
 
     with ScriptedModel() as model:
         model.script(answer("Hello."), rate_limited(retry_after=1), answer(tool_use("save_memory", {"content": "tea"})))
         …                                       # point ANTHROPIC_BASE_URL at model.url
         assert model.requests[0].body["model"] == "claude-sonnet-5-5"
 
-`python -m oneclaw.demo.scripted --port 9000 --pace 0.02` runs it alone.
+`python -m oneclaw.demo.scripted --port 9000 --pace 0.02` runs it as a separate process.
 """
 
 import argparse
@@ -69,16 +69,16 @@ __all__ = [
 ]
 
 
-ENDS = {signal.SIGINT, signal.SIGTERM}
+STOP_SIGNALS = {signal.SIGINT, signal.SIGTERM}
 
 
 def hello(body: dict[str, Any]) -> Reply:
-    """Return the answer when the script has ended and there is no other default."""
+    """Return the default answer when the script has ended."""
     return answer("Hello from the scripted model.")
 
 
 class ScriptedModel(MessagesServer):
-    """Answers requests in the order of the script, then by `default`, a rule from the request's JSON to a reply."""
+    """A server that answers with the replies of its script in order, and then with `default(body)`."""
 
     def __init__(self, *replies: Reply, default: Brain = hello, port: int = 0) -> None:
         super().__init__(self._next, port=port)
@@ -95,7 +95,7 @@ class ScriptedModel(MessagesServer):
         return [request for request in self.requests if request.path.partition("?")[0] == "/v1/messages"]
 
     def wait_for(self, count: int, seconds: float = 10.0) -> list[Recorded]:
-        """Return the answered requests, once there are `count`. Raises TimeoutError."""
+        """Return the requests for an answer once there are `count`. Raise TimeoutError after `seconds`."""
         deadline = time.monotonic() + seconds
         while len(self.messages) < count:
             if time.monotonic() > deadline:
@@ -118,6 +118,7 @@ class ScriptedModel(MessagesServer):
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
+    """Run a scripted model until SIGINT or SIGTERM, and print its URL."""
     parser = argparse.ArgumentParser(
         prog="python -m oneclaw.demo.scripted", description="A model that follows a script."
     )
@@ -132,11 +133,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
     def paced(body: dict[str, Any]) -> Reply:
         return answer(text(words, pace=chosen.pace, size=chosen.size), first_byte=chosen.first_byte)
 
-    # Before the server's thread begins, which inherits it: the signal is for sigwait alone.
-    signal.pthread_sigmask(signal.SIG_BLOCK, ENDS)
+    # Before the server's thread starts, which inherits the mask: only sigwait receives the signals.
+    signal.pthread_sigmask(signal.SIG_BLOCK, STOP_SIGNALS)
     with ScriptedModel(default=paced, port=chosen.port) as model:
         print(model.url, flush=True)
-        signal.sigwait(ENDS)
+        signal.sigwait(STOP_SIGNALS)
 
 
 if __name__ == "__main__":

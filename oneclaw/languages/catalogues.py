@@ -1,10 +1,10 @@
-"""The catalogues of translations: what the code says, what each language says for it, and what is still missing.
+"""Update the translation catalogues from the texts of the code, and find missing or wrong translations.
 
-    update()      # every locale/<language>/LC_MESSAGES/django.po knows all texts; the .mo beside it is made of it
+    update()      # update every locale/<language>/LC_MESSAGES/django.po and compile it to django.mo
     faults()      # what is missing or wrong, one line each
 
-Texts are found in templates and Python, wherever gettext is asked for them. Needs Babel, which tests and checks bring;
-the program itself only reads the .mo files.
+Texts are the arguments of gettext calls in templates and Python. This needs Babel, which is installed for tests and
+checks; the product only reads the .mo files.
 """
 
 import io
@@ -20,7 +20,7 @@ from django.conf import settings
 from django.utils.translation import to_locale
 from django.utils.translation.template import templatize
 
-# How each language counts. What is not here cannot be offered.
+# The plural forms of each language. A language without an entry cannot be offered.
 PLURALS = {
     "de": "nplurals=2; plural=(n != 1);",
     "fr": "nplurals=2; plural=(n > 1);",
@@ -39,25 +39,25 @@ KEYWORDS = {
     for name in (kind, f"{kind}_lazy")
 } | {"_": None, "gettext_noop": None}
 PYTHON = ("oneclaw", "chat", "memory")
-# What is put into a text, and the marks around words that must be the same in every language.
-PLACES = re.compile(r"%\(\w+\)[a-z]|%[a-z%]|\{\w*\}")
+# Placeholders of parameters, and HTML tags, which must be the same in every language.
+PLACEHOLDERS = re.compile(r"%\(\w+\)[a-z]|%[a-z%]|\{\w*\}")
 MARKUP = re.compile(r"</?\w+[^>]*>")
 
 Texts = dict[tuple[str | None, str], Message]
 
 
 def languages() -> list[str]:
-    """The languages that need a catalogue, as their folders are called: all that are offered but the code's own."""
+    """Return the languages that need a catalogue, by the names of their folders: all but the code's own."""
     return [to_locale(code) for code, _ in settings.LANGUAGES if code != settings.LANGUAGE_CODE]
 
 
 def path_of(language: str) -> Path:
+    """Return the path of the .po file of `language`."""
     return Path(settings.LOCALE_PATHS[0]) / language / "LC_MESSAGES" / "django.po"
 
 
 def update() -> None:
-    """Give each catalogue every text of the code, keep what is translated, let go of what nobody says any more, and
-    compile it."""
+    """Add the missing texts of the code to each catalogue, remove obsolete ones, keep translations, and compile it."""
     texts = said()
     for language in languages():
         catalog = Stable(language)
@@ -74,7 +74,7 @@ def update() -> None:
 
 
 def faults() -> Iterator[str]:
-    """What keeps the catalogues from being complete: one line each, beginning with the language."""
+    """Yield what is missing or wrong in the catalogues: one line each, which begins with the language."""
     texts = {(text.context, first(text)): text for text in said()}
     for language in languages():
         known = read(language)
@@ -90,7 +90,7 @@ def faults() -> Iterator[str]:
 
 
 def fault_of(translated: Message, text: Message, language: str) -> str:
-    """What is wrong with one translation; "" for nothing. Pure."""
+    """Return what is wrong with the translation of `text` into `language`; "" for nothing. Pure."""
     if translated.fuzzy:
         return "is fuzzy"
     wanted, found = list(forms(text.id)), list(forms(translated.string))
@@ -100,10 +100,10 @@ def fault_of(translated: Message, text: Message, language: str) -> str:
         return "is not translated"
     if len(wanted) == 2 and len(found) != Stable(language).num_plurals:
         return f"needs {Stable(language).num_plurals} plural forms"
-    allowed = {place for form in wanted for place in PLACES.findall(form)}
-    if set(PLACES.findall(found[-1])) != set(PLACES.findall(wanted[-1])):
-        return f"needs {' '.join(sorted(set(PLACES.findall(wanted[-1])))) or 'nothing'} put into it"
-    if any(set(PLACES.findall(form)) - allowed for form in found):
+    allowed = {placeholder for form in wanted for placeholder in PLACEHOLDERS.findall(form)}
+    if set(PLACEHOLDERS.findall(found[-1])) != set(PLACEHOLDERS.findall(wanted[-1])):
+        return f"needs {' '.join(sorted(set(PLACEHOLDERS.findall(wanted[-1])))) or 'nothing'} put into it"
+    if any(set(PLACEHOLDERS.findall(form)) - allowed for form in found):
         return "has a place that nothing is put into"
     for form in found:
         if sorted(MARKUP.findall(form)) != sorted(MARKUP.findall(wanted[-1])):
@@ -114,7 +114,7 @@ def fault_of(translated: Message, text: Message, language: str) -> str:
 
 
 def said() -> list[Message]:
-    """Every text of templates and Python, in the order of the files and their lines."""
+    """Return every text of templates and Python, in the order of the files and their lines."""
     catalog = Stable(settings.LANGUAGE_CODE)
     for path, source in sources():
         for _, texts, _, context in extract("python", io.BytesIO(source.encode()), KEYWORDS):
@@ -123,12 +123,12 @@ def said() -> list[Message]:
 
 
 def sources() -> Iterator[tuple[str, str]]:
-    """(path, Python in which texts can be found), of a template what Django makes of it."""
+    """Yield each file as (path, Python code in which texts can be found); Django converts templates into such code."""
     root = Path(settings.BASE_DIR)
     for path in sorted((root / "templates").rglob("*")):
         if path.suffix in (".html", ".json") and path.relative_to(root).parts[1] != "admin":
             found = templatize(path.read_text(), origin=str(path))
-            # It is no whole program: the depth of its lines means nothing.
+            # The converted template is no whole program: its indentation has no meaning.
             yield str(path.relative_to(root)), "\n".join(line.strip() for line in found.splitlines()) + "\n"
     for name in PYTHON:
         for path in sorted((root / name).rglob("*.py")):
@@ -136,7 +136,7 @@ def sources() -> Iterator[tuple[str, str]]:
 
 
 def read(language: str) -> Texts:
-    """What a catalogue holds, obsolete texts among it."""
+    """Return the texts of the catalogue of `language`, with obsolete ones, by context and text."""
     path = path_of(language)
     if not path.is_file():
         return {}
@@ -145,7 +145,7 @@ def read(language: str) -> Texts:
 
 
 def is_compiled(language: str) -> bool:
-    """Whether the .mo is what the .po compiles to, byte for byte."""
+    """Return whether the .mo file of `language` is what the .po file compiles to, byte for byte."""
     catalog = Stable(language)
     for text in read(language).values():
         catalog.add(text.id, text.string, flags=text.flags, context=text.context)
@@ -154,22 +154,23 @@ def is_compiled(language: str) -> bool:
 
 
 def shaped(before: Message | None, text: Message, count: int) -> str | tuple[str, ...]:
-    """What was translated, in as many forms as this text needs. Pure."""
+    """Return the translation `before`, with `count` forms if `text` has a plural; empty where it is missing. Pure."""
     kept = forms(before.string) if before and before.pluralizable == text.pluralizable else ()
     return (*kept, *("",) * count)[:count] if text.pluralizable else "".join(kept)
 
 
 def forms(text: str | list[str] | tuple[str, ...] | None) -> tuple[str, ...]:
-    """The singular and the plurals, or the only form. Pure."""
+    """Return the forms of `text`: singular and plurals, or the only one. Pure."""
     return (text,) if isinstance(text, str) else tuple(text or ())
 
 
 def first(text: Message) -> str:
+    """Return the first form of `text`, in the language of the code."""
     return forms(text.id)[0]
 
 
 class Stable(Catalog):
-    """A catalogue whose files say nothing of when and by what they were made: the same texts make the same bytes."""
+    """A catalogue with reproducible files: without dates and tool names, the same texts give the same bytes."""
 
     def __init__(self, language: str) -> None:
         super().__init__(locale=language, fuzzy=False)
@@ -177,6 +178,7 @@ class Stable(Catalog):
 
     @property
     def mime_headers(self) -> list[tuple[str, str]]:
+        """Return the headers of the catalogue, without dates."""
         return [
             ("Language", self.language),
             ("MIME-Version", "1.0"),
@@ -187,15 +189,18 @@ class Stable(Catalog):
 
     @property
     def num_plurals(self) -> int:
+        """Return how many plural forms the language has."""
         return int(re.findall(r"nplurals=(\d)", PLURALS.get(self.language, "nplurals=2;"))[0])
 
     def as_po(self) -> bytes:
+        """Return the bytes of the .po file."""
         head = "".join(f'"{name}: {value}\\n"\n' for name, value in self.mime_headers)
         buffer = io.BytesIO()
         write_po(buffer, self, width=120, omit_header=True, include_lineno=False)
         return f'msgid ""\nmsgstr ""\n{head}\n'.encode() + buffer.getvalue().rstrip(b"\n") + b"\n"
 
     def as_mo(self) -> bytes:
+        """Return the bytes of the .mo file."""
         buffer = io.BytesIO()
         write_mo(buffer, self)
         return buffer.getvalue()

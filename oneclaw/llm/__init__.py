@@ -1,7 +1,7 @@
 """Talk to a server of the Messages API. `from oneclaw import llm` is all that other code needs.
 
-client.py sends requests and is the only importer of the SDK; events.py reads what streams back, failures.py names what
-can go wrong.
+client.py sends requests and is the only importer of the SDK; events.py parses the stream of an answer; failures.py
+defines the failures.
 """
 
 from oneclaw.llm.client import Request, complete, complete_sync, count_tokens, is_demo, load, models, stream, warm

@@ -1,7 +1,7 @@
-"""The model: the only file that talks to it, and the only one that imports the SDK.
+"""The client of the Messages API: the only module that sends requests to a model or imports the SDK.
 
 async for event in llm.stream(llm.Request(model, system, messages)):
-    …                       # BlockStarted, TextDelta, …, at last Finished; or a ModelFailure is raised
+    …                       # BlockStarted, TextDelta, …, at last Finished; or a ModelRequestError is raised
 """
 
 import asyncio
@@ -30,8 +30,7 @@ from oneclaw.llm.failures import (
 )
 
 if TYPE_CHECKING:
-    # At run time only where it is used: the SDK takes 75 MB and a second to import, which a process that asks no
-    # model (a command, an idle worker) need not pay.
+    # At run time, functions import it: the SDK takes 75 MB and a second, which commands and idle workers do not need.
     import ssl
 
     import anthropic
@@ -40,34 +39,34 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 T = TypeVar("T")
 
-# How often a request is sent at most, and how long one wait between two may be, in seconds.
-ATTEMPTS = 3
-LONGEST_WAIT = 30.0
-FIRST_WAIT = 0.5
+# Attempts of one request, and the backoff between them.
+MAX_ATTEMPTS = 3
+RETRY_MAX_SECONDS = 30.0
+RETRY_FIRST_SECONDS = 0.5
 
 
 @dataclass(frozen=True)
 class Request:
-    """What the model is asked; all parts in the API's own form, `cache_control` included."""
+    """A request to the model; all parts in the API's own form, `cache_control` included."""
 
     model: str
     system: Sequence[dict[str, Any]]
     messages: Sequence[dict[str, Any]]
     tools: Sequence[dict[str, Any]] = ()
     max_tokens: int = settings.MAX_OUTPUT_TOKENS
-    # As the API has it; None leaves the choice to the model.
+    # In the API's form; None leaves the choice to the model.
     tool_choice: dict[str, Any] | None = None
-    # Tokens that it may think before it answers; 0 leaves that to the server.
+    # Tokens of thinking before the answer; 0: the server's default.
     thinking: int = 0
 
 
 async def stream(request: Request) -> AsyncGenerator[Event]:
-    """The answer as it grows. It is whole if and only if the last event is Finished.
+    """Yield the events of the answer as they arrive. The answer is complete if and only if the last one is Finished.
 
-    Raises a ModelFailure otherwise, and nothing else. As long as nothing has arrived, a failure that may pass is
-    tried again, and a Retrying event says so first. Wrap it in contextlib.aclosing when you may leave early.
+    Raise a ModelRequestError otherwise, and no other exception. Before the first event, a retryable failure is followed
+    by a Retrying event and another attempt. Use contextlib.aclosing when you may stop before the end.
     """
-    for attempt in range(1, ATTEMPTS + 1):
+    for attempt in range(1, MAX_ATTEMPTS + 1):
         arrived = False
         try:
             async with contextlib.aclosing(_attempt(request)) as events:
@@ -85,7 +84,7 @@ async def stream(request: Request) -> AsyncGenerator[Event]:
 
 
 async def complete(request: Request) -> str:
-    """The text of a whole answer, for titles and summaries; "" if it has none. Raises a ModelFailure."""
+    """Return the text of a whole answer, for titles and summaries; "" if it has none. Raise a ModelRequestError."""
     text: list[str] = []
     async for event in stream(request):
         if isinstance(event, TextDelta):
@@ -96,43 +95,46 @@ async def complete(request: Request) -> str:
 
 
 def complete_sync(request: Request) -> str:
-    """The same for sync code, such as a task. Not to be called where an event loop runs."""
+    """Return the text of a whole answer, for sync code such as a task. Raise a ModelRequestError.
+
+    Raise RuntimeError when an event loop runs in this thread.
+    """
     return asyncio.run(complete(request))
 
 
 async def count_tokens(request: Request) -> int:
-    """How many tokens the request has for its model. Raises a ModelFailure."""
+    """Return how many tokens the request has for its model. Raise a ModelRequestError."""
     parts = _parts(request)
     del parts["max_tokens"]
 
     async def ask() -> int:
         return (await _client().messages.count_tokens(**parts)).input_tokens
 
-    return await _again_if_it_may_pass(ask)
+    return await _with_retries(ask)
 
 
 async def models() -> list[str]:
-    """The ids of the models that the server offers, newest first. Raises a ModelFailure."""
+    """Return the ids of the models that the server offers, newest first. Raise a ModelRequestError."""
 
     async def ask() -> list[str]:
         return [model.id async for model in _client().models.list(limit=1000)]
 
-    return await _again_if_it_may_pass(ask)
+    return await _with_retries(ask)
 
 
 def is_demo() -> bool:
-    """Whether the rule-based demo model answers, because there is neither a key nor a base URL."""
+    """Return whether the rule-based demo model answers, because there is neither a key nor a base URL."""
     return bool(settings.DEMO_URL and not settings.ANTHROPIC_API_KEY and not settings.ANTHROPIC_BASE_URL)
 
 
 def load() -> None:
-    """Import the SDK, which takes 75 MB and a second, before a process divides into several that share it."""
+    """Import the SDK, which takes 75 MB and a second, before a process forks others that share its memory."""
     import anthropic
     import anthropic.types  # noqa: F401
 
 
 async def warm() -> None:
-    """Load at the start what the first answer would otherwise wait for. Goes nowhere."""
+    """Load what the first answer would otherwise wait for, by a request to a mock server. Nothing is sent."""
     import httpx2
 
     try:
@@ -142,8 +144,8 @@ async def warm() -> None:
     answer = httpx2.MockTransport(lambda _: httpx2.Response(200, content=b""))
     async with httpx2.AsyncClient(transport=answer) as http:
         parts = _parts(Request("warm", [], [{"role": "user", "content": "warm"}]))
-        nowhere = client.with_options(http_client=http)
-        async with nowhere.messages.with_streaming_response.create(**parts, stream=True) as response:
+        offline = client.with_options(http_client=http)
+        async with offline.messages.with_streaming_response.create(**parts, stream=True) as response:
             await response.read()
 
 
@@ -159,7 +161,7 @@ async def _attempt(request: Request) -> AsyncGenerator[Event]:
             kind = response.headers.get("content-type", "text/event-stream")
             if not kind.startswith("text/event-stream"):
                 raise ModelError(f"status {response.status_code} with {kind} where a stream should be")
-            # The SDK's own reading of events costs three times as much as this.
+            # Our parser takes a third of the time of the SDK's.
             chunks = response.http_response.aiter_bytes()
             async for data in chunks:
                 for event in reader.feed(data):
@@ -173,7 +175,7 @@ async def _attempt(request: Request) -> AsyncGenerator[Event]:
         if reader.failure:
             raise reader.failure
     except Exception as error:
-        # The wire fails in many ways; each becomes a typed one.
+        # Every exception of the transport becomes a typed failure.
         failure = _failure(error, arrived)
         if failure is error:
             raise
@@ -181,7 +183,7 @@ async def _attempt(request: Request) -> AsyncGenerator[Event]:
 
 
 async def _read_to_the_end(chunks: AsyncIterator[bytes]) -> None:
-    """Let the connection serve the next request. The answer is whole already: whatever fails now does not matter."""
+    """Read the rest of the response, so that its connection can be reused; ignore errors, the answer is complete."""
     import httpx2
 
     with contextlib.suppress(httpx2.HTTPError, TimeoutError):
@@ -190,8 +192,8 @@ async def _read_to_the_end(chunks: AsyncIterator[bytes]) -> None:
                 pass
 
 
-async def _again_if_it_may_pass(ask: Callable[[], Awaitable[T]]) -> T:
-    for attempt in range(1, ATTEMPTS + 1):
+async def _with_retries(ask: Callable[[], Awaitable[T]]) -> T:
+    for attempt in range(1, MAX_ATTEMPTS + 1):
         try:
             return await ask()
         except Exception as error:
@@ -204,22 +206,22 @@ async def _again_if_it_may_pass(ask: Callable[[], Awaitable[T]]) -> T:
 
 
 def _wait(failure: ModelFailure, attempt: int) -> float | None:
-    """Seconds until the next attempt; None: there is none."""
-    if not failure.retryable or attempt >= ATTEMPTS:
+    """Return the seconds until the next attempt; None when there is none."""
+    if not failure.retryable or attempt >= MAX_ATTEMPTS:
         return None
     if failure.retry_after is not None:
-        return failure.retry_after if failure.retry_after <= LONGEST_WAIT else None
-    # Jitter keeps those who failed together from coming back together.
-    return FIRST_WAIT * 2 ** (attempt - 1) * random.uniform(0.5, 1)  # noqa: S311
+        return failure.retry_after if failure.retry_after <= RETRY_MAX_SECONDS else None
+    # Jitter spreads the retries of requests that failed at the same time.
+    return RETRY_FIRST_SECONDS * 2 ** (attempt - 1) * random.uniform(0.5, 1)  # noqa: S311
 
 
 def _failure(error: Exception, arrived: bool) -> ModelFailure:
-    """The typed failure that `error` means."""
+    """Return the typed failure for `error`."""
     import anthropic
     import httpx2
 
     if isinstance(error, ModelFailure):
-        # An answer that ends before it began is no cut answer: the server closed the door.
+        # Nothing has arrived, so the answer was not cut off: the server closed the connection.
         return Unreachable(error.detail) if isinstance(error, CutOff) and not arrived else error
     if isinstance(error, anthropic.APIStatusError):
         return of_answer(error.status_code, error.body, _retry_after(error.response))
@@ -236,7 +238,7 @@ def _failure(error: Exception, arrived: bool) -> ModelFailure:
 
 
 def _retry_after(response: "httpx2.Response") -> float | None:
-    """Seconds, from `retry-after`; None when it is missing or a date."""
+    """Return the seconds of the header `retry-after`; None when it is missing or a date."""
     try:
         seconds = float(response.headers.get("retry-after", ""))
     except ValueError:
@@ -267,26 +269,26 @@ _clients: dict[tuple[asyncio.AbstractEventLoop, str, str], "tuple[anthropic.Asyn
 
 
 def _client() -> "anthropic.AsyncAnthropic":
-    """This loop's client, made when first needed and closed when the loop ends."""
+    """Return the client of the running event loop, made on first use and closed when the loop ends."""
     key, address = _credentials()
-    held = (asyncio.get_running_loop(), key, address)
-    if held not in _clients:
+    cache_key = (asyncio.get_running_loop(), key, address)
+    if cache_key not in _clients:
         client = _new_client(key, address)
-        # A loop that ends closes its async generators: this one closes the client then.
-        closing = _closing(held, client)
+        # A loop closes its async generators when it ends; this one closes the client.
+        closing = _closing(cache_key, client)
         with contextlib.suppress(StopIteration):
             closing.asend(None).send(None)
-        _clients[held] = client, closing
-    return _clients[held][0]
+        _clients[cache_key] = client, closing
+    return _clients[cache_key][0]
 
 
 async def _closing(
-    held: tuple[asyncio.AbstractEventLoop, str, str], client: "anthropic.AsyncAnthropic"
+    cache_key: tuple[asyncio.AbstractEventLoop, str, str], client: "anthropic.AsyncAnthropic"
 ) -> AsyncGenerator[None]:
     try:
         yield
     finally:
-        del _clients[held]
+        del _clients[cache_key]
         await client.close()
 
 
@@ -301,10 +303,10 @@ def _new_client(key: str, address: str) -> "anthropic.AsyncAnthropic":
         base_url=address,
         max_retries=0,
         timeout=timeout,
-        # Servers of other makers expect the key where the API had it first.
+        # Some compatible servers accept the key in this header only.
         default_headers={"x-api-key": key} if settings.ANTHROPIC_BASE_URL else None,
-        # aiohttp carries a stream at a third of the cost. A proxy of the environment is not asked for this machine,
-        # and no redirect may take the key elsewhere.
+        # aiohttp takes a third of the time for a stream. Proxies of the environment are not used for this machine, and
+        # redirects are not followed, because they would send the key to another server.
         http_client=anthropic.DefaultAioHttpClient(
             timeout=timeout,
             limits=httpx2.Limits(max_connections=1000, max_keepalive_connections=100, keepalive_expiry=30),
@@ -317,14 +319,14 @@ def _new_client(key: str, address: str) -> "anthropic.AsyncAnthropic":
 
 @functools.cache
 def _certificates(trust_env: bool) -> "ssl.SSLContext":
-    """Whom we trust. Reading it takes 20 ms of a client's 22, and a worker makes a client for each request."""
+    """Return the trusted certificates. Loading them takes 20 of the 22 ms of making a client, so they are cached."""
     import httpx2
 
     return httpx2.create_ssl_context(trust_env=trust_env)
 
 
 def _credentials() -> tuple[str, str]:
-    """(key, base URL), explicitly: the SDK would otherwise take what it finds in the environment and on disk."""
+    """Return (key, base URL) from the settings: by itself the SDK would read the environment and the disk."""
     key, address = settings.ANTHROPIC_API_KEY, settings.ANTHROPIC_BASE_URL
     if not key and not address:
         address = settings.DEMO_URL or _demo_of_running_server()
@@ -334,7 +336,7 @@ def _credentials() -> tuple[str, str]:
 
 
 def _demo_of_running_server() -> str:
-    """Where a command finds the demo model that `manage.py serve` has started; "" when it never has."""
+    """Return the address of the demo model that `manage.py serve` has started, for commands; "" when there is none."""
     with contextlib.suppress(OSError):
         return settings.DEMO_ADDRESS_FILE.read_text().strip()
     return ""

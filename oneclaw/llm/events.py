@@ -1,4 +1,4 @@
-"""The events of an answer: the API's stream, read strictly, as small values."""
+"""Parse and validate the stream of an answer into typed events."""
 
 import json
 import math
@@ -9,14 +9,14 @@ from oneclaw.llm import sse
 from oneclaw.llm.failures import AnswerTooLarge, CutOff, ModelError, ModelFailure, of_answer
 from oneclaw.text import mended, mended_json
 
-# Characters of one answer, with its thinking and the arguments of its tools. The most tokens that may be asked for,
-# 128,000, are half of it in plain words: whoever sends more does not keep to what was asked.
-LARGEST_ANSWER = 1_000_000
+# One answer with its thinking and the arguments of its tools. It is twice what 128,000 tokens, the most that can be
+# requested, have in plain text, so only a faulty server sends more.
+ANSWER_MAX_CHARS = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
 class BlockStarted:
-    """A block begins: text, thinking, tool_use, … `block` is as the API opened it, without content."""
+    """The start of a block: text, thinking, tool_use, … `block` is as the API opened it, without content."""
 
     index: int
     block: dict[str, Any]
@@ -24,19 +24,23 @@ class BlockStarted:
 
 @dataclass(frozen=True, slots=True)
 class TextDelta:
+    """Further text of the block `index`."""
+
     index: int
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class ThinkingDelta:
+    """Further thinking of the block `index`."""
+
     index: int
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class BlockFinished:
-    """A whole block. A tool_use whose arguments were cut or malformed has the input {} and says so in `error`."""
+    """The end of a block, with its whole content. Malformed arguments of a tool_use become {}, explained in `error`."""
 
     index: int
     block: dict[str, Any]
@@ -45,7 +49,7 @@ class BlockFinished:
 
 @dataclass(frozen=True, slots=True)
 class Retrying:
-    """Nothing has arrived yet; the request is sent again after `seconds`."""
+    """A failed attempt before any other event; the request is sent again after `seconds`."""
 
     failure: ModelFailure
     seconds: float
@@ -53,7 +57,7 @@ class Retrying:
 
 @dataclass(frozen=True, slots=True)
 class Finished:
-    """The answer is whole. Only ever the last event."""
+    """The end of a complete answer; always the last event."""
 
     stop_reason: str
     usage: dict[str, Any]
@@ -65,7 +69,7 @@ Event = BlockStarted | TextDelta | ThinkingDelta | BlockFinished | Retrying | Fi
 
 @dataclass(slots=True)
 class _Open:
-    """A block that still grows."""
+    """A block that is not finished."""
 
     block: dict[str, Any]
     text: list[str] = field(default_factory=list)
@@ -73,7 +77,7 @@ class _Open:
 
 
 class Reader:
-    """Turns the bytes of one answer into events."""
+    """A parser of the bytes of one answer into events."""
 
     def __init__(self, model: str) -> None:
         self._parser = sse.Parser()
@@ -82,14 +86,14 @@ class Reader:
         self._stop_reason: str | None = None
         self._usage: dict[str, Any] = {}
         self._size = 0
-        # How it ended: whole, or not. Events that came before a failure in the same read still count.
+        # Whether the answer is complete, or failed. Events before a failure in the same chunk are still valid.
         self.finished = False
         self.failure: ModelFailure | None = None
 
     def feed(self, data: bytes) -> list[Event]:
-        """The events that `data` completes; text of one block that arrived together is one delta.
+        """Return the events that `data` completes; the text of one block in `data` becomes one delta.
 
-        What is not an answer is in `failure` afterwards, and nothing more is read.
+        Malformed data sets `failure`, after which no more is parsed.
         """
         events: list[Event] = []
         try:
@@ -102,7 +106,7 @@ class Reader:
         return events
 
     def close(self) -> None:
-        """The stream has ended, which is a failure unless the answer was whole."""
+        """Note the end of the stream; set `failure` unless the answer is complete."""
         if not self.finished and not self.failure:
             self.failure = CutOff("the stream ended early")
 
@@ -110,8 +114,8 @@ class Reader:
         message = DECODER.decode(payload.decode("utf-8", "surrogatepass"))
         kind = message.get("type") or name
         self._size += _characters(kind, message)
-        if self._size > LARGEST_ANSWER:
-            self.failure = AnswerTooLarge(f"more than {LARGEST_ANSWER:,} characters")
+        if self._size > ANSWER_MAX_CHARS:
+            self.failure = AnswerTooLarge(f"more than {ANSWER_MAX_CHARS:,} characters")
         elif kind == "content_block_delta":
             self._delta(message["index"], message["delta"], events)
         elif kind == "content_block_start":
@@ -132,7 +136,7 @@ class Reader:
             self._stop(events)
         elif kind == "error":
             self.failure = of_answer(200, message)
-        # ping, and whatever the API will bring one day, is passed over.
+        # ping and unknown events are ignored.
 
     def _delta(self, index: int, delta: dict[str, Any], events: list[Event]) -> None:
         growing = self._open[index]
@@ -164,10 +168,10 @@ class Reader:
 
 
 def _characters(kind: str, message: dict[str, Any]) -> int:
-    """What an event adds to an answer."""
+    """Return how many characters an event adds to the answer."""
     if kind == "content_block_delta":
-        said = (part for name, part in message["delta"].items() if name != "type")
-        return sum(len(part) if isinstance(part, str) else len(str(part)) for part in said)
+        contents = (part for name, part in message["delta"].items() if name != "type")
+        return sum(len(part) if isinstance(part, str) else len(str(part)) for part in contents)
     return len(str(message["content_block"])) if kind == "content_block_start" else 0
 
 
@@ -181,7 +185,7 @@ def _finish(index: int, growing: _Open) -> BlockFinished:
 
 
 def _arguments(text: str) -> tuple[dict[str, Any], str]:
-    """The arguments of a tool call, or {} and what is wrong with them."""
+    """Return the arguments of a tool call and ""; or {} and what is wrong with them."""
     try:
         arguments = mended_json(DECODER.decode(text))
     except ValueError as error:
@@ -194,7 +198,7 @@ def _arguments(text: str) -> tuple[dict[str, Any], str]:
 
 
 def _checked(block: dict[str, Any]) -> dict[str, Any]:
-    """A copy of a block as it starts, with what everybody relies on; ValueError without it."""
+    """Return a copy of a block at its start. Raise ValueError when a required field is missing."""
     names = ("type", "id", "name") if block.get("type") == "tool_use" else ("type",)
     if not all(isinstance(block.get(name), str) for name in names):
         raise ValueError(f"a block without {' or '.join(names)}")
@@ -210,7 +214,7 @@ def _no_constant(name: str) -> float:
 
 
 def _finite(number: str) -> float:
-    """PostgreSQL keeps no infinity in JSON."""
+    """Return the float of `number`. Raise ValueError when it is infinite, which PostgreSQL cannot store in JSON."""
     if not math.isfinite(value := float(number)):
         raise ValueError(f"{number} is too large")
     return value

@@ -1,4 +1,4 @@
-"""What can go wrong with the model: one class per outcome; oneclaw/wordings.py has what the person reads."""
+"""The failures of requests to the model: one class each; oneclaw/wordings.py has their sentences."""
 
 import re
 from typing import Any, ClassVar
@@ -9,26 +9,27 @@ from oneclaw.reasons import Reason
 class ModelFailure(Exception):
     """The model could not answer."""
 
-    # What a row keeps of it and the person reads: what happened, and what to do next.
+    # The code of its wording: what happened, and what to do next. Rows store it.
     reason_code: ClassVar[str] = "model.failed"
     # The code of an `error` frame (docs/protocol.md) and of a failed turn.
     code: ClassVar[str] = "model_error"
-    # Whether the same request may succeed by itself a little later, as long as nothing has been shown.
+    # Whether the same request may succeed a little later; it is retried as long as nothing has been shown.
     retryable: ClassVar[bool] = False
 
     def __init__(self, detail: str = "", retry_after: float | None = None) -> None:
-        """`detail` is what the server said, for the log; `retry_after` the seconds that it asked to wait."""
+        """Take the server's text for the log, and the seconds that the server asked to wait."""
         super().__init__(detail or type(self).__doc__)
         self.detail = detail
         self.retry_after = retry_after
 
     @property
     def reason(self) -> Reason:
+        """Return the reason to store and to show."""
         return Reason(self.reason_code)
 
     @property
     def sentence(self) -> str:
-        """Return the words in the active language."""
+        """Return the sentence of the reason in the active language."""
         return str(self.reason)
 
 
@@ -55,6 +56,7 @@ class RateLimited(ModelFailure):
 
     @property
     def reason(self) -> Reason:
+        """Return the reason, with the seconds to wait if the server named them."""
         seconds = {"seconds": max(1, round(self.retry_after))} if self.retry_after else {}
         return Reason(self.reason_code, seconds)
 
@@ -151,7 +153,7 @@ class ServerFault(ModelFailure):
     retryable = True
 
 
-# By `error.type` of the API; what is not here goes by the status.
+# Failures by `error.type` of the API; other types are decided by the HTTP status.
 BY_TYPE: dict[str, type[ModelFailure]] = {
     "authentication_error": KeyRefused,
     "permission_error": KeyRefused,
@@ -180,7 +182,7 @@ BY_STATUS: dict[int, type[ModelFailure]] = {
 
 
 def of_answer(status: int, body: Any, retry_after: float | None = None) -> ModelFailure:
-    """The failure that an error answer means: its HTTP status (200 when it came inside a stream) and its JSON."""
+    """Return the failure for an error response: its HTTP `status` (200 inside a stream) and its JSON `body`."""
     error = body.get("error") if isinstance(body, dict) else None
     error = error if isinstance(error, dict) else {}
     kind, detail = str(error.get("type") or ""), str(error.get("message") or "")
@@ -193,11 +195,11 @@ def _which(status: int, kind: str, cause: str, detail: str) -> type[ModelFailure
     if "spend_limit" in cause or "billing" in cause:
         return SpendLimit
     if status in REDIRECTS or (status == 404 and not kind):
-        # Whoever answers there, it is not the API.
+        # The server at this address is not the API.
         return Unreachable
     found = BY_TYPE.get(kind) or BY_STATUS.get(status) or (ServerFault if status >= 500 else BadRequest)
     if found is BadRequest:
-        # The API has no type of its own for these two: its wording is all there is.
+        # The API has no types for these two failures: only their text tells them apart.
         wording = detail.lower()
         if "prompt is too long" in wording or CONTEXT.search(wording):
             return ContextTooLong

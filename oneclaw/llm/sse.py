@@ -1,30 +1,31 @@
-"""Server-sent events from bytes, however the wire has split them. Knows nothing of models."""
+"""Parse server-sent events from chunks of bytes."""
 
-# An event larger than this is not an answer's.
-LARGEST_EVENT = 16 * 1024 * 1024
+# No event of an answer is larger.
+EVENT_MAX_BYTES = 16 * 1024 * 1024
 
 
 class Parser:
-    """Takes bytes as they come and gives the events that are whole. What was cut off is never given."""
+    """An incremental parser; an incomplete event at the end is dropped."""
 
     def __init__(self) -> None:
         self._rest = b""
         self._after_return = False
 
     def feed(self, data: bytes) -> list[tuple[str, bytes]]:
-        """(event name, data) of each event that `data` completes; ValueError when one has no end.
+        """Return (event name, data) of each event that `data` completes.
 
-        The name is "message" when the server gives none. Comments and other fields are passed over.
+        The name is "message" when the server sends none. Comments and other fields are ignored. Raise ValueError when
+        an event is larger than EVENT_MAX_BYTES.
         """
         if self._after_return or b"\r" in data:
             data = self._with_plain_line_ends(data)
-        *whole, self._rest = (self._rest + data).split(b"\n\n")
-        if len(self._rest) > LARGEST_EVENT:
-            raise ValueError(f"An event is larger than {LARGEST_EVENT} bytes.")
-        return [event for lines in whole if (event := _event(lines)) is not None]
+        *complete, self._rest = (self._rest + data).split(b"\n\n")
+        if len(self._rest) > EVENT_MAX_BYTES:
+            raise ValueError(f"An event is larger than {EVENT_MAX_BYTES} bytes.")
+        return [event for lines in complete if (event := _event(lines)) is not None]
 
     def _with_plain_line_ends(self, data: bytes) -> bytes:
-        r"""`data` with \r\n and \r as \n, also when the wire was split between the two."""
+        r"""Return `data` with \r\n and \r as \n, also when a chunk ends between the two."""
         if self._after_return and data.startswith(b"\n"):
             data = data[1:]
         self._after_return = data.endswith(b"\r") or (self._after_return and not data)

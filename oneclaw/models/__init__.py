@@ -1,4 +1,4 @@
-"""Every model of the platform: other code imports it from here."""
+"""The models of the platform; other code imports them from here."""
 
 from oneclaw.models.health import Heartbeat, InvariantRun
 from oneclaw.models.keys import ApiKey, ApiKeyQuerySet

@@ -1,4 +1,4 @@
-"""Whether a running OneClaw is well: heartbeats of its parts, and checks of the invariants."""
+"""Heartbeats of the processes, and the results of invariant checks."""
 
 from typing import ClassVar
 
@@ -8,12 +8,12 @@ from django.utils import timezone
 
 class HeartbeatQuerySet(models.QuerySet["Heartbeat"]):
     def record(self, name: str) -> None:
-        """Note that the part called `name` is alive now."""
+        """Record that the part `name` works now."""
         self.update_or_create(name=name, defaults={"at": timezone.now()})
 
 
 class Heartbeat(models.Model):
-    """When some part of a running OneClaw last showed life."""
+    """The time at which a part of OneClaw last worked."""
 
     WORKER: ClassVar[str] = "worker"
 
@@ -27,7 +27,7 @@ class Heartbeat(models.Model):
 
 
 class InvariantRun(models.Model):
-    """What one look at everything that must hold has found (oneclaw/invariants.py)."""
+    """The result of one check of all invariants (oneclaw/invariants.py)."""
 
     at = models.DateTimeField(default=timezone.now)
     seconds = models.FloatField()

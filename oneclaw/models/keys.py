@@ -1,4 +1,4 @@
-"""Keys of the API, each of one person."""
+"""The API keys of people."""
 
 import datetime as dt
 from typing import ClassVar
@@ -11,25 +11,26 @@ from oneclaw.models.people import User
 
 class ApiKeyQuerySet(models.QuerySet["ApiKey"]):
     def visible_to(self, user: User) -> "ApiKeyQuerySet":
+        """Return the keys of `user`."""
         return self.filter(user=user)
 
     def live(self, now: dt.datetime | None = None) -> "ApiKeyQuerySet":
-        """Return the keys that work: not expired, and of a person whose account is open."""
+        """Return the keys that are valid at `now`: not expired, and of a person whose account is active."""
         unexpired = models.Q(expires_at=None) | models.Q(expires_at__gt=now or timezone.now())
         return self.filter(unexpired, user__is_active=True)
 
 
 class ApiKey(models.Model):
-    """What a program shows to speak for a person. Revoking it deletes the row."""
+    """A key with which a program acts for a person. Revoking it deletes the row."""
 
-    LONGEST_NAME: ClassVar[int] = 60
+    NAME_MAX_CHARS: ClassVar[int] = 60
 
     user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="api_keys")
     # What its owner calls it.
     name = models.CharField(max_length=60)
-    # SHA-256 of the token, which nobody can find out from here.
+    # SHA-256 of the token, which is not stored.
     token_hash = models.CharField(max_length=64, unique=True)
-    # The last characters of the token, to know it again.
+    # The last characters of the token, by which its owner recognises it.
     ending = models.CharField(max_length=8)
     created_at = models.DateTimeField(default=timezone.now)
     # To the minute; None: never.
@@ -49,4 +50,5 @@ class ApiKey(models.Model):
 
     @property
     def is_expired(self) -> bool:
+        """Return whether the key is past its expiry."""
         return self.expires_at is not None and self.expires_at <= timezone.now()

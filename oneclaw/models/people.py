@@ -1,4 +1,4 @@
-"""People: who signs in, in which language and timezone."""
+"""People: their accounts, languages and timezones."""
 
 import datetime as dt
 import zoneinfo
@@ -20,7 +20,10 @@ class UserManager(BaseUserManager["User"]):
         return self.get(email__iexact=username)
 
     def create_user(self, email: str, password: str | None = None, **fields: Any) -> "User":
-        """Create a person with a lower-case email, who cannot sign in without a password."""
+        """Create a person with `email` in lower case, who cannot sign in without a password.
+
+        Raise ValueError when `email` is empty.
+        """
         if not email:
             raise ValueError("A person needs an email address.")
         user = self.model(email=email.strip().lower(), **fields)
@@ -29,6 +32,7 @@ class UserManager(BaseUserManager["User"]):
         return user
 
     def create_superuser(self, email: str, password: str | None = None, **fields: Any) -> "User":
+        """Create a person with every permission."""
         return self.create_user(email, password, is_staff=True, is_superuser=True, **fields)
 
 
@@ -39,7 +43,7 @@ def validate_timezone(name: str) -> None:
 
 
 class User(AbstractUser):
-    """A person. Signs in by email; has a day of their own."""
+    """A person, who signs in by email and whose days begin in their own timezone."""
 
     class Appearance(models.TextChoices):
         LIGHT = "light", _("Light")
@@ -47,10 +51,10 @@ class User(AbstractUser):
 
     username = None  # type: ignore[assignment]
     email = models.EmailField("email address", unique=True)
-    # Taken from the browser at sign-in and changeable; decides on which day something happened.
+    # Set from the browser at sign-in, and changeable; decides the date of each event.
     timezone = models.CharField(max_length=64, default="UTC", validators=[validate_timezone])
 
-    # Whether the person set it themselves; the browser's word is no longer taken then.
+    # Whether the person has chosen the timezone; the browser's is ignored then.
     timezone_chosen = models.BooleanField(default=False)
 
     # The language of the pages; empty: the browser's.
@@ -81,5 +85,5 @@ class User(AbstractUser):
         return (moment or timezone.now()).astimezone(self.zone)
 
     def day(self, moment: dt.datetime | None = None) -> dt.date:
-        """Return which day it is, or was at `moment`, for this person. No other function decides it."""
+        """Return the date for this person at `moment` (aware; now when not given). No other function decides dates."""
         return self.local(moment).date()

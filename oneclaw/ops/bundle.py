@@ -1,9 +1,9 @@
-"""Put a script or a style sheet and all that it imports into one file, so that a page asks for few files.
+"""Bundle a script or style sheet with all that it imports into one file, so that a page requests few files.
 
-Scripts and styles are written, checked and debugged as many small files; only what is collected for deployment is
-bundled. A module becomes a function that runs once and returns what it exports, so no name has to be changed. This
-understands the part of the languages that our own files use, and refuses the rest. Comments on lines of their own,
-a third of what a script weighs, stay out of the bundle.
+Scripts and styles are developed as many small files; only files collected for deployment are bundled. A module becomes
+a function that runs once and returns its exports, so no name has to be changed. The bundler understands the part of
+the languages that our own files use, and refuses the rest. It removes comments on lines of their own, a third of a
+script's bytes.
 """
 
 import posixpath
@@ -15,7 +15,7 @@ Read = Callable[[str], str]
 
 SCRIPT_IMPORT = re.compile(r'^import (?:\{([^}]*)\} from )?"(\./[\w.-]+)";$', re.MULTILINE)
 SCRIPT_EXPORT = re.compile(r"^export (?=(?:async function|function|class|const) (\w+))", re.MULTILINE)
-# A static import or an export of another kind; `import(…)` stays, it fetches its file when it runs.
+# A static import or export in another form. A dynamic `import(…)` stays: it fetches its file at run time.
 SCRIPT_UNKNOWN = re.compile(r"^(?:import\b(?!\s*\()|export\b).*", re.MULTILINE)
 COMMENT = re.compile(r"^[ \t]*(?://[^\n]*|/\*\*.*?\*/)\n", re.MULTILINE | re.DOTALL)
 STYLE_IMPORT = re.compile(r'^@import url\("([\w./-]+)"\);$', re.MULTILINE)
@@ -27,7 +27,10 @@ class BundleError(ValueError):
 
 
 def bundled(name: str, read: Read) -> str | None:
-    """Return the text of this file with all that it imports inside, or None when it imports nothing."""
+    """Return the text of the file `name` with all of its imports included; None when it imports nothing.
+
+    Raise BundleError when a file cannot be bundled.
+    """
     if name.endswith(".js") and SCRIPT_IMPORT.search(read(name)):
         return bundled_script(name, read)
     if name.endswith(".css") and STYLE_IMPORT.search(read(name)):
@@ -36,7 +39,7 @@ def bundled(name: str, read: Read) -> str | None:
 
 
 def bundled_script(name: str, read: Read) -> str:
-    """Return the script with the modules before it that it needs, each once, in the order in which they would run."""
+    """Return the script `name` after the modules that it imports, each once, in the order in which they would run."""
     parts: dict[str, str] = {}
 
     def add(module: str, importers: tuple[str, ...]) -> None:
@@ -45,7 +48,7 @@ def bundled_script(name: str, read: Read) -> str:
         if module in parts:
             return
         for match in SCRIPT_IMPORT.finditer(read(module)):
-            add(beside(module, match[2]), (*importers, module))
+            add(resolved(module, match[2]), (*importers, module))
         parts[module] = as_entry(module, read(module)) if module == name else as_function(module, read(module))
 
     add(name, ())
@@ -53,55 +56,55 @@ def bundled_script(name: str, read: Read) -> str:
 
 
 def as_entry(module: str, text: str) -> str:
-    """Return the script itself: it stays a module and exports what it exported."""
+    """Return the text of the entry script, which stays a module and keeps its exports."""
     return with_constants(module, text, keep_exports=True)
 
 
 def as_function(module: str, text: str) -> str:
-    """Return the module as a constant that holds what it exports."""
+    """Return the module's text as a constant that holds its exports."""
     exported = ", ".join(SCRIPT_EXPORT.findall(text))
     body = with_constants(module, SCRIPT_EXPORT.sub("", text))
     return f"const {constant(module)} = (() => {{\n{body}\nreturn {{ {exported} }};\n}})();"
 
 
 def with_constants(module: str, text: str, *, keep_exports: bool = False) -> str:
-    """Return the text with each import as a line that takes its names out of the other module's constant."""
+    """Return the text with each import replaced by a line that reads names from the other module's constant."""
 
-    def taken(match: re.Match[str]) -> str:
+    def import_line(match: re.Match[str]) -> str:
         names = (match[1] or "").strip().rstrip(",").replace(" as ", ": ")
-        return f"const {{ {names} }} = {constant(beside(module, match[2]))};" if names else ""
+        return f"const {{ {names} }} = {constant(resolved(module, match[2]))};" if names else ""
 
-    text = SCRIPT_IMPORT.sub(taken, text)
+    text = SCRIPT_IMPORT.sub(import_line, text)
     refuse(module, SCRIPT_UNKNOWN, SCRIPT_EXPORT.sub("", text) if keep_exports else text)
     return text
 
 
 def constant(module: str) -> str:
-    """Return the name of the constant that holds what a module exports."""
+    """Return the name of the constant that holds the exports of `module`."""
     return "$" + re.sub(r"\W", "_", posixpath.basename(module).removesuffix(".js"))
 
 
 def bundled_style(name: str, read: Read) -> str:
-    """Return the style sheet with those that it imports in their places."""
+    """Return the style sheet `name` with each import replaced by the imported text."""
 
-    def whole(match: re.Match[str]) -> str:
-        other = beside(name, match[1])
+    def imported(match: re.Match[str]) -> str:
+        other = resolved(name, match[1])
         text = bundled_style(other, read)
         if "url(" in text and posixpath.dirname(other) != posixpath.dirname(name):
             raise BundleError(f"{other} names files beside it, and {name} lies in another folder.")
         return text
 
-    text = STYLE_IMPORT.sub(whole, read(name))
+    text = STYLE_IMPORT.sub(imported, read(name))
     refuse(name, STYLE_UNKNOWN, text)
     return text
 
 
-def beside(name: str, relative: str) -> str:
-    """Return the name of the file to which `relative` leads from the file `name`."""
+def resolved(name: str, relative: str) -> str:
+    """Return the name of the file at the path `relative` to the file `name`."""
     return posixpath.normpath(posixpath.join(posixpath.dirname(name), relative))
 
 
 def refuse(name: str, unknown: re.Pattern[str], text: str) -> None:
-    """Raise BundleError when something is left that is not understood."""
+    """Raise BundleError when `unknown` matches in the text of the file `name`."""
     if found := unknown.search(text):
         raise BundleError(f"{name} holds what the bundler does not understand: {found[0]}")

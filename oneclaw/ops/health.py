@@ -1,4 +1,4 @@
-"""Whether it lives: `/healthz` speaks for the process alone, `/readyz` for all that it needs."""
+"""Health checks: `/healthz` of the process alone, `/readyz` of the services that it needs."""
 
 import contextlib
 import datetime as dt
@@ -13,21 +13,25 @@ from django.views.decorators.http import require_safe
 from oneclaw.models import Heartbeat
 from oneclaw.pubsub import connection_parameters
 
-# Beat sends a heartbeat every 15 seconds; a worker that did none of four does nothing.
+# Beat sends a heartbeat every 15 seconds; four missed ones mean that no worker is working.
 WORKER_SILENCE = dt.timedelta(seconds=60)
 
 
 @require_safe
 def healthz(request: HttpRequest) -> HttpResponse:
+    """Return 200: the process answers requests."""
     return HttpResponse("ok\n", content_type="text/plain")
 
 
 @require_safe
 def readyz(request: HttpRequest) -> JsonResponse:
-    """200 when the database answers, all migrations are applied, and a worker works; else 503, and which is missing."""
+    """Return 200 when the database answers, all migrations are applied and a worker works; else 503.
+
+    The JSON body says which of them are fulfilled.
+    """
     found = {"database": False, "migrations": False, "worker": False}
     with contextlib.suppress(psycopg.Error, DatabaseError):
-        # A connection of its own says at once what the pool would wait for.
+        # A new connection fails at once, where the pool would wait.
         psycopg.connect(**connection_parameters() | {"connect_timeout": 2}).close()
         found["database"] = True
         found["migrations"] = is_migrated()
@@ -36,10 +40,11 @@ def readyz(request: HttpRequest) -> JsonResponse:
 
 
 def is_migrated() -> bool:
+    """Return whether all migrations are applied."""
     executor = MigrationExecutor(connection)
     return not executor.migration_plan(executor.loader.graph.leaf_nodes())
 
 
 def has_worker() -> bool:
-    """Return whether some worker has run a task lately, which takes beat, broker and worker together."""
+    """Return whether a worker has run the heartbeat task lately, for which beat and broker must work too."""
     return Heartbeat.objects.filter(name=Heartbeat.WORKER, at__gt=timezone.now() - WORKER_SILENCE).exists()

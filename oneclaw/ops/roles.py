@@ -1,4 +1,4 @@
-"""What each process of a running OneClaw does: web, worker, beat, and the demo model when there is no key."""
+"""The roles of processes: web, worker, beat, and the demo model when there is no API key."""
 
 import os
 import signal
@@ -12,23 +12,23 @@ from django.conf import settings
 from oneclaw.celery import app
 from oneclaw.demo import model as demo
 
-# Seconds that open requests and sockets get at the end; then the running answers are saved (chat.turns.loop.shutdown).
-GRACE = 3
+# For open requests and sockets at shutdown; then the running answers are saved (chat.turns.loop.shutdown).
+SHUTDOWN_GRACE_SECONDS = 3
 
 
 def web(listening: socket.socket | None = None, ready: Callable[[], None] = lambda: None) -> None:
-    """Serve pages and sockets, on `listening` or on HOST and PORT; `ready` is called when requests are answered."""
+    """Serve pages and sockets on `listening`, or else on HOST and PORT; call `ready` once requests are answered."""
     configuration = uvicorn.Config(
         "oneclaw.asgi:application",
         host=settings.HOST,
         port=settings.PORT,
         ws="websockets-sansio",
-        # The consumer refuses frames over 64 KiB with their size; only floods are cut here.
+        # The consumer refuses frames over 64 KiB itself, with an error frame; this limit is for floods.
         ws_max_size=2 * 1024 * 1024,
-        # Compression would cost each idle socket more memory than everything else together.
+        # Compression would take most of the memory of an idle socket.
         ws_per_message_deflate=False,
         lifespan="on",
-        timeout_graceful_shutdown=GRACE,
+        timeout_graceful_shutdown=SHUTDOWN_GRACE_SECONDS,
         log_config=None,
         access_log=False,
         server_header=False,
@@ -37,18 +37,21 @@ def web(listening: socket.socket | None = None, ready: Callable[[], None] = lamb
 
 
 class Web(uvicorn.Server):
+    """A uvicorn server that calls `ready` once it has started."""
+
     def __init__(self, configuration: uvicorn.Config, ready: Callable[[], None]) -> None:
         super().__init__(configuration)
         self.ready = ready
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Start to serve on `sockets`, and call `ready` if that succeeded."""
         await super().startup(sockets)
         if self.started:
             self.ready()
 
 
 def worker() -> None:
-    """Run tasks, in threads."""
+    """Run Celery tasks in threads."""
     warnings.filterwarnings("ignore", message="You're running the worker with superuser")
     app.Worker(
         hostname=f"worker@{socket.gethostname()}-{os.getpid()}",
@@ -57,7 +60,7 @@ def worker() -> None:
         loglevel="WARNING",
         redirect_stdouts=False,
         quiet=True,
-        # Workers need not know of each other.
+        # Workers do not exchange messages.
         without_mingle=True,
         without_gossip=True,
         without_heartbeat=True,
@@ -65,12 +68,12 @@ def worker() -> None:
 
 
 def beat() -> None:
-    """Send the sweeps at their times. The schedule is kept in memory: all of it is “every so many seconds”."""
+    """Send the periodic tasks. The schedule is kept in memory, because all entries are intervals in seconds."""
     app.Beat(scheduler="celery.beat:Scheduler", loglevel="WARNING", redirect_stdouts=False, quiet=True).run()
 
 
 def demo_model(port: int) -> None:
-    """Be the demo model on a loopback port."""
+    """Run the demo model on the loopback port `port` until SIGTERM or SIGINT."""
     model = demo.start(port)
     signal.sigwait([signal.SIGTERM, signal.SIGINT])
     model.stop()

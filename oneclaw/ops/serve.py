@@ -1,4 +1,7 @@
-"""`manage.py serve`: make everything ready, then run web, worker and beat until Ctrl-C. PostgreSQL stops last."""
+"""`manage.py serve`: prepare database and static files, then run web, worker and beat until Ctrl-C.
+
+The embedded PostgreSQL stops last.
+"""
 
 import errno
 import importlib
@@ -20,21 +23,24 @@ from oneclaw.ops.supervisor import Child, processes, supervise
 from oneclaw.people import invitations
 from oneclaw.postgres import embedded
 
-# What is loaded once and shared by all processes.
+# Modules that are loaded before the processes are forked, so that they share the memory.
 SHARED = ("oneclaw.asgi", "celery.apps.worker", "celery.apps.beat", "celery.concurrency.thread")
 
 
 class CannotStartError(Exception):
-    """Something outside must be put right first; the message says what."""
+    """OneClaw cannot start; the message says what to correct first."""
 
 
 def serve(say: Callable[[str], object]) -> None:
-    """Run all of OneClaw in this process and its children, until SIGINT or SIGTERM."""
+    """Run OneClaw in this process and its children until SIGINT or SIGTERM; call `say` with each line for the person.
+
+    Raise CannotStartError when port, database or data folder cannot be used.
+    """
     with listen() as listening:
         prepare()
         announcement = Announcement(say)
-        answering, tell_answering = processes.Pipe(duplex=False)
-        ready = partial(tell_answering.send, True)
+        answering, report_answering = processes.Pipe(duplex=False)
+        ready = partial(report_answering.send, True)
         children = [
             Child("web", partial(roles.web, listening, ready), patience=12, orphaned=signal.SIGTERM),
             Child("worker", roles.worker, patience=8),
@@ -46,7 +52,7 @@ def serve(say: Callable[[str], object]) -> None:
             importlib.import_module(module)
         llm.load()
         let_go_of_database()
-        supervise(children, {answering: announcement.make}, each_look=hold_database)
+        supervise(children, {answering: announcement.make}, on_poll=hold_database)
     settings.DEMO_ADDRESS_FILE.unlink(missing_ok=True)
     if home := embedded_home():
         embedded.ensure(home).leave()
@@ -54,7 +60,10 @@ def serve(say: Callable[[str], object]) -> None:
 
 
 def listen() -> socket.socket:
-    """The listening socket. It stays open while the web process is started again, so that nobody is refused."""
+    """Return the listening socket of HOST and PORT. Raise CannotStartError when it cannot be opened.
+
+    It stays open while the web process restarts, so that no connection is refused.
+    """
     host, port = settings.HOST, settings.PORT
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
@@ -67,7 +76,7 @@ def listen() -> socket.socket:
 
 
 def prepare() -> None:
-    """Reach the database, bring it up to date, and collect the static files."""
+    """Connect to the database, migrate it, and collect the static files. Raise CannotStartError on failure."""
     try:
         psycopg.connect(**pubsub.connection_parameters() | {"connect_timeout": 5}).close()
         call_command("migrate", verbosity=0, interactive=False)
@@ -83,19 +92,19 @@ def prepare() -> None:
 
 
 def cause(error: Exception) -> str:
-    """What a failure says, without a second line that only asks back."""
+    """Return the last line of the error's text that is not a question (libpq adds one)."""
     lines = [line.strip() for line in str(error).strip().splitlines()]
     return next((line for line in reversed(lines) if not line.endswith("?")), lines[-1])
 
 
 class Announcement:
-    """What a person is told once the page answers."""
+    """The lines for the person once the page answers: its address and, if needed, the link of the first account."""
 
     def __init__(self, say: Callable[[str], object]) -> None:
         self.say, self.made = say, False
 
     def make(self) -> None:
-        """Tell it, the first time."""
+        """Write the announcement, at the first call only."""
         if self.made:
             return
         self.made = True
@@ -109,7 +118,7 @@ class Announcement:
 
 
 def demo_model() -> Child:
-    """The demo model, on a free port that all other processes are told of."""
+    """Return the process of the demo model, on a free port that all other processes find in their settings."""
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     settings.DEMO_URL = os.environ["ONECLAW_DEMO_URL"] = f"http://127.0.0.1:{port}"
@@ -118,18 +127,18 @@ def demo_model() -> Child:
 
 
 def let_go_of_database() -> None:
-    """Children must not share a connection, nor be forked beside the threads of a pool."""
+    """Close the connection and its pool: neither connections nor threads of a pool may be forked."""
     connection.close()
     connection.close_pool()  # type: ignore[attr-defined]
 
 
 def embedded_home() -> Path | None:
-    """The data folder of the embedded PostgreSQL, if that is the database."""
+    """Return the data folder of the embedded PostgreSQL; None when another database is used."""
     home = settings.DATABASES["default"]["OPTIONS"].get("home")
     return Path(home) if home else None
 
 
 def hold_database() -> None:
-    """Give the embedded PostgreSQL a new guardian, should the last one have been killed."""
+    """Start a new guardian for the embedded PostgreSQL if the last one was killed."""
     if home := embedded_home():
         embedded.EmbeddedPostgres(home).hold()

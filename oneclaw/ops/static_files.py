@@ -1,5 +1,4 @@
-"""Static files: hashed names for what was collected, few files for a page, and a collection that does nothing when
-nothing has changed."""
+"""Collect static files for deployment, under hashed names and bundled, and only when a file has changed."""
 
 import hashlib
 from collections.abc import Iterator
@@ -17,18 +16,18 @@ from oneclaw.ops import bundle
 
 
 def collect() -> bool:
-    """Bring all static files into STATIC_ROOT under hashed names; whether there was anything to do."""
-    kept = Path(settings.STATIC_ROOT) / ".sources"
+    """Collect all static files into STATIC_ROOT under hashed names; return False when no file has changed."""
+    stored = Path(settings.STATIC_ROOT) / ".sources"
     found = sources()
-    if kept.exists() and kept.read_text() == found:
+    if stored.exists() and stored.read_text() == found:
         return False
     call_command("collectstatic", interactive=False, verbosity=0)
-    kept.write_text(found)
+    stored.write_text(found)
     return True
 
 
 def sources() -> str:
-    """A hash of the names, sizes and times of all static files, as they lie in the apps."""
+    """Return a hash of the names, sizes and modification times of all static files in the apps' folders."""
     digest = hashlib.sha256()
     for finder in finders.get_finders():
         for name, storage in finder.list([]):
@@ -38,7 +37,10 @@ def sources() -> str:
 
 
 def bundles(paths: dict[str, Any]) -> dict[str, Any]:
-    """Return where the text of each file that imports others is found, in the form {name: (storage, name)}."""
+    """Return the bundled text of each file that imports others, in memory, in the form {name: (storage, name)}.
+
+    `paths` has the collected files in that form.
+    """
     memory, found = InMemoryStorage(), {}
 
     def read(name: str) -> str:
@@ -54,14 +56,15 @@ def bundles(paths: dict[str, Any]) -> dict[str, Any]:
 
 
 class HashedWhenCollected(CompressedManifestStaticFilesStorage):
-    """A file that was not collected keeps its plain name: tests and a first `manage.py shell` need no collection."""
+    """A storage with hashed names; a file that was not collected keeps its plain name, as in tests and development."""
 
-    # What a script fetches when it is needed is fetched by its hashed name.
+    # A dynamic import of a script uses the hashed name.
     support_js_module_import_aggregation = True
 
     def post_process(self, paths: dict[str, Any], dry_run: bool = False, **options: Any) -> Iterator[Any]:
-        """Hash and compress what was collected; a file that imports others has them inside."""
+        """Hash, bundle and compress the collected files."""
         yield from super().post_process(paths | bundles(paths), dry_run=dry_run, **options)
 
     def stored_name(self, name: str) -> str:
+        """Return the hashed name of the file `name`; `name` itself when it was not collected."""
         return self.hashed_files.get(self.hash_key(self.clean_name(name)), name)

@@ -1,4 +1,4 @@
-"""The supervisor: children that are started again when they end by themselves, and end with it, however it ends."""
+"""The supervisor: it restarts children that end by themselves, and ends all of them when it ends, even when killed."""
 
 import contextlib
 import gc
@@ -22,52 +22,54 @@ from oneclaw.postgres.guardian import die_with_parent
 
 logger = logging.getLogger(__name__)
 
-# Seconds before a child that has ended is started again: doubled each time, until it has run for SETTLED seconds.
-FIRST_DELAY, LONGEST_DELAY, SETTLED = 0.5, 10.0, 30.0
-# Seconds between two looks when nothing happens.
-LOOK = 1.0
-# Forked children share the memory of what the supervisor has loaded. It must have no thread of its own then.
+# The backoff before a restart of a child: doubled each time, and reset when the child has run for STABLE_SECONDS.
+RESTART_FIRST_SECONDS, RESTART_MAX_SECONDS, STABLE_SECONDS = 0.5, 10.0, 30.0
+# How often children are checked when no event occurs.
+POLL_SECONDS = 1.0
+# Forked children share the memory of the modules that are loaded. The supervisor must have no threads when it forks.
 processes: Any = multiprocessing.get_context("fork" if sys.platform == "linux" else "spawn")
 
 
 class Child:
-    """One role in a process of its own."""
+    """A child process of the supervisor, which runs one role."""
 
     def __init__(self, name: str, run: Callable[[], None], patience: float, orphaned: int = signal.SIGKILL) -> None:
-        """`patience`: seconds it may take to end when told to; `orphaned`: the signal it gets when we are gone."""
+        """Take the function `run`, the seconds that it may take to end, and the signal sent if the supervisor dies."""
         self.name, self._run, self.patience, self._orphaned = name, run, patience, orphaned
         self.process: BaseProcess | None = None
-        self._delay = FIRST_DELAY
+        self._delay = RESTART_FIRST_SECONDS
         self._started_at = 0.0
-        # When it is to be started again; None while it runs.
-        self._again_at: float | None = None
+        # When to restart it, on the monotonic clock; None while it runs.
+        self._restart_at: float | None = None
 
     def start(self) -> None:
-        self._again_at, self._started_at = None, time.monotonic()
+        """Start the process."""
+        self._restart_at, self._started_at = None, time.monotonic()
         arguments = (self.name, self._run, self._orphaned, os.getpid())
         process = self.process = processes.Process(target=in_child, args=arguments, name=self.name)
         process.start()
 
-    def look_after(self) -> None:
-        """Start it again if it has ended and its time has come."""
+    def restart_if_due(self) -> None:
+        """Restart the process if it has ended and its backoff has passed."""
         now = time.monotonic()
-        if self._again_at is not None:
-            if now >= self._again_at:
+        if self._restart_at is not None:
+            if now >= self._restart_at:
                 self.start()
         elif self.process is not None and self.process.exitcode is not None:
-            if now - self._started_at > SETTLED:
-                self._delay = FIRST_DELAY
+            if now - self._started_at > STABLE_SECONDS:
+                self._delay = RESTART_FIRST_SECONDS
             logger.error(
                 "The %s ended with %s; it starts again in %g s.", self.name, self.process.exitcode, self._delay
             )
-            self._again_at, self._delay = now + self._delay, min(self._delay * 2, LONGEST_DELAY)
+            self._restart_at, self._delay = now + self._delay, min(self._delay * 2, RESTART_MAX_SECONDS)
 
     def end(self) -> None:
+        """Send SIGTERM to the process if it runs."""
         if self.process is not None and self.process.exitcode is None:
             self.process.terminate()
 
-    def see_off(self, deadline: float) -> None:
-        """Wait for its end until `deadline`, then make it end."""
+    def wait_or_kill(self, deadline: float) -> None:
+        """Wait for the process to end until `deadline` (monotonic), then kill it."""
         if self.process is None:
             return
         self.process.join(max(0.0, deadline - time.monotonic()))
@@ -77,6 +79,7 @@ class Child:
 
 
 def in_child(name: str, run: Callable[[], None], orphaned: int, parent: int) -> None:
+    """Run `run` in the child process, which gets the signal `orphaned` when the process `parent` ends."""
     die_with_parent(orphaned, parent)
     # What `ps -o comm` and `top` show, up to 15 bytes. Linux only.
     with contextlib.suppress(OSError):
@@ -84,55 +87,55 @@ def in_child(name: str, run: Callable[[], None], orphaned: int, parent: int) -> 
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_DFL)
     signal.set_wakeup_fd(-1)
-    os.setsid()  # Ctrl-C is for the supervisor alone; it tells the children
+    os.setsid()  # Ctrl-C reaches the supervisor alone, which ends the children
     if not apps.ready:  # spawned, not forked
         django.setup()
     run()
 
 
 def supervise(
-    children: list[Child], heard: Mapping[Connection, Callable[[], None]], each_look: Callable[[], None]
+    children: list[Child], on_message: Mapping[Connection, Callable[[], None]], on_poll: Callable[[], None]
 ) -> None:
     """Run the children until SIGINT or SIGTERM.
 
-    `heard` says what to do when something comes through a pipe from a child; `each_look` is called about once a second.
+    `on_message` has the function to call for a message on each pipe; `on_poll` is called about once a second.
     """
-    with told_by_signals() as told:
+    with signal_socket() as signals:
         gc.collect()
-        gc.freeze()  # what is shared stays shared
+        gc.freeze()  # the collector must not write to shared pages
         try:
             for child in children:
                 child.start()
-            while told not in (found := wait([told, *heard, *running(children)], LOOK)):
+            while signals not in (ready := wait([signals, *on_message, *running(children)], POLL_SECONDS)):
                 for child in children:
-                    child.look_after()
-                for pipe in set(heard).intersection(found):
+                    child.restart_if_due()
+                for pipe in set(on_message).intersection(ready):
                     pipe.recv()
-                    heard[pipe]()
-                each_look()
+                    on_message[pipe]()
+                on_poll()
         finally:
             for child in children:
                 child.end()
             ended_at = time.monotonic()
             for child in children:
-                child.see_off(ended_at + child.patience)
+                child.wait_or_kill(ended_at + child.patience)
 
 
 def running(children: Iterable[Child]) -> list[int]:
-    """What becomes readable when one of them ends."""
+    """Return the sentinels of the running children, which become readable when they end."""
     return [c.process.sentinel for c in children if c.process is not None and c.process.exitcode is None]
 
 
 @contextlib.contextmanager
-def told_by_signals() -> Generator[socket.socket]:
-    """A socket that becomes readable when SIGINT or SIGTERM comes. A second one of them is as good as the first."""
-    told, tell = socket.socketpair()
-    tell.setblocking(False)
-    with told, tell:
+def signal_socket() -> Generator[socket.socket]:
+    """Yield a socket that becomes readable on SIGINT or SIGTERM; further signals have no other effect."""
+    readable, writable = socket.socketpair()
+    writable.setblocking(False)
+    with readable, writable:
         before = {number: signal.signal(number, lambda *_: None) for number in (signal.SIGINT, signal.SIGTERM)}
-        signal.set_wakeup_fd(tell.fileno())
+        signal.set_wakeup_fd(writable.fileno())
         try:
-            yield told
+            yield readable
         finally:
             signal.set_wakeup_fd(-1)
             for number, handler in before.items():

@@ -30,6 +30,7 @@ class WelcomeForm(SetPasswordMixin, forms.Form):
         return super().clean() or {}
 
     def save(self) -> User:
+        """Save name and password, and return the person."""
         self.user.first_name = self.cleaned_data["name"]
         self.user.set_password(self.cleaned_data["password1"])
         self.user.save()
@@ -37,7 +38,7 @@ class WelcomeForm(SetPasswordMixin, forms.Form):
 
 
 class FirstAccountForm(WelcomeForm):
-    """The same with an email, for the first account of all."""
+    """Email, name and password of the first account."""
 
     email = forms.EmailField(label=_("Email"), widget=forms.EmailInput(attrs={"autocomplete": "email"}))
     field_order = ("email", "name", "password1", "password2")
@@ -48,7 +49,7 @@ class FirstAccountForm(WelcomeForm):
 
 
 class SettingsForm(forms.ModelForm):
-    """What a person may change about themselves."""
+    """The settings of a person's own account."""
 
     class Meta:
         model = User
@@ -82,17 +83,18 @@ class SettingsForm(forms.ModelForm):
         return name
 
     def save(self, commit: bool = True) -> User:
+        """Save the settings and return the person; a changed timezone counts as chosen from then on."""
         if "timezone" in self.changed_data:
             self.instance.timezone_chosen = True
         return super().save(commit)
 
 
 class KeyForm(forms.Form):
-    """A new key of the API."""
+    """Name and period of a new API key."""
 
     name = forms.CharField(
         label=_("Purpose"),
-        max_length=ApiKey.LONGEST_NAME,
+        max_length=ApiKey.NAME_MAX_CHARS,
         widget=forms.TextInput(attrs={"autocomplete": "off"}),
     )
     period = forms.ChoiceField(

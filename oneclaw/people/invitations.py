@@ -1,4 +1,4 @@
-"""How a person gets in: who may sign up, one-time links for new people, and the timezone that the browser names."""
+"""Sign-up, one-time links for new people, and the timezone of the browser at sign-in."""
 
 import contextlib
 import zoneinfo
@@ -21,21 +21,23 @@ from django.utils.translation import ngettext
 
 from oneclaw.models import User
 
-# What the first account's link is signed for.
+# The salt with which the first account's link is signed.
 FIRST_ACCOUNT = "oneclaw.first_account"
 
 
 class AccountAdapter(DefaultAccountAdapter):
-    """What differs from allauth's own ways."""
+    """The differences from allauth's defaults."""
 
     def is_open_for_signup(self, request: HttpRequest) -> bool:
+        """Return whether anyone may create an account."""
         return settings.SIGNUP_OPEN
 
     def get_password_change_redirect_url(self, request: HttpRequest) -> str:
+        """Return the address of the settings page."""
         return reverse("settings")
 
     def validation_error(self, code: str, *args: Any) -> ValidationError:
-        """Whoever is kept out learns for how long, and what else there is."""
+        """Return the error of `code`; after too many attempts it says how long to wait and what else to do."""
         if code != "too_many_login_attempts":
             return super().validation_error(code, *args)
         sentence = ngettext(
@@ -50,14 +52,16 @@ class AccountAdapter(DefaultAccountAdapter):
     def add_message(
         self, request: HttpRequest, level: int, message_template: str | None = None, *args: Any, **kwargs: Any
     ) -> None:
-        """Only what somebody would miss: that they are signed in, they see."""
+        """Add a message only if it is a warning or confirms a new password: the page shows the rest itself."""
         if level >= messages.WARNING or message_template == "account/messages/password_changed.txt":
             super().add_message(request, level, message_template, *args, **kwargs)
 
 
 def base_url() -> str:
-    """Where people open the page: the first of ONECLAW_ORIGINS, or this machine's own address, as the last start left
-    it for commands that are not told of its PORT."""
+    """Return where people open the page: the first of ONECLAW_ORIGINS, or the local address.
+
+    The last start has stored that address for commands without its PORT.
+    """
     if settings.ORIGINS:
         return settings.ORIGINS[0]
     with contextlib.suppress(OSError):
@@ -66,7 +70,7 @@ def base_url() -> str:
 
 
 def invitation_link(user: User, base: str = "") -> str:
-    """A link with which `user` chooses a password, once, within INVITATION_DAYS.
+    """Return a link with which `user` chooses a password, once, within INVITATION_DAYS.
 
     The token ends with the first password or sign-in, because both are part of what it signs.
     """
@@ -75,7 +79,10 @@ def invitation_link(user: User, base: str = "") -> str:
 
 
 def invited(uid: str, token: str, *, lock: bool = False) -> User | None:
-    """The person whom the link is for, if it still works. With `lock`, inside a transaction, until its end."""
+    """Return the person whom the link is for; None when it is no longer valid.
+
+    With `lock`, the row stays locked until the end of the transaction.
+    """
     people = User.objects.select_for_update() if lock else User.objects.all()
     try:
         user = people.get(pk=int(force_str(urlsafe_base64_decode(uid))), is_active=True)
@@ -85,7 +92,7 @@ def invited(uid: str, token: str, *, lock: bool = False) -> User | None:
 
 
 def first_account_link(base: str = "") -> str | None:
-    """The link that makes the first account; None once there is anybody."""
+    """Return the link that makes the first account; None when an account exists."""
     if User.objects.exists():
         return None
     token = signing.dumps("first", salt=FIRST_ACCOUNT)
@@ -93,7 +100,7 @@ def first_account_link(base: str = "") -> str | None:
 
 
 def first_account_open(token: str) -> bool:
-    """Whether the link is ours, not too old, and nobody has an account yet."""
+    """Return whether `token` is valid, not older than INVITATION_DAYS, and there is no account yet."""
     try:
         signing.loads(token, salt=FIRST_ACCOUNT, max_age=settings.INVITATION_DAYS * 86_400)
     except signing.BadSignature:
@@ -103,7 +110,7 @@ def first_account_open(token: str) -> bool:
 
 @transaction.atomic
 def create_first_account(**fields: Any) -> User | None:
-    """The first person, an administrator; None if somebody else was faster."""
+    """Create the first person, an administrator; return None when an account exists already."""
     with connection.cursor() as cursor:
         cursor.execute(f"LOCK TABLE {User._meta.db_table} IN SHARE ROW EXCLUSIVE MODE")
     if User.objects.exists():
@@ -113,7 +120,7 @@ def create_first_account(**fields: Any) -> User | None:
 
 @receiver(user_logged_in)
 def take_timezone(sender: object, request: HttpRequest, user: User, **kwargs: object) -> None:
-    """At sign-in, the browser's timezone becomes the person's, unless they have chosen one themselves."""
+    """Set the person's timezone from the browser at sign-in, unless they have chosen one."""
     name = request.POST.get("timezone", "")
     if not user.timezone_chosen and name != user.timezone and name in zoneinfo.available_timezones():
         user.timezone = name

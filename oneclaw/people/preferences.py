@@ -1,4 +1,4 @@
-"""Every page is in the person's own language and timezone."""
+"""Activate the language and timezone of the person for each request."""
 
 from collections.abc import Callable
 from typing import Any
@@ -12,7 +12,7 @@ from oneclaw.models import User
 
 
 def own_preferences(get_response: Callable[[HttpRequest], HttpResponse]) -> Callable[[HttpRequest], HttpResponse]:
-    """A middleware: what a person chose goes before what their browser says."""
+    """Return a middleware that activates the preferences of the signed-in person, which override the browser's."""
 
     def answer(request: HttpRequest) -> HttpResponse:
         with timezone.override(None), translation.override(translation.get_language()):
@@ -23,9 +23,9 @@ def own_preferences(get_response: Callable[[HttpRequest], HttpResponse]) -> Call
 
 
 def language_of(user: object, accepted: str = "") -> str:
-    """The language of a person: their own choice, else the first that their browser accepts and we have.
+    """Return the language of `user`: their choice, or else the first supported one in `accepted`.
 
-    `accepted` is an Accept-Language header. For whoever comes by a socket, past the middleware.
+    `accepted` is an Accept-Language header. For sockets, which the middleware does not see.
     """
     if isinstance(user, User) and user.language in dict(settings.LANGUAGES):
         return user.language
@@ -38,12 +38,12 @@ def language_of(user: object, accepted: str = "") -> str:
 
 
 def accepted_by(scope: Any) -> str:
-    """The Accept-Language header of an ASGI scope."""
+    """Return the Accept-Language header of an ASGI scope; "" when it has none."""
     return next((value.decode("latin-1") for name, value in scope["headers"] if name == b"accept-language"), "")
 
 
 def activate(user: object) -> None:
-    """The person's timezone and language, from here on in this context."""
+    """Activate the timezone and language of `user` in this context; do nothing for an anonymous user."""
     if isinstance(user, User):
         timezone.activate(user.zone)
         if user.language in dict(settings.LANGUAGES):

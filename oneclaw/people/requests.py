@@ -1,4 +1,4 @@
-"""The request that a page of a signed-in person gets, for annotations."""
+"""The type of requests of signed-in people, for annotations."""
 
 from collections.abc import Awaitable, Callable
 
@@ -9,7 +9,7 @@ from oneclaw.models import User
 
 
 class SignedInRequest(HttpRequest):
-    """What `login_required` lets through, with django-htmx's details."""
+    """A request that has passed `login_required`, with the attributes of django-htmx."""
 
     user: User
     auser: Callable[[], Awaitable[User]]

@@ -1,4 +1,4 @@
-"""Addresses of the doors: signing in and out, one-time links, and the person's own settings."""
+"""URLs of signing in and out, of one-time links, and of the person's own settings."""
 
 from allauth.account import views as account
 from django.urls import path
@@ -7,7 +7,7 @@ from django.views.generic import TemplateView
 from oneclaw.people import views
 
 urlpatterns = [
-    # Of allauth's many doors only those that somebody needs; the names are the ones that it asks for.
+    # Only those of allauth's views that are needed, under the names that it expects.
     path("accounts/login/", views.login, name="account_login"),
     path("accounts/logout/", account.logout, name="account_logout"),
     path("accounts/signup/", account.signup, name="account_signup"),

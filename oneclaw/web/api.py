@@ -1,6 +1,6 @@
-"""The HTTP API under /api/v1/: who speaks by which key, and how a refusal is told. docs/api.md shows it in use.
+"""The HTTP API under /api/v1/: authentication by key, error responses, and GET /me. docs/api.md shows it in use.
 
-Each app brings its own operations in a module `api` with a `router`; oneclaw/urls.py puts them together.
+Each app has its own operations in a package `api` with a `router`; oneclaw/urls.py adds them.
 """
 
 import datetime as dt
@@ -24,7 +24,7 @@ from oneclaw.people.preferences import activate
 from oneclaw.threads import in_database
 from oneclaw.web.pagination import BadCursorError
 
-# Rows of a page of a list, unless somebody asks for more or fewer.
+# Rows of a page of a list: by default, and at most.
 LISTED, MOST_LISTED = 50, 200
 NO_KEY = (
     "This needs a key that works. Create one under “API keys” on the settings page, and send it with each request "
@@ -33,8 +33,7 @@ NO_KEY = (
 
 
 class Refused(Exception):
-    """What was asked for is not done: an HTTP status, a code for programs, one sentence for people, and what else the
-    program needs to know."""
+    """A refusal of a request: an HTTP status, a code for programs, a sentence for people, and further JSON values."""
 
     def __init__(self, status: int, code: str, sentence: str, **more: Any):
         super().__init__(sentence)
@@ -49,21 +48,21 @@ class Problem(Schema):
 
 
 class Given(Schema):
-    """What a program sends. A name that is not known is an error, so that a typing mistake is seen."""
+    """A request body. An unknown name is an error, so that typing mistakes are found."""
 
     model_config = ConfigDict(extra="forbid")
 
 
 class KeyedRequest(HttpRequest):
-    """What has come with a key that works: `auth` is the person whose it is."""
+    """A request with a valid key, whose owner is `auth`."""
 
     auth: User
 
 
 class Key(HttpBearer):
-    """A key in the Authorization header, and nothing else: no cookie opens the API, so no other site can use one.
+    """Authentication by a key in the Authorization header. Cookies are not accepted, which excludes CSRF.
 
-    For async operations it looks the key up in a thread that lets go of its connection at once (`soon`).
+    With `soon`, for async operations, the key is looked up in a thread that returns its connection at once.
     """
 
     def __init__(self, *, soon: bool = False) -> None:
@@ -71,6 +70,7 @@ class Key(HttpBearer):
         self.is_async = soon
 
     def authenticate(self, request: HttpRequest, token: str) -> Any:
+        """Return the person whose key `token` is; None when it is not valid. Awaitable for async operations."""
         return self._soon(token) if self.is_async else at_home(keys.whose(token))
 
     async def _soon(self, token: str) -> User | None:
@@ -78,19 +78,19 @@ class Key(HttpBearer):
 
 
 def at_home(user: User | None) -> User | None:
-    """The same, with their language and timezone from here on: what a program says in their name is theirs."""
+    """Return `user` after activating their language and timezone for this request."""
     activate(user)
     return user
 
 
 class Readable(JSONRenderer):
-    """JSON in which letters of every language stand as they are."""
+    """A JSON renderer that writes non-ASCII characters unescaped."""
 
     json_dumps_params: Mapping[str, Any] = {"ensure_ascii": False}
 
 
 class Api(NinjaAPI):
-    """Every answer is about one person, so no cache keeps one."""
+    """The API, whose responses must not be stored by caches: each is about one person."""
 
     def create_response(self, request: HttpRequest, data: Any, **how: Any) -> HttpResponse:
         return kept_by_none(super().create_response(request, data, **how))
@@ -103,6 +103,7 @@ class Api(NinjaAPI):
 
 
 def kept_by_none(response: HttpResponse) -> HttpResponse:
+    """Return `response` with a header that forbids caches to store it."""
     response["Cache-Control"] = "private, no-store"
     return response
 
@@ -121,12 +122,13 @@ router = Router(tags=["person"])
 
 
 def answers(usual: Mapping[int, Any] | type, *refusals: int) -> dict[int, Any]:
-    """What an operation may answer, for the description: `usual` by its status (or with 200), and refusals."""
+    """Return the responses of an operation: `usual` (by status, or for 200), and Problem for 401 and `refusals`."""
     expected = dict(usual) if isinstance(usual, Mapping) else {200: usual}
     return expected | dict.fromkeys((401, *refusals), Problem)
 
 
 def told(request: HttpRequest, status: int, code: str, text: str, **more: Any) -> HttpResponse:
+    """Return an error response with `code`, `text` and the further JSON values `more`."""
     return api.create_response(request, {"code": code, "text": text} | more, status=status)
 
 
@@ -144,7 +146,7 @@ def not_known(request: HttpRequest, error: AuthenticationError) -> HttpResponse:
 
 @api.exception_handler(ValidationError)
 def not_valid(request: HttpRequest, error: ValidationError) -> HttpResponse:
-    """The first thing that is wrong, by its name."""
+    """Return 422 with the first validation error and the name of its field."""
     first = error.errors[0]
     return told(request, 422, "invalid", f"{first['loc'][-1]}: {first['msg']}.")
 
@@ -165,13 +167,13 @@ def too_large(request: HttpRequest, error: RequestDataTooBig) -> HttpResponse:
 
 
 @csrf_exempt
-def nowhere(request: HttpRequest, **of_address: str) -> HttpResponse:
-    """An address under /api/ that there is not."""
+def nowhere(request: HttpRequest, **captured: str) -> HttpResponse:
+    """Return 404 for an address under /api/ that does not exist."""
     return told(request, 404, "not_found", "The API has no such address. /api/v1/openapi.json lists all of them.")
 
 
 class Person(Schema):
-    """Whose key it is."""
+    """The person whose key it is."""
 
     email: str = Field(examples=["ada@example.org"])
     name: str = Field(examples=["Ada"])
@@ -181,7 +183,7 @@ class Person(Schema):
 
 @router.get("/me", response=answers(Person))
 def me(request: KeyedRequest) -> Person:
-    """Who you are here."""
+    """Return who you are: the person whose key it is."""
     user = request.auth
     return Person(email=user.email, name=user.first_name, timezone=user.timezone, today=user.day())
 

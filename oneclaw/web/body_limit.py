@@ -1,4 +1,4 @@
-"""A bound for what a request may bring, before any of it is stored: Django reads a body whole before a view sees it."""
+"""Limit the size of request bodies while they arrive: Django reads a whole body before it calls a view."""
 
 import json
 from collections.abc import Awaitable, Callable, MutableMapping
@@ -18,45 +18,45 @@ REFUSAL = gettext_lazy("This request is too large.")
 
 
 class BodyTooLargeError(Exception):
-    """More came than was announced and allowed."""
+    """The body is longer than allowed, although its Content-Length was not."""
 
 
 class BoundedBodies:
-    """An ASGI application for HTTP whose requests have at most `largest` bytes; others are answered with 413."""
+    """An ASGI middleware that answers a request whose body has more than `max_bytes` bytes with 413."""
 
-    def __init__(self, application: Application, largest: int) -> None:
-        self._application, self._largest = application, largest
+    def __init__(self, application: Application, max_bytes: int) -> None:
+        self._application, self._max_bytes = application, max_bytes
 
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
         announced = next((value for name, value in scope["headers"] if name == b"content-length"), b"0")
-        if announced.isdigit() and int(announced) > self._largest:
+        if announced.isdigit() and int(announced) > self._max_bytes:
             await refuse(scope, send)
             return
-        room = self._largest
-        answered = False
+        remaining_bytes = self._max_bytes
+        has_started = False
 
-        async def bounded() -> Message:
-            nonlocal room
+        async def limited_receive() -> Message:
+            nonlocal remaining_bytes
             message = await receive()
-            room -= len(message.get("body", b""))
-            if room < 0:
+            remaining_bytes -= len(message.get("body", b""))
+            if remaining_bytes < 0:
                 raise BodyTooLargeError
             return message
 
-        async def noted(message: Message) -> None:
-            nonlocal answered
-            answered = True
+        async def observed_send(message: Message) -> None:
+            nonlocal has_started
+            has_started = True
             await send(message)
 
         try:
-            await self._application(scope, bounded, noted)
+            await self._application(scope, limited_receive, observed_send)
         except BodyTooLargeError:
-            if not answered:
+            if not has_started:
                 await refuse(scope, send)
 
 
 async def refuse(scope: Message, send: Send) -> None:
-    """Before anybody knows who asks, the browser says in which language."""
+    """Send 413 in the language of the Accept-Language header: the person is not known yet."""
     with translation.override(language_of(None, accepted_by(scope))):
         body = json.dumps({"code": "too_large", "text": str(REFUSAL)}).encode()
     headers = [

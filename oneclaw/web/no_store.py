@@ -1,5 +1,5 @@
-"""What a signed-in person sees is kept by no cache: not for the next one at the same device, and not for “back”, where
-it would be out of date."""
+"""Keep the pages of signed-in people out of caches: the next person at the device must not see them, and “back” would
+show old ones."""
 
 from collections.abc import Callable
 
@@ -9,7 +9,7 @@ from django.utils.cache import patch_cache_control
 
 
 def kept_by_no_cache(get_response: Callable[[HttpRequest], HttpResponse]) -> Callable[[HttpRequest], HttpResponse]:
-    """A middleware: what answers a browser with a sign-in is not stored, unless the answer says otherwise itself."""
+    """Return a middleware that forbids storing responses to signed-in browsers, unless they have a Cache-Control."""
 
     def answer(request: HttpRequest) -> HttpResponse:
         response = get_response(request)

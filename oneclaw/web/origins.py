@@ -1,4 +1,4 @@
-"""Who may open a socket: pages of this server's own origin, and of ONECLAW_ORIGINS."""
+"""Allow WebSockets from pages of this server's own origin and of ONECLAW_ORIGINS only."""
 
 from typing import Any
 from urllib.parse import urlsplit
@@ -11,9 +11,9 @@ DEFAULT_PORTS = {"http": 80, "https": 443, "ws": 80, "wss": 443}
 
 
 class SameOrigin:
-    """Denies a WebSocket whose Origin is not the address that the request itself was sent to.
+    """An ASGI middleware that denies a WebSocket whose Origin is not the address that the request was sent to.
 
-    A browser always names the origin; a page of another site can forge neither it nor the Host header.
+    A browser always sends the origin; a page of another site can forge neither it nor the Host header.
     """
 
     def __init__(self, application: Any) -> None:
@@ -27,7 +27,7 @@ class SameOrigin:
 
 
 def allowed(origin: str, host: str) -> bool:
-    """Whether a page of `origin` may open a socket on `host` (with its port)."""
+    """Return whether a page of `origin` may open a socket on `host` (with its port)."""
     if not origin:
         return False
     if origin in settings.ORIGINS:
@@ -42,5 +42,5 @@ def allowed(origin: str, host: str) -> bool:
 
 
 def bracketed(host: str) -> str:
-    """The host without its port, an IPv6 address with its brackets, as ALLOWED_HOSTS has it."""
+    """Return `host` without its port; an IPv6 address keeps its brackets, as in ALLOWED_HOSTS."""
     return split_domain_port(host)[0]

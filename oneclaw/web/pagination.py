@@ -1,4 +1,4 @@
-"""Where a page of a list ends, so that the next one begins after it: one opaque word for a program to hand back."""
+"""Cursors of paginated lists: opaque strings that name the last row of a page, from which the next page starts."""
 
 import base64
 import binascii
@@ -9,16 +9,16 @@ from typing import Any
 
 
 class BadCursorError(ValueError):
-    """This is no cursor that this list has given out."""
+    """The text is not a cursor of this list."""
 
 
 def cursor_of(*parts: str | int) -> str:
-    """The word for the place after a row, which `parts` name in the order of the list."""
+    """Return the cursor after a row, which `parts` identify in the order of the list."""
     return base64.urlsafe_b64encode(json.dumps(parts).encode()).decode().rstrip("=")
 
 
 def moment(text: str) -> dt.datetime:
-    """A kind of part: a point in time with its timezone."""
+    """Return the moment in ISO format `text`, in UTC. Raise ValueError without a timezone. For `decode_cursor`."""
     at = dt.datetime.fromisoformat(text)
     if at.tzinfo is None:
         raise ValueError("a moment without a timezone")
@@ -26,7 +26,7 @@ def moment(text: str) -> dt.datetime:
 
 
 def place_of(cursor: str, *kinds: Callable[[Any], Any]) -> list[Any]:
-    """The parts again, each made into its kind; BadCursorError for anything else."""
+    """Return the parts of `cursor`, each converted by its function in `kinds`. Raise BadCursorError when invalid."""
     try:
         parts = json.loads(base64.b64decode(cursor + "=" * (-len(cursor) % 4), altchars=b"-_", validate=True))
         if not isinstance(parts, list):

@@ -1,4 +1,4 @@
-"""A part of a page that is asked for when the sign-in has ended: the page goes to sign in, not the part of it."""
+"""Send a whole page to the sign-in page when an htmx request for a part of it finds the sign-in ended."""
 
 from collections.abc import Callable
 from typing import cast
@@ -14,8 +14,10 @@ from oneclaw.people.requests import SignedInRequest
 
 
 def page_goes_to_sign_in(get_response: Callable[[HttpRequest], HttpResponse]) -> Callable[[HttpRequest], HttpResponse]:
-    """A middleware: htmx would follow a redirect to the sign-in by itself, and put that page where the part was to
-    stand. After signing in one is back on the page that asked."""
+    """Return a middleware that replaces a redirect to the sign-in page by a redirect of the whole page.
+
+    Otherwise htmx would follow it and insert the sign-in page as the part. Signing in leads back to the page.
+    """
 
     def answer(request: HttpRequest) -> HttpResponse:
         response = get_response(request)
@@ -28,4 +30,5 @@ def page_goes_to_sign_in(get_response: Callable[[HttpRequest], HttpResponse]) ->
 
 
 def leads_to_sign_in(response: HttpResponse) -> bool:
+    """Return whether `response` redirects to the sign-in page."""
     return isinstance(response, HttpResponseRedirect) and urlsplit(response.url).path == resolve_url(settings.LOGIN_URL)

@@ -11,9 +11,10 @@ from servestatic.middleware import ServeStaticMiddleware
 
 
 class StaticFiles(ServeStaticMiddleware):
-    """Answer requests for static files; they pass no other middleware."""
+    """A middleware that answers requests for static files itself; they reach no other middleware."""
 
     def add_cache_headers(self, headers: Headers, path: str, url: str) -> None:
+        """Add the headers of caching and of all other responses to `headers`."""
         super().add_cache_headers(headers, path, url)
         for name, value in headers_of_all().items():
             headers[name] = value
@@ -21,7 +22,7 @@ class StaticFiles(ServeStaticMiddleware):
 
 @functools.cache
 def headers_of_all() -> Mapping[str, str]:
-    """Return the headers that the security and policy middleware give to every answer."""
+    """Return the headers that the security and CSP middleware add to every response."""
     request, response = HttpRequest(), HttpResponse()
     del response["Content-Type"]
     for middleware in (SecurityMiddleware, CSPMiddleware):

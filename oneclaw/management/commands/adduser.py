@@ -1,4 +1,4 @@
-"""`manage.py adduser EMAIL [--staff]`: a new person, and the one-time link with which they come in."""
+"""`manage.py adduser EMAIL [--staff]`: create a person and print the one-time link of their first sign-in."""
 
 from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError, CommandParser

@@ -1,4 +1,4 @@
-"""`catalogue`: the files that translators fill in, brought up to date; or whether they are complete."""
+"""`manage.py catalogue`: update the translation catalogues, or check that they are complete."""
 
 from typing import Any
 

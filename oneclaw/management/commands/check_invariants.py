@@ -1,4 +1,4 @@
-"""`check_invariants`: whether all that the product promises about its rows holds. The admin shows the last run."""
+"""`manage.py check_invariants`: check all invariants of the database. The admin shows the results."""
 
 import json
 from typing import Any
@@ -19,12 +19,12 @@ class Command(BaseCommand):
         parser.add_argument("--json", action="store_true", help="one JSON document on standard output")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        def tell(violation: Violation) -> None:
+        def write(violation: Violation) -> None:
             if not options["json"]:
                 self.stdout.write(str(violation))
 
         try:
-            run = invariants.run(tell)
+            run = invariants.run(write)
         except ProgrammingError as error:
             raise CommandError("The database has no tables yet: run manage.py migrate first.") from error
         if options["json"]:

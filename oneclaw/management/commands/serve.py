@@ -1,4 +1,4 @@
-"""`manage.py serve`: everything; `manage.py serve web`: one process of a larger deployment."""
+"""`manage.py serve` runs all processes; `manage.py serve web` runs one process of a larger deployment."""
 
 from argparse import ArgumentParser
 from typing import Any
@@ -27,5 +27,6 @@ class Command(BaseCommand):
             raise CommandError(str(reason)) from reason
 
     def say(self, line: str) -> None:
+        """Write `line` to standard output at once."""
         self.stdout.write(line)
         self.stdout.flush()

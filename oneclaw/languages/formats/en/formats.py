@@ -1,5 +1,4 @@
-"""How English pages write days and moments, so that nobody takes a month for a day; other languages have Django's own
-formats."""
+"""Date and time formats of English pages, in which day and month cannot be confused; other languages have Django's."""
 
 DATE_FORMAT = "j F Y"
 SHORT_DATE_FORMAT = "j M Y"
