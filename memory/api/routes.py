@@ -1,4 +1,4 @@
-"""Memory over the HTTP API: documents read, searched and changed, by the page's permissions and the one write path."""
+"""Serve memory over the HTTP API: read, search and change documents, with the same permissions as the pages."""
 
 import hashlib
 from collections.abc import Iterator
@@ -35,13 +35,13 @@ router = Router(tags=["memory"])
 
 MOST_FOUND = 60
 OF_SPACE = Query(None, ge=1, lt=2**62, description="One of /memory/spaces; your own without it.")
-# A change with a client_id happens once: what its revision is called begins so.
+# The prefix of the idempotency key of a change with a client_id.
 KEYED = "api:{user}:{client_id}:"
 
 
 @router.get("/memory/spaces", response=answers(list[SpaceOut]))
 def space_list(request: KeyedRequest) -> list[SpaceOut]:
-    """Whose memory you may read: your own first, then those that you are a member of."""
+    """Return the spaces whose memory you may read: your own first, then those that you are a member of."""
     own = Space.objects.own_of(request.auth)
     members = SpaceMember.objects.filter(user=request.auth).select_related("space").order_by("space")
     found = sorted(members, key=lambda member: member.space_id != own.pk)
@@ -63,7 +63,7 @@ def document_list(
     cursor: str = "",
     limit: int = Query(LISTED, ge=1, le=MOST_LISTED),
 ) -> DocumentsOut:
-    """The documents of a space, by their paths."""
+    """Return the documents of a space, ordered by path."""
     found = MemoryDocument.objects.present().filter(space=space_meant(request.auth, space)).defer("content")
     if cursor:
         found = found.filter(path__gt=place_of(cursor, checked_path)[0])
@@ -80,7 +80,7 @@ def revision_list(
     cursor: str = "",
     limit: int = Query(LISTED, ge=1, le=MOST_LISTED),
 ) -> RevisionsOut:
-    """Every change of a document, the newest first."""
+    """Return every change of a document, newest first."""
     found = write.history(own_document(space_meant(request.auth, space), path))
     if cursor:
         found = found.filter(number__lt=place_of(cursor, int)[0])
@@ -91,7 +91,7 @@ def revision_list(
 
 @router.get("/memory/documents/{path:path}", response=answers(DocumentWithText, 404, 422))
 def document(request: KeyedRequest, path: str, space: int | None = OF_SPACE) -> DocumentWithText:
-    """A document as it is now."""
+    """Return a document as it is now."""
     return DocumentWithText.whole(own_document(space_meant(request.auth, space), path))
 
 
@@ -99,17 +99,17 @@ def document(request: KeyedRequest, path: str, space: int | None = OF_SPACE) -> 
 def replace_document(
     request: KeyedRequest, path: str, replacement: Replacement, space: int | None = OF_SPACE
 ) -> DocumentWithText:
-    """Write the whole text of a document, or a new one. 409, with the `version` that it has now, when somebody else has
-    changed it since. What you have had forgotten is left out: read the text that comes back."""
+    """Write the whole text of a document, or a new one. 409, with the present `version`, when it was changed since
+    `base_version`. Forgotten lines are left out: read the text that comes back."""
     user, change = request.auth, Replace(replacement.text, replacement.base_version)
     try:
         return changed(user, space, path, change, Author(Source.API, user, reason=Reason("change.api_written")))
     except Refused as refusal:
-        # Said once more because its answer was lost: it stands there already.
-        there = own_document(space_meant(user, space), path) if refusal.code == "conflict" else None
-        if there is None or there.content != replacement.text:
+        # A retry whose first answer was lost: the document already has this text.
+        current = own_document(space_meant(user, space), path) if refusal.code == "conflict" else None
+        if current is None or current.content != replacement.text:
             raise
-        return DocumentWithText.whole(there)
+        return DocumentWithText.whole(current)
 
 
 @router.post("/memory/documents/{path:path}", response=answers(DocumentWithText, 403, 404, 409, 413, 422))
@@ -117,12 +117,12 @@ def replace_document(
 def append_to_document(
     request: KeyedRequest, path: str, addition: Addition, space: int | None = OF_SPACE
 ) -> DocumentWithText:
-    """Add text at the end of a document, or begin one with it."""
+    """Add text at the end of a document, or create one with it."""
     user, key = request.auth, None
     if addition.client_id is not None:
         of_client = KEYED.format(user=user.pk, client_id=addition.client_id)
         key = of_client + hashlib.sha256(f"{path}\0{addition.text}".encode()).hexdigest()[:32]
-        # Whoever sends it at the same moment waits, and finds what the first has done.
+        # Concurrent requests with the same client_id wait here for the first one.
         hold(of_client)
         done = MemoryRevision.objects.filter(operation_key__startswith=of_client)
         if done.exclude(space=space_meant(user, space), operation_key=key).exists():
@@ -138,7 +138,7 @@ def search(
     space: int | None = Query(None, ge=1, lt=2**62, description="Only this one; all of yours without it."),
     limit: int = Query(RESULTS_SHOWN, ge=1, le=MOST_FOUND),
 ) -> list[PassageOut]:
-    """What memory holds about something, the surest first. What you have switched off is not searched."""
+    """Return the passages that match a query, the most confident first. What you have switched off is not searched."""
     user = request.auth
     spaces = [space_meant(user, space)] if space else list(Space.objects.visible_to(user))
     passages = HybridSearchManager(spaces, sources_for(user)).search(q, max_results=limit, today=user.day())
@@ -149,7 +149,7 @@ def search(
 
 
 def space_meant(user: User, space_id: int | None) -> Space:
-    """The person's own space, or one that they are a member of; any other one looks as if it were not there."""
+    """Return the space with this id, or the own space of `user` for None. Raise a 404 error for unreadable spaces."""
     if space_id is None:
         return Space.objects.own_of(user)
     space = Space.objects.visible_to(user).filter(pk=space_id).first()
@@ -159,6 +159,7 @@ def space_meant(user: User, space_id: int | None) -> Space:
 
 
 def own_document(space: Space, path: str) -> MemoryDocument:
+    """Return the document at `path` in `space`. Raise a 404 error without one, and 422 for a bad path."""
     with refusals():
         found = space.documents.present().filter(path=checked_path(path)).first()
     if found is None:
@@ -167,7 +168,7 @@ def own_document(space: Space, path: str) -> MemoryDocument:
 
 
 def changed(user: User, space_id: int | None, path: str, change: Operation, author: Author) -> DocumentWithText:
-    """The document after the change, by the one write path. Refuses who may only read."""
+    """Apply `change` and return the document after it. Raise a 403 error unless `user` may write the space."""
     space = space_meant(user, space_id)
     if not may_write(user, space.pk):
         raise Refused(403, "read_only", "You may read this space, and not change it.")
@@ -178,7 +179,7 @@ def changed(user: User, space_id: int | None, path: str, change: Operation, auth
 
 @contextmanager
 def refusals() -> Iterator[None]:
-    """What the write path refuses, in its own words."""
+    """Turn errors of the write path into HTTP errors with the same sentence."""
     try:
         yield
     except write.StaleVersionError as error:

@@ -1,4 +1,4 @@
-"""What the API says of memory, and what it takes: spaces, documents, changes, passages."""
+"""Define the schemas of memory in the API: spaces, documents, changes, passages."""
 
 import datetime as dt
 import uuid
@@ -12,7 +12,7 @@ from oneclaw.web.api import Given
 
 
 class SpaceOut(Schema):
-    """Whose a memory is."""
+    """A space whose memory you may read."""
 
     id: int
     name: str
@@ -59,7 +59,7 @@ class Replacement(Given):
 
 
 class Addition(Given):
-    """What is added at the end of a document, on lines of its own. It needs to have seen nothing."""
+    """Text that is added at the end of a document, on lines of its own. It needs no base version."""
 
     text: str = Field(examples=["- Likes green tea."])
     client_id: uuid.UUID | None = Field(
@@ -103,7 +103,7 @@ class RevisionsOut(Schema):
 
 
 class SaidOut(Schema):
-    """Of a passage of a conversation."""
+    """The conversation, time and role of a passage of a transcript."""
 
     title: str
     at: dt.datetime
@@ -111,7 +111,7 @@ class SaidOut(Schema):
 
 
 class PassageOut(Schema):
-    """Lines that were found."""
+    """A passage that a search found."""
 
     path: str = Field(description="Of a document, or /c/<session> of a conversation.")
     space: int | None = Field(description="Null of a conversation.")
@@ -124,7 +124,7 @@ class PassageOut(Schema):
 
     @classmethod
     def of(cls, passage: Passage, found_in: dict[int, int]) -> "PassageOut":
-        """`found_in`: the space of each document by its id."""
+        """Return `passage` as a schema. `found_in` maps ids of documents to ids of spaces."""
         said = passage.said
         return cls(
             path=passage.path,

@@ -1,25 +1,27 @@
-"""What changed between two texts, line by line: computed, applied, reversed. Pure.
+"""Compute, apply and reverse the changes between two texts, line by line. Pure.
 
 A hunk is `{"at": 0-based line, "removed": [lines], "added": [lines]}` over `text.split("\\n")`. The hunks of one change
-stand by descending line, so that each can be applied without moving the next.
+are in descending order of lines, so that each can be applied without moving the next.
 """
 
 from collections.abc import Iterable
 from difflib import SequenceMatcher
 from typing import TypedDict
 
-# Comparing costs up to (old lines x new lines); what is larger becomes one hunk.
+# The cost of a comparison is up to (old lines x new lines); a larger change becomes one hunk.
 COMPARED_LINE_PAIRS_MAX = 4_000_000
 
 
 class Hunk(TypedDict):
+    """A run of lines that a change replaces, from the index `at`."""
+
     at: int
     removed: list[str]
     added: list[str]
 
 
 class HunkMismatchError(ValueError):
-    """The text is not the one that the hunks were made for."""
+    """The text is not the one that the hunks apply to."""
 
 
 def diff(old: str, new: str) -> list[Hunk]:
@@ -41,7 +43,7 @@ def diff(old: str, new: str) -> list[Hunk]:
 
 
 def apply_hunks(text: str, hunks: Iterable[Hunk]) -> str:
-    """Return `text` after the change; HunkMismatchError unless it is the text that the hunks were made for."""
+    """Return `text` after the change `hunks`. Raise HunkMismatchError when they were made for another text."""
     lines = text.split("\n")
     for hunk in hunks:
         end = hunk["at"] + len(hunk["removed"])
@@ -52,7 +54,7 @@ def apply_hunks(text: str, hunks: Iterable[Hunk]) -> str:
 
 
 def reverse(hunks: Iterable[Hunk]) -> list[Hunk]:
-    """Return the hunks that undo the change."""
+    """Return the hunks that undo the change `hunks`."""
     shift, backwards = 0, []
     for hunk in reversed(list(hunks)):
         backwards.append(Hunk(at=hunk["at"] + shift, removed=hunk["added"], added=hunk["removed"]))

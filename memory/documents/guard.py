@@ -1,4 +1,4 @@
-"""Keep what was forgotten out of what is written into a document."""
+"""Keep forgotten lines out of documents."""
 
 from memory.documents.diff import diff
 from memory.models import ForgottenLine, MemoryDocument, MemoryRevision
@@ -7,20 +7,20 @@ from oneclaw.locks import hold
 
 Source = MemoryRevision.Source
 
-# A change by the person's own hand may write a forgotten line again, and it is remembered from then on.
+# Sources by which a person writes: they may add a forgotten line again, which removes its tombstone.
 WRITTEN_BY_HAND = (Source.PAGE, Source.ADMIN)
-# Writers that leave forgotten lines out before they write, and do so again after LineForgottenError.
+# Sources that remove forgotten lines before they write, and retry after LineForgottenError.
 WRITTEN_AFTER_CHECK = (Source.TOOL, Source.FLUSH)
 
 
 def without_forgotten(document: MemoryDocument, content: str, source: str) -> str:
-    """Return `content` as it may be written into a document whose row is locked. No forgetting begins before the end of
-    this transaction, which must be open.
+    """Return `content` as `source` may write it into `document`, and keep forgettings out until the transaction ends.
 
-    A forgotten line that the person writes by hand is remembered again. From a file, an import or an earlier state it
-    is left out. For the model's saves and notes, which were checked before, it is LineForgottenError.
+    The caller has locked the document's row. A forgotten line that a person adds by hand loses its tombstone; from a
+    file, an import or an earlier version it is left out. Raise LineForgottenError for tools and flushes, which check
+    their text before.
     """
-    # After the document's row and not before it: a forgetting waits in the same order.
+    # Locked after the document's row: a forgetting takes its locks in the same order.
     hold(lock_of(document.space_id), shared=True)
     known = of_space(document.space_id)
     if not known:

@@ -1,4 +1,4 @@
-"""Changes made for one text, rebased onto what it has become meanwhile, and three-way merges. Pure.
+"""Rebase changes onto later versions of a text, and merge three versions. Pure.
 
 Hunks are those of memory/documents/diff.py.
 """
@@ -10,20 +10,25 @@ from memory.documents.diff import Hunk, apply_hunks, diff
 
 
 class OverlapError(ValueError):
-    """Another change has touched the same lines, or has done the same already."""
+    """Another change touches the same lines, or already made the same change."""
 
 
 @dataclass(frozen=True)
 class Merged:
-    """`text` holds every change of ours, and all of theirs that touch none of ours; `is_whole`: none did."""
+    """The result of a merge: `text` holds all our changes, and theirs that do not touch the same lines.
+
+    `is_whole` is false when a change of theirs was left out.
+    """
 
     text: str
     is_whole: bool
 
 
 def rebase(hunks: Iterable[Hunk], later: Iterable[Sequence[Hunk]]) -> list[Hunk]:
-    """Return `hunks` as changes of the text after the `later` changes, each made on top of the one before it.
-    OverlapError when one of them has touched the same lines."""
+    """Return `hunks`, rebased onto the text after the consecutive changes `later`.
+
+    Raise OverlapError when one of them touches the same lines.
+    """
     moved = list(hunks)
     for change in later:
         moved = [_moved(hunk, change) for hunk in moved]
@@ -31,9 +36,9 @@ def rebase(hunks: Iterable[Hunk], later: Iterable[Sequence[Hunk]]) -> list[Hunk]
 
 
 def merge(base: str, ours: str, theirs: str) -> Merged:
-    """Merge both sides' changes of `base`, line by line. Where both changed the same lines, ours stay.
+    """Return the line-by-line merge of two versions of `base`. Where both changed the same lines, ours are kept.
 
-    Lines that both add in the same place follow one another, ours first.
+    Where both add lines at the same position, ours come first.
     """
     ours_since, kept, is_whole = diff(base, ours), [], True
     for hunk in diff(base, theirs):
@@ -47,7 +52,7 @@ def merge(base: str, ours: str, theirs: str) -> Merged:
 
 
 def _moved(hunk: Hunk, change: Sequence[Hunk]) -> Hunk:
-    """Return one hunk as it is after one change of the same text."""
+    """Return `hunk`, rebased onto the text after `change`, which was made for the same text."""
     start, end, shift = hunk["at"], hunk["at"] + len(hunk["removed"]), 0
     for other in change:
         first, last = other["at"], other["at"] + len(other["removed"])

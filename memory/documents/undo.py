@@ -1,4 +1,4 @@
-"""Undo: one change, also when others came after it; or everything since a revision."""
+"""Undo one change while later ones are kept, or restore the content of an earlier revision."""
 
 from django.db import transaction
 from django.utils.translation import gettext_lazy as _
@@ -12,7 +12,7 @@ from memory.policy import tombstones
 
 
 class CannotUndoError(DocumentError):
-    """The same lines were changed again since."""
+    """A later change touches the same lines."""
 
     words = _(
         "This change of %(path)s cannot be undone, because its lines were changed again later. "
@@ -24,22 +24,21 @@ class CannotUndoError(DocumentError):
 
 
 class CannotUndoForgettingError(DocumentError):
-    """The change removed what was forgotten, which is kept nowhere."""
+    """The change is a forgetting, whose lines are no longer stored."""
 
     words = _("Forgotten lines cannot be restored, because they are no longer stored.")
 
 
 @transaction.atomic
 def undo(revision: MemoryRevision, author: Author) -> MemoryRevision | None:
-    """Undo this one change and keep every later one. CannotUndoError when a later one touches the same lines,
-    CannotUndoForgettingError when the change is a forgetting.
+    """Undo the change `revision`, keep every later one, and return the new revision; None when nothing had to change.
 
-    Return the revision that undid it; None when nothing had to change.
+    Raise CannotUndoError when a later change touches the same lines, and CannotUndoForgettingError for a forgetting.
     """
     if revision.source == MemoryRevision.Source.FORGET:
         raise CannotUndoForgettingError
     document = MemoryDocument.objects.select_for_update().select_related("space").get(pk=revision.document_id)
-    # Read under the lock: something of it may have been forgotten meanwhile.
+    # Read under the lock: lines of it may have been forgotten in the meantime.
     revision.refresh_from_db(fields=["hunks"])
     try:
         hunks = rebased(document, revision.number, reverse(revision.hunks))
@@ -53,16 +52,19 @@ def undo(revision: MemoryRevision, author: Author) -> MemoryRevision | None:
 
 @transaction.atomic
 def restore(document: MemoryDocument, number: int, base_version: int, author: Author) -> MemoryRevision | None:
-    """Restore the content after revision `number`. StaleVersionError unless the document still has `base_version`."""
+    """Restore the content after revision `number`, and return the new revision; None when nothing had to change.
+
+    Raise StaleVersionError unless the document still has `base_version`.
+    """
     content = write.content_at(document, number)
     return write.apply(document.space, document.path, Replace(content, base_version), author)
 
 
 @transaction.atomic
 def delete_line(document: MemoryDocument, line: int, base_version: int, author: Author) -> MemoryRevision | None:
-    """Delete one line, counted from 0, of the content that had `base_version`; later changes of other lines stay.
+    """Delete the line with the index `line`, from 0, of the content at `base_version`; keep later changes.
 
-    OverlapError when it was changed meanwhile, IndexError when there was no such line.
+    Raise OverlapError when the line was changed since, and IndexError when there was no such line.
     """
     locked = MemoryDocument.objects.select_for_update().select_related("space").get(pk=document.pk)
     if tombstones.since(locked, base_version):
@@ -74,8 +76,10 @@ def delete_line(document: MemoryDocument, line: int, base_version: int, author: 
 
 
 def rebased(document: MemoryDocument, number: int, hunks: list[Hunk]) -> list[Hunk]:
-    """Return hunks over the content after revision `number` as hunks over the current content. OverlapError when they
-    touch a later change."""
+    """Return `hunks`, made for the content after revision `number`, rebased onto the current content.
+
+    Raise OverlapError when they touch a later change.
+    """
     later = document.revisions.filter(number__gt=number).order_by("number").values_list("hunks", flat=True)
     return rebase(hunks, later)
 

@@ -1,4 +1,4 @@
-"""The only write path of memory: an operation becomes a revision and the document's new content.
+"""Write documents: the only write path of memory, where an operation becomes a revision and new content.
 
     apply(space, "MEMORY.md", Append("- likes tea\\n"), Author(Source.TOOL, user))
 
@@ -44,7 +44,7 @@ Source = MemoryRevision.Source
 
 
 class DocumentError(Told):
-    """An operation that did nothing."""
+    """An operation was refused and changed nothing."""
 
 
 class StaleVersionError(DocumentError):
@@ -67,7 +67,7 @@ class MissingDocumentError(DocumentError):
 
 
 class DocumentTooLargeError(DocumentError):
-    """The document would have more than DOCUMENT_MAX_BYTES."""
+    """The document would be larger than DOCUMENT_MAX_BYTES."""
 
     words = _("%(path)s would have %(size)s bytes; at most %(most)s are possible.")
 
@@ -77,7 +77,7 @@ class DocumentTooLargeError(DocumentError):
 
 
 class Separator(Enum):
-    """What separates appended text from the text before it. Each begins on a line of its own."""
+    """What separates appended text, which begins on a new line, from the text before it."""
 
     LINE = "nothing more"
     PARAGRAPH = "a blank line"
@@ -86,18 +86,21 @@ class Separator(Enum):
 
 @dataclass(frozen=True)
 class Append:
-    """Add `text` at the end, whatever version the document has. `opening` goes before it into an empty document. With
-    `unless_there`, nothing is added when the document has those lines already, in the same words."""
+    """An operation that adds `text` at the end, whatever version the document has.
+
+    `heading` goes before it in an empty document. Nothing is added when the document already has the lines of
+    `unless_there`.
+    """
 
     text: str
     separator: Separator = Separator.LINE
-    opening: str = ""
+    heading: str = ""
     unless_there: str = ""
 
 
 @dataclass(frozen=True)
 class Replace:
-    """Replace the whole content by `content`, if the document still has `base_version` (0: there is none yet)."""
+    """An operation that replaces the content, if the document still has `base_version` (0: there is no document)."""
 
     content: str
     base_version: int
@@ -105,7 +108,7 @@ class Replace:
 
 @dataclass(frozen=True)
 class Delete:
-    """Delete the document, if it still has `base_version`. Its revisions stay, so that it can be restored."""
+    """An operation that deletes the document, if it still has `base_version`. Its revisions are kept for a restore."""
 
     base_version: int
 
@@ -115,7 +118,7 @@ Operation = Append | Replace | Delete
 
 @dataclass(frozen=True)
 class Author:
-    """Who changes a document, how, and why. An operation with an `operation_key` happens once in a space."""
+    """The person, source and reason of a change. `operation_key` is an idempotency key within a space."""
 
     source: MemoryRevision.Source
     user: User | None = None
@@ -125,12 +128,11 @@ class Author:
 
 
 def apply(space: Space, path: str, operation: Operation, author: Author) -> MemoryRevision | None:
-    """Change a document, in one transaction. Return the revision; None when there was nothing to change.
+    """Change the document at `path` in one transaction, and return the revision; None when nothing had to change.
 
-    An operation whose key was used already returns the revision that it made then. Raises BadPathError, BadText, or a
-    DocumentError. The caller has checked that `author` may do this.
-
-    What was forgotten is not written again (memory/documents/guard.py): LineForgottenError for a tool and a flush.
+    An operation whose key was used before returns the revision that it made then. The caller has checked that `author`
+    may do this. Raise BadPathError, BadText or a DocumentError when the operation is refused, and LineForgottenError
+    when a tool or a flush adds a forgotten line (memory/documents/guard.py).
     """
     path = checked_path(path)
     if isinstance(operation, Append) and not operation.text:
@@ -138,11 +140,11 @@ def apply(space: Space, path: str, operation: Operation, author: Author) -> Memo
     with transaction.atomic():
         document = _locked(space, path)
         if author.operation_key is not None:
-            happened = MemoryRevision.objects.filter(space=space, operation_key=author.operation_key).first()
-            if happened is not None:
+            earlier = MemoryRevision.objects.filter(space=space, operation_key=author.operation_key).first()
+            if earlier is not None:
                 if document.version == 0:
                     document.delete()
-                return happened
+                return earlier
         if isinstance(operation, Append) and stands_in(operation.unless_there, document.content):
             return None
         existed = document.version > 0 and not document.is_deleted
@@ -163,13 +165,15 @@ def check(path: str, content: str) -> None:
 
 
 def history(document: MemoryDocument) -> "models.QuerySet[MemoryRevision]":
-    """Return every change of the document, newest first, with its author."""
+    """Return every revision of `document` with its author, newest first."""
     return document.revisions.select_related("author", "message").order_by("-number")
 
 
 def content_at(document: MemoryDocument, number: int) -> str:
-    """Return the content after revision `number`: all changes up to it, applied in order. HunkMismatchError when they
-    do not fit."""
+    """Return the content of `document` after revision `number`, by applying all changes up to it in order.
+
+    Raise HunkMismatchError when the stored history is damaged.
+    """
     content = ""
     revisions = document.revisions.filter(number__lte=number).order_by("number")
     for hunks in revisions.values_list("hunks", flat=True).iterator(chunk_size=100):
@@ -178,18 +182,20 @@ def content_at(document: MemoryDocument, number: int) -> str:
 
 
 def announce(document_id: int) -> None:
-    """Send `document_written` once this transaction is committed. A receiver that fails is logged: columns of the row
-    say what is still to do."""
+    """Send the signal `document_written` once this transaction is committed.
+
+    Errors of receivers are logged: the columns of the row say which projections are behind.
+    """
     send = partial(document_written.send, sender=MemoryDocument, document_id=document_id)
     transaction.on_commit(send, robust=True)
 
 
 def _locked(space: Space, path: str) -> MemoryDocument:
-    """Lock and return the document; a new one has version 0 until its first revision, in this transaction."""
+    """Return the locked document at `path`, created with version 0 if there is none."""
     rows = MemoryDocument.objects.select_for_update().filter(space=space, path=path)
     document = rows.first()
     if document is None:
-        # Of several that create it at once, the unique constraint lets one in; the others wait for it here.
+        # The unique constraint admits one of several concurrent creators; the others wait here for it.
         MemoryDocument.objects.bulk_create([MemoryDocument(space=space, path=path)], ignore_conflicts=True)
         document = rows.get()
     return document
@@ -197,8 +203,8 @@ def _locked(space: Space, path: str) -> MemoryDocument:
 
 def _content_after(document: MemoryDocument, operation: Operation) -> str:
     match operation:
-        case Append(text, separator, opening):
-            content = _appended(document.content, text, separator, opening)
+        case Append(text, separator, heading):
+            content = _appended(document.content, text, separator, heading)
         case Replace(content, base_version):
             if base_version != document.version and not (base_version == 0 and document.is_deleted):
                 raise StaleVersionError(document.path, base_version, document.version)
@@ -212,19 +218,19 @@ def _content_after(document: MemoryDocument, operation: Operation) -> str:
     return content
 
 
-def _appended(before: str, text: str, separator: Separator, opening: str) -> str:
-    """Return `before`, then `text`, each ending with a line end and with nothing else changed."""
+def _appended(before: str, text: str, separator: Separator, heading: str) -> str:
+    """Return `before`, the separator and `text`, each ending with a line end and otherwise unchanged."""
     if not text.endswith("\n"):
         text += "\n"
     if not before:
-        return opening + text
+        return heading + text
     if not before.endswith("\n"):
         before += "\n"
     last = before[:-1].rsplit("\n", 1)[-1]
-    together = separator is Separator.LINE or not last.strip()
+    is_adjacent = separator is Separator.LINE or not last.strip()
     if separator is Separator.LIST and last.startswith("- ") and text.startswith("- "):
-        together = True
-    return before + ("" if together else "\n") + text
+        is_adjacent = True
+    return before + ("" if is_adjacent else "\n") + text
 
 
 def _write(document: MemoryDocument, operation: Operation, content: str, author: Author) -> MemoryRevision:

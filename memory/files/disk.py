@@ -19,23 +19,21 @@ from memory.policy.paths import DOCUMENT_MAX_BYTES
 # Only the owner of the process may read them.
 FOLDER_MODE = 0o700
 FILE_MODE = 0o600
-
-
-# Bytes that are searched of a file that is no document.
+# The part of a file that is searched for forgotten lines when it is no document.
 SEARCHED_FILE_MAX_BYTES = 16 * DOCUMENT_MAX_BYTES
 DRAFT = re.compile(r"\.[0-9a-f]{16}\.tmp")
-# A file whose last change is at least so long ago counts as written whole.
+# The time without changes after which a file counts as completely written.
 REST_SECONDS = 0.5
 
 
 class UnreadableFileError(Exception):
-    """A file cannot be read as text; the message is one sentence that says why."""
+    """A file that cannot be read as text; the message is one sentence that says why."""
 
 
 def write(root: Path, path: str, data: bytes) -> None:
-    """Write a file atomically and durably: whole or not at all, also when the power fails. OSError when it fails.
+    """Write `data` to the file at `path` below `root` atomically and durably, so that a crash leaves it old or new.
 
-    A path may have only one writer at a time.
+    The caller ensures that a path has only one writer at a time. Raise OSError when the disk refuses.
     """
     with _folder_of(root, path, make=True) as (folder, name):
         draft = f".{hashlib.sha256(name.encode()).hexdigest()[:16]}.tmp"
@@ -57,15 +55,17 @@ def write(root: Path, path: str, data: bytes) -> None:
 
 
 def remove(root: Path, path: str) -> None:
-    """Delete a file, if there is one."""
+    """Delete the file at `path` below `root`, if there is one."""
     with contextlib.suppress(FileNotFoundError), _folder_of(root, path, make=False) as (folder, name):
         os.unlink(name, dir_fd=folder)
         os.fsync(folder)
 
 
 def read(root: Path, path: str) -> str:
-    """Return the text of a file, with its line ends and its byte order mark; UnreadableFileError unless it is a plain
-    text file of at most DOCUMENT_MAX_BYTES."""
+    """Return the text of the file at `path` below `root`, with its line ends and its byte order mark.
+
+    Raise UnreadableFileError unless it is a regular file of UTF-8 text of at most DOCUMENT_MAX_BYTES.
+    """
     try:
         with _folder_of(root, path, make=False) as (folder, name):
             # Non-blocking, because opening a pipe would block for ever.
@@ -85,7 +85,7 @@ def read(root: Path, path: str) -> str:
 
 
 def words_in(root: Path, path: str) -> str:
-    """Return what can be read of any plain file, also of one that is no text or too large; "" when nothing can."""
+    """Return the readable text of any regular file, even one that is binary or too large; "" when there is none."""
     try:
         with _folder_of(root, path, make=False) as (folder, name):
             file = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=folder)
@@ -98,18 +98,18 @@ def words_in(root: Path, path: str) -> str:
 
 
 def is_ours(path: str) -> bool:
-    """Return whether the file is one that put_aside() renamed, or a draft that a crash left."""
+    """Return whether `path` is a file that put_aside() renamed, or a draft that a crash left."""
     return path.endswith(".refused") or DRAFT.fullmatch(path.rpartition("/")[2]) is not None
 
 
 def is_at_rest(root: Path, path: str) -> bool:
-    """Return whether the file was not written for REST_SECONDS: editors empty a file before they fill it."""
+    """Return whether the file was not changed for WRITE_REST_SECONDS: editors empty a file before they fill it."""
     return age(root, path) >= REST_SECONDS
 
 
 def age(root: Path, path: str) -> float:
-    """Return the seconds since the file was last written; infinity without a file, and when its time is later than
-    now."""
+    """Return the seconds since the file was last changed; infinity without a file, and when its time is in the
+    future."""
     try:
         seconds = time.time() - os.stat(root / path, follow_symlinks=False).st_mtime
     except OSError:
@@ -118,7 +118,7 @@ def age(root: Path, path: str) -> float:
 
 
 def put_aside(root: Path, path: str) -> None:
-    """Rename the file at `path`, if it is a plain file, to a name that no document can have."""
+    """Rename the file at `path`, if it is a regular file, to a name that no document can have."""
     with contextlib.suppress(FileNotFoundError), _folder_of(root, path, make=False) as (folder, name):
         if stat.S_ISREG(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode):
             os.rename(name, f"{name[:60]}.{time.time_ns()}.refused", src_dir_fd=folder, dst_dir_fd=folder)
@@ -130,7 +130,7 @@ def exists(root: Path, path: str) -> bool:
 
 
 def has_any(root: Path) -> bool:
-    """Return whether the folder exists and holds a file."""
+    """Return whether the folder `root` exists and holds a file."""
     try:
         return any(found.is_file for found in walk(root))
     except OSError:
@@ -139,7 +139,7 @@ def has_any(root: Path) -> bool:
 
 @dataclass(frozen=True)
 class FolderEntry:
-    """An entry of a folder, by its path relative to it."""
+    """An entry of a folder; `path` is relative to the folder."""
 
     path: str
     is_file: bool
@@ -147,11 +147,12 @@ class FolderEntry:
 
     @property
     def is_hidden(self) -> bool:
+        """Return whether the name begins with a dot."""
         return self.path.rpartition("/")[2].startswith(".")
 
 
 def walk(root: Path, below: str = "") -> Iterator[FolderEntry]:
-    """Yield every entry below `root` but plain folders, in the order of their names. Hidden folders are not entered."""
+    """Yield every entry below `root` except plain folders, which are entered unless hidden, in the order of names."""
     with os.scandir(root / below) as entries:
         ordered = sorted(entries, key=lambda entry: entry.name)
     for entry in ordered:
@@ -170,14 +171,17 @@ def fingerprint(root: Path) -> int:
             about = os.stat(root / found.path, follow_symlinks=False)
             marks.append((found.path, about.st_ino, about.st_size, about.st_mtime_ns))
     except OSError:
-        # A file is removed at this moment: the next look sees a stable folder.
+        # A file was removed during the walk: the next fingerprint will differ again.
         marks.append(("", 0, 0, time.time_ns()))
     return hash(tuple(marks))
 
 
 @contextlib.contextmanager
 def _folder_of(root: Path, path: str, *, make: bool) -> Iterator[tuple[int, str]]:
-    """Open the folder of `path`; yield its descriptor and the name in it. A symbolic link on the way is an OSError."""
+    """Open the folder of `path`, created with `make`, and yield its descriptor and the file's name.
+
+    Raise OSError for a symbolic link in the path.
+    """
     if make:
         root.mkdir(mode=FOLDER_MODE, parents=True, exist_ok=True)
     *parents, name = path.split("/")

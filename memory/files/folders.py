@@ -1,4 +1,4 @@
-"""Where the files of a space are, and what the file of a document holds."""
+"""Locate the folder of a space, and read the file of a document."""
 
 from pathlib import Path
 
@@ -11,12 +11,12 @@ from oneclaw.models import Space
 
 
 def folder_of(space: Space) -> Path:
-    """Return the folder of the space: ONECLAW_HOME/workspaces/<space id>."""
+    """Return the folder of `space`: ONECLAW_HOME/workspaces/<space id>."""
     return Path(settings.WORKSPACES) / str(space.pk)
 
 
 def text_in_file(document: MemoryDocument) -> str | None:
-    """Return what the document's file holds; None without one. A file that cannot be read is renamed out of the way."""
+    """Return the text of the file of `document`; None without one. A file that cannot be read is put aside first."""
     folder = folder_of(document.space)
     try:
         text = disk.read(folder, document.path)

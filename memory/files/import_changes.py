@@ -1,4 +1,4 @@
-"""Import what people change in the files of their folder: each change once, and none is lost."""
+"""Import the changes that people make in the files of their folder, exactly once and without losing one."""
 
 import datetime as dt
 import unicodedata
@@ -22,9 +22,9 @@ from oneclaw.reasons import Reason
 
 @transaction.atomic
 def import_changes(document_id: int) -> None:
-    """Make the change that was made in the document's file one of the document, once.
+    """Merge the changes in the file of a document into the document. Idempotent.
 
-    Lines that both sides changed stay as the document has them; the file's text then goes to a document of its own.
+    Where both sides changed the same lines, the document's are kept, and the file's text goes into a conflict copy.
     """
     hold(f"mirror {document_id}")
     rows = MemoryDocument.objects.filter(pk=document_id).select_related("space")
@@ -34,14 +34,14 @@ def import_changes(document_id: int) -> None:
         return
     if not disk.is_at_rest(folder_of(document.space), document.path):
         return
-    # From here on nobody else changes the document.
+    # The row lock excludes other changes of the document from here on.
     document = rows.select_for_update(of=("self",)).get()
     base, existed = last_common(document)
     allowed = tombstones.of_space(document.space_id).without(text)
     theirs, key = as_before(base, allowed), operation_key(document, allowed)
     author = Author(Source.FILE, editor(document.space), reason=Reason("change.file_changed"), operation_key=key)
     if document.is_deleted and not existed:
-        # Its deletion had reached the folder: this is a new file.
+        # The file had already been deleted with the document: this is a new file.
         changed, is_whole = theirs, True
     elif document.is_deleted or not existed:
         changed, is_whole = None, False
@@ -55,7 +55,7 @@ def import_changes(document_id: int) -> None:
     try:
         revision = write.apply(document.space, document.path, Replace(changed, document.version), author)
     except write.DocumentTooLargeError:
-        # Each side fits, but not both together.
+        # Each text is small enough, but the merged one is not.
         if is_whole:
             write_conflict_copy(document, theirs, key)
         return
@@ -65,20 +65,20 @@ def import_changes(document_id: int) -> None:
 
 @transaction.atomic
 def import_new_file(space: Space, path: str) -> None:
-    """Make a document of a file that has none."""
+    """Create a document from the file at `path`, unless there is one already. Raise UnreadableFileError."""
     hold(f"import {space.pk} {path}")
     if space.documents.filter(path=path).exists():
         return
     text = disk.read(folder_of(space), path)
     author = Author(Source.FILE, editor(space), reason=Reason("change.file_new"))
     revision = write.apply(space, path, Replace(text, 0), author)
-    # Without what was forgotten it is another text, and the file is still to be written.
+    # If forgotten lines were left out, the texts differ and the file must be written again.
     if revision and revision.content_hash == content_hash(text):
         MemoryDocument.objects.filter(pk=revision.document_id).update(mirrored_version=revision.number)
 
 
 def write_conflict_copy(document: MemoryDocument, text: str, key: str) -> None:
-    """Write the file's text into a document of its own, beside the one whose lines were kept."""
+    """Write the file's text into a new document next to `document`. Idempotent for the same `key`."""
     at = document.space.owner.local()
     reason = Reason("change.both_changed", {"path": document.path})
     author = Author(Source.FILE, editor(document.space), reason=reason, operation_key=f"{key}:aside")
@@ -89,12 +89,12 @@ def write_conflict_copy(document: MemoryDocument, text: str, key: str) -> None:
 
 
 def conflict_path(path: str, at: dt.datetime, number: int = 1) -> str:
-    """Return `name (conflict YYYY-MM-DD HHMM).md`; from the second copy of one minute on with its number."""
+    """Return the path `name (conflict YYYY-MM-DD HHMM).md`, with `number` before the bracket if it is above 1."""
     mark = f" (conflict {at:%Y-%m-%d %H%M}{f' {number}' if number > 1 else ''}).md"
     stem = path.removesuffix(".md").encode()[: PATH_MAX_BYTES - len(mark)]
     return unicodedata.normalize("NFC", stem.decode(errors="ignore").rstrip()) + mark
 
 
 def editor(space: Space) -> User | None:
-    """Return who changed a file: of a private folder its owner; of a shared one it is unknown."""
+    """Return the author of changes of files: the owner of a private space; None (unknown) for a shared one."""
     return space.owner if space.is_private else None

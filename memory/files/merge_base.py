@@ -1,4 +1,4 @@
-"""The last state that a document and its file had in common: with it, a change of either side is known line by line."""
+"""Find the merge base of a document and its file: the last content that both had."""
 
 from memory.documents import write
 from memory.models import MemoryDocument, MemoryRevision, content_hash
@@ -7,13 +7,12 @@ from memory.policy.line_ends import as_before
 
 
 def is_imported(document: MemoryDocument, text: str) -> bool:
-    """Return whether the file's text is one that the document has, or had when the file was last written or
-    imported."""
-    # What was forgotten is not imported again: the file is written over without it.
+    """Return whether `text`, of the file, is that of the document, or was already written or imported before."""
+    # Forgotten lines are not imported again: the file is overwritten without them.
     text = tombstones.of_space(document.space_id).without(text)
     if text == document.content and not document.is_deleted:
         return True
-    # Mostly the file is as it was left: then no revisions need be added up.
+    # Usually the file is unchanged: comparing hashes avoids applying all revisions.
     mirrored = mirrored_revision(document)
     if mirrored is not None and mirrored.content_hash == content_hash(text):
         return True
@@ -25,7 +24,7 @@ def is_imported(document: MemoryDocument, text: str) -> bool:
 
 
 def last_common(document: MemoryDocument) -> tuple[str, bool]:
-    """Return the content that the file was last known to hold, and whether there was a file then."""
+    """Return the content that the file last had in common with `document`, and whether there was a file then."""
     revision = mirrored_revision(document)
     if revision is None:
         return "", False
@@ -35,11 +34,11 @@ def last_common(document: MemoryDocument) -> tuple[str, bool]:
 
 
 def mirrored_revision(document: MemoryDocument) -> MemoryRevision | None:
-    """Return the revision that the file was last known to hold; None when there was no file then."""
+    """Return the revision of `document` that its file last held; None when there was no file."""
     revisions = document.revisions.filter(number=document.mirrored_version).exclude(kind=MemoryRevision.Kind.DELETE)
     return revisions.only("number", "content_hash", "document_id").first()
 
 
 def operation_key(document: MemoryDocument, text: str) -> str:
-    """Return the key under which this text of the file is imported, once."""
+    """Return the idempotency key for importing `text` from the file of `document`."""
     return f"file:{document.pk}:{document.mirrored_version}:{content_hash(text)[:32]}"

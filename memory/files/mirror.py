@@ -1,6 +1,6 @@
-"""Bring documents to their files: ONECLAW_HOME/workspaces/<space id>/MEMORY.md and so on.
+"""Write documents to their files: ONECLAW_HOME/workspaces/<space id>/MEMORY.md and so on.
 
-Either side may change. What a file holds is imported (memory/files/import_changes.py) before the file is written over.
+Both sides may change. Changes of a file are imported (memory/files/import_changes.py) before it is overwritten.
 """
 
 import logging
@@ -18,8 +18,10 @@ logger = logging.getLogger(__name__)
 
 
 def try_to_mirror(document_id: int) -> bool:
-    """Bring the file up to the document, and return whether the disk allowed it. A failure is logged, and the row still
-    says that the file is behind."""
+    """Bring the file of a document up to date, and return whether the disk allowed it.
+
+    An error of the disk is logged; the row still says that the file is behind, so the sweep retries.
+    """
     try:
         mirror_document(document_id)
     except OSError:
@@ -29,13 +31,13 @@ def try_to_mirror(document_id: int) -> bool:
 
 
 def mirror_document(document_id: int) -> None:
-    """Bring the file up to the document. Safe to run twice, and beside others: the newest content stays.
+    """Bring the file of a document up to date. Idempotent, and safe to run concurrently.
 
-    OSError when the disk refuses; the row then still says that the file is behind. So it does while a program is
-    writing the file.
+    While a program is writing the file it is left alone, and the row still says that it is behind. Raise OSError when
+    the disk refuses.
     """
     with transaction.atomic():
-        # Of many who changed it at once, those who waited find it done.
+        # Concurrent callers wait here, and find that the file is up to date.
         hold(f"mirror {document_id}")
         is_behind = MemoryDocument.objects.to_mirror().filter(pk=document_id).exists()
     if is_behind:
@@ -43,9 +45,9 @@ def mirror_document(document_id: int) -> None:
 
 
 def synchronise(document_id: int) -> None:
-    """Import what was changed in the file, then make the file hold what the document holds.
+    """Import the changes of a document's file, then write the document to the file.
 
-    Two transactions, so that what was imported is committed before the file that it came from is written over.
+    These are two transactions, so that the imported changes are committed before the file is overwritten.
     """
     import_changes(document_id)
     write_file(document_id)
@@ -53,9 +55,9 @@ def synchronise(document_id: int) -> None:
 
 @transaction.atomic
 def write_file(document_id: int) -> None:
-    """Write the file, unless it was changed since it was last imported."""
-    # One writer a file, or an older content could replace a newer one. Nobody who changes the document waits for the
-    # disk: its row is not locked.
+    """Write the file of a document, unless it was changed since it was last imported. Raise OSError."""
+    # The lock ensures one writer per file, so that older content cannot replace newer. The document's row is not
+    # locked: changes of the document do not wait for the disk.
     hold(f"mirror {document_id}")
     document = MemoryDocument.objects.filter(pk=document_id).select_related("space").first()
     if document is None:

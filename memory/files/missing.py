@@ -1,4 +1,4 @@
-"""Documents whose file is missing from the folder. A missing file deletes nothing: its owner is asked."""
+"""Find documents whose file is missing from the folder. A missing file deletes nothing: the owner is asked first."""
 
 from memory.files import disk
 from memory.files.folders import folder_of
@@ -7,14 +7,16 @@ from oneclaw.models import Space
 
 
 def documents_without_file(space: Space) -> list[MemoryDocument]:
-    """Return the documents whose file was removed. None of them when the folder is missing or holds no file at all:
-    then it is rather the disk that is missing."""
+    """Return the documents of `space` whose file was removed.
+
+    Return none when the folder is missing or empty: then the whole disk is probably missing.
+    """
     folder = folder_of(space)
     written = MemoryDocument.objects.present().filter(space=space, mirrored_version__gt=0).order_by("path")
-    gone = [document for document in written.defer("content") if not disk.exists(folder, document.path)]
-    return gone if gone and disk.has_any(folder) else []
+    missing = [document for document in written.defer("content") if not disk.exists(folder, document.path)]
+    return missing if missing and disk.has_any(folder) else []
 
 
 def write_file_again(document: MemoryDocument) -> None:
-    """Make the next mirroring write the file again."""
+    """Mark the file of `document` as missing, so that the mirror writes it again."""
     MemoryDocument.objects.filter(pk=document.pk).update(mirrored_version=0)

@@ -1,4 +1,4 @@
-"""Look through the folder of a space for files that were changed or added, and import them."""
+"""Scan the folder of a space for changed and new files, and import them."""
 
 import logging
 
@@ -13,16 +13,15 @@ from oneclaw.models import Space
 
 logger = logging.getLogger(__name__)
 
-# Files that were refused, by space, path and reason, so that each is logged once and not each minute.
+# Refused files, by space, path and reason, so that each is logged only once.
 _refused: set[tuple[int, str, str]] = set()
 
 
 def scan_folder(space: Space) -> bool:
-    """Import every changed file of the space's folder.
+    """Import every changed and new file in the folder of `space`.
 
-    Return whether one is being written now, so that the folder must be scanned again.
-
-    A file that is not there says nothing: neither does an empty folder, nor a missing one.
+    Return whether a file is being written at the moment, so that the folder must be scanned again. A missing file, and
+    an empty or missing folder, change nothing.
     """
     folder = folder_of(space)
     columns = ("path", "pk", "version", "mirrored_version", "content_hash", "deleted_at")
@@ -46,7 +45,7 @@ def scan_folder(space: Space) -> bool:
             except (disk.UnreadableFileError, write.BadText, write.DocumentError, BadPathError) as refusal:
                 log_refusal(space, found, str(refusal))
     except FileNotFoundError:
-        # The folder, or one in it, was not there or went meanwhile.
+        # The folder or a subfolder is missing, or was removed during the scan.
         pass
     except OSError:
         logger.exception("The folder of space %s could not be looked through; the next scan tries again.", space.pk)
@@ -54,7 +53,10 @@ def scan_folder(space: Space) -> bool:
 
 
 def checked_text(space: Space, found: disk.FolderEntry) -> str:
-    """Return the file's text; BadPathError or UnreadableFileError when it cannot be a document."""
+    """Return the text of the file `found`.
+
+    Raise BadPathError, UnreadableFileError, BadText or DocumentTooLargeError when it cannot be a document.
+    """
     if found.is_link:
         raise BadPathError("It is a symbolic link: only plain files are taken in.")
     if checked_path(found.path) != found.path:
@@ -65,7 +67,7 @@ def checked_text(space: Space, found: disk.FolderEntry) -> str:
 
 
 def log_refusal(space: Space, found: disk.FolderEntry, reason: str) -> None:
-    """Log, once, why a file is not imported."""
+    """Log why the file `found` is not imported, once per process."""
     refusal = (space.pk, found.path, reason)
     if refusal not in _refused:
         _refused.add(refusal)

@@ -1,7 +1,7 @@
-"""Watch the folders in the worker, so that what is changed there is imported within seconds.
+"""Watch the folders in the worker, so that changes of files are imported within seconds.
 
-The watcher compares the times and sizes of files, which works on every disk, also on one that another machine writes.
-The scan each minute reads the files themselves, and finds changes that kept both.
+The watcher compares the times and sizes of files, which also works for network disks. The scan each minute reads the
+files, and finds changes that kept both.
 """
 
 import logging
@@ -21,19 +21,19 @@ from oneclaw.models import Space
 
 logger = logging.getLogger(__name__)
 
-# The time between two looks; with many files more, so that watching takes at most this share of a processor.
+# The least interval between two checks. It grows with the number of files, to use at most this share of a processor.
 WATCH_INTERVAL_SECONDS = 1.0
 WATCH_PROCESSOR_SHARE = 0.05
 
 
 @signals.worker_ready.connect
 def start_watching(**_: Any) -> None:
-    """Watch in a thread of the worker."""
+    """Start the watcher as a thread of the worker."""
     threading.Thread(target=watch, args=(threading.Event(),), name="watching", daemon=True).start()
 
 
 def watch(stop: threading.Event) -> None:
-    """Import what changes in the folders of all spaces, until `stop` is set."""
+    """Import changes in the folders of all spaces until `stop` is set."""
     seen: dict[int, int] = {}
     changed: set[int] = set()
     pause = 0.0
@@ -54,7 +54,7 @@ def scan() -> None:
 
 
 def scan_changed(spaces: set[int]) -> set[int]:
-    """Import what changed in the folders of these spaces; return those that must be scanned again."""
+    """Scan the folders of the spaces with these ids, and return the ids of those that must be scanned again."""
     try:
         return {space.pk for space in Space.objects.filter(pk__in=spaces).select_related("owner") if scan_folder(space)}
     except DatabaseFailure:
@@ -65,7 +65,7 @@ def scan_changed(spaces: set[int]) -> set[int]:
 
 
 def folders() -> dict[int, Path]:
-    """Return the folders on the disk, by the id of the space that they are named after."""
+    """Return the folders on the disk by space id, which is their name."""
     try:
         found = list(Path(settings.WORKSPACES).iterdir())
     except OSError:

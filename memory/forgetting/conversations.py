@@ -1,7 +1,7 @@
-"""What memory has left in conversations: what was recalled for messages, calls and results of its tools, prompts.
+"""Blank forgotten lines in the text that memory put into conversations: recalled passages, tool calls and results,
+and prompts.
 
-When a line is forgotten, it is blanked there. What people and the assistant said in their own words stays: it is the
-person's conversation, and is deleted with it.
+The words of people and of the assistant stay: they belong to the conversation and are deleted with it.
 """
 
 import json
@@ -21,18 +21,21 @@ from memory.prompt.items import NAME, blanked
 from oneclaw.models import Space
 
 TOOLS = ("save_memory", "memory_search", "memory_get")
-# Characters that a text in a tool's result has at least before it is cut.
+# The shortest text in a tool's result that may have been cut.
 CUT_TEXT_MIN_CHARS = 100
 COLUMNS = ("id", "session_id", "seq", "role", "content", "meta", "text", "html_version")
 
-# Whether a line is the beginning of a forgotten one.
+# Whether a line is the start of a forgotten one.
 IsBeginning = Callable[[str], bool]
 
 
 @dataclass
 class Matches:
-    """What was found: conversations whose system prompt holds it, messages with the columns that they are to have, and
-    the conversations in which it was said."""
+    """Where forgotten lines were found.
+
+    `prompts` are the sessions whose system prompt holds them, `messages` the new columns by message id, `sessions` the
+    sessions that change, and `said_in` the sessions in which a person or the assistant said the words.
+    """
 
     prompts: set[Any] = field(default_factory=set)
     messages: dict[int, dict[str, Any]] = field(default_factory=dict)
@@ -41,7 +44,7 @@ class Matches:
 
 
 def sessions_of(space: Space) -> QuerySet[ChatSession]:
-    """Return the conversations that read the space, deleted ones included."""
+    """Return the conversations that read `space`, deleted ones included."""
     if space.kind == Space.Kind.OWN:
         return ChatSession.objects.filter(owner=space.owner)
     if space.kind == Space.Kind.AGENT:
@@ -49,10 +52,10 @@ def sessions_of(space: Space) -> QuerySet[ChatSession]:
     return ChatSession.objects.filter(space=space)
 
 
-def find(sessions: QuerySet[ChatSession], known: Known, is_beginning: IsBeginning = lambda line: False) -> Matches:
-    """Return where what is `known` stands in these conversations. Changes nothing."""
+def find(sessions: QuerySet[ChatSession], known: Known, is_prefix: IsBeginning = lambda line: False) -> Matches:
+    """Return where the lines that `known` matches are in these conversations. Change nothing."""
     found = Matches()
-    eraser = Eraser(known, is_beginning)
+    eraser = Eraser(known, is_prefix)
     with_items = sessions.filter(system_context__has_key=NAME).values_list("pk", "system_context")
     for pk, context in with_items.iterator(chunk_size=200):
         if any(eraser.is_in_prompt(item) for item in context[NAME]):
@@ -66,8 +69,8 @@ def find(sessions: QuerySet[ChatSession], known: Known, is_beginning: IsBeginnin
 
 
 def blank(matches: Matches) -> None:
-    """Write what `find` found. The conversations' rows are locked."""
-    # The prompt is built anew, from what is remembered then, with the next message.
+    """Store the changes that find() returned. The caller has locked the rows of the conversations."""
+    # The prompt is built again from memory with the next message.
     ChatSession.objects.filter(pk__in=matches.prompts).update(system_prompt=None, system_context={})
     for pk, columns in matches.messages.items():
         Message.objects.filter(pk=pk).update(**columns)
@@ -75,28 +78,28 @@ def blank(matches: Matches) -> None:
 
 @dataclass(frozen=True)
 class Eraser:
-    """Takes what is known out of pieces of documents and out of values of JSON."""
+    """A replacer of forgotten lines in pieces of documents and in JSON values."""
 
     known: Known
-    is_beginning: IsBeginning
+    is_prefix: IsBeginning
 
     def is_in_prompt(self, item: ContextItem) -> bool:
-        """Return whether a piece in a system prompt holds it, or may hold a part of it."""
+        """Return whether a piece of a system prompt holds a forgotten line, or may hold a part of one."""
         return item.get("cut", False) or self.item(item) is not item
 
     def item(self, item: ContextItem) -> ContextItem:
-        """Return the piece with a mark in place of what is known; the piece itself when it holds nothing of it."""
-        return blanked(item, self.known.is_in, self.is_beginning)
+        """Return the piece with forgotten lines replaced; `item` itself when there is none."""
+        return blanked(item, self.known.is_in, self.is_prefix)
 
     def text(self, text: str) -> str:
-        """Return the text with a mark in place of each line that is known, or that is cut and begins like one."""
+        """Return `text` with each forgotten line replaced, and a cut last line that is the start of one."""
         lines = self.known.blanked(text).split("\n")
-        if len(text) >= CUT_TEXT_MIN_CHARS and self.is_beginning(lines[-1].rstrip("…")):
+        if len(text) >= CUT_TEXT_MIN_CHARS and self.is_prefix(lines[-1].rstrip("…")):
             lines[-1] = BLANK
         return "\n".join(lines)
 
     def value(self, value: Any) -> Any:
-        """Return the value with every text in it blanked."""
+        """Return the JSON `value` with forgotten lines replaced in every string."""
         if isinstance(value, str):
             return self.text(value)
         if isinstance(value, list):
@@ -106,7 +109,7 @@ class Eraser:
         return value
 
     def result(self, content: Any) -> Any:
-        """Return the content of a tool's result, which is JSON in a text, with every text in it blanked."""
+        """Return the content of a tool result, a string of JSON, with forgotten lines replaced in every string."""
         try:
             value = json.loads(content) if isinstance(content, str) else None
         except ValueError:
@@ -138,7 +141,7 @@ def _find_in(session_id: Any, messages: Iterable[Message], eraser: Eraser, found
 
 
 def _columns(message: Message, calls: dict[str, Message], eraser: Eraser) -> dict[str, Any]:
-    """Return the columns of a message that change; the message has them already."""
+    """Return the changed columns of `message`, and set them on `message` as well."""
     columns: dict[str, Any] = {}
     items = per_message.items_of(message.meta, NAME)
     fresh_items = [eraser.item(item) for item in items]

@@ -1,4 +1,4 @@
-"""Find something forgotten in the folder of a space, and take it out of what is no document."""
+"""Find forgotten lines in the folder of a space, and remove them from files that are no documents."""
 
 import logging
 
@@ -11,7 +11,7 @@ logger = logging.getLogger(__name__)
 
 
 def files_with(space: Space, known: Known) -> list[str]:
-    """Return the files of the space's folder that hold something of it, documents and others."""
+    """Return the paths of all files in the folder of `space` that hold a line of `known`; none without a folder."""
     folder = folder_of(space)
     try:
         return [one.path for one in disk.walk(folder) if known.is_in_text(disk.words_in(folder, one.path))]
@@ -20,10 +20,13 @@ def files_with(space: Space, known: Known) -> list[str]:
 
 
 def clean_files(space: Space, known: Known) -> None:
-    """Take it out of files that are no documents: what was put aside goes, others lose the lines. OSError."""
-    folder, held = folder_of(space), set(space.documents.values_list("path", flat=True))
+    """Remove forgotten lines from files that are no documents; files that were put aside are deleted.
+
+    Raise OSError when the disk refuses.
+    """
+    folder, documents = folder_of(space), set(space.documents.values_list("path", flat=True))
     for path in files_with(space, known):
-        if path in held:
+        if path in documents:
             continue
         if disk.is_ours(path):
             disk.remove(folder, path)

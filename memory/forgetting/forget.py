@@ -1,10 +1,10 @@
-"""Forgetting: lines go from wherever memory keeps them, and are not learnt again.
+"""Forget lines: remove them from everywhere memory keeps them, and keep them from being learnt again.
 
-    shown = plan.plan(space, ["- Ada likes tea."])    # what would go; changes nothing
-    forget(space, ["- Ada likes tea."], ada, shown.digest)    # it goes; the receipt
+    preview = plan.plan(space, ["- Ada likes tea."])    # changes nothing
+    receipt = forget(space, ["- Ada likes tea."], ada, preview.digest)
 
-All rows change in one transaction. Files, and answers that are being written at that moment, follow (`finish`); what a
-crash leaves undone the sweep does.
+All rows change in one transaction. Files, and answers that are being written at that moment, follow in finish(), which
+the sweep repeats after a crash.
 """
 
 import datetime as dt
@@ -48,12 +48,12 @@ from oneclaw.reasons import Reason
 
 logger = logging.getLogger(__name__)
 
-# How long a forgetting takes at most: an answer that began later has read nothing of it.
+# The longest time of a forgetting: an answer that began later cannot have read the lines.
 FORGETTING_MAX_DURATION = dt.timedelta(minutes=5)
 
 
 class PlanChangedError(ForgetError):
-    """Something else would go than what was shown; `plan` is what would go now."""
+    """The lines to remove are no longer those of the preview; `plan` is the new one."""
 
     words = gettext_lazy("Memory was changed in the meantime, and nothing was forgotten. This is the new preview.")
 
@@ -63,14 +63,14 @@ class PlanChangedError(ForgetError):
 
 
 class _DocumentAddedError(Exception):
-    """A document was made while we waited."""
+    """A document was created while the locks were taken."""
 
 
 def forget(space: Space, lines: Iterable[str], user: User | None, digest: str | None = None) -> Forgetting:
-    """Take the lines away, everywhere, and remember hashes of them. Whether `user` may is for the caller to know.
+    """Remove `lines` everywhere in `space`, store their tombstones, and return the receipt.
 
-    Raises NothingToForgetError, TooManyLinesError, and with the digest of a plan PlanChangedError when something else
-    would go by now.
+    The caller has checked that `user` may do this. Raise NothingToForgetError or TooManyLinesError, and
+    PlanChangedError when `digest` is not that of the present plan.
     """
     wanted = Wanted.of(lines)
     found = files_with(space, wanted.known)
@@ -83,7 +83,7 @@ def forget(space: Space, lines: Iterable[str], user: User | None, digest: str | 
 
 
 def finish(forgetting_id: int) -> bool:
-    """Do what follows a forgetting outside of its transaction; whether nothing is left to do. Safe to run twice."""
+    """Clean up files and late answers after a forgetting; return whether nothing is left to do. Idempotent."""
     forgetting = Forgetting.objects.unfinished().select_related("space__owner").filter(pk=forgetting_id).first()
     if forgetting is None:
         return True
@@ -93,7 +93,7 @@ def finish(forgetting_id: int) -> bool:
         try_to_mirror(pk)
     clean_files(space, known)
     sessions = conversations.sessions_of(space)
-    # Who read memory before may have written it down after.
+    # A turn that read memory before the forgetting may have written the lines after it.
     meanwhile = Turn.objects.filter(
         session__in=sessions, started_at__lte=forgetting.created_at + FORGETTING_MAX_DURATION
     )
@@ -107,13 +107,13 @@ def finish(forgetting_id: int) -> bool:
 
 
 def finish_all() -> None:
-    """Finish every forgetting that is not done yet: for the sweep."""
+    """Finish every forgetting that is not done yet. Called by the sweep."""
     for pk in Forgetting.objects.unfinished().values_list("pk", flat=True):
         finish_soon(pk)
 
 
 def finish_soon(forgetting_id: int) -> None:
-    """Finish a forgetting; an error of the disk is logged, and the sweep tries again."""
+    """Finish a forgetting. An error of the disk is logged, and the sweep retries."""
     try:
         finish(forgetting_id)
     except OSError:
@@ -127,7 +127,7 @@ def _blank(sessions: QuerySet[ChatSession], known: Known) -> None:
 
 
 def _forget(space: Space, wanted: Wanted, user: User | None, digest: str | None, found: list[str]) -> Forgetting:
-    """Lock conversations, documents, and the space, in the order of every transaction here, and take the lines away."""
+    """Lock conversations, documents and the space, in the order that every transaction here keeps; remove the lines."""
     began = timezone.now()
     touched = found_in(conversations.sessions_of(space), wanted)
     sessions = ChatSession.objects.filter(pk__in=touched.sessions | touched.said_in)
@@ -136,64 +136,64 @@ def _forget(space: Space, wanted: Wanted, user: User | None, digest: str | None,
     hold(lock_of(space.pk))
     if set(space.documents.values_list("pk", flat=True)) != locked:
         raise _DocumentAddedError
-    # Once more, now that nobody writes them.
+    # Search again, now that the rows are locked.
     touched = found_in(sessions, wanted)
     made = plan_of(space, wanted, touched)
     made.files = found
     if digest is not None and made.digest != digest:
         raise PlanChangedError(made)
     hashes = {keyed(space.pk, phrase.words): phrase for phrase in wanted.phrases}
-    # Before all else: by this row the database lets lines go out of revisions.
+    # First, because the database allows changes of revisions only in a transaction with this row.
     forgetting = Forgetting.objects.create(space=space, author=user, hashes=sorted(hashes), created_at=began)
     rows = [
         ForgottenLine(space=space, hash=hash, words=len(phrase.words), whole=phrase.is_whole)
         for hash, phrase in hashes.items()
     ]
     ForgottenLine.objects.bulk_create(rows, ignore_conflicts=True)
-    for going in made.documents:
-        _erase(going, wanted.known, user)
+    for erasure in made.documents:
+        _erase(erasure, wanted.known, user)
     conversation_index.begin_again(touched.said_in)
-    index_documents([going.document_id for going in made.documents], force=True)
+    index_documents([erasure.document_id for erasure in made.documents], force=True)
     made.vectors = vectors.prune(space.pk)
     conversations.blank(touched)
     for waiting in (Flush.objects.filter(space=space), DocumentJob.objects.filter(space=space)):
         for row in waiting.exclude(error=""):
             if wanted.known.is_in_text(row.error):
                 type(row).objects.filter(pk=row.pk).update(error="")
-    # Questions about what stood there hold a hash of it, and what waits to be imported may say it.
-    Decision.objects.filter(revision__document__in=[going.document_id for going in made.documents]).delete()
+    # Decisions hold hashes of the removed lines, and pending uploads may hold the lines.
+    Decision.objects.filter(revision__document__in=[erasure.document_id for erasure in made.documents]).delete()
     Upload.objects.filter(owner=space.owner).delete()
     forgetting.counts = made.counts
     forgetting.save(update_fields=["counts"])
-    for going in made.documents:
-        write.announce(going.document_id)
+    for erasure in made.documents:
+        write.announce(erasure.document_id)
     transaction.on_commit(partial(finish_soon, forgetting.pk), robust=True)
     return forgetting
 
 
-def _erase(going: Going, known: Known, user: User | None) -> None:
-    """Rewrite the document's history without the lines, and add a change that says that something was forgotten."""
-    document = MemoryDocument.objects.get(pk=going.document_id)
-    is_gone = cache(known.is_in)
+def _erase(erasure: Going, known: Known, user: User | None) -> None:
+    """Rewrite the history of a document without the forgotten lines, and add a revision that records the forgetting."""
+    document = MemoryDocument.objects.get(pk=erasure.document_id)
+    is_forgotten = cache(known.is_in)
     rows: list[Any] = list(
         document.revisions.order_by("number").values("pk", "hunks", "content_hash", "reason", "operation_key")
     )
     content = ""
-    for row, (hunks, content) in zip(rows, erased([row["hunks"] for row in rows], is_gone), strict=True):
+    for row, (hunks, content) in zip(rows, erased([row["hunks"] for row in rows], is_forgotten), strict=True):
         fresh: dict[str, Any] = {"hunks": hunks, "content_hash": content_hash(content)}
-        if row["reason"] and any(map(is_gone, row["reason"].texts)):
+        if row["reason"] and any(map(is_forgotten, row["reason"].texts)):
             fresh["reason"] = None
         if fresh["content_hash"] != row["content_hash"] and (row["operation_key"] or "").startswith("file:"):
-            # Such a key holds a hash of the file.
+            # The key of an imported file holds a hash of its text.
             fresh["operation_key"] = None
         if any(row[name] != value for name, value in fresh.items()):
             MemoryRevision.objects.filter(pk=row["pk"]).update(**fresh)
     now = timezone.now()
-    left = content
+    remaining = content
     if document.path == recent.PATH:
-        left = known.without(recent.without(document.content, known.is_in_text))
+        remaining = known.without(recent.without(document.content, known.is_in_text))
     document.version += 1
-    document.content, document.content_hash, document.updated_at = left, content_hash(left), now
+    document.content, document.content_hash, document.updated_at = remaining, content_hash(remaining), now
     document.save(update_fields=["version", "content", "content_hash", "updated_at"])
     kind = MemoryRevision.Kind.DELETE if document.is_deleted else MemoryRevision.Kind.REPLACE
     MemoryRevision.objects.create(
@@ -204,7 +204,7 @@ def _erase(going: Going, known: Known, user: User | None) -> None:
         source=MemoryRevision.Source.FORGET,
         author=user,
         reason=Reason("change.forgotten"),
-        hunks=diff(content, left),
+        hunks=diff(content, remaining),
         content_hash=document.content_hash,
         created_at=now,
     )

@@ -1,6 +1,6 @@
-"""What forgetting would take away, and what it would leave: shown before anything goes.
+"""Plan a forgetting: what it would remove and what it would leave. Nothing is changed.
 
-plan(space, ["- Ada likes tea."])        # changes nothing
+plan(space, ["- Ada likes tea."])
 lines_with(space, "Ada likes")           # the lines to choose from
 """
 
@@ -36,13 +36,13 @@ class ForgetError(Told):
 
 
 class NothingToForgetError(ForgetError):
-    """No words were named."""
+    """The chosen lines have no words."""
 
     words = gettext_lazy("Choose at least one line with words in it.")
 
 
 class TooManyLinesError(ForgetError):
-    """More lines than go at once."""
+    """More than FORGET_MAX_LINES lines were chosen."""
 
     words = gettext_lazy("At most %(most)s lines can be forgotten at once.")
 
@@ -52,8 +52,11 @@ class TooManyLinesError(ForgetError):
 
 @dataclass(frozen=True)
 class Going:
-    """What goes from one document: lines as they stand now, with their numbers from 1; lines that stand in earlier
-    states only; and how many changes of its history hold any."""
+    """The lines that a forgetting removes from one document.
+
+    `lines` are those of the present content with their numbers from 1, `earlier` those of earlier versions only, and
+    `revisions` counts the changes that hold any of them.
+    """
 
     document_id: int
     path: str
@@ -65,33 +68,33 @@ class Going:
 
 @dataclass
 class Plan:
-    """What forgetting these lines takes away, and what it leaves."""
+    """What forgetting `lines` removes, and what it leaves."""
 
     lines: list[str]
     documents: list[Going] = field(default_factory=list)
-    # Titles of the sections of Recent Conversations.md that go whole.
+    # Titles of the sections of Recent Conversations.md that are removed whole.
     summaries: list[str] = field(default_factory=list)
     chunks: int = 0
     vectors: int = 0
-    # Paths of files in the folder.
+    # Paths of files in the folder that hold the lines.
     files: list[str] = field(default_factory=list)
-    # Notes and summaries still to be written of conversations that say it; they will leave it out.
+    # Open jobs for notes and summaries of conversations that hold the words; they will leave them out.
     waiting: int = 0
-    # Messages of conversations that hold it as recalled text or as a tool's words, and prompts.
+    # Messages that hold the lines as recalled text or in tool calls, and system prompts that hold them.
     messages: int = 0
     prompts: int = 0
-    # What stays: the conversations in which it was said, and documents whose name says it.
+    # What stays: conversations in which the words were said, and paths of documents with the words in their names.
     said_in: list[ChatSession] = field(default_factory=list)
     names: list[str] = field(default_factory=list)
 
     @property
     def counts(self) -> dict[str, int]:
-        """Return how many of each kind would go."""
+        """Return how many of each kind would be removed."""
         return {
-            "lines": sum(len(going.lines) for going in self.documents),
-            "earlier_lines": sum(len(going.earlier) for going in self.documents),
+            "lines": sum(len(erasure.lines) for erasure in self.documents),
+            "earlier_lines": sum(len(erasure.earlier) for erasure in self.documents),
             "documents": len(self.documents),
-            "revisions": sum(going.revisions for going in self.documents),
+            "revisions": sum(erasure.revisions for erasure in self.documents),
             "summaries": len(self.summaries),
             "chunks": self.chunks,
             "vectors": self.vectors,
@@ -103,13 +106,16 @@ class Plan:
 
     @property
     def digest(self) -> str:
-        """Return a hash that differs when other lines would go."""
-        shown = [(going.path, [line for _, line in going.lines], going.earlier) for going in self.documents]
+        """Return a hash that changes when other lines would be removed."""
+        shown = [(erasure.path, [line for _, line in erasure.lines], erasure.earlier) for erasure in self.documents]
         return hashlib.sha256(json.dumps([self.lines, shown, self.summaries]).encode(errors="replace")).hexdigest()
 
 
 def plan(space: Space, lines: Iterable[str]) -> Plan:
-    """Return what would go. Raises NothingToForgetError when no line has words, and TooManyLinesError."""
+    """Return the plan for forgetting `lines` in `space`.
+
+    Raise NothingToForgetError when no line has words, and TooManyLinesError above FORGET_MAX_LINES.
+    """
     wanted = Wanted.of(lines)
     made = plan_of(space, wanted, found_in(conversations.sessions_of(space), wanted))
     made.files = files_with(space, wanted.known)
@@ -117,25 +123,27 @@ def plan(space: Space, lines: Iterable[str]) -> Plan:
 
 
 def lines_with(space: Space, words: str) -> list[str]:
-    """Return every line that holds these words one after the other: first those of documents as they are, then those of
-    earlier versions. Deleted documents count."""
+    """Return every line that holds `words` one after the other, first those of present contents, then earlier ones.
+
+    Deleted documents are included.
+    """
     spoken = words_of(words)
     if not spoken:
         return []
-    # Whatever its length, it is looked for inside lines.
+    # Unlike a forgotten line, a short phrase is also found inside lines.
     known = Known(tuple, frozenset(), {len(spoken): frozenset([spoken])})
     is_in = cache(known.is_in)
-    now: dict[str, None] = {}
+    found: dict[str, None] = {}
     for content in space.documents.order_by("path").values_list("content", flat=True).iterator(chunk_size=20):
-        now |= dict.fromkeys(line for line in content.split("\n") if is_in(line))
+        found |= dict.fromkeys(line for line in content.split("\n") if is_in(line))
     for _, rows in _histories(space):
-        now |= dict.fromkeys(line for row in rows for line in _lines_of(row["hunks"]) if is_in(line))
-    return list(now)
+        found |= dict.fromkeys(line for row in rows for line in _lines_of(row["hunks"]) if is_in(line))
+    return list(found)
 
 
 @dataclass(frozen=True)
 class Wanted:
-    """The lines to forget, and how they are recognised."""
+    """The lines to forget, with the matcher that finds them."""
 
     lines: list[str]
     phrases: list[Phrase]
@@ -143,12 +151,12 @@ class Wanted:
 
     @classmethod
     def of(cls, lines: Iterable[str]) -> "Wanted":
-        """Return what these lines mean. Raises NothingToForgetError, TooManyLinesError."""
+        """Return the distinct lines of the texts `lines`. Raise NothingToForgetError or TooManyLinesError."""
         chosen = [line for line in dict.fromkeys(line.strip() for text in lines for line in text.split("\n")) if line]
-        # A long line was also shown in the pieces that search cut it into.
+        # Search shows a long line in pieces: each of them is forgotten too.
         pieces = [unit.text for line in chosen if len(line) > LONGEST_UNIT for unit in units(line)]
         found = dict.fromkeys(words_of(line) for line in [*chosen, *pieces])
-        # What stands in place of something forgotten can itself not be forgotten.
+        # The replacement of forgotten lines cannot itself be forgotten.
         phrases = [Phrase(words) for words in found if words and words != words_of(BLANK)]
         if not phrases:
             raise NothingToForgetError
@@ -156,12 +164,12 @@ class Wanted:
             raise TooManyLinesError
         return cls(chosen, phrases, of_phrases(phrases))
 
-    def is_beginning(self, line: str) -> bool:
-        """Return whether the line is the beginning of a forgotten one."""
+    def is_prefix(self, line: str) -> bool:
+        """Return whether `line` is the start of a line to forget."""
         words = words_of(line)
         if not words:
             return False
-        # Its last word may be cut as well.
+        # The last word may be cut as well.
         *before, last = words
         at = len(before)
         begun = (phrase.words[at] for phrase in self.phrases if list(phrase.words[:at]) == before and phrase.words[at:])
@@ -169,12 +177,12 @@ class Wanted:
 
 
 def found_in(sessions: QuerySet[ChatSession], wanted: Wanted) -> conversations.Matches:
-    """Return where the lines are in these conversations."""
-    return conversations.find(sessions, wanted.known, wanted.is_beginning)
+    """Return where the lines are in the conversations `sessions`."""
+    return conversations.find(sessions, wanted.known, wanted.is_prefix)
 
 
 def plan_of(space: Space, wanted: Wanted, found: conversations.Matches) -> Plan:
-    """Return what would go, with what was found in conversations."""
+    """Return the plan for `wanted`, including the matches `found` in conversations."""
     known = wanted.known
     is_in = cache(known.is_in)
     made = Plan(wanted.lines)
@@ -192,17 +200,17 @@ def plan_of(space: Space, wanted: Wanted, found: conversations.Matches) -> Plan:
         if not revisions:
             continue
         content = MemoryDocument.objects.values_list("content", flat=True).get(pk=document_id)
-        standing = [(number, line) for number, line in enumerate(content.split("\n"), 1) if is_in(line)]
-        now = {line for _, line in standing}
-        earlier = [line for line in lines if line not in now]
-        made.documents.append(Going(document_id, document.path, document.is_deleted, standing, earlier, revisions))
+        current = [(number, line) for number, line in enumerate(content.split("\n"), 1) if is_in(line)]
+        current_lines = {line for _, line in current}
+        earlier = [line for line in lines if line not in current_lines]
+        made.documents.append(Going(document_id, document.path, document.is_deleted, current, earlier, revisions))
         if document.path == recent.PATH:
             ours = ((title, section) for title, section in recent.sections(content) if title)
             made.summaries = [title for title, section in ours if known.is_in_text(section)]
-        keys = _keys_of_chunks(document_id, [number for number, _ in standing])
+        keys = _keys_of_chunks(document_id, [number for number, _ in current])
         made.chunks += len(keys)
         made.vectors += TextVector.objects.filter(space=space, text_key__in=keys).count()
-    made.documents.sort(key=lambda going: going.path)
+    made.documents.sort(key=lambda erasure: erasure.path)
     made.messages, made.prompts = len(found.messages), len(found.prompts)
     made.waiting = sum(rows.filter(session__in=found.said_in).count() for rows in _waiting(space))
     if space.is_private:
@@ -226,7 +234,7 @@ def _lines_of(hunks: Sequence[Hunk]) -> Iterator[str]:
 
 
 def _keys_of_chunks(document_id: int, numbers: Sequence[int]) -> list[int]:
-    """Return the keys of the pieces of the search index that hold one of these lines."""
+    """Return the text keys of the chunks of the document that hold one of the lines with these `numbers`."""
     rows = MemoryChunk.objects.filter(document_id=document_id).values_list("start_line", "end_line", "text_key")
     return [key for start, end, key in rows if any(start <= number <= end for number in numbers)]
 

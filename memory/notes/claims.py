@@ -1,7 +1,7 @@
-"""The claim on a range of a session's messages: which of them one flush covers, and that no other flush does.
+"""Claim the range of a session's messages that one flush covers, so that no other flush covers them.
 
-What a session decides about its flushes is decided under the session's row lock, so that two workers that come at
-once see each other's rows. The claim itself is that of every job (oneclaw/jobs.py).
+Every decision about the flushes of a session is made under the session's row lock, so that two concurrent workers see
+each other's rows. The claim itself is that of every job (oneclaw/jobs.py).
 """
 
 import datetime as dt
@@ -19,33 +19,33 @@ from memory.policy.access import locked
 from memory.policy.tombstones import of_space
 from oneclaw.jobs import ClaimLostError
 
-# After so many attempts at the model, what it should have written is put together without it.
+# Calls of the model before its text is replaced by a fallback that needs no model.
 MODEL_ATTEMPTS_MAX = 5
-# What one flush covers, so that it fits the model's context; a longer range becomes several.
+# Text of one flush, so that it fits the model's context; a longer range becomes several flushes.
 RANGE_MAX_CHARS = 120_000
 ERROR_MAX_CHARS = 1000
-# The reason of a flush that covers messages out of an imported file, of which nothing is ever noted.
+# The reason of a flush that covers imported messages, which are never noted.
 IMPORTED = "imported"
 
 
 @dataclass(frozen=True)
 class Claim:
-    """The right to finish one flush, and what is to be noted."""
+    """The right to finish one flush, with its range of messages."""
 
     flush: Flush
     session: ChatSession
     after_seq: int
     through_seq: int
     day: dt.date
-    # Whether messages that were complete at the time of the claim lie behind the range.
+    # Whether complete messages followed the range at the time of the claim.
     more: bool
     messages: list[Message]
-    # The ones of them that may be noted: what was said while saved memory was off may not.
+    # Ids of the messages that may be noted: those that were said while saved memory was on.
     noted: frozenset[int]
 
     @property
     def said(self) -> list[Said]:
-        """Return what was said, without what the person has had forgotten."""
+        """Return the messages to be noted, without forgotten words."""
         known = of_space(self.flush.space_id)
         spoken = (message for message in self.messages if message.active and message.role != Message.Role.TOOL)
         spoken = (message for message in spoken if message.pk in self.noted)
@@ -57,7 +57,7 @@ class Claim:
 
 @transaction.atomic
 def take(flush_id: int) -> Claim | None:
-    """Claim a flush that is due, with the range of messages that it covers. None when there is nothing to do."""
+    """Claim the flush `flush_id`, if it is due, and return the claim; None when there is nothing to do."""
     session_id = Flush.objects.due().filter(pk=flush_id).values_list("session_id", flat=True).first()
     if session_id is None:
         return None
@@ -93,8 +93,10 @@ def take(flush_id: int) -> Claim | None:
 
 
 def hold(claim: Claim) -> None:
-    """Lock the session and the flush to the end of the transaction. Raises ClaimLostError when another worker has
-    claimed the flush, and when nothing of the session may be noted any more."""
+    """Lock the session and the flush of `claim` until the end of the transaction.
+
+    Raise ClaimLostError when another worker has claimed the flush, or when the session may no longer be noted.
+    """
     session = locked(claim.session.pk)
     if session is None or not is_noted(session):
         raise ClaimLostError
@@ -102,7 +104,7 @@ def hold(claim: Claim) -> None:
 
 
 def postpone(claim: Claim, error: Exception) -> None:
-    """Queue the flush again, later. It covers what another queued flush of the session was to cover."""
+    """Queue the flush again for later, with `error` in its row. It replaces any other queued flush of the session."""
     with suppress(ClaimLostError), transaction.atomic():
         hold(claim)
         claim.session.flushes.queued().delete()
@@ -110,29 +112,31 @@ def postpone(claim: Claim, error: Exception) -> None:
 
 
 def covered_through(session: ChatSession) -> int:
-    """Return the watermark: the number of the last message that a finished flush covers, or that is a copy of a message
-    of another conversation, which notes it; 0 before the first."""
+    """Return the watermark: the sequence number of the last message that needs no flush; 0 before the first.
+
+    That is the last message that a finished flush covers or, without one, the last copy of a message of another
+    conversation, whose own flush notes it.
+    """
     return session.flushes.finished().aggregate(through=Max("through_seq"))["through"] or session.copied_seq
 
 
 def imported_through(session: ChatSession) -> int:
-    """Return the number of the last message that came out of a file; 0 when none did."""
+    """Return the sequence number of the last imported message of `session`; 0 when there is none."""
     return session.flushes.filter(reason=IMPORTED).aggregate(through=Max("through_seq"))["through"] or 0
 
 
 def is_noted(session: ChatSession) -> bool:
-    """Say whether notes of the session may be written now."""
+    """Return whether notes of `session` may be written now."""
     return switches.is_on(session.owner, switches.Switch.SAVED)
 
 
 def in_words(error: Exception) -> str:
-    """Return what a job's row says of its failure."""
+    """Return the text about `error` for the row of a job."""
     return f"{type(error).__name__}: {error}"[:ERROR_MAX_CHARS]
 
 
 def _range(session: ChatSession, after: int, through: int) -> list[Message]:
-    """Return the messages of the next flush: those of one day of the owner, and not more than fit the model's
-    context."""
+    """Return the messages of the next flush: those of one day of the owner, at most RANGE_MAX_CHARS characters."""
     messages: list[Message] = []
     size = 0
     rows = session.messages.filter(seq__gt=after, seq__lte=through).order_by("seq")

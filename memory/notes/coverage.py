@@ -1,4 +1,4 @@
-"""How far the notes go: up to when a daily log covers its day, and what became of each message of a conversation."""
+"""Report which messages are noted: up to what time a daily log covers its day, and the state of each message."""
 
 import datetime as dt
 import re
@@ -13,15 +13,15 @@ from memory.notes.claims import IMPORTED, covered_through, is_noted
 from oneclaw.models import User
 
 LOG = re.compile(r"memory/(\d{4}-\d{2}-\d{2})\.md")
-
-
 COPIED = "copies of another conversation, which notes them"
 
 
 @dataclass(frozen=True)
 class DayCoverage:
-    """`until`: everything said before it on that day is in the log (None: nothing yet). `waiting`: messages that are
-    not."""
+    """How much of a day its log covers: every message before `until` (None: no message yet).
+
+    `waiting` is the number of messages that are not in the log.
+    """
 
     until: dt.datetime | None
     waiting: int
@@ -29,7 +29,10 @@ class DayCoverage:
 
 @dataclass(frozen=True)
 class Part:
-    """The messages `first` to `last` of a conversation: covered, running, queued, open or skipped, and why."""
+    """The state of the messages `first` to `last` of a conversation.
+
+    `state` is covered, running, queued, open or skipped; `why` is the reason in words.
+    """
 
     first: int
     last: int
@@ -38,7 +41,7 @@ class Part:
 
 
 def of_document(document: MemoryDocument) -> DayCoverage | None:
-    """How far a daily log goes; None for every other document, and for logs of shared spaces."""
+    """Return the coverage of a daily log; None for every other document, and for logs of shared spaces."""
     found = LOG.fullmatch(document.path)
     if found is None or document.space.kind != "own":
         return None
@@ -49,7 +52,7 @@ def of_document(document: MemoryDocument) -> DayCoverage | None:
 
 
 def of_day(user: User, day: dt.date) -> DayCoverage:
-    """How far the notes of this person's day go, over all conversations that are kept; on the person's own clock."""
+    """Return the coverage of `day` over all conversations of `user` that are noted, in the time zone of `user`."""
     begin = dt.datetime.combine(day, dt.time.min, tzinfo=user.zone)
     end = dt.datetime.combine(day + dt.timedelta(days=1), dt.time.min, tzinfo=user.zone)
     kept = ChatSession.objects.visible_to(user).filter(mode=ChatSession.Mode.AGENT)
@@ -67,7 +70,7 @@ def of_day(user: User, day: dt.date) -> DayCoverage:
 
 
 def of_session(session: ChatSession) -> list[Part]:
-    """Every message of the conversation, in parts, in order."""
+    """Return the state of every message of the conversation, as consecutive ranges in order."""
     if session.last_seq == 0:
         return []
     if session.mode != ChatSession.Mode.AGENT:

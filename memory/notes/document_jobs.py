@@ -1,4 +1,4 @@
-"""Documents about one conversation, each written once, late or retried: its last messages, its summary.
+"""Run the jobs that write a document about one conversation, exactly once: its last messages, its summary.
 
 job = request(session, DocumentJob.Kind.RECENT, through_seq)    # any number of times
 run(job.pk)                                                     # any worker, any number of times
@@ -12,21 +12,21 @@ from django.db import transaction
 from chat.models import ChatSession
 from memory.models import DocumentJob
 from memory.notes import last_messages, recent
-from memory.notes.claims import in_words, is_noted, locked
-from memory.policy.access import own_space
+from memory.notes.claims import in_words, is_noted
+from memory.policy.access import locked, own_space
 from oneclaw.jobs import ClaimLostError
 
 logger = logging.getLogger(__name__)
 
-# Each has compose(job), which may ask the model, and write(job, composed), which runs in the transaction that finishes
-# the job.
+# The module of each kind has compose(job), which may call the model, and write(job, content), which runs in the
+# transaction that finishes the job.
 WRITERS = {DocumentJob.Kind.LAST_MESSAGES: last_messages, DocumentJob.Kind.RECENT: recent}
 
 
 @transaction.atomic
 def request(session: ChatSession, kind: DocumentJob.Kind, through_seq: int) -> DocumentJob | None:
-    """Return the open job of this kind, which covers the messages up to `through_seq` now; None when nothing is to be
-    kept."""
+    """Return the open job of this kind, extended to the messages up to `through_seq`; None when no document is
+    wanted. Idempotent."""
     kept = locked(session.pk)
     if kept is None or through_seq == 0 or not WRITERS[kind].is_wanted(kept):
         return None
@@ -42,8 +42,10 @@ def request(session: ChatSession, kind: DocumentJob.Kind, through_seq: int) -> D
 
 
 def request_summary_alone(session: ChatSession) -> DocumentJob | None:
-    """Request the summary of a session that is not flushed because saved memory is off; None when it is flushed, and
-    when the summary covers all that was said."""
+    """Request the summary of a session that is not flushed because saved memory is off.
+
+    Return None when the session is flushed, and when a summary job already covers its messages.
+    """
     if is_noted(session):
         return None
     kind, through_seq = DocumentJob.Kind.RECENT, session.last_complete_seq()
@@ -53,16 +55,19 @@ def request_summary_alone(session: ChatSession) -> DocumentJob | None:
 
 
 def run(job_id: int) -> None:
-    """Do this job, if it is due and no other worker does it. A failure is written into the row, and it is due later."""
+    """Do the job `job_id`, if it is due and no other worker has claimed it.
+
+    An error is stored in the row, and the job becomes due again later.
+    """
     job = take(job_id)
     if job is None:
         return
     writer = WRITERS[DocumentJob.Kind(job.kind)]
     try:
-        composed = writer.compose(job)
+        content = writer.compose(job)
         with transaction.atomic():
             hold(job)
-            writer.write(job, composed)
+            writer.write(job, content)
             finish(job)
     except ClaimLostError:
         logger.warning("Document job %s was claimed by another worker, or its conversation deleted.", job_id)
@@ -74,7 +79,7 @@ def run(job_id: int) -> None:
 
 @transaction.atomic
 def take(job_id: int) -> DocumentJob | None:
-    """Claim a document job that is due. None when there is nothing to do."""
+    """Claim the document job `job_id`, if it is due, and return it; None when there is nothing to do."""
     job = DocumentJob.objects.due().filter(pk=job_id).first()
     if job is None:
         return None
@@ -89,15 +94,17 @@ def take(job_id: int) -> DocumentJob | None:
 
 
 def hold(job: DocumentJob) -> None:
-    """Lock the session and the job to the end of the transaction. Raises ClaimLostError when another worker has claimed
-    the job, and when the document is not wanted any more."""
+    """Lock the session and the job until the end of the transaction.
+
+    Raise ClaimLostError when another worker has claimed the job, or when the document is no longer wanted.
+    """
     if _wanted_session(job) is None:
         raise ClaimLostError
     job.heartbeat()
 
 
 def finish(job: DocumentJob) -> None:
-    """End the job, or queue it again if more was said meanwhile."""
+    """Finish the job, or queue it again if it was extended to newer messages in the meantime."""
     if DocumentJob.objects.filter(pk=job.pk, through_seq__gt=job.through_seq).exists():
         job.release()
     else:

@@ -1,9 +1,9 @@
-"""Write a session's messages as notes into the log of their day: late, retried or crashed, each exactly once.
+"""Write notes of a session's messages into the log of their day, exactly once in spite of delays, retries and crashes.
 
     flush = request(session, "switched")        # any trigger, any number of times
     run(flush.pk)                               # any worker, any number of times
 
-The model is asked outside of any transaction, by the worker that holds the claim (memory/notes/claims.py).
+The model is called outside of any transaction, by the worker that holds the claim (memory/notes/claims.py).
 """
 
 import datetime as dt
@@ -35,28 +35,29 @@ logger = logging.getLogger(__name__)
 
 
 class NotWrittenError(Exception):
-    """What was read back from the log is not what was written."""
+    """The log does not end with the notes that were just appended to it."""
 
 
 @transaction.atomic
 def request(session: ChatSession, reason: str) -> Flush | None:
-    """Return the queued flush of the session's unflushed messages; None when there is nothing to flush."""
+    """Return the queued flush of the unflushed messages of `session`; None when there are none. Idempotent."""
     kept = locked(session.pk)
     if kept is None or not is_noted(kept):
         return None
     queued = kept.flushes.queued().first()
     if queued is not None:
         return queued
-    spoken_for = kept.flushes.aggregate(through=Max("through_seq"))["through"] or kept.copied_seq
-    if kept.last_complete_seq() <= spoken_for:
+    requested = kept.flushes.aggregate(through=Max("through_seq"))["through"] or kept.copied_seq
+    if kept.last_complete_seq() <= requested:
         return None
     return Flush.objects.create(owner=kept.owner, session=kept, space=own_space(kept), reason=reason)
 
 
 def run(flush_id: int) -> int | None:
-    """Do this flush, if it is due and no other worker does it. Returns the session's next one, if that is due at once.
+    """Do the flush `flush_id`, if it is due and no other worker has claimed it.
 
-    A failure is written into the row, and the flush is due again a little later.
+    Return the id of the session's next flush, if that is due now. An error is stored in the row, and the flush becomes
+    due again later.
     """
     claim = take(flush_id)
     if claim is None:
@@ -81,9 +82,10 @@ def run(flush_id: int) -> int | None:
 
 @transaction.atomic
 def finish(claim: Claim, notes: str, failure: str | None = None) -> None:
-    """Append the notes to the log of the day, check that they are there, and move the watermark: all or nothing.
+    """Append `notes` to the log of the day, check that they are there, and move the watermark, in one transaction.
 
-    `failure`: why the notes are an extract and not written by the model. Raises ClaimLostError and NotWrittenError.
+    `failure` says why the notes are an extract; None when the model wrote them. Raise ClaimLostError when the claim was
+    lost, and NotWrittenError when the check fails.
     """
     hold(claim)
     flush = claim.flush
@@ -98,7 +100,10 @@ def finish(claim: Claim, notes: str, failure: str | None = None) -> None:
 
 
 def cover_imported(session: ChatSession) -> None:
-    """Put the watermark of a new session behind what came out of a file, which is not noted. In its transaction."""
+    """Move the watermark of a new session past its imported messages, which are not noted.
+
+    Must be called in the transaction that imports them.
+    """
     if session.mode != ChatSession.Mode.AGENT:
         return
     Flush.objects.create(
@@ -115,29 +120,29 @@ def cover_imported(session: ChatSession) -> None:
 
 
 def idle(now: dt.datetime | None = None, limit: int = 1000) -> list[ChatSession]:
-    """Return the conversations in which nothing was said for IDLE_MINUTES and of which messages are neither noted nor
-    queued, the longest idle first."""
+    """Return up to `limit` conversations that were idle for IDLE_MINUTES at `now` and have messages that are neither
+    noted nor queued, the longest idle first."""
     latest = (now or timezone.now()) - dt.timedelta(minutes=settings.IDLE_MINUTES)
     flushes = Flush.objects.filter(session=OuterRef("pk"))
-    spoken_for = flushes.filter(through_seq__isnull=False).order_by("-through_seq").values("through_seq")[:1]
+    requested = flushes.filter(through_seq__isnull=False).order_by("-through_seq").values("through_seq")[:1]
     kept = ChatSession.objects.filter(mode=ChatSession.Mode.AGENT, deleted_at=None, active_at__lt=latest)
     kept = kept.exclude(owner__in=switches.people_without(switches.Switch.SAVED))
-    unnoted = kept.filter(last_seq__gt=Coalesce(Subquery(spoken_for), F("copied_seq")))
+    unnoted = kept.filter(last_seq__gt=Coalesce(Subquery(requested), F("copied_seq")))
     waiting = flushes.filter(status=Flush.Status.QUEUED)
     return list(unnoted.exclude(Exists(waiting)).order_by("active_at")[:limit])
 
 
 def log_path(day: dt.date) -> str:
-    """Return the path of the daily log."""
+    """Return the path of the daily log of `day`."""
     return f"memory/{day:%Y-%m-%d}.md"
 
 
 def _notes(claim: Claim) -> tuple[str, str | None]:
-    """Return the notes without secrets and without what was recalled or forgotten, and why the model did not write
-    them, if it did not."""
+    """Return the notes, without secrets, forgotten lines and lines that came from memory; and why the model did not
+    write them, or None."""
     notes, failure = _written(claim)
     notes, _ = masked(notes)
-    # What the conversation has from memory is no news.
+    # Text that memory gave to the conversation is not noted again.
     known = text_sent(claim.session)
     return without(tombstones.of_space(claim.flush.space_id).without(notes), known), failure
 
@@ -161,8 +166,8 @@ def _append(claim: Claim, notes: str) -> MemoryRevision:
     at, title = claim.session.owner.local(last.created_at), tombstones.named(flush.space_id, claim.session.name)
     section = f"## {at:%H:%M} {title}\n\n{notes}\n"
     with translation.override("en"):
-        opening = f"# {dateformat.format(claim.day, 'l, j F Y')}\n\n"
-    opening = tombstones.of_space(flush.space_id).without(opening)
+        heading = f"# {dateformat.format(claim.day, 'l, j F Y')}\n\n"
+    heading = tombstones.of_space(flush.space_id).without(heading)
     author = Author(
         Source.FLUSH,
         claim.session.owner,
@@ -170,7 +175,7 @@ def _append(claim: Claim, notes: str) -> MemoryRevision:
         reason=Reason("change.notes", {"title": title}),
         operation_key=f"flush:{claim.session.pk}:{claim.after_seq}",
     )
-    operation = Append(section, Separator.PARAGRAPH, opening)
+    operation = Append(section, Separator.PARAGRAPH, heading)
     revision = write.apply(flush.space, log_path(claim.day), operation, author)
     written = MemoryDocument.objects.get(space=flush.space, path=log_path(claim.day))
     if (

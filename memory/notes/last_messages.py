@@ -1,4 +1,4 @@
-"""Write the last messages of a conversation that /new or /reset ended into a file: memory/2026-11-21-tea.md."""
+"""Write the last messages of a conversation that /new or /reset ended into a document: memory/2026-11-21-tea.md."""
 
 import logging
 from dataclasses import dataclass
@@ -22,30 +22,30 @@ from oneclaw.reasons import Reason
 
 logger = logging.getLogger(__name__)
 
-# What is kept of one message, and what the model reads to name the file.
+# Text that is kept of one message, and that the model reads to name the document.
 MESSAGE_MAX_CHARS = 16_000
 READ_MAX_CHARS = 8_000
-# The words in a file's name.
+# The slug in the document's name.
 SLUG_MAX_WORDS = 6
 SLUG_MAX_CHARS = 50
 
 
 @dataclass(frozen=True)
 class LastMessages:
-    """The file's content, and its name after the day."""
+    """The content of the document, and the slug that follows the day in its name."""
 
     slug: str
     content: str
 
 
 def is_wanted(session: ChatSession) -> bool:
-    """Say whether the owner wants such files."""
+    """Return whether the server and the owner of `session` want such documents."""
     return settings.LAST_MESSAGES > 0 and switches.is_on(session.owner, switches.Switch.SAVED)
 
 
 def compose(job: DocumentJob) -> LastMessages | None:
-    """Return the last messages up to the job's, and a slug by the fast model, or the time when it cannot be had. None
-    when the person said nothing."""
+    """Return the last messages up to the job's `through_seq`, with a slug by the fast model, or the time of day when
+    the model fails. None when the person said nothing."""
     session = job.session
     words = session.messages.filter(active=True, role__in=[Message.Role.USER, Message.Role.ASSISTANT])
     fresh = words.filter(seq__gt=imported_through(session), seq__lte=job.through_seq)
@@ -69,9 +69,9 @@ def compose(job: DocumentJob) -> LastMessages | None:
     return LastMessages(f"{ended:%H%M}" if not slug or known.is_in(slug) else slug, content)
 
 
-def write(job: DocumentJob, composed: LastMessages | None) -> None:
-    """Write a new file, whatever else is called like it. Once for the same last message."""
-    if composed is None:
+def write(job: DocumentJob, last: LastMessages | None) -> None:
+    """Write a new document under a free path. Idempotent for the same last message."""
+    if last is None:
         return
     owner = job.session.owner
     author = Author(
@@ -80,8 +80,8 @@ def write(job: DocumentJob, composed: LastMessages | None) -> None:
         reason=Reason("change.last_messages"),
         operation_key=f"last:{job.session_id}:{job.through_seq}",
     )
-    content = tombstones.of_space(job.space_id).without(composed.content)
-    documents.apply(job.space, free_path(job, composed.slug), Replace(content, 0), author)
+    content = tombstones.of_space(job.space_id).without(last.content)
+    documents.apply(job.space, free_path(job, last.slug), Replace(content, 0), author)
 
 
 def free_path(job: DocumentJob, slug: str) -> str:

@@ -28,19 +28,19 @@ logger = logging.getLogger(__name__)
 
 PATH = RECENT
 HEADING = "# Recent Conversations\n\n"
-# Of the conversation, what the model reads; of an entry, its title and its summary.
+# Text of the conversation that the model reads, and of the title and the summary of a section.
 READ_MAX_CHARS = 60_000
 TITLE_MAX_CHARS = 80
 SUMMARY_MAX_CHARS = 800
 TITLE_MAX_WORDS = 8
-# A section begins with such a line; the link says whose it is.
+# The first line of a section; the link holds the id of its conversation.
 SECTION = re.compile(r"^## .*\(/c/(?P<id>[0-9a-f-]{36})\)[ \t]*$", re.MULTILINE)
 ANY_SECTION = re.compile(r"^## ", re.MULTILINE)
 
 
 @dataclass(frozen=True)
 class Summary:
-    """What a conversation is called, what came out, and when it was last written in, on the person's own clock."""
+    """The title and the summary of a conversation, and the local time of its last message."""
 
     title: str
     text: str
@@ -48,13 +48,16 @@ class Summary:
 
 
 def is_wanted(session: ChatSession) -> bool:
-    """Say whether the owner wants the conversation in the document."""
+    """Return whether the owner of `session` wants the conversation in the document."""
     return switches.is_on(session.owner, switches.Switch.RECENT)
 
 
 def compose(job: DocumentJob) -> Summary | None:
-    """Return title and summary by the fast model; the conversation's own first line as the title when they cannot be
-    read, or when the model failed MODEL_ATTEMPTS_MAX times. None when the person said nothing."""
+    """Return title and summary by the fast model; None when the person said nothing.
+
+    The first line of the conversation is the title when the answer cannot be parsed, or when the model failed
+    MODEL_MAX_ATTEMPTS times. Raise ModelFailure before that.
+    """
     session = job.session
     fresh = session.messages.filter(active=True, seq__gt=imported_through(session), seq__lte=job.through_seq)
     words = switches.said_while_on(fresh.exclude(role=Message.Role.TOOL), session.owner, switches.Switch.RECENT)
@@ -79,10 +82,10 @@ def compose(job: DocumentJob) -> Summary | None:
 
 
 def write(job: DocumentJob, summary: Summary | None) -> None:
-    """Put the conversation's section first, in place of the one that it had. The rest of the document stays."""
+    """Put the section of the job's conversation first and remove its older one. The rest of the document stays."""
     if summary is None:
         return
-    # Read under its lock, so that no other write comes between this and the replacement.
+    # Read under the row lock, so that no other write happens before the replacement.
     document = MemoryDocument.objects.select_for_update().filter(space=job.space, path=PATH).first()
     before, version = (document.content, document.version) if document else ("", 0)
     content = updated(before, str(job.session_id), summary, settings.RECENT_CONVERSATIONS)
@@ -91,43 +94,45 @@ def write(job: DocumentJob, summary: Summary | None) -> None:
     documents.apply(job.space, PATH, Replace(content, version), author)
 
 
-def updated(before: str, session_id: str, summary: Summary, most: int) -> str:
-    """Return the document with this conversation's section first and at most `most` of them. Pure.
+def updated(before: str, session_id: str, summary: Summary, max_sections: int) -> str:
+    """Return the document with the section of `session_id` first and at most `max_sections` sections. Pure.
 
-    Text before the first section, and sections that are not ours, stay as they are.
+    Text before the first section, and sections that people wrote, stay as they are and are not counted.
     """
-    opening, *sections = _parts(before)
+    heading, *sections = _parts(before)
     kept, count = [], 1
     for section in sections:
         ours = SECTION.match(section)
         if ours:
-            if ours["id"] == session_id or count == most:
+            if ours["id"] == session_id or count == max_sections:
                 continue
             count += 1
         kept.append(section if section.endswith("\n") else section + "\n")
-    # Titles end where Markdown's link does.
+    # Square brackets would end the text of the Markdown link.
     title = summary.title.replace("[", "(").replace("]", ")")
     own = f"## {summary.at:%Y-%m-%d %H:%M} [{title}](/c/{session_id})\n\n"
     own += f"{summary.text}\n\n" if summary.text else ""
-    opening = opening or HEADING
-    return (opening if opening.endswith("\n") else opening + "\n\n") + own + "".join(kept)
+    heading = heading or HEADING
+    return (heading if heading.endswith("\n") else heading + "\n\n") + own + "".join(kept)
 
 
 def sections(content: str) -> list[tuple[str, str]]:
-    """Return each section with the title of its conversation; "" for one that is not ours. Pure."""
+    """Return (title, section) for each section; the title is "" for a section that a person wrote. Pure."""
     found = ((SECTION.match(section), section) for section in _parts(content)[1:])
     return [(ours[0].partition("[")[2].partition("](")[0] if ours else "", section) for ours, section in found]
 
 
-def without(content: str, is_gone: Callable[[str], bool]) -> str:
-    """Return `content` without those of our sections for which `is_gone` is true. Pure."""
-    kept = (section for title, section in sections(content) if not (title and is_gone(section)))
+def without(content: str, is_forgotten: Callable[[str], bool]) -> str:
+    """Return `content` without the conversations' sections for which `is_forgotten` is true. Pure."""
+    kept = (section for title, section in sections(content) if not (title and is_forgotten(section)))
     return _parts(content)[0] + "".join(kept)
 
 
 def read(answer: str) -> tuple[str, str] | None:
-    """Return (title, summary) out of what a model answered: JSON alone, in a code fence or between other words; or
-    plain words, the first line as the title. None when there is nothing to read. Pure."""
+    """Return (title, summary) parsed from the answer of a model; None when there is no title. Pure.
+
+    The answer is JSON, alone, in a code fence or between other words; or plain text with the title in its first line.
+    """
     answer = mended(answer).strip()
     for found in re.finditer(r"\{", answer):
         try:
@@ -150,14 +155,14 @@ def _parts(content: str) -> list[str]:
 
 
 def _title(value: object) -> str:
-    """Return at most TITLE_MAX_WORDS words of one line."""
+    """Return at most TITLE_MAX_WORDS words of the first line of `value`; "" when it is no text."""
     line = value.strip().split("\n", 1)[0] if isinstance(value, str) else ""
     words = " ".join(line.strip(" \t#*_`\"“”'").split()[:TITLE_MAX_WORDS])
     return words if len(words) <= TITLE_MAX_CHARS else words[: TITLE_MAX_CHARS - 1].rstrip() + "…"
 
 
 def _text(value: object) -> str:
-    """Return one paragraph."""
+    """Return `value` as one paragraph of at most SUMMARY_MAX_CHARS characters; "" when it is no text."""
     return (
         shortened(" ".join(value.split()), SUMMARY_MAX_CHARS, "see the conversation") if isinstance(value, str) else ""
     )

@@ -1,4 +1,4 @@
-"""Tell what is still to be done for one person or for all, and do it here and now."""
+"""Report what memory still has to do, for one person or for all, and do it in this process."""
 
 import logging
 import time
@@ -18,12 +18,12 @@ from oneclaw.models import Space, User
 
 logger = logging.getLogger(__name__)
 
-# Between two looks at a flush that another worker does.
+# Between two polls of a flush that another worker has claimed.
 POLL_SECONDS = 0.2
 
 
 def status(user: User | None, deep: bool = False) -> dict[str, Any]:
-    """Return how much there is and what is behind; `deep`: the index too."""
+    """Return the counts of documents, flushes and jobs of `user`, or of all people; with `deep` also of the index."""
     documents = documents_of(user)
     flushes = Flush.objects.visible_to(user) if user else Flush.objects.all()
     waiting = flushes.open().order_by("created_at")
@@ -48,7 +48,7 @@ def status(user: User | None, deep: bool = False) -> dict[str, Any]:
 
 
 def in_words(status: dict[str, Any]) -> list[str]:
-    """Return the status in sentences."""
+    """Return the result of status() as sentences."""
     flushes = status["flushes"]
     return [
         f"Memory of {status['user'] or 'everybody'}: {status['documents']} documents.",
@@ -63,7 +63,7 @@ def in_words(status: dict[str, Any]) -> list[str]:
 
 
 class Indexed(NamedTuple):
-    """The documents that the index holds now, how many of them wait for their vectors, and the paths that failed."""
+    """The number of indexed documents, how many of them wait for their vectors, and the paths that failed."""
 
     documents: int
     waiting: int
@@ -78,7 +78,10 @@ class Indexed(NamedTuple):
 def index_all(
     user: User | None, *, force: bool = False, progress: Callable[[int, int], None] = lambda done, total: None
 ) -> Indexed:
-    """Bring the index and its vectors up to date."""
+    """Bring the index and the vectors of `user`, or of all people, up to date.
+
+    `force` indexes unchanged documents again; `progress` is called with (done, total) after each document.
+    """
     ids = list(documents_of(user).order_by("pk").values_list("pk", "path"))
     waiting, failed = 0, []
     for number, (document_id, path) in enumerate(ids, 1):
@@ -86,7 +89,7 @@ def index_all(
             index_document(document_id, force=force)
             embed_document(document_id)
         except EmbeddingError:
-            # Words find it, and the sweep asks the server again.
+            # The text is indexed; the sweep requests the vectors again.
             waiting += 1
         except Exception:
             logger.exception("%s could not be indexed.", path)
@@ -96,7 +99,7 @@ def index_all(
 
 
 def finish_flushes(session: ChatSession) -> None:
-    """Return when no flush of this session is claimed by a living worker, nor due."""
+    """Run the flushes of `session` that are due, and wait for those that other workers have claimed."""
     while True:
         due = session.flushes.due_ids()
         if session.flushes.running().exclude(pk__in=due).exists():
@@ -108,7 +111,7 @@ def finish_flushes(session: ChatSession) -> None:
 
 
 def flushes_since(first: int, sessions: Iterable[ChatSession]) -> list[dict[str, Any]]:
-    """Return what became of the flushes of these sessions, from the one with this id. An empty one leaves no row."""
+    """Return the state of the flushes of `sessions` with an id of at least `first`. An empty flush leaves no row."""
     rows = Flush.objects.filter(pk__gte=first, session__in=list(sessions)).order_by("pk")
     return [
         {
@@ -125,6 +128,6 @@ def flushes_since(first: int, sessions: Iterable[ChatSession]) -> list[dict[str,
 
 
 def documents_of(user: User | None) -> MemoryDocumentQuerySet:
-    """Return the documents of the person's own space; all of them for None."""
+    """Return the documents of the own space of `user`; all documents when `user` is None."""
     documents: MemoryDocumentQuerySet = MemoryDocument.objects.all()
     return documents.filter(space=Space.objects.own_of(user)) if user else documents

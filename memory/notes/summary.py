@@ -1,4 +1,4 @@
-"""A piece of conversation becomes notes: by the fast model, or by an extract when the model cannot be had."""
+"""Summarise a part of a conversation as notes: with the fast model, or as an extract when the model fails."""
 
 import datetime as dt
 import re
@@ -13,20 +13,22 @@ from oneclaw import llm
 from oneclaw.llm.quoting import quoted, shortened
 from oneclaw.text import mended
 
-# What the model answers when nothing is worth keeping.
+# The answer of the model when nothing is worth keeping.
 NOTHING = "NO_REPLY"
-# Tokens of the notes, and characters of one message that the model is shown.
+# The notes, and the part of one message that the model reads.
 LONGEST_NOTES = 2048
 LONGEST_MESSAGE = 20_000
-# Of an extract: messages, and characters of each.
+# An extract: its messages, and the text of each.
 MOST_EXTRACTED = 12
 LONGEST_EXTRACTED = 300
 
 
 @dataclass(frozen=True)
 class Said:
-    """One message of a transcript, on the person's own clock. Only words: what tools were asked and what they
-    answered is left out, so that what memory gave to the conversation does not come back as news."""
+    """One message of a transcript, with the local time of its owner.
+
+    Tool calls and results are left out, so that text from memory is not noted again.
+    """
 
     role: str
     at: dt.datetime
@@ -34,7 +36,7 @@ class Said:
 
 
 def summarise(said: Sequence[Said], day: dt.date) -> str:
-    """The model's notes; "" when nothing is worth keeping. Raises a ModelFailure."""
+    """Return the notes of the fast model about `said`; "" when nothing is worth keeping. Raise ModelFailure."""
     if not any(line.role == Message.Role.USER for line in said):
         return ""
     request = llm.Request(
@@ -50,26 +52,26 @@ def summarise(said: Sequence[Said], day: dt.date) -> str:
 
 
 def transcript(said: Sequence[Said]) -> str:
-    """The conversation as data between <transcript> tags: who said what at which time."""
+    """Return the messages as quoted data in <transcript> tags, each with its time and speaker."""
     rest = "this message goes on"
     lines = (f"[{line.at:%H:%M}] {_speaker(line)}: {shortened(line.text, LONGEST_MESSAGE, rest)}" for line in said)
     return quoted("transcript", "\n\n".join(lines))
 
 
 def notes_of(answer: str) -> str:
-    """What of the model's answer goes into the log; "" when it says that nothing is worth keeping."""
+    """Return the part of the model's `answer` that goes into the log; "" when nothing is worth keeping."""
     answer = mended(answer).strip()
     if fenced := re.fullmatch(r"```\w*\n(.*)\n```", answer, re.DOTALL):
         answer = fenced[1]
     if re.match(rf"\W*{NOTHING}\b", answer):
         return ""
     lines = [line for line in answer.splitlines() if line.strip(" `*_.\"'“”") != NOTHING]
-    # The log's own headings have one and two signs.
+    # Headings of levels 1 and 2 are those of the log itself.
     return re.sub(r"^#{1,2}(?=\s)", "###", "\n".join(lines).strip(), flags=re.MULTILINE)
 
 
 def extract(said: Sequence[Said]) -> str:
-    """What stands in for the notes: the first words of the person's messages, marked as not summarised."""
+    """Return the fallback for the notes: the first words of the person's messages, marked as not summarised."""
     messages = [line for line in said if line.role == Message.Role.USER]
     if not messages:
         return ""

@@ -1,5 +1,8 @@
-"""What a conversation may see: its owner's own space (or its agent's) and at most one shared one, and of them what is
-switched on."""
+"""Decide which memory a conversation or a person may read, write and forget.
+
+A conversation reads the own space of its owner (or of its agent) and at most one shared space, as far as the owner's
+switches allow.
+"""
 
 import uuid
 from dataclasses import dataclass
@@ -18,8 +21,8 @@ from oneclaw.models import Space, SpaceMember, User
 
 @dataclass(frozen=True)
 class Sources:
-    """What a search may read: the documents of its spaces (`notes`), RECENT among them, and the transcripts of one
-    person, but that of `but_session`."""
+    """What a search may read: the documents of its spaces (`notes`), the document RECENT, and the transcripts of one
+    person except that of `but_session`."""
 
     notes: bool = True
     recent: bool = True
@@ -31,51 +34,56 @@ class Sources:
 
 
 def sources_of(session: ChatSession) -> Sources:
-    """Return what the session may search: what is switched on for its owner; a temporary session nothing."""
+    """Return what `session` may search, by the switches of its owner; nothing in a temporary session."""
     on = frozenset() if session.is_temporary else switches.on_for(session.owner)
     said_by = session.owner if Switch.TRANSCRIPTS in on and not session.agent.own_memory else None
     return Sources(Switch.SAVED in on, Switch.RECENT in on, said_by, session.pk)
 
 
 def sources_for(user: User) -> Sources:
-    """Return what the person's programs may search: what is switched on for the person."""
+    """Return what API clients of `user` may search, by the switches of `user`."""
     on = switches.on_for(user)
     return Sources(Switch.SAVED in on, Switch.RECENT in on, user if Switch.TRANSCRIPTS in on else None)
 
 
 def locked(session_id: uuid.UUID) -> ChatSession | None:
-    """Lock the session's row and return it; None when nothing of it is to be remembered."""
+    """Lock the row of the session and return it; None when it is deleted or its mode does not write memory.
+
+    Must be called in a transaction.
+    """
     kept = ChatSession.objects.filter(pk=session_id, mode=ChatSession.Mode.AGENT, deleted_at=None)
     return kept.select_related("owner").select_for_update(of=("self",), no_key=True).first()
 
 
 def reads(session: ChatSession) -> bool:
-    """Return whether memory may be read in the session."""
+    """Return whether `session` may read memory."""
     return not session.is_temporary
 
 
 def spaces_of(session: ChatSession) -> list[Space]:
-    """Return the spaces whose memory the session reads, the person's own first. A temporary session reads none."""
+    """Return the spaces whose memory `session` reads, the one that it writes first; none for a temporary session."""
     if session.mode == ChatSession.Mode.TEMPORARY:
         return []
     spaces = [own_space(session)]
     if session.space_id is not None:
-        # A person who is no longer a member no longer sees it.
+        # Former members may not read the space.
         shared = Space.objects.visible_to(session.owner).filter(pk=session.space_id)
         spaces += shared.exclude(pk=spaces[0].pk)
     return spaces
 
 
 def own_space(session: ChatSession) -> Space:
-    """Return the space that the session writes, and reads first: the person's own, or that of an agent with a memory of
-    its own, which sees nothing else of the person."""
+    """Return the space that `session` writes and reads first.
+
+    That is the own space of its owner or, for an agent with its own memory, the space of that agent and owner.
+    """
     if session.agent.own_memory:
         return agent_space(session.agent, session.owner)
     return Space.objects.own_of(session.owner)
 
 
 def agent_space(agent: Agent, user: User) -> Space:
-    """Return the space of what this agent remembers of this person, made on first use."""
+    """Return the space of what `agent` remembers of `user`; it is created on first use."""
     spaces = Space.objects.filter(of_agent__agent=agent, of_agent__owner=user)
     return spaces.first() or _make_agent_space(agent, user)
 
@@ -93,18 +101,17 @@ def _make_agent_space(agent: Agent, user: User) -> Space:
 
 
 def rename_agent_spaces(agent: Agent) -> None:
-    """Give the spaces of an agent's memory the name of the agent."""
+    """Rename the memory spaces of `agent` to its present name."""
     Space.objects.filter(of_agent__agent=agent).exclude(name=agent.name).update(name=agent.name)
 
 
 def is_read(path: str, on: frozenset[str]) -> bool:
-    """Return whether the document at `path` may be read with these switches on."""
+    """Return whether the document at `path` may be read when the switches `on` are on."""
     return (Switch.RECENT if path == RECENT else Switch.SAVED) in on
 
 
 def find_document(session: ChatSession, path: str) -> MemoryDocument | None:
-    """Return the document that the session means by `path`, the person's own before a shared one; None when there is
-    none that it may read."""
+    """Return the document at `path` that `session` may read, its own space before a shared one; None without one."""
     try:
         path = checked_path(path)
     except BadPathError:
@@ -119,18 +126,18 @@ def find_document(session: ChatSession, path: str) -> MemoryDocument | None:
 
 
 def may_write(user: User, space_id: int) -> bool:
-    """Return whether the person may change what the space remembers: its readers may not."""
+    """Return whether `user` may change documents of the space: owners and editors may."""
     return SpaceMember.objects.filter(space=space_id, user=user).exclude(role=SpaceMember.Role.READER).exists()
 
 
 def may_forget(user: User, space: Space) -> bool:
-    """Return whether the person may have things forgotten in the space: its owners may, and in a shared one also an
-    admin who may delete documents."""
+    """Return whether `user` may forget lines in `space`: its owners may, and in a shared space also staff with the
+    permission to delete documents."""
     return spaces_to_forget_in(user).filter(pk=space.pk).exists()
 
 
 def spaces_to_forget_in(user: User) -> QuerySet[Space]:
-    """Return the spaces in which the person may have things forgotten."""
+    """Return the spaces in which `user` may forget lines."""
     owned = Q(members__user=user, members__role=SpaceMember.Role.OWNER)
     if user.is_staff and user.has_perm("memory.delete_memorydocument"):
         owned |= ~Q(kind__in=Space.PRIVATE)

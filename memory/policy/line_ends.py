@@ -1,13 +1,13 @@
-"""Undo what editors and browsers do to line ends and byte order marks unasked. Pure."""
+"""Undo changes of line ends and byte order marks that editors and browsers make on their own. Pure."""
 
 MARK = "\N{ZERO WIDTH NO-BREAK SPACE}"
 
 
-def as_before(before: str, given: str) -> str:
-    """Return the given text with the line ends of `before`, and with a byte order mark only if `before` has one."""
-    if given == before:
+def as_before(before: str, edited: str) -> str:
+    """Return `edited` with the line ends of `before`, and with a byte order mark only if `before` has one."""
+    if edited == before:
         return before
-    text = _plain(given)
+    text = _plain(edited)
     if text == _plain(before):
         return before
     if "\r\n" in before:

@@ -1,4 +1,4 @@
-"""Which paths a document may have, which of them mean something, and how large a document may be."""
+"""Define which paths a document may have, which of them have a meaning, and how large a document may be."""
 
 import unicodedata
 
@@ -7,12 +7,12 @@ from django.utils.translation import gettext_lazy as _
 from oneclaw.text import Told
 
 PATH_MAX_BYTES = 255
-# Bytes of UTF-8 that a document may have, and its file.
+# UTF-8 bytes of a document and of its file.
 DOCUMENT_MAX_BYTES = 1024 * 1024
-# The curated memory, and the summaries of the last conversations.
+# The curated memory, and the summaries of the newest conversations.
 CURATED = "MEMORY.md"
 RECENT = "Recent Conversations.md"
-# The workspace files, in the order in which they stand in a prompt.
+# The workspace files, in their order in a prompt.
 WORKSPACE_FILES = (
     "AGENTS.md",
     "SOUL.md",
@@ -26,11 +26,11 @@ WORKSPACE_FILES = (
 
 
 class BadPathError(Told, ValueError):
-    """No document may have this path; the sentence says why."""
+    """A path that no document may have; the sentence says why."""
 
 
 def checked_path(path: str) -> str:
-    """Return `path` in Unicode form NFC; BadPathError unless it is the relative path of a Markdown file in a folder."""
+    """Return `path` in Unicode form NFC. Raise BadPathError unless it is the relative path of a Markdown file."""
     path = unicodedata.normalize("NFC", path)
     shown = "".join(char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in path)[:80]
     if any(unicodedata.category(char) in ("Cc", "Cs", "Zl", "Zp") for char in path):

@@ -1,10 +1,10 @@
-"""Keys, tokens and passwords that stand in a text: found and masked, so that memory never keeps one. Pure."""
+"""Find and mask keys, tokens and passwords in a text, so that memory never stores one. Pure."""
 
 import re
 
 from django.utils.translation import gettext_noop
 
-# What a kind of secret is called, and how one looks. A group named `secret` is what is masked; else all of it.
+# The name and the pattern of each kind of secret. Only the group `secret` is masked, or the whole match without one.
 PATTERNS: list[tuple[str, re.Pattern[str]]] = [
     (
         gettext_noop("private key"),
@@ -42,13 +42,13 @@ MASK = "[{} removed]"
 
 
 def masked(text: str) -> tuple[str, list[str]]:
-    """Return `text` with a mask in place of each secret, and the kinds of secrets that were found, each once."""
+    """Return `text` with each secret replaced by a mask, and the distinct kinds of secrets that were found."""
     clean, found = _masked(text)
     return clean, list(dict.fromkeys(kind for kind, _ in found))
 
 
 def secrets_in(text: str) -> list[str]:
-    """Return the secrets themselves, as `text` has them."""
+    """Return the secrets in `text`, unmasked."""
     return [secret for _, secret in _masked(text)[1]]
 
 

@@ -1,6 +1,6 @@
-"""What is switched on for a person: the server's setting first, then the person's own choice.
+"""Decide which parts of memory are switched on for a person: by the server's setting, then by the person's choice.
 
-What is off is neither written, nor read, nor offered as a tool. Switching off deletes nothing.
+A part that is off is neither written, nor read, nor offered as a tool. Switching off deletes nothing.
 """
 
 import datetime as dt
@@ -19,13 +19,13 @@ from oneclaw.models import User
 Switch = SwitchChoice.Switch
 Rows = TypeVar("Rows", bound="models.QuerySet")
 
-# The times within which a switch was off: [from, until); None: since ever, and still.
+# A period in which a switch was off: [from, until). None: without a beginning, or without an end.
 Period = tuple[dt.datetime | None, dt.datetime | None]
 
 
 @dataclass(frozen=True)
 class State:
-    """One switch of one person. `may_choose`: the server lets them."""
+    """One switch of one person. `may_choose`: whether the server allows the person to change it."""
 
     switch: SwitchChoice.Switch
     is_on: bool
@@ -33,14 +33,14 @@ class State:
 
 
 def server(switch: SwitchChoice.Switch) -> str:
-    """Return the server's setting: disabled, off (unless the person chose on), on (unless the person chose off)."""
+    """Return the server's setting of `switch`: "disabled", or the default "off" or "on", which people may change."""
     if switch == Switch.RECALL and settings.RECALL == "off":
         return "disabled"
     return settings.SWITCHES[switch]
 
 
 def states(user: User) -> list[State]:
-    """Return every switch of a person, in the order in which a page shows them."""
+    """Return every switch of `user`, in the order in which a page shows them."""
     rows = SwitchChoice.objects.filter(user=user).order_by("switch", "-pk").distinct("switch")
     chosen = dict(rows.values_list("switch", "on"))
     found = []
@@ -52,16 +52,20 @@ def states(user: User) -> list[State]:
 
 
 def on_for(user: User) -> frozenset[str]:
-    """Return the switches that are on for this person."""
+    """Return the switches that are on for `user`."""
     return frozenset(state.switch for state in states(user) if state.is_on)
 
 
 def is_on(user: User, switch: SwitchChoice.Switch) -> bool:
+    """Return whether `switch` is on for `user`."""
     return switch in on_for(user)
 
 
 def choose(user: User, switch: SwitchChoice.Switch, on: bool) -> bool:
-    """Store the person's choice; return whether it changed anything. Where the server forbids a choice, it does not."""
+    """Store the choice of `user`; return whether it changed anything.
+
+    Nothing changes when the server disables the switch, or when it is already as chosen.
+    """
     state = next(state for state in states(user) if state.switch == switch)
     if not state.may_choose or state.is_on == on:
         return False
@@ -70,7 +74,7 @@ def choose(user: User, switch: SwitchChoice.Switch, on: bool) -> bool:
 
 
 def people_without(switch: SwitchChoice.Switch) -> "models.QuerySet[User]":
-    """Return all people for whom the switch is off."""
+    """Return all people for whom `switch` is off."""
     value = server(switch)
     if value == "disabled":
         return User.objects.all()
@@ -80,8 +84,10 @@ def people_without(switch: SwitchChoice.Switch) -> "models.QuerySet[User]":
 
 
 def off_periods(user: User, switch: SwitchChoice.Switch) -> list[Period]:
-    """Return when the switch was off for the person, by their choices; before the first one the server's setting of now
-    counts."""
+    """Return the periods in which `switch` was off for `user`, by their choices.
+
+    The server's present setting counts for the time before the first choice.
+    """
     value = server(switch)
     if value == "disabled":
         return [(None, None)]
@@ -92,8 +98,10 @@ def off_periods(user: User, switch: SwitchChoice.Switch) -> list[Period]:
 
 
 def said_while_on(messages: Rows, user: User, switch: SwitchChoice.Switch) -> Rows:
-    """Return those of these messages that were said while the switch was on: what was said while it was off stays out
-    of memory, also when it is on again."""
+    """Return those of `messages` that were created while `switch` was on for `user`.
+
+    Messages from a time when it was off stay out of memory, even when it is switched on again.
+    """
     within = [
         (Q(created_at__gte=since) if since else Q()) & (Q(created_at__lt=until) if until else Q())
         for since, until in off_periods(user, switch)

@@ -1,4 +1,4 @@
-"""Tombstones: keyed hashes of the words of forgotten lines, by which these are recognised without their text.
+"""Recognise forgotten lines by tombstones: keyed hashes of their words, without their text.
 
 known = of_space(space.pk)
 known.without(notes)        # the notes without the lines that were forgotten
@@ -19,18 +19,18 @@ from memory.policy.same_words import MARKS
 from memory.text.terms import UNSEGMENTED
 
 WORD = re.compile(r"[^\W_]+")
-# What notes write before what was said: its time and who said it.
+# The time and speaker that notes put before a message.
 SAID_BY = re.compile(r"(?:\d{1,2}:\d{2}\s+)?(?:(?:Person|Assistant):\s+)?")
-# A line of at least so many words and characters is also found inside another line; a shorter one stands for itself
-# only, or forgetting "tea" would forget every line about tea.
+# A forgotten line of at least so many words and characters is also found inside another line. A shorter one only
+# matches a whole line: otherwise forgetting "tea" would forget every line about tea.
 PHRASE_MIN_WORDS, PHRASE_MIN_CHARS = 4, 16
-# What stands in place of something forgotten where a gap would mislead.
+# The text that replaces forgotten words where a silent gap would mislead.
 BLANK = "[forgotten]"
 Source = MemoryRevision.Source
 
 
 class LineForgottenError(Exception):
-    """The person has had a line of this text forgotten; nothing was written."""
+    """The text holds a forgotten line; nothing was written."""
 
     def __init__(self, path: str):
         super().__init__(f"{path} cannot take a line that the person has had forgotten.")
@@ -38,19 +38,23 @@ class LineForgottenError(Exception):
 
 @dataclass(frozen=True)
 class Phrase:
-    """The words of a forgotten line. `is_whole`: it is found only as a line of its own."""
+    """The words of a forgotten line."""
 
     words: tuple[str, ...]
 
     @property
     def is_whole(self) -> bool:
+        """Return whether the phrase matches only a whole line, not a part of one."""
         return len(self.words) < PHRASE_MIN_WORDS or sum(map(len, self.words)) < PHRASE_MIN_CHARS
 
 
 @dataclass(frozen=True)
 class Known:
-    """What to find in lines. `mark` turns words into what the two sets hold: marks of whole lines, and by number of
-    words the marks of what also counts inside a line."""
+    """A matcher of forgotten lines.
+
+    `mark` maps words to a mark, such as a hash. `whole` holds the marks that match whole lines; `parts` holds, by
+    number of words, the marks that also match a part of a line.
+    """
 
     mark: Callable[[Sequence[str]], Hashable]
     whole: frozenset[Hashable]
@@ -60,7 +64,7 @@ class Known:
         return bool(self.whole or self.parts)
 
     def marks_in(self, line: str) -> Iterator[Hashable]:
-        """Yield the marks of what was forgotten in this line."""
+        """Yield the marks that match `line` or a part of it."""
         if not self:
             return
         words = words_of(line)
@@ -69,25 +73,27 @@ class Known:
         yield from (mark for _, _, mark in self._runs(words))
 
     def is_in(self, line: str) -> bool:
+        """Return whether `line` is forgotten or holds forgotten words."""
         return next(self.marks_in(line), None) is not None
 
     def is_in_text(self, text: str) -> bool:
+        """Return whether a line of `text` is forgotten or holds forgotten words."""
         return bool(self) and any(self.is_in(line) for line in text.split("\n"))
 
     def without(self, text: str) -> str:
-        """Return `text` without the lines that were forgotten; all else byte for byte."""
+        """Return `text` without its forgotten lines; the rest is unchanged byte for byte."""
         if not self.is_in_text(text):
             return text
         return "\n".join(line for line in text.split("\n") if not self.is_in(line))
 
     def blanked(self, text: str) -> str:
-        """Return `text` with BLANK in place of each forgotten line."""
+        """Return `text` with each forgotten line replaced by BLANK."""
         if not self.is_in_text(text):
             return text
         return "\n".join(BLANK if self.is_in(line) else line for line in text.split("\n"))
 
     def unsaid(self, text: str) -> str:
-        """Return what a person said with BLANK in place of forgotten words, also where these span several lines."""
+        """Return `text` with forgotten words replaced by BLANK, also where they span several lines."""
         if not self:
             return text
         text = self.blanked_whole(text)
@@ -102,6 +108,7 @@ class Known:
         return "".join(kept) + normal[at:] if kept else text
 
     def blanked_whole(self, text: str) -> str:
+        """Return `text` with BLANK in place of each line that matches as a whole."""
         lines = text.split("\n")
         return "\n".join(BLANK if self.whole and self.mark(words_of(line)) in self.whole else line for line in lines)
 
@@ -114,7 +121,7 @@ class Known:
 
 
 def of_space(space_id: int) -> Known:
-    """Return what was forgotten in the space."""
+    """Return the matcher of the lines that were forgotten in the space."""
     rows = ForgottenLine.objects.filter(space=space_id).values_list("hash", "words", "whole")
     parts: dict[int, set[Hashable]] = {}
     whole = set()
@@ -129,12 +136,12 @@ def of_space(space_id: int) -> Known:
 
 
 def named(space_id: int, title: str) -> str:
-    """Return the name of a conversation in memory: its title in one line, without what was forgotten."""
+    """Return `title` in one line with forgotten words replaced, as memory names a conversation."""
     return " ".join(of_space(space_id).unsaid(title).split())
 
 
 def of_phrases(phrases: Iterable[Phrase]) -> Known:
-    """Return what finds these phrases, whose text is at hand, in lines. Pure."""
+    """Return the matcher of `phrases`, whose words it holds unhashed. Pure."""
     parts: dict[int, set[Hashable]] = {}
     whole: set[Hashable] = set()
     for phrase in phrases:
@@ -146,32 +153,36 @@ def of_phrases(phrases: Iterable[Phrase]) -> Known:
 
 
 def keyed(space_id: int, words: Sequence[str]) -> str:
-    """Return the HMAC-SHA-256 of the words, in hexadecimal. Its key is the server's secret, so that short texts cannot
-    be guessed from the database or a receipt alone."""
+    """Return the HMAC-SHA-256 of `words` in the space, in hexadecimal.
+
+    The key is derived from SECRET_KEY, so that short texts cannot be guessed from the database or a receipt alone.
+    """
     key = hashlib.sha256(b"oneclaw.memory.forgotten\0" + settings.SECRET_KEY.encode()).digest()
     return hmac.digest(key, f"{space_id}\0{' '.join(words)}".encode(errors="replace"), "sha256").hex()
 
 
 def words_of(line: str) -> tuple[str, ...]:
-    """Return the words of a line, to compare: without bullets, marks and case, and without the time and speaker that
-    notes have."""
+    """Return the words of `line` by which lines are compared: without bullets, punctuation and case, and without the
+    time and speaker that notes put first."""
     return tuple(word for _, _, word in _spans(SAID_BY.sub("", MARKS.sub("", line), count=1)))
 
 
 def since(document: MemoryDocument, version: int) -> bool:
-    """Return whether something was forgotten in the document after this version, whose lines are then no longer the
-    lines that people saw."""
+    """Return whether lines of `document` were forgotten after `version`.
+
+    If so, line numbers of that version do not match what people saw.
+    """
     return document.revisions.filter(number__gt=version, source=Source.FORGET).exists()
 
 
 def lock_of(space_id: int) -> str:
-    """Return the name of the lock that writers into the space share, and that a forgetting holds alone."""
+    """Return the name of the lock that writers into the space share and a forgetting holds exclusively."""
     return f"forgetting in {space_id}"
 
 
 def _spans(text: str) -> Iterator[tuple[int, int, str]]:
-    """Yield where each word of the text, in Unicode form NFKC, begins and ends, and the word. Where words are written
-    without spaces each character counts as one."""
+    """Yield (start, end, word) for each word of `text` in Unicode form NFKC, casefolded. In scripts without spaces,
+    each character is a word."""
     for found in WORD.finditer(unicodedata.normalize("NFKC", text)):
         word = found[0]
         if UNSEGMENTED.search(word):

@@ -1,4 +1,4 @@
-"""The workspace files that stand in a system prompt: who the assistant is, for whom it works, and what is curated."""
+"""Select the workspace files and the curated memory for a system prompt, within a budget of characters."""
 
 from collections.abc import Iterable, Iterator
 from itertools import groupby
@@ -12,15 +12,17 @@ from memory.prompt.items import CURATED as CURATED_KIND
 from memory.prompt.items import FILE, piece, shown
 from oneclaw.llm.quoting import gap, kept
 
-# A file under this name counts as the other one, where that one is not there.
+# The name of a file that is used when the first one is missing or blank.
 ALSO_NAMED = {CURATED: "memory.md"}
-# Characters that a prompt holds of one file, and of all.
+# The part of one file, and of all files, that a prompt holds.
 FILE_MAX_CHARS, ALL_FILES_MAX_CHARS = 20_000, 60_000
 
 
 def context_items(session: ChatSession) -> list[ContextItem]:
-    """Return what a prompt holds of the files of the person's own space, in order, within both budgets. Blank files are
-    left out."""
+    """Return the pieces of the own space's files that a prompt holds, in order, within both budgets.
+
+    Blank files are left out, and MEMORY.md while saved memory is off.
+    """
     paths = list(WORKSPACE_FILES)
     if not switches.is_on(session.owner, switches.Switch.SAVED):
         paths = [path for path in paths if path not in (CURATED, *ALSO_NAMED.values())]
@@ -41,19 +43,19 @@ def context_items(session: ChatSession) -> list[ContextItem]:
 
 
 def shortened(kind: str, path: str, version: int, content: str, budget: int) -> list[ContextItem]:
-    """Return the content without white space around it as one piece, or its beginning and its end within `budget`
-    characters."""
+    """Return `content` without surrounding white space as one piece, or as its head and its tail when it has more than
+    `budget` characters."""
     start, end = len(content) - len(content.lstrip()), len(content.rstrip())
     if end - start <= budget:
         return [piece(kind, path, version, content, start, end)]
     head, tail = kept(budget)
-    beginning = piece(kind, path, version, content, start, start + head)
-    beginning["left_out"] = end - start - head - tail
-    return [beginning, piece(kind, path, version, content, end - tail, end)]
+    first = piece(kind, path, version, content, start, start + head)
+    first["left_out"] = end - start - head - tail
+    return [first, piece(kind, path, version, content, end - tail, end)]
 
 
 def by_document(items: Iterable[ContextItem]) -> Iterator[tuple[ContextItem, str]]:
-    """Yield the first piece of each document, and what the model is sent of all its pieces, with a mark between two."""
+    """Yield the first piece of each document, with the text of all its pieces as the model is sent it."""
     for _, pieces in groupby(items, key=lambda item: (item["kind"], item["path"])):
         first, *more = pieces
         text, before = shown(first), first

@@ -1,7 +1,7 @@
-"""Pieces of documents that memory gives to a prompt, as data (chat.extensions.ContextItem). Pure.
+"""Build the pieces of documents that memory adds to a prompt, as data (chat.extensions.ContextItem). Pure.
 
-A piece holds whole lines, also where the model is sent only a part of a line: by them a line is found again when it is
-forgotten, or when it is said once more.
+A piece holds whole lines, even if the model is sent only a part of a line, so that lines can be compared when one is
+forgotten or repeated.
 """
 
 from collections.abc import Callable, Sequence
@@ -9,16 +9,16 @@ from collections.abc import Callable, Sequence
 from chat.extensions import ContextItem
 from memory.policy.tombstones import BLANK
 
-# The name under which the chat keeps what memory gives.
+# The name of the extension under which the chat stores the pieces.
 NAME = "memory"
 # Kinds: a workspace file, the curated memory, a recalled passage, and text of which no pieces are recorded.
 FILE, CURATED, RECALLED, TEXT = "file", "curated", "recalled", "text"
-# Characters of a line beyond which its rest is not kept with a piece of it.
+# The unsent part of a line that is kept with a piece; a longer one is cut off.
 LINE_MAX_CHARS = 10_000
 
 
 def piece(kind: str, path: str, revision: int, content: str, start: int, end: int) -> ContextItem:
-    """Return the piece of a document of which the model is sent content[start:end]."""
+    """Return the piece of the document at `path` of which the model is sent content[start:end]."""
     begin, last = content.rfind("\n", 0, start) + 1, content.find("\n", end)
     last = len(content) if last < 0 else last
     is_cut = max(start - begin, last - end) > LINE_MAX_CHARS
@@ -34,16 +34,18 @@ def piece(kind: str, path: str, revision: int, content: str, start: int, end: in
 
 
 def passage_piece(path: str, revision: int, lines: list[int], text: str, source: Sequence[str]) -> ContextItem:
-    """Return the piece of a passage of which the model is sent `text`. `source`: the lines of the document in which it
-    stands, or nothing when they are not known any more."""
+    """Return the piece of a passage of which the model is sent `text`.
+
+    `source` holds the lines of the document that contain it; it is empty when the document has changed.
+    """
     item = ContextItem(kind=RECALLED, path=path, revision=revision, lines=lines, text=text)
     first, last = text.split("\n", 1)[0], text.rsplit("\n", 1)[-1]
-    opening = next((line for line in source if first in line), None)
-    closing = next((line for line in reversed(source) if last in line), None) if "\n" in text else opening
-    if opening is None or closing is None or max(len(opening), len(closing)) > LINE_MAX_CHARS:
+    first_line = next((line for line in source if first in line), None)
+    last_line = next((line for line in reversed(source) if last in line), None) if "\n" in text else first_line
+    if first_line is None or last_line is None or max(len(first_line), len(last_line)) > LINE_MAX_CHARS:
         item["cut"] = True
         return item
-    before, after = opening[: opening.index(first)], closing[closing.index(last) + len(last) :]
+    before, after = first_line[: first_line.index(first)], last_line[last_line.index(last) + len(last) :]
     if before or after:
         item["text"] = before + text + after
         item["shown"] = [len(before), len(before) + len(text)]
@@ -51,24 +53,26 @@ def passage_piece(path: str, revision: int, lines: list[int], text: str, source:
 
 
 def shown(item: ContextItem) -> str:
-    """Return what the model was sent of the piece."""
+    """Return the text of the piece that the model was sent."""
     start, end = item.get("shown", [0, len(item["text"])])
     return item["text"][start:end]
 
 
-def blanked(item: ContextItem, is_forgotten: Callable[[str], bool], is_beginning: Callable[[str], bool]) -> ContextItem:
-    """Return the piece with a mark in place of each forgotten line, and without a forgotten heading; the piece itself
-    when there is neither. `is_beginning`: whether a line is the beginning of a forgotten one."""
+def blanked(item: ContextItem, is_forgotten: Callable[[str], bool], is_prefix: Callable[[str], bool]) -> ContextItem:
+    """Return the piece with each forgotten line replaced by BLANK, and without a forgotten heading.
+
+    Return `item` itself when there is neither. `is_prefix` tells whether a cut line is the start of a forgotten one.
+    """
     lines = item["text"].split("\n")
-    gone = [is_forgotten(line) for line in lines]
-    gone[-1] = gone[-1] or (item.get("cut", False) and is_beginning(lines[-1]))
-    heading_gone = is_forgotten(item.get("heading", ""))
-    if not any(gone) and not heading_gone:
+    marks = [is_forgotten(line) for line in lines]
+    marks[-1] = marks[-1] or (item.get("cut", False) and is_prefix(lines[-1]))
+    is_heading_forgotten = is_forgotten(item.get("heading", ""))
+    if not any(marks) and not is_heading_forgotten:
         return item
     fresh = item.copy()
-    if heading_gone:
+    if is_heading_forgotten:
         del fresh["heading"]
-    kept = [BLANK if is_gone else line for line, is_gone in zip(lines, gone, strict=True)]
+    kept = [BLANK if mark else line for line, mark in zip(lines, marks, strict=True)]
     fresh["text"] = "\n".join(kept)
     if "shown" in item:
         start, end = item["shown"]
@@ -77,7 +81,10 @@ def blanked(item: ContextItem, is_forgotten: Callable[[str], bool], is_beginning
 
 
 def _moved(at: int, lines: Sequence[str], kept: Sequence[str], *, is_end: bool) -> int:
-    """Return where a place of the old lines is in the new ones; one inside of a blanked line is at its start or end."""
+    """Return the offset in the text of `kept` for the offset `at` in the text of `lines`.
+
+    An offset inside of a replaced line moves to the start or, with `is_end`, to the end of its replacement.
+    """
     before = after = 0
     for old, new in zip(lines, kept, strict=True):
         if at <= before + len(old):

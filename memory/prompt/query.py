@@ -1,11 +1,11 @@
-"""Make of a message a question to memory. Pure."""
+"""Turn a message into a search query for recall. Pure."""
 
 import re
 
-# Characters of a question.
+# The length of a query.
 INTENT_MIN_CHARS, INTENT_MAX_CHARS = 10, 280
 CODE = re.compile(r"(?P<fence>```|~~~).*?(?:(?P=fence)|\Z)", re.DOTALL)
-# A first message with words of the first kind and none of the second asks for craft, not for anything remembered.
+# A first message with technical and without personal words is not searched for.
 TECHNICAL = re.compile(
     r"\b(api|array|async|bash|bug|class|code|compile[rs]?|css|debug|docker|error|exception|function|git|html|http|java"
     r"|javascript|json|kubernetes|linux|method|null|pip|python|query|regex|rust|script|sql|stack ?trace|string|syntax"
@@ -22,10 +22,10 @@ PERSONAL = re.compile(
 
 
 def intent_of(text: str, *, is_first: bool) -> str:
-    """Return the message without fenced code and with white space folded, at most INTENT_MAX_CHARS characters.
+    """Return the query for the message `text`: without fenced code, in one line, at most INTENT_MAX_CHARS characters.
 
-    "" below INTENT_MIN_CHARS characters (half of it in scripts that write words in one or two characters), and for a
-    first message that is purely technical.
+    Return "" below INTENT_MIN_CHARS characters (half as many in Chinese, Japanese and Korean), and for a first message
+    that is purely technical.
     """
     words = " ".join(CODE.sub(" ", text).split())
     shortest = (

@@ -1,5 +1,5 @@
-"""What memory puts into a prompt: workspace files and the curated memory as they were when the session began, when to
-search, and with a message what was recalled for it."""
+"""Provide memory's parts of a prompt: workspace files and curated memory as they were when the session began,
+guidelines for searching, and the passages that are recalled for a message."""
 
 import logging
 import re
@@ -29,20 +29,20 @@ from oneclaw.llm.quoting import quoted
 
 logger = logging.getLogger(__name__)
 
-# How a search may fail: the database, the embedding server or its settings, time that ran out, the disk, and an index
-# that cannot be read (its numbers are a ValueError).
+# Errors of a search: of the database, of the embedding server or its settings, timeouts, of the disk, and of a damaged
+# index (ValueError).
 FAILURES = (DatabaseFailure, EmbeddingError, ImproperlyConfigured, OSError, ValueError)
-# Passages that travel with a message, and the characters of each and of all.
-MAX_PASSAGES, PASSAGE_MAX_CHARS, RECALLED_MAX_CHARS = 3, 800, 4_000
+# Passages that are sent with a message, and the text of each and of all.
+RECALLED_MAX_PASSAGES, PASSAGE_MAX_CHARS, RECALLED_MAX_CHARS = 3, 800, 4_000
 
 
 def workspace_items(session: ChatSession) -> list[ContextItem]:
-    """Return the workspace files and MEMORY.md of the person's own space; nothing when the session has no memory."""
+    """Return the workspace files and MEMORY.md of the own space of `session`; nothing when it has no memory."""
     return context_items(session) if reads(session) else []
 
 
 def workspace_section(session: ChatSession, found: Sequence[ContextItem]) -> str:
-    """Return the workspace files, then MEMORY.md, as data; "" when there are none."""
+    """Return the prompt section of the workspace files, then MEMORY.md, as quoted data; "" without any."""
     documents = list(by_document(found))
     files = [quoted("file", text, name=item["path"]) for item, text in documents if item["kind"] == items.FILE]
     curated = [quoted("memory", text, file=item["path"]) for item, text in documents if item["kind"] == items.CURATED]
@@ -52,7 +52,7 @@ def workspace_section(session: ChatSession, found: Sequence[ContextItem]) -> str
 
 
 def guidelines_section(session: ChatSession, _: Sequence[ContextItem]) -> str:
-    """Return when to search and, where the session may, when to save; "" when there is nothing that it may search."""
+    """Return the prompt section on when to search and save; "" when `session` may not search."""
     offered = {tool.name for tool in extensions.tools_for(session)}
     if "memory_search" not in offered:
         return ""
@@ -60,18 +60,17 @@ def guidelines_section(session: ChatSession, _: Sequence[ContextItem]) -> str:
 
 
 def prompt_condition(session: ChatSession) -> str:
-    """Return what the sections above depend on beside the session: the person's switches and the agent's tools."""
+    """Return a key of all else that the prompt sections depend on: the person's switches and the agent's tools."""
     return ",".join(
         [*sorted(switches.on_for(session.owner)), *(f"-{name}" for name in sorted(session.agent.tools_off))]
     )
 
 
 def recalled_items(session: ChatSession, message: Message) -> list[ContextItem]:
-    """Return what travels with a message to the model: the passages that its intent finds; nothing when none does, and
-    when the search fails: then the person is answered without.
+    """Return the passages that are sent to the model with `message`; none when nothing fits or the search fails.
 
-    By the setting RECALL with the first message of a session, with every one, or never; and from notes alone, which
-    say shorter what transcripts say.
+    The setting RECALL allows them with the first message of a session, with every message, or never. Only documents are
+    searched: notes are shorter than the transcripts that they summarise.
     """
     is_first = message.parent_id is None
     if (settings.RECALL == "first" and not is_first) or not reads(session):
@@ -91,15 +90,15 @@ def recalled_items(session: ChatSession, message: Message) -> list[ContextItem]:
 
 
 def found_for(intent: str, session: ChatSession, sources: Sources) -> list[ContextItem]:
-    """Return the passages that fit and do not stand in the session's prompt, within their budget."""
+    """Return the passages found for `intent` that are not in the session's prompt, within their budget."""
     spaces = spaces_of(session)
-    # Who has written nothing but workspace files, which stand in the prompt, waits for no search.
+    # Workspace files are in the prompt: without other documents there is nothing to search for.
     if not MemoryDocument.objects.present().filter(space__in=spaces).exclude(path__in=WORKSPACE_FILES).exists():
         return []
     manager = HybridSearchManager(spaces, sources)
-    found = manager.search(intent, max_results=3 * MAX_PASSAGES, today=session.owner.day())
+    found = manager.search(intent, max_results=3 * RECALLED_MAX_PASSAGES, today=session.owner.day())
     in_prompt = "\n".join(shown(item) for item in session.system_context.get(items.NAME, []))
-    passages = [passage for passage in found if not stands_in(passage.snippet, in_prompt)][:MAX_PASSAGES]
+    passages = [passage for passage in found if not stands_in(passage.snippet, in_prompt)][:RECALLED_MAX_PASSAGES]
     documents = MemoryDocument.objects.in_bulk([passage.document_id for passage in passages])
     recalled = [piece_of(passage, documents.get(passage.document_id or 0)) for passage in passages]
     while len(recalled_text(recalled)) > RECALLED_MAX_CHARS:
@@ -108,7 +107,7 @@ def found_for(intent: str, session: ChatSession, sources: Sources) -> list[Conte
 
 
 def piece_of(passage: Passage, document: MemoryDocument | None) -> ContextItem:
-    """Return the piece of its document that a passage is; the passage is of the version that is indexed."""
+    """Return `passage` as a piece of `document`. Its lines are those of the indexed version."""
     source: list[str] = []
     if document is not None and document.version == document.indexed_version:
         source = document.content.split("\n")[passage.start_line - 1 : passage.end_line]
@@ -121,8 +120,10 @@ def piece_of(passage: Passage, document: MemoryDocument | None) -> ContextItem:
 
 
 def recalled_text(recalled: Sequence[ContextItem]) -> str:
-    """Return the recalled passages as data, each with the place where it stands. The same items give the same bytes for
-    ever (chat.extensions.MessageContext); other words are another kind of item."""
+    """Return the recalled passages as quoted data, each with its location.
+
+    The same items must always give the same bytes (chat.extensions.MessageContext): a new wording needs a new kind.
+    """
     if not recalled:
         return ""
     if recalled[0]["kind"] == items.TEXT:
@@ -132,9 +133,9 @@ def recalled_text(recalled: Sequence[ContextItem]) -> str:
 
 
 def place_of(item: ContextItem) -> dict[str, str]:
-    """Return where a passage stands, as attributes of its quotation."""
+    """Return the location of a passage as the attributes of its quotation."""
     first, last = item["lines"]
-    place = {"file": item["path"], "lines": f"{first}-{last}"}
+    attributes = {"file": item["path"], "lines": f"{first}-{last}"}
     if "heading" in item:
-        place["heading"] = re.sub(r'[<>"]', "", item["heading"])[:120]
-    return place
+        attributes["heading"] = re.sub(r'[<>"]', "", item["heading"])[:120]
+    return attributes

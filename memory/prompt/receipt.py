@@ -1,4 +1,4 @@
-"""The receipt: what of a person's memory went to the model with one of their messages."""
+"""Show the receipt: which parts of memory were sent to the model with a message."""
 
 from django.urls import reverse
 from django.utils.translation import gettext as _
@@ -13,7 +13,7 @@ from memory.prompt.items import NAME, RECALLED, shown
 
 
 def details(session: ChatSession, message: Message) -> list[Detail]:
-    """Return the workspace files and curated memory in the system prompt, and what was recalled for the message."""
+    """Return the documents in the system prompt of `session`, and the passages recalled for `message`."""
     parts = list(by_document(session.system_context.get(NAME, [])))
     parts += [(item, shown(item)) for item in per_message.items_of(message.meta, NAME)]
     paths = {item["path"] for item, _ in parts}
@@ -30,6 +30,6 @@ def details(session: ChatSession, message: Message) -> list[Detail]:
 
 
 def name_of(item: ContextItem) -> str:
-    """Return what a piece is called: its path, and of a passage its lines."""
-    place = "-".join(map(str, item["lines"])) if item["kind"] == RECALLED else ""
-    return f"{item['path'] or _('Memory')}:{place}".rstrip(":")
+    """Return the title of a piece: its path, and the lines of a passage."""
+    lines = "-".join(map(str, item["lines"])) if item["kind"] == RECALLED else ""
+    return f"{item['path'] or _('Memory')}:{lines}".rstrip(":")

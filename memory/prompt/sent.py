@@ -1,4 +1,4 @@
-"""What memory has sent to the model in a conversation: it is known already, and never learnt again from there."""
+"""Find the text that memory has sent to the model in a conversation, so that it is not saved or noted again."""
 
 import json
 from collections.abc import Iterator
@@ -12,19 +12,19 @@ from memory.policy.access import own_space
 from memory.policy.same_words import stands_in
 from memory.prompt.items import NAME
 
-# Tools whose results are memory.
+# Tools whose results are text from memory.
 READING = ("memory_search", "memory_get")
 
 
 def text_sent(session: ChatSession) -> str:
-    """Return every text of memory that the model has had: in the system prompt, with messages, and by tools."""
+    """Return all text from memory that the model was sent: in the system prompt, with messages, and by tools."""
     read = (str(value.get("snippet") or value.get("text") or "") for value in _results(session))
     return "\n".join([*(item["text"] for item in _items(session)), *read])
 
 
 def path_of(content: str, session: ChatSession) -> str | None:
-    """Return the path at which `content` stands in the same words, among the documents of which the model has had
-    something; None when it stands in none."""
+    """Return the path of a document that has the lines of `content`, among those that the model was sent a part of;
+    None without one."""
     paths = {str(value["path"]) for value in _results(session) if "path" in value}
     paths |= {item["path"] for item in _items(session) if stands_in(content, item["text"])}
     documents = MemoryDocument.objects.present().filter(space=own_space(session), path__in=paths)
@@ -39,7 +39,7 @@ def _items(session: ChatSession) -> list[ContextItem]:
 
 
 def _results(session: ChatSession) -> Iterator[dict[str, Any]]:
-    """Yield each passage that memory's tools brought into the conversation."""
+    """Yield each passage in the results of memory's tools in the conversation."""
     reading: set[str] = set()
     rows = session.messages.exclude(role=Message.Role.USER).order_by("seq").values_list("content", flat=True)
     for block in (block for content in rows for block in content):

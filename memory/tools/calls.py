@@ -1,4 +1,4 @@
-"""Which call of the model made a revision, and what it said."""
+"""Relate tool calls of the model to the revisions that they made."""
 
 import hashlib
 from typing import Any
@@ -7,12 +7,13 @@ from memory.models import MemoryRevision
 
 
 def operation_key(message_id: int | None, call_id: str) -> str:
-    """Return the idempotency key of a call: made again, it saves nothing twice."""
+    """Return the idempotency key of the tool call `call_id` in the message `message_id`."""
     return f"tool:{message_id}:{hashlib.sha256(call_id.encode()).hexdigest()[:32]}"
 
 
 def call_of(revision: MemoryRevision) -> dict[str, Any] | None:
-    """Return the API's tool_use block that made this revision, while its message is there; else None."""
+    """Return the tool_use block of the model's API that made `revision`; None when there is none or its message is
+    deleted."""
     message = revision.message
     if message is None:
         return None

@@ -1,4 +1,4 @@
-"""Whether a new line says otherwise than one that stands in the curated memory: both are shown, the person decides."""
+"""Find lines of the curated memory that a new line contradicts, so that the person can decide between them."""
 
 import datetime as dt
 import logging
@@ -17,7 +17,7 @@ from oneclaw.models import Space
 
 logger = logging.getLogger(__name__)
 
-# Lines about the same subject that the model compares with the new one, and characters of each.
+# Lines about the same subject that the model compares with the new one, and the text of each.
 COMPARED_MAX_LINES = 5
 COMPARED_LINE_MAX_CHARS = 400
 
@@ -33,11 +33,13 @@ class Contradicted:
 
 
 def find(space: Space, path: str, content: str, today: dt.date) -> list[Contradicted]:
-    """Return the lines of the document that `content`, which is saved already, contradicts; none when the setting is
-    off or the model fails: a save never fails by it."""
+    """Return the lines of the document at `path` that `content`, which is already saved there, contradicts.
+
+    Return none when the setting CONTRADICTIONS is off or the model fails, so that a save does not fail.
+    """
     if not settings.CONTRADICTIONS:
         return []
-    # Whether the nearest lines are about the same is for the model to say, not for a floor.
+    # No minimal score: the model decides whether the nearest lines are about the same subject.
     found = HybridSearchManager([space]).search(
         content[:1000], COMPARED_MAX_LINES + 1, min_score=0, today=today, slack=0
     )
@@ -66,5 +68,5 @@ def _asked(content: str, lines: list[Contradicted]) -> set[int]:
         max_tokens=30,
     )
     answer = llm.complete_sync(request).strip()
-    # Anything but numbers is taken for NONE.
+    # Anything but numbers counts as NONE.
     return {int(number) for number in re.findall(r"\d+", answer)} if re.fullmatch(r"[\d\s,.;]+", answer) else set()

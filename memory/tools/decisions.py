@@ -1,8 +1,8 @@
-"""What the person decides about a saved line: one that contradicts another, or from which a secret was left out.
+"""Ask the person about a saved line that contradicts another or whose secret was masked, and do what they decide.
 
 ask_about_secret(revision)
 ask_about_contradiction(revision, contradicted)
-decide(decision, Choice.NEW, user)              # any number of times
+decide(decision, Choice.NEW, user)              # idempotent
 """
 
 from collections.abc import Iterable, Sequence
@@ -34,9 +34,7 @@ REASONS = {
     Choice.AS_SAID: Reason("change.saved_as_said"),
     Choice.REMOVE: Reason("change.line_removed"),
 }
-
-
-# The answer to another decision afterwards.
+# The error when the person decides once more, and differently.
 DECIDED = {
     Choice.BOTH: _("You already decided: keep both. Nothing was changed."),
     Choice.NEW: _("You already decided: keep the new line. Nothing was changed."),
@@ -48,12 +46,12 @@ DECIDED = {
 
 
 class CannotDecideError(DocumentError):
-    """What was to be changed stands there no more."""
+    """The line that the decision is about was changed or removed."""
 
 
 @dataclass(frozen=True)
 class Question:
-    """An undecided decision as it is shown: the two texts as they stand now, and what can be chosen."""
+    """An open decision as it is shown: the two texts as they are now, and the possible choices."""
 
     decision: Decision
     old: str
@@ -62,18 +60,20 @@ class Question:
 
 
 def ask_about_secret(revision: MemoryRevision) -> None:
-    """Ask what becomes of the line from which a secret was left out."""
-    _ask(Decision(revision=revision, kind=Decision.Kind.SECRET))
+    """Ask the person about the line that `revision` saved with a masked secret."""
+    _create(Decision(revision=revision, kind=Decision.Kind.SECRET))
 
 
 def ask_about_contradiction(revision: MemoryRevision, contradicted: Contradicted) -> None:
-    """Ask which of two lines is right. Does nothing when the older lines are not where the search found them: then they
-    are being changed right now."""
+    """Ask the person whether the line of `revision` or the `contradicted` one is right.
+
+    Do nothing when the older lines have moved since the search, because of a concurrent change.
+    """
     content = MemoryDocument.objects.get(pk=revision.document_id).content
     older = content.split("\n")[contradicted.line - 1 : contradicted.last_line]
     text = "\n".join(older)
     if contradicted.text.strip() in text:
-        _ask(
+        _create(
             Decision(
                 revision=revision,
                 kind=Decision.Kind.CONTRADICTION,
@@ -85,7 +85,7 @@ def ask_about_contradiction(revision: MemoryRevision, contradicted: Contradicted
 
 
 def questions(decisions: Iterable[Decision]) -> list[Question]:
-    """Return the open ones among these that can still be decided: both lines are in the document as they were."""
+    """Return those of `decisions` that are open and whose lines are unchanged in the document."""
     asked = []
     for decision in decisions:
         if not decision.is_open:
@@ -100,23 +100,23 @@ def questions(decisions: Iterable[Decision]) -> list[Question]:
 
 
 def open_questions(user: User) -> list[Question]:
-    """Return all that this person has to decide, the oldest first."""
+    """Return all decisions that wait for `user`, the oldest first."""
     rows = Decision.objects.visible_to(user).undecided().order_by("created_at")
     return questions(rows.select_related("revision__document", "revision__message"))
 
 
 def choices_of(decision: Decision) -> list[Choice]:
-    """Return what can be chosen: to save a secret only while it is in the person's own words."""
+    """Return the possible choices; AS_SAID only while the person's own messages hold the secret."""
     choices = CHOICES[Decision.Kind(decision.kind)]
     return [choice for choice in choices if choice != Choice.AS_SAID or original_text(decision.revision) is not None]
 
 
 @transaction.atomic
 def decide(decision: Decision, choice: str, user: User) -> Decision:
-    """Do what the person chose, by at most one revision. The same choice again changes nothing.
+    """Do what the person chose, by at most one revision, and return the decided row. Idempotent for the same choice.
 
-    CannotDecideError, or another DocumentError, when it cannot be done any more; the decision stays open then. Whether
-    `user` may do this is for the caller to know.
+    Raise CannotDecideError or another DocumentError when it is no longer possible or was decided differently; an open
+    decision then stays open. The caller has checked that `user` may do this.
     """
     row = Decision.objects.select_for_update(of=("self",)).select_related("revision__space").get(pk=decision.pk)
     if not row.is_open:
@@ -131,53 +131,57 @@ def decide(decision: Decision, choice: str, user: User) -> Decision:
             reason=REASONS[Choice(choice)],
             operation_key=f"decision:{row.pk}",
         )
-        row.outcome = _do(row, Choice(choice), author)
+        row.outcome = _carry_out(row, Choice(choice), author)
     row.choice, row.decided_at = choice, timezone.now()
     row.save(update_fields=["choice", "decided_at", "outcome"])
     return row
 
 
 def original_text(revision: MemoryRevision) -> str | None:
-    """Return what the model was going to save, with its secrets, as long as each of them is in what the person wrote in
-    that conversation; nobody else keeps them for this."""
+    """Return the text that the model asked to save, with its secrets.
+
+    Return None unless each secret is in the person's own messages of that conversation; it is stored nowhere else.
+    """
     call, message = call_of(revision), revision.message
     content = str(call["input"].get("content", "")).strip("\n") if call else ""
     if message is None or not content or masked(content)[0] not in text_of(revision):
         return None
     wrote = Message.objects.filter(session=message.session_id, session__deleted_at=None, role=Message.Role.USER)
-    mine = "\n".join(wrote.filter(seq__lt=message.seq).values_list("text", flat=True))
-    return content if all(secret in mine for secret in secrets_in(content)) else None
+    person_wrote = "\n".join(wrote.filter(seq__lt=message.seq).values_list("text", flat=True))
+    return content if all(secret in person_wrote for secret in secrets_in(content)) else None
 
 
 def text_of(revision: MemoryRevision) -> str:
-    """Return the lines that a revision added, without blank ones around them."""
+    """Return the lines that `revision` added, without blank lines around them."""
     return "\n".join(line for hunk in reversed(revision.hunks) for line in hunk["added"]).strip("\n")
 
 
 def has_lines(text: str, content: str) -> bool:
-    """Return whether these lines are in the content, one after the other, as they are."""
+    """Return whether the lines of `text` are in `content` unchanged, one after the other."""
     return bool(text) and f"\n{text}\n" in f"\n{content}\n"
 
 
 def place_of_older(decision: Decision, content: str) -> int | None:
-    """Return the line, counted from 0, at which the older lines begin now, nearest to where they were; None when they
-    are not there any more."""
+    """Return the index, from 0, of the line of `content` at which the older lines begin; None when they are not there.
+
+    Of several such places, it is the one nearest to where they were.
+    """
     lines = content.split("\n")
     if not decision.lines:
         return None
-    places = [
+    starts = [
         at
         for at in range(len(lines) - decision.lines + 1)
         if content_hash("\n".join(lines[at : at + decision.lines])) == decision.lines_hash
     ]
-    return min(places, key=lambda at: abs(at - decision.line), default=None)
+    return min(starts, key=lambda at: abs(at - decision.line), default=None)
 
 
-def _ask(decision: Decision) -> None:
+def _create(decision: Decision) -> None:
     Decision.objects.bulk_create([decision], ignore_conflicts=True)
 
 
-def _do(decision: Decision, choice: Choice, author: Author) -> MemoryRevision | None:
+def _carry_out(decision: Decision, choice: Choice, author: Author) -> MemoryRevision | None:
     revision = decision.revision
     if choice in (Choice.OLD, Choice.REMOVE):
         return undo.undo(revision, author)
@@ -207,7 +211,7 @@ def _do(decision: Decision, choice: Choice, author: Author) -> MemoryRevision | 
 
 
 def _without(lines: list[str], at: int, count: int) -> str:
-    """Return the text without these lines, and without one of two blank lines that would then follow each other."""
+    """Return the text without `count` lines from the index `at`, and without a blank line that would be doubled."""
     before, after = lines[:at], lines[at + count :]
     if before and after and not before[-1].strip() and not after[0].strip() and len(after) > 1:
         after = after[1:]

@@ -1,4 +1,4 @@
-"""The tools memory_search and memory_get: what the model may read of memory."""
+"""Define the tools memory_search and memory_get, by which the model reads memory."""
 
 from typing import Any
 
@@ -15,13 +15,13 @@ from memory.search.passage import Said
 from memory.tools.saved import first_line
 from oneclaw.reasons import Reason
 
-# Lines and characters that memory_get shows at once.
+# The result of one call of memory_get.
 READING_MAX_LINES = 500
 READING_MAX_CHARS = 20_000
 
 
 def memory_search(call: ToolCall) -> ToolResult:
-    """Return the passages of memory that fit a question best."""
+    """Return the passages of memory that match the query of `call` best. Raise ToolError for a blank query."""
     query = call.input["query"]
     if not query.strip():
         raise parameter_missing("query")
@@ -48,21 +48,21 @@ def memory_search(call: ToolCall) -> ToolResult:
 
 
 def labels(said: Said | None) -> dict[str, str]:
-    """Return what a result says of the conversation that it comes from; nothing for a document."""
+    """Return the fields of a search result about the conversation that it comes from; {} for a document."""
     if said is None:
         return {}
     return {"source": "conversation", "title": said.title, "date": said.at.date().isoformat(), "role": said.role}
 
 
 def place(hit: dict[str, Any]) -> str:
-    """Return where a result stands, for the person's card."""
+    """Return the location of a search result in words, for the person's card."""
     if "source" in hit:
         return f"{hit['title']}, {hit['date']}:"
     return f"{hit['path']}:{hit['start_line']}–{hit['end_line']}"
 
 
 def memory_get(call: ToolCall) -> ToolResult:
-    """Return lines of one memory file. What is not there and what is somebody else's look the same."""
+    """Return lines of one memory file. Raise ToolError when there is none that the session may read."""
     path, start, count = call.input["path"], call.input.get("from_line", 1), call.input.get("lines", READING_MAX_LINES)
     content = transcripts.read(call.session, path)
     if content is None:
@@ -86,7 +86,7 @@ def memory_get(call: ToolCall) -> ToolResult:
 
 
 def searches(session: ChatSession) -> bool:
-    """Return whether the session may search anything."""
+    """Return whether `session` may search anything."""
     return bool(sources_of(session))
 
 

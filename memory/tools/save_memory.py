@@ -1,4 +1,5 @@
-"""The tool save_memory: one line into MEMORY.md, once, without secrets, compared with what stands there."""
+"""Define the tool save_memory, which adds one entry to MEMORY.md: deduplicated, with secrets masked, and checked for
+contradictions."""
 
 import datetime as dt
 import logging
@@ -31,11 +32,11 @@ from oneclaw.reasons import Reason
 
 logger = logging.getLogger(__name__)
 
-# Unicode code points of one saved memory.
+# Unicode code points of one entry.
 CONTENT_MAX_CHARS = 5000
-# Bytes of JSON up to which a longer one gets a sentence of its own: more than a model can say at once.
+# Bytes of JSON that a call may have, so that an entry that is too long gets an error about its length.
 ARGUMENTS_MAX_BYTES = 8 * 1024 * 1024
-# What the model is told of a line that must not come back.
+# The error for the model when it tries to save a forgotten line.
 FORGOTTEN = (
     "Nothing was saved: the person has had this forgotten. If they want it remembered again, they can write it into "
     "MEMORY.md themselves, on the memory page."
@@ -43,8 +44,10 @@ FORGOTTEN = (
 
 
 def save_memory(call: ToolCall) -> ToolResult:
-    """Append to MEMORY.md of the person's own space. The same call, made again, saves nothing twice; nor do the same
-    words. Secrets are masked."""
+    """Append the content of `call` to MEMORY.md of the session's own space, with secrets masked.
+
+    Idempotent for the same call and for the same words. Raise ToolError when nothing can be saved.
+    """
     content = call.input["content"]
     if not content.strip():
         raise parameter_missing("content")
@@ -73,7 +76,7 @@ def save_memory(call: ToolCall) -> ToolResult:
             raise ToolError("save_failed", f"Failed to save memory: {error}", refusal_of(error)) from error
     except (DatabaseFailure, OSError) as error:
         if is_lock_timeout(error):
-            raise  # which the model is told
+            raise  # The caller reports a lock timeout to the model.
         logger.exception("A memory could not be saved.")
         message = "Failed to save memory: the database did not take it."
         raise ToolError("save_failed", message, Reason("memory.not_stored")) from error
@@ -97,7 +100,7 @@ def save_memory(call: ToolCall) -> ToolResult:
 
 @transaction.atomic
 def keep(space: Space, entry: Append, author: Author, *, ask: bool) -> MemoryRevision | None:
-    """Write it into MEMORY.md, together with the question about a secret that was left out."""
+    """Append `entry` to MEMORY.md and, with `ask`, ask the person about its masked secret, in one transaction."""
     revision = write.apply(space, CURATED, entry, author)
     if revision is not None and ask:
         decisions.ask_about_secret(revision)
@@ -105,7 +108,7 @@ def keep(space: Space, entry: Append, author: Author, *, ask: bool) -> MemoryRev
 
 
 def compared(revision: MemoryRevision, content: str, today: dt.date) -> list[contradictions.Contradicted]:
-    """Return what the saved memory contradicts; the person is asked about each. A failure here undoes no save."""
+    """Return the lines that the saved entry contradicts, and ask the person about each. Log an error of the database."""
     try:
         found = contradictions.find(revision.space, CURATED, content, today)
         for contradicted in found:
@@ -117,13 +120,13 @@ def compared(revision: MemoryRevision, content: str, today: dt.date) -> list[con
 
 
 def already_known(path: str, content: str) -> ToolResult:
-    """Return the result of a call that saves nothing, because the words stand there already."""
+    """Return the result of a call that saves nothing, because the document at `path` already has the words."""
     summary = Reason("memory.already_known", {"path": path})
     return ToolResult({"saved": False, "already_known": True, "path": path}, summary, [content])
 
 
 def refusal_of(error: write.DocumentError | write.BadText) -> Reason:
-    """Return what the card says of an entry that MEMORY.md cannot take."""
+    """Return the reason that the card shows when MEMORY.md cannot take an entry."""
     if isinstance(error, write.DocumentTooLargeError):
         return Reason("memory.document_too_large", {"path": CURATED, "size": error.size, "most": DOCUMENT_MAX_BYTES})
     if isinstance(error, write.BadText):
@@ -132,7 +135,7 @@ def refusal_of(error: write.DocumentError | write.BadText) -> Reason:
 
 
 def headed(user: User, content: str) -> Append:
-    """Return what is appended to MEMORY.md: the entry, under a heading with the time when the setting says so."""
+    """Return the operation that appends `content` to MEMORY.md, under the time if MEMORY_TIMESTAMPS is set."""
     if settings.MEMORY_TIMESTAMPS:
         text = f"## {user.local():%Y-%m-%d %H:%M}\n\n{entry(content)}"
         return Append(text, Separator.PARAGRAPH, unless_there=content)
@@ -140,14 +143,16 @@ def headed(user: User, content: str) -> Append:
 
 
 def entry(content: str) -> str:
-    """Return how a memory stands in MEMORY.md, its words unchanged: one line as a list item; what has a form of its own
-    (several lines, a list, a heading, code, a quotation) as a paragraph of its own."""
+    """Return `content` as an entry of MEMORY.md, its words unchanged.
+
+    One line becomes a list item; several lines, a list, a heading, code or a quotation stay as they are.
+    """
     has_form = "\n" in content.rstrip("\n") or content.startswith(("- ", "* ", "+ ", "#", ">", "```", "~~~", " ", "\t"))
     return content if has_form else f"- {content}"
 
 
 def writes(session: ChatSession) -> bool:
-    """Return whether the session may save."""
+    """Return whether `session` may save to memory."""
     return session.mode == ChatSession.Mode.AGENT and switches.is_on(session.owner, switches.Switch.SAVED)
 
 

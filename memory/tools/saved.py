@@ -1,4 +1,4 @@
-"""What became of what save_memory saved, for its card in the chat: it stands, it does not, or the person is asked."""
+"""Show the present state of a saved entry on its card in the chat: still there, removed, or waiting for a decision."""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -12,7 +12,10 @@ from memory.tools import decisions
 
 
 def since(revision_ids: Sequence[int], csrf_token: str = "", refusal: str = "") -> Mapping[int, Since]:
-    """Return what became of each of these revisions. `refusal` says why the person's last choice could not be done."""
+    """Return the present state of the entry of each revision, by its id.
+
+    `refusal` says why the person's last choice was not possible.
+    """
     revisions = MemoryRevision.objects.filter(pk__in=revision_ids).select_related("message")
     contents = MemoryDocument.objects.in_bulk({revision.document_id for revision in revisions})
     asked: dict[int, list[Decision]] = defaultdict(list)
@@ -23,26 +26,26 @@ def since(revision_ids: Sequence[int], csrf_token: str = "", refusal: str = "") 
         revision.document = contents[revision.document_id]
         for decision in asked[revision.pk]:
             decision.revision = revision
-        settled = [decision for decision in asked[revision.pk] if not decision.is_open]
+        decided = [decision for decision in asked[revision.pk] if not decision.is_open]
         content = revision.document.content
         as_saved = decisions.has_lines(decisions.text_of(revision), content)
-        as_said = [decision.outcome for decision in settled if decision.choice == "as_said" and decision.outcome]
-        stands = as_saved or any(decisions.has_lines(decisions.text_of(outcome), content) for outcome in as_said)
+        as_said = [decision.outcome for decision in decided if decision.choice == "as_said" and decision.outcome]
+        is_present = as_saved or any(decisions.has_lines(decisions.text_of(outcome), content) for outcome in as_said)
         context = {
             "document": revision.document,
-            "stands": stands,
+            "stands": is_present,
             "questions": decisions.questions(asked[revision.pk]),
-            "decided": settled,
+            "decided": decided,
             "refusal": refusal,
             "csrf_token": csrf_token,
         }
         html = render_to_string("memory/_since.html", context).strip()
-        heading = "" if stands else _("No longer in memory")
+        heading = "" if is_present else _("No longer in memory")
         found[revision.pk] = Since(heading=heading, html=html, can_undo=as_saved)
     return found
 
 
-def first_line(text: str, longest: int = 120) -> str:
-    """Return the first line of a text, shortened for a card."""
+def first_line(text: str, max_chars: int = 120) -> str:
+    """Return the first line of `text`, at most `max_chars` characters of it."""
     line = text.strip().split("\n", 1)[0]
-    return line if len(line) <= longest else line[: longest - 1] + "…"
+    return line if len(line) <= max_chars else line[: max_chars - 1] + "…"

@@ -1,4 +1,4 @@
-"""A person's memory as one zip file: given out to take along, and read when somebody brings one."""
+"""Export a person's memory as a zip file, and read such a file for an import."""
 
 import io
 import re
@@ -16,21 +16,21 @@ from memory.policy.paths import DOCUMENT_MAX_BYTES, WORKSPACE_FILES, BadPathErro
 from oneclaw.models import Space, User
 from oneclaw.text import Told, counted
 
-# Bytes of a zip file, of all that is unpacked from it, and files in it.
+# Limits of a zip file, of its unpacked files together, and of their number.
 LARGEST_ARCHIVE = 20 * 1024 * 1024
 LARGEST_UNPACKED = 50 * 1024 * 1024
 MOST_FILES = 5_000
-# How files in it may be packed. Others fail in ways of their own.
+# The supported compression methods.
 METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 
 
 class Unusable(Told):
-    """An archive of which nothing is taken."""
+    """An archive from which nothing can be imported."""
 
 
 @dataclass
 class Opened:
-    """What an archive holds: text by path, what is none of our business, and why a file is not taken."""
+    """The content of an archive: texts by path, names of ignored files, and reasons for refused files by name."""
 
     texts: dict[str, str] = field(default_factory=dict)
     skipped: list[str] = field(default_factory=list)
@@ -38,7 +38,7 @@ class Opened:
 
 
 def zipped(space: Space) -> bytes:
-    """Every document of the space as a file with its bytes and the time of its last change, in UTC."""
+    """Return a zip file of every document of `space`, each with the time of its last change in UTC."""
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
         for document in MemoryDocument.objects.present().filter(space=space).order_by("path").iterator(chunk_size=20):
@@ -49,23 +49,23 @@ def zipped(space: Space) -> bytes:
 
 
 def taken_along(user: User) -> bytes:
-    """The person's own memory, and beside it agents/NAME.zip, of the same kind, for each agent with one of its own.
+    """Return a zip file of the own memory of `user`, with agents/NAME.zip inside for each agent with its own memory.
 
-    What an agent remembers apart is not taken in with the rest when the file is imported.
+    The memory of agents is not imported with the file.
     """
     buffer = io.BytesIO(zipped(Space.objects.own_of(user)))
     names: set[str] = set()
     with zipfile.ZipFile(buffer, "a", zipfile.ZIP_STORED) as archive:
         for space in Space.objects.filter(owner=user, kind=Space.Kind.AGENT).order_by("pk"):
             if MemoryDocument.objects.present().filter(space=space).exists():
-                about = zipfile.ZipInfo(f"agents/{_unlike(names, space.name)}.zip", timezone.now().timetuple()[:6])
+                about = zipfile.ZipInfo(f"agents/{_unique_name(names, space.name)}.zip", timezone.now().timetuple()[:6])
                 about.external_attr = 0o600 << 16
                 archive.writestr(about, zipped(space))
     return buffer.getvalue()
 
 
-def _unlike(names: set[str], name: str) -> str:
-    """The name as a file may have it, unlike those before, which it joins."""
+def _unique_name(names: set[str], name: str) -> str:
+    """Return `name` as a file name that is not in `names`, and add it to them in lower case."""
     plain = re.sub(r"[^\w .()-]", "_", name).strip(". ") or "agent"
     found, number = plain, 1
     while found.lower() in names:
@@ -76,9 +76,10 @@ def _unlike(names: set[str], name: str) -> str:
 
 
 def opened(data: bytes) -> Opened:
-    """The Markdown files of a zip file, each by itself taken or refused. Nothing is unpacked to the disk.
+    """Return the Markdown files of the zip file `data`, each accepted or refused by itself, without using the disk.
 
-    A folder that holds the whole workspace is taken off the paths. Unusable when it is no zip file, or too much of one.
+    A folder that holds the whole workspace is removed from the paths. Raise UnusableArchiveError when `data` is no zip
+    file or exceeds the limits.
     """
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
@@ -97,7 +98,7 @@ def _read(archive: zipfile.ZipFile, entries: list[zipfile.ZipInfo]) -> Opened:
     found, total, around = Opened(), 0, _folder_around([entry.filename for entry in entries])
     for entry in entries:
         name = entry.filename.removeprefix(around)
-        if _is_none_of_ours(entry, name):
+        if _is_ignored(entry, name):
             found.skipped.append(_shown(name))
             continue
         try:
@@ -120,8 +121,8 @@ def _read(archive: zipfile.ZipFile, entries: list[zipfile.ZipInfo]) -> Opened:
     return found
 
 
-def _is_none_of_ours(entry: zipfile.ZipInfo, name: str) -> bool:
-    """What is hidden, what systems add, and what is no Markdown; but a link is told of."""
+def _is_ignored(entry: zipfile.ZipInfo, name: str) -> bool:
+    """Return whether the file is hidden, added by an operating system, or no Markdown (links are refused instead)."""
     parts = name.split("/")
     is_hidden = any(part.startswith(".") and part not in (".", "..") for part in parts) or parts[0] == "__MACOSX"
     return is_hidden or not (name.endswith(".md") or _kind(entry) == stat.S_IFLNK)
@@ -142,7 +143,7 @@ def _path_of(entry: zipfile.ZipInfo, name: str) -> str:
 
 
 def _bytes_of(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> bytes:
-    """Never more is unpacked than the archive says, and than a document may have."""
+    """Return the bytes of `entry`, of which at most DOCUMENT_MAX_BYTES are unpacked. Raise BadPathError on damage."""
     try:
         with archive.open(entry) as stream:
             return stream.read(DOCUMENT_MAX_BYTES)
@@ -151,7 +152,7 @@ def _bytes_of(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> bytes:
 
 
 def _folder_around(names: list[str]) -> str:
-    """The one folder, with its /, in which all files stand, when it is a workspace; "" otherwise."""
+    """Return the folder, with its /, that contains all files and is a workspace; "" without one."""
     ours = [name for name in names if not name.startswith("__MACOSX/")]
     around = ours[0].partition("/")[0] + "/" if ours and "/" in ours[0] else ""
     if not around or around in ("memory/", "./", "../") or not all(name.startswith(around) for name in ours):
@@ -162,10 +163,10 @@ def _folder_around(names: list[str]) -> str:
 
 
 def _kind(entry: zipfile.ZipInfo) -> int:
-    """What kind of file the archive says that it is; 0 when it says nothing."""
+    """Return the file type by the POSIX mode in the archive; 0 without one."""
     return stat.S_IFMT(entry.external_attr >> 16)
 
 
 def _shown(name: str) -> str:
-    """A file's name as a page may show it."""
+    """Return the name of a file as a page may show it."""
     return "".join(char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in name)[:200]

@@ -1,6 +1,6 @@
-"""A zip file becomes memory in two steps: what it would change is shown, and that, exactly, is done once confirmed.
+"""Import a zip file in two steps: show a plan of the changes, and apply exactly that plan when it is confirmed.
 
-What was uploaded waits in the database, one upload a person, so that any web process can take it up.
+An upload is stored in the database, one per person, so that any web process can continue the import.
 """
 
 import datetime as dt
@@ -20,21 +20,21 @@ from memory.transfer import archive
 from oneclaw.models import Space, User
 from oneclaw.reasons import Reason
 
-# How long an upload waits to be confirmed.
+# The time in which an upload can be confirmed.
 PATIENCE = dt.timedelta(hours=1)
 
 
 class NothingWaits(Exception):
-    """There is no such upload to confirm: it was imported, replaced by another one, or has expired."""
+    """The upload does not exist: it was imported, replaced by another one, or has expired."""
 
 
 class Changed(Exception):
-    """Memory, or the upload, is not what it was when the plan was shown."""
+    """Memory or the upload has changed since the plan was shown."""
 
 
 @dataclass(frozen=True)
 class Change:
-    """What becomes of one document: `base_version` 0 when there never was one."""
+    """The change of one document by an import. `base_version` is 0 when there never was such a document."""
 
     path: str
     content: str
@@ -45,7 +45,7 @@ class Change:
 
 @dataclass(frozen=True)
 class Plan:
-    """All that an import would do. `digest` is another one as soon as anything of it is."""
+    """Everything that an import would do."""
 
     upload: Upload
     changes: list[Change]
@@ -55,12 +55,16 @@ class Plan:
 
     @property
     def digest(self) -> str:
-        told = [[change.path, change.base_version, change.content] for change in self.changes]
-        return hashlib.sha256(json.dumps(told).encode()).hexdigest()
+        """Return a hash that differs when any of the changes differs."""
+        values = [[change.path, change.base_version, change.content] for change in self.changes]
+        return hashlib.sha256(json.dumps(values).encode()).hexdigest()
 
 
 def upload(user: User, name: str, data: bytes) -> Plan:
-    """Keep it until it is confirmed, and say what it would do. Unusable when nothing of it can be taken."""
+    """Store the zip file `data` in place of any earlier upload of `user`, and return its plan.
+
+    Raise UnusableArchiveError when nothing can be imported from it.
+    """
     archive.opened(data)
     kept, _ = Upload.objects.update_or_create(
         owner=user,
@@ -70,7 +74,7 @@ def upload(user: User, name: str, data: bytes) -> Plan:
 
 
 def waiting(user: User, token: uuid.UUID) -> Upload:
-    """The person's upload; NothingWaits when it is not there any more."""
+    """Return the upload of `user` with this `token`. Raise UploadMissingError without one, or when it has expired."""
     found = Upload.objects.filter(owner=user, token=token, created_at__gte=timezone.now() - PATIENCE).first()
     if found is None:
         raise NothingWaits
@@ -78,13 +82,14 @@ def waiting(user: User, token: uuid.UUID) -> Upload:
 
 
 def plan(kept: Upload) -> Plan:
-    """What the upload would change in the person's own memory as it is now."""
-    opened = archive.opened(bytes(kept.data))
+    """Return what the upload would change in its owner's memory at present."""
+    contents = archive.opened(bytes(kept.data))
     held = {
-        document.path: document for document in Space.objects.own_of(kept.owner).documents.filter(path__in=opened.texts)
+        document.path: document
+        for document in Space.objects.own_of(kept.owner).documents.filter(path__in=contents.texts)
     }
     changes, unchanged = [], []
-    for path, content in sorted(opened.texts.items()):
+    for path, content in sorted(contents.texts.items()):
         document = held.get(path)
         if document is not None and not document.is_deleted and document.content == content:
             unchanged.append(path)
@@ -92,14 +97,15 @@ def plan(kept: Upload) -> Plan:
             before, version = ("", 0) if document is None else (document.content, document.version)
             is_new = document is None or document.is_deleted
             changes.append(Change(path, content, version, diff(before, content), is_new))
-    return Plan(kept, changes, unchanged, opened.skipped, opened.refused)
+    return Plan(kept, changes, unchanged, contents.skipped, contents.refused)
 
 
 @transaction.atomic
 def confirm(user: User, token: uuid.UUID, digest: str) -> Plan:
-    """Do exactly what the plan with this digest said, all or nothing, and once. Nothing is deleted.
+    """Apply the plan with this `digest` in one transaction, once, and return it. Nothing is deleted.
 
-    NothingWaits, or Changed; a DocumentError when a document cannot be written.
+    Raise UploadMissingError without such an upload, ImportPlanChangedError when the plan has changed, and DocumentError
+    when a document cannot be written.
     """
     kept = Upload.objects.select_for_update().filter(pk=waiting(user, token).pk, token=token).first()
     if kept is None:
@@ -121,5 +127,5 @@ def confirm(user: User, token: uuid.UUID, digest: str) -> Plan:
 
 
 def forget_old() -> None:
-    """Uploads that nobody confirmed in time go."""
+    """Delete uploads that were not confirmed in time."""
     Upload.objects.filter(created_at__lt=timezone.now() - PATIENCE).delete()

@@ -1,4 +1,4 @@
-"""A person's memory as a folder: taken in from one, and given out as one, byte for byte."""
+"""Import a person's memory from a folder and export it to one, byte for byte."""
 
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,25 +13,25 @@ from oneclaw.reasons import Reason
 
 
 class FolderError(Exception):
-    """A folder that cannot be used; the message is one sentence."""
+    """A folder that cannot be imported from or exported to; the message is one sentence."""
 
 
 @dataclass
 class Report:
-    """What became of each path of a folder."""
+    """The result of an import or export for each path of the folder."""
 
     written: list[str] = field(default_factory=list)
     unchanged: list[str] = field(default_factory=list)
-    # What is no Markdown file, or hidden: none of our business.
+    # Files that are hidden or no Markdown are ignored.
     skipped: list[str] = field(default_factory=list)
-    # path → a sentence that says why it was not taken
+    # path → a sentence that says why the file was refused
     refused: dict[str, str] = field(default_factory=dict)
 
 
 def import_folder(folder: Path, space: Space, user: User) -> Report:
-    """Every Markdown file of the folder becomes a document with its bytes. Nothing that is not there is deleted.
+    """Write every Markdown file of `folder` as a document of `space`; documents without a file are kept.
 
-    What cannot be taken is refused by itself; the rest is taken. FolderError when there is no such folder.
+    Files that cannot be documents are refused one by one. Raise FolderError when there is no such folder.
     """
     if not folder.is_dir():
         raise FolderError(f"There is no folder {folder}.")
@@ -67,7 +67,7 @@ def import_folder(folder: Path, space: Space, user: User) -> Report:
 
 
 def export_folder(folder: Path, space: Space) -> Report:
-    """Every document becomes a file with its bytes. FolderError unless the folder is new or empty."""
+    """Write every document of `space` as a file. Raise FolderError unless `folder` is new or empty, and writable."""
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise FolderError(f"{folder} is not an empty folder: name one that is new or empty.")
     report = Report()
@@ -83,7 +83,7 @@ def export_folder(folder: Path, space: Space) -> Report:
 
 
 def _taken_once(found: disk.FolderEntry, taken: dict[str, str]) -> str:
-    """The document's path; BadPathError when it cannot be one, or when a file before it was the same one."""
+    """Return the document path of `found`, and add it to `taken`. Raise BadPathError if it is invalid or known."""
     if found.is_link:
         raise write.BadPathError(f"{_shown(found.path)} is a symbolic link: only plain files are taken.")
     path = checked_path(found.path)
@@ -94,5 +94,5 @@ def _taken_once(found: disk.FolderEntry, taken: dict[str, str]) -> str:
 
 
 def _shown(name: str) -> str:
-    """A file name as it may be printed: what is no Unicode in it becomes a mark."""
+    """Return a file name as it may be printed: bytes that are not Unicode become question marks."""
     return name.encode(errors="replace").decode()

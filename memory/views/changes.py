@@ -1,4 +1,4 @@
-"""What a person changes in their memory by hand: edit, delete a line, undo, restore."""
+"""Serve the pages on which a person changes memory by hand: edit, delete a line, undo, restore."""
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
@@ -24,8 +24,10 @@ from oneclaw.reasons import Reason
 @login_required
 @require_http_methods(["GET", "POST"])
 def edit(request: SignedInRequest, document_id: int) -> HttpResponse:
-    """The text of a document in a field. When somebody else wrote meanwhile, nothing is saved yet: both texts are
-    shown, and the field holds them merged."""
+    """Show the text of a document in a form; POST saves it.
+
+    After a concurrent change nothing is saved: both texts are shown, and the form holds them merged, with status 409.
+    """
     document = changeable(request, document_id)
     context = {"document": document, "content": document.content, "base_version": document.version}
     context["has_forgotten"] = bool(tombstones.of_space(document.space_id))
@@ -42,7 +44,7 @@ def edit(request: SignedInRequest, document_id: int) -> HttpResponse:
     except write.StaleVersionError:
         document.refresh_from_db()
         if tombstones.since(document, base_version):
-            # Who began before it did not mean to write it again.
+            # The edit began before the forgetting, so it does not restore the forgotten lines.
             base = write.content_at(document, base_version)
             mine = tombstones.of_space(document.space_id).without(mine)
         merged = merge(base, document.content, mine)
@@ -58,6 +60,7 @@ def edit(request: SignedInRequest, document_id: int) -> HttpResponse:
 @login_required
 @require_POST
 def delete_line(request: SignedInRequest, document_id: int) -> HttpResponse:
+    """Delete one line of a document, and go back to it."""
     document = changeable(request, document_id)
     line, base_version = number_in(request, "line"), number_in(request, "base_version")
     if line is None or base_version is None:
@@ -79,6 +82,7 @@ def delete_line(request: SignedInRequest, document_id: int) -> HttpResponse:
 @login_required
 @require_POST
 def restore(request: SignedInRequest, document_id: int) -> HttpResponse:
+    """Restore the content of an earlier revision, and go back to the document."""
     document = changeable(request, document_id)
     number, base_version = number_in(request, "number"), number_in(request, "base_version")
     if number is None or base_version is None or not document.revisions.filter(number=number).exists():
@@ -96,7 +100,7 @@ def restore(request: SignedInRequest, document_id: int) -> HttpResponse:
 @login_required
 @require_http_methods(["GET", "POST"])
 def undo_change(request: SignedInRequest, revision_id: int) -> HttpResponse:
-    """Ask, showing the change; then take it back."""
+    """Show a change and ask for confirmation; POST undoes it."""
     mine = MemoryRevision.objects.filter(space__members__user=request.user)
     revision = get_object_or_404(mine.select_related("document", "message"), pk=revision_id)
     if not may_write(request.user, revision.space_id):
@@ -116,7 +120,7 @@ def undo_change(request: SignedInRequest, revision_id: int) -> HttpResponse:
 @login_required
 @require_POST
 def file_gone(request: SignedInRequest, document_id: int) -> HttpResponse:
-    """The person's answer to a file that is gone: the document goes too, or the file comes back."""
+    """Take the person's answer about a missing file: delete the document too, or write the file again."""
     document = changeable(request, document_id)
     if document not in documents_without_file(document.space):
         messages.info(request, _("The file was written again. Nothing else was changed."))
@@ -133,7 +137,7 @@ def file_gone(request: SignedInRequest, document_id: int) -> HttpResponse:
 
 
 def changeable(request: SignedInRequest, document_id: int) -> MemoryDocument:
-    """The document; 404 for a stranger, 403 for who may only read it."""
+    """Return the document. Raise Http404 unless the person may read it, PermissionDenied unless they may write it."""
     mine = MemoryDocument.objects.visible_to(request.user).select_related("space")
     document = get_object_or_404(mine, pk=document_id)
     if not may_write(request.user, document.space_id):
@@ -142,6 +146,6 @@ def changeable(request: SignedInRequest, document_id: int) -> MemoryDocument:
 
 
 def number_in(request: HttpRequest, name: str) -> int | None:
-    """A whole number out of a form, small enough for the database."""
+    """Return the form field `name` as a whole number below a billion; None when it is no such number."""
     text = request.POST.get(name, "")
     return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else None

@@ -1,4 +1,4 @@
-"""The person's answer to a question about what was saved, from the card in the chat or from the memory page."""
+"""Take the person's answer to a decision about a saved line, from the card in the chat or from the memory page."""
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
@@ -21,7 +21,7 @@ from oneclaw.people.requests import SignedInRequest
 @login_required
 @require_POST
 def decide(request: SignedInRequest, decision_id: int) -> HttpResponse:
-    """To htmx the card as it is now; to a page without script the way back."""
+    """Carry out the choice. Return the updated card to htmx, and a redirect to a page without scripts."""
     mine = Decision.objects.visible_to(request.user).select_related("revision__message")
     decision = get_object_or_404(mine, pk=decision_id)
     if not may_write(request.user, decision.revision.space_id):

@@ -1,4 +1,4 @@
-"""The pages of a person's memory: fetch, call one thing, render."""
+"""Serve the pages that show and search a person's memory, and its export."""
 
 from django.contrib.auth.decorators import login_required
 from django.core.paginator import Paginator
@@ -23,16 +23,16 @@ from memory.transfer.archive import taken_along
 from oneclaw.models import Space, User
 from oneclaw.people.requests import SignedInRequest
 
-# Documents of a page of the list, and changes of a page of the history.
+# Documents on a page of the list, and changes on a page of the history.
 LISTED = 100
-# Characters of a document that is shown as it reads; a longer one is shown as it is written.
+# The longest document that is rendered; a longer one is only shown as Markdown source.
 LONGEST_RENDERED = 100_000
 
 
 @login_required
 @require_GET
 def document_list(request: SignedInRequest) -> HttpResponse:
-    """Every document that the person may read: curated memory first, then the newest day."""
+    """List every document that the person may read, curated memory first, then the newest day; or search them."""
     kind = Case(
         When(path="MEMORY.md", then=Value(0)),
         When(Q(path__startswith="memory/"), then=Value(1)),
@@ -48,10 +48,10 @@ def document_list(request: SignedInRequest) -> HttpResponse:
     found = MemoryDocument.objects.visible_to(request.user).present().select_related("space")
     ordered = found.order_by(mine, "space", kind, "-path").defer("content")
     page = Paginator(ordered, LISTED).get_page(request.GET.get("page"))
-    gone = documents_without_file(Space.objects.own_of(request.user))
+    missing = documents_without_file(Space.objects.own_of(request.user))
     context = {
         "page": page,
-        "gone": gone,
+        "gone": missing,
         "questions": decisions.open_questions(request.user),
         "notice": embedding_notice(request.user),
     }
@@ -61,7 +61,7 @@ def document_list(request: SignedInRequest) -> HttpResponse:
 @login_required
 @require_GET
 def document(request: SignedInRequest, document_id: int) -> HttpResponse:
-    """One document as it reads, as it is written, and every change of it."""
+    """Show one document, rendered and as Markdown source, with its history."""
     mine = MemoryDocument.objects.visible_to(request.user).select_related("space")
     shown = get_object_or_404(mine, pk=document_id)
     page = Paginator(write.history(shown), LISTED).get_page(request.GET.get("page"))
@@ -83,7 +83,7 @@ def document(request: SignedInRequest, document_id: int) -> HttpResponse:
 @login_required
 @require_GET
 def export(request: SignedInRequest) -> HttpResponse:
-    """The person's own memory, and that of their agents, as a zip file."""
+    """Return the own memory of the person, and that of their agents, as a zip file."""
     content = taken_along(request.user)
     name = f"memory-{request.user.day()}.zip"
     return HttpResponse(
@@ -94,12 +94,12 @@ def export(request: SignedInRequest) -> HttpResponse:
 
 
 def searched(user: User, query: str) -> list[Passage]:
-    """What the person's own memory and that of their spaces hold about it, as the model would be shown it."""
+    """Return the passages for `query` in all spaces of `user`, as the model would be shown them."""
     said_by = user if switches.is_on(user, switches.Switch.TRANSCRIPTS) else None
     manager = HybridSearchManager(Space.objects.visible_to(user), Sources(transcripts_of=said_by))
     return manager.search(query, max_results=RESULTS_SHOWN, today=user.day())
 
 
 def embedding_notice(user: User) -> str:
-    """What the person should know of the vectors of what they may read."""
+    """Return the notice about missing vectors in the documents that `user` may read; "" without one."""
     return notice(MemoryDocument.objects.visible_to(user))

@@ -1,4 +1,4 @@
-"""The pages of forgetting: choose lines, see what would go, let it go, keep the receipt."""
+"""Serve the pages of forgetting: choose lines, preview what would be removed, confirm, and keep the receipt."""
 
 import json
 from typing import Any
@@ -21,14 +21,13 @@ from oneclaw.models import Space
 from oneclaw.people.requests import SignedInRequest
 
 # Receipts that the page lists, and lines that it offers.
-LISTED, OFFERED = 20, forget_plans.FORGET_MAX_LINES
+LISTED_MAX_RECEIPTS, OFFERED_MAX_LINES = 20, forget_plans.FORGET_MAX_LINES
 
 
 @login_required
 @require_http_methods(["GET", "POST"])
 def forget(request: SignedInRequest) -> HttpResponse:
-    """Without lines: a page to choose them, of a document or of a search. With lines: what would go. With the digest
-    of what was shown: it goes."""
+    """Show lines to choose from; POST with lines shows the plan, and with the plan's digest removes the lines."""
     space = space_asked_for(request)
     lines = request.POST.getlist("line")
     if request.method == "GET":
@@ -47,7 +46,7 @@ def forget(request: SignedInRequest) -> HttpResponse:
 @login_required
 @require_GET
 def receipt(request: SignedInRequest, forgetting_id: int) -> HttpResponse:
-    """How much went, and whether all of it is done."""
+    """Show how much was removed, and whether the clean-up is finished."""
     done = receipt_of(request, forgetting_id)
     return render(request, "memory/forget_receipt.html", {"forgetting": done, "counts": done.counts})
 
@@ -55,7 +54,7 @@ def receipt(request: SignedInRequest, forgetting_id: int) -> HttpResponse:
 @login_required
 @require_GET
 def receipt_file(request: SignedInRequest, forgetting_id: int) -> HttpResponse:
-    """The receipt to keep: when, by whom, how much, hashes; never the text."""
+    """Return the receipt as a JSON file: time, author, counts and hashes, never the text."""
     done = receipt_of(request, forgetting_id)
     name = f"forgotten-{request.user.day(done.created_at)}-{done.pk}.json"
     return HttpResponse(
@@ -66,6 +65,7 @@ def receipt_file(request: SignedInRequest, forgetting_id: int) -> HttpResponse:
 
 
 def as_receipt(done: Forgetting) -> dict[str, Any]:
+    """Return the content of the receipt file of a forgetting."""
     return {
         "receipt": done.pk,
         "forgotten_at": done.created_at.isoformat(),
@@ -79,7 +79,7 @@ def as_receipt(done: Forgetting) -> dict[str, Any]:
 
 
 def receipt_of(request: SignedInRequest, forgetting_id: int) -> Forgetting:
-    """The receipt, for whoever wrote it and whoever may forget there; 404 for everybody else."""
+    """Return the forgetting for its author and for people who may forget in its space. Raise Http404 for others."""
     done = get_object_or_404(Forgetting.objects.select_related("space__owner", "author"), pk=forgetting_id)
     if done.author != request.user and not may_forget(request.user, done.space):
         raise Http404
@@ -87,8 +87,10 @@ def receipt_of(request: SignedInRequest, forgetting_id: int) -> Forgetting:
 
 
 def space_asked_for(request: SignedInRequest) -> Space:
-    """The space of the document, or the one that is named; the person's own without either. 404 for a stranger, 403
-    for who may not forget there."""
+    """Return the space of the requested document, or the requested space; the person's own without either.
+
+    Raise Http404 unless the person may see the space, and PermissionDenied unless they may forget there.
+    """
     asked = request.POST if request.method == "POST" else request.GET
     document, named = number(asked.get("document")), number(asked.get("space"))
     if document is None and named is None:
@@ -105,7 +107,11 @@ def space_asked_for(request: SignedInRequest) -> Space:
 
 
 def choice(request: SignedInRequest, space: Space) -> dict[str, Any]:
-    """What the page offers: the lines of a document, or those that a search finds, those with just its words chosen."""
+    """Return the context of the page: the lines of a document, or those that a search finds.
+
+    Each line comes with whether it is preselected, because it holds the words of the search. Without either, the
+    context holds the receipts.
+    """
     asked = request.POST if request.method == "POST" else request.GET
     query = asked.get("q", "")[:QUERY_MAX_CHARS]
     document = MemoryDocument.objects.present().filter(space=space, pk=number(asked.get("document")) or 0).first()
@@ -119,12 +125,13 @@ def choice(request: SignedInRequest, space: Space) -> dict[str, Any]:
         offered = [(line, True) for line in exact] + [(line, False) for line in near]
     else:
         found = Forgetting.objects.visible_to(request.user).filter(space=space)
-        return context | {"receipts": found.order_by("-created_at")[:LISTED]}
+        return context | {"receipts": found.order_by("-created_at")[:LISTED_MAX_RECEIPTS]}
     offered = list(dict(offered[::-1]).items())[::-1]
-    return context | {"lines": offered[:OFFERED], "more": len(offered) > OFFERED, "searched": True}
+    return context | {"lines": offered[:OFFERED_MAX_LINES], "more": len(offered) > OFFERED_MAX_LINES, "searched": True}
 
 
 def near_lines(request: SignedInRequest, space: Space, query: str) -> list[str]:
+    """Return the distinct lines of the passages that a search for `query` finds in `space`."""
     found = HybridSearchManager([space]).search(query, max_results=RESULTS_SHOWN, today=request.user.day(), slack=0)
     contents = dict(space.documents.filter(path__in={passage.path for passage in found}).values_list("path", "content"))
     lines = []
@@ -136,10 +143,11 @@ def near_lines(request: SignedInRequest, space: Space, query: str) -> list[str]:
 def shown(
     request: SignedInRequest, space: Space, plan: forget_plans.Plan, refusal: str = "", status: int = 200
 ) -> HttpResponse:
+    """Render the preview of `plan`, with an error above it if there is one."""
     context = {"space": space, "plan": plan, "refusal": refusal}
     return render(request, "memory/forget_plan.html", context, status=status)
 
 
 def number(text: str | None) -> int | None:
-    """A whole number out of an address or a form, small enough for the database."""
+    """Return `text` as a whole number below a billion; None when it is no such number."""
     return int(text) if text and text.isascii() and text.isdigit() and len(text) < 10 else None

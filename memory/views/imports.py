@@ -1,4 +1,4 @@
-"""Import on the page: a zip file is chosen, what it would change is looked at, and confirmed."""
+"""Serve the pages of an import: choose a zip file, preview its changes, and confirm them."""
 
 import uuid
 
@@ -15,22 +15,22 @@ from memory.documents import write
 from memory.transfer import archive, imports
 from oneclaw.people.requests import SignedInRequest
 
-# Lines of one file that the page shows; the rest is counted.
+# Changed lines of one file that the page shows; the rest is counted.
 LONGEST_SHOWN = 400
 
 
 @login_required
 @require_http_methods(["GET", "POST"])
 def import_zip(request: SignedInRequest) -> HttpResponse:
-    """GET: the form. POST: what the uploaded zip file would change; nothing is changed yet."""
+    """Show the form; POST shows what the uploaded zip file would change, without changing anything."""
     if request.method == "GET":
         return render(request, "memory/import.html")
     file = request.FILES.get("archive")
     if not isinstance(file, UploadedFile):
         return refused(request, _("Choose a zip file."))
     if (file.size or 0) > archive.LARGEST_ARCHIVE:
-        told = _("This file is larger than {longest} MB. Nothing was imported.")
-        return refused(request, told.format(longest=archive.LARGEST_ARCHIVE // 1024**2))
+        sentence = _("This file is larger than {longest} MB. Nothing was imported.")
+        return refused(request, sentence.format(longest=archive.LARGEST_ARCHIVE // 1024**2))
     try:
         plan = imports.upload(request.user, file.name or "archive.zip", file.read())
     except archive.Unusable as error:
@@ -41,7 +41,7 @@ def import_zip(request: SignedInRequest) -> HttpResponse:
 @login_required
 @require_POST
 def confirm_import(request: SignedInRequest) -> HttpResponse:
-    """Import exactly what was shown; when memory changed meanwhile, show anew what would change."""
+    """Apply exactly the plan that was shown; show the new plan when memory has changed since."""
     try:
         token = uuid.UUID(request.POST.get("token", ""))
     except ValueError:
@@ -60,7 +60,7 @@ def confirm_import(request: SignedInRequest) -> HttpResponse:
 
 
 def imported(request: SignedInRequest, token: uuid.UUID) -> imports.Plan | HttpResponse:
-    """What was done; or, when it is not what was shown, the page with what would be done now."""
+    """Apply the plan that was shown and return it; or return the page with the new plan, if it has changed."""
     try:
         return imports.confirm(request.user, token, request.POST.get("digest", ""))
     except imports.Changed:
@@ -74,17 +74,19 @@ def imported(request: SignedInRequest, token: uuid.UUID) -> imports.Plan | HttpR
 
 
 def refused(request: SignedInRequest, sentence: str, status: int = 422) -> HttpResponse:
+    """Render the form with the error `sentence`."""
     return render(request, "memory/import.html", {"refusal": sentence}, status=status)
 
 
 def shown(request: SignedInRequest, plan: imports.Plan, warning: str = "", status: int = 200) -> HttpResponse:
+    """Render the preview of `plan`, with `warning` above it."""
     changes = [(change, *within(change)) for change in plan.changes]
     context = {"plan": plan, "changes": changes, "warning": warning}
     return render(request, "memory/import.html", context, status=status)
 
 
 def within(change: imports.Change) -> tuple[list[dict[str, list[str]]], int]:
-    """The hunks, from the top of the file, as far as they fit on a page; how many lines more there are."""
+    """Return the first hunks of `change`, up to SHOWN_MAX_LINES lines, and the number of lines left out."""
     left, more, fitting = LONGEST_SHOWN, 0, []
     for hunk in reversed(change.hunks):
         removed, added = hunk["removed"][:left], hunk["added"][: max(0, left - len(hunk["removed"]))]

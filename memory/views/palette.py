@@ -1,4 +1,4 @@
-"""Search results of memory for the palette: lines that hold every word, found by the words alone."""
+"""Search memory for the palette: lines that hold every word, without embeddings."""
 
 from django.db.models import Case, QuerySet, Value, When
 from django.urls import reverse
@@ -9,16 +9,18 @@ from memory.models import MemoryChunk, MemoryDocument
 from memory.policy.paths import CURATED
 from oneclaw.models import User
 
-# Documents that are searched: the curated ones, and the newest.
+# Documents that are searched: curated memory first, then the newest.
 MAX_DOCUMENTS = 1000
 
 
 def search(user: User, words: list[str], most: int) -> list[SearchResult]:
-    """Return lines of the documents that the person may read, each word as a word's beginning: curated memory first,
-    then what was written last. One query, and no model is asked."""
+    """Return at most `most` lines that contain each of `words` as the start of a word, from documents of `user`.
+
+    Curated memory comes first, then the documents that were changed last. This takes one query and no model call.
+    """
     lines = MemoryChunk.objects.filter(document__in=searched(user).values("pk")[:MAX_DOCUMENTS])
     for word in words:
-        # A word is nothing but letters, digits and underscores: none means something in a pattern.
+        # A word consists of letters, digits and underscores, so it needs no escaping in a pattern.
         lines = lines.filter(text__icontains=word) if UNSPACED.search(word) else lines.filter(text__iregex=rf"\m{word}")
     found = lines.select_related("document").order_by(curated_first("document__"), "-document__updated_at", "ordinal")
     return [
@@ -32,7 +34,7 @@ def search(user: User, words: list[str], most: int) -> list[SearchResult]:
 
 
 def searched(user: User) -> QuerySet[MemoryDocument]:
-    """Return the documents that the person may read, in the order in which they are searched."""
+    """Return the documents that `user` may read, in the order in which they are searched."""
     present = MemoryDocument.objects.visible_to(user).present()
     return present.order_by(curated_first(), "-updated_at")
 

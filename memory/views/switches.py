@@ -1,4 +1,4 @@
-"""The page on which a person switches parts of their memory on and off."""
+"""Serve the page on which a person switches parts of memory on and off."""
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
@@ -12,7 +12,7 @@ from memory.policy import switches
 from memory.policy.switches import Switch
 from oneclaw.people.requests import SignedInRequest
 
-# What each is called on the page, and what it means to the person.
+# The label and the explanation of each switch.
 WORDS = {
     Switch.SAVED: (
         gettext_lazy("Saved memory"),
@@ -41,7 +41,7 @@ WORDS = {
 @login_required
 @require_http_methods(["GET", "POST"])
 def switches_page(request: SignedInRequest) -> HttpResponse:
-    """Every switch with its words. POST: `on` names the ones that are to be on, of those that the person may choose."""
+    """Show every switch with its explanation; POST stores the choices. The field `on` lists the switches to be on."""
     if request.method == "POST":
         wanted = request.POST.getlist("on")
         for switch in Switch:

@@ -54,7 +54,7 @@ def test_the_separator_says_what_stands_between(space, document_of, before, sepa
 
 def test_an_opening_goes_into_an_empty_document_only(space, document_of):
     for text in ("one", "two"):
-        write.apply(space, "a.md", Append(text, opening="# Title\n\n"), BY_TOOL)
+        write.apply(space, "a.md", Append(text, heading="# Title\n\n"), BY_TOOL)
     assert document_of(space, "a.md").content == "# Title\n\none\ntwo\n"
 
 
@@ -127,7 +127,7 @@ def test_an_operation_with_a_key_happens_once_in_a_space(space, strangers_space,
 
 @pytest.mark.parametrize("text", ["a\x00b", "a\ud800b"])
 def test_text_that_cannot_be_stored_is_refused(space, text):
-    for operation in (Append(text), Replace(text, 0), Append("a", opening=text)):
+    for operation in (Append(text), Replace(text, 0), Append("a", heading=text)):
         with pytest.raises(write.BadText, match="NUL or half a surrogate pair"):
             write.apply(space, "MEMORY.md", operation, BY_TOOL)
 
