@@ -11,18 +11,14 @@ from typing import Any
 
 from django.db.models import QuerySet
 from django.template.loader import render_to_string
-from django.utils.html import escape, format_html
 from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import get_language
-from django.utils.translation import gettext as _
 
 from chat import extensions
 from chat.conversations import versions
 from chat.extensions import Since
-from chat.models import Message
+from chat.models import Message, Version
 from chat.rendering import incremental
-from chat.rendering.actions import actions_html
-from chat.rendering.attachments import attachments_html
 from chat.rendering.cards import RUNNING_CARD, Card
 from oneclaw.reasons import Reason
 
@@ -34,55 +30,65 @@ SHOWN_COLUMNS = (
 # Messages that a page shows at once; behind every place.
 PAGE = 50
 END = 2**60
-ARTICLE = (
-    '<article id="message-{id}" class="message message--{role}" data-seq="{seq}" data-role="{role}"'
-    ' data-status="{status}" aria-label="{name}" tabindex="-1">'
-    '<div class="message__body{prose}" dir="auto">{body}</div>{ending}{actions}</article>'
-)
+# What a row of actions that is kept for every message has in place of the id.
+ID_SLOT = "-message-id-"
 
 # A card in the HTML of an answer. What stands in it is escaped, so that nothing in it ends it.
 CARD = re.compile(r'<section class="card [^>]*?data-tool="([^"]*)".*?</section>', re.DOTALL)
-# What a kept HTML has in place of the card of a failed call.
-SLOT = '<section class="card card--failed" data-tool="{}"></section>'
 
 
-def message_html(message: Message, results: Mapping[str, Card] | None = None) -> str:
-    """One stored message as an article; "" for tool results, which the cards show.
+def message_html(message: Message, results: Mapping[str, Card] | None = None) -> SafeString:
+    """Return one stored message as an article; "" for tool results, which the cards show.
 
     `results` are the cards of tool results by tool_use id (Message.meta["cards"] of the messages around it).
     """
     if message.role == Message.Role.TOOL:
-        return ""
-    by_person = message.role == Message.Role.USER
-    # Joined here and not in a template: a page has many of them. Every part is a number, a word of ours, or safe HTML.
-    return ARTICLE.format(
-        id=message.pk,
-        role=message.role,
-        seq=message.seq,
-        status=message.status,
-        name=names(get_language())[not by_person],
-        prose="" if by_person else " prose",
-        body=body_html(message, results or message.closed_cards or {}),
-        ending="" if by_person else ending_html(message),
-        actions=actions_html(message),
-    )
+        return SafeString()
+    by_person, status = message.role == Message.Role.USER, message.status
+    # Strings and no lookups in the template: a page has many of them.
+    context: dict[str, Any] = {
+        "id": str(message.pk),
+        "seq": str(message.seq),
+        "role": message.role,
+        "status": status,
+        "text": message.text,
+        "by_person": by_person,
+        "body": None if by_person else answer_html(message, results or message.closed_cards or {}),
+        "files": [block for block in message.content if block["type"] == "attachment"] if by_person else [],
+        "actions": actions_html(message),
+    }
+    if not by_person and has_ending(message):
+        context |= {"has_ending": True, "turn": message.turn if status == Message.Status.FAILED else None}
+    return render_to_string("chat/_message.html", context)
+
+
+def actions_html(message: Message) -> SafeString:
+    """Return the row under a message: its versions and what can be done with it; "" while it is being written."""
+    if message.is_running:
+        return SafeString()
+    is_complete = message.status == Message.Status.COMPLETE
+    if message.version:
+        return render_actions(str(message.pk), message.role, is_complete, message.version)
+    # A page has many of them, which differ by the id alone.
+    row = row_of(message.role, is_complete, get_language())
+    return mark_safe(row.replace(ID_SLOT, str(message.pk)))  # noqa: S308 - from a template
 
 
 @functools.lru_cache
-def names(language: str | None) -> tuple[str, str]:
-    """What a message of a person, and an answer, are called in this language."""
-    return _("You"), _("Answer")
+def row_of(role: str, is_complete: bool, language: str | None) -> SafeString:
+    return render_actions(ID_SLOT, role, is_complete, None)
 
 
-def ending_html(message: Message) -> SafeString:
-    """How an answer ended, when it is not simply whole, and what can be done about it."""
-    status, error = message.status, None
-    if status == Message.Status.RUNNING or (status == Message.Status.COMPLETE and message.stop_reason != "max_tokens"):
-        return SafeString()
-    if status == Message.Status.FAILED and message.turn is not None:
-        error = message.turn.error
-    context = {"id": message.pk, "status": status, "error": error, "text": message.text}
-    return render_to_string("chat/_ending.html", context)
+def render_actions(id: str, role: str, is_complete: bool, version: Version | None) -> SafeString:
+    context = {"id": id, "by_person": role == Message.Role.USER, "is_complete": is_complete, "version": version}
+    return render_to_string("chat/_actions.html", context)
+
+
+def has_ending(message: Message) -> bool:
+    """Return whether an answer ended in another way than regularly, which templates/chat/_ending.html says."""
+    if message.status == Message.Status.COMPLETE:
+        return message.stop_reason == "max_tokens"
+    return message.status != Message.Status.RUNNING
 
 
 def newest_messages(session_id: uuid.UUID, csrf_token: str = "", before: int = END) -> list[SafeString]:
@@ -134,7 +140,7 @@ def as_shown(messages: QuerySet[Message]) -> QuerySet[Message]:
 def articles(listed: Sequence[Message], csrf_token: str = "") -> list[SafeString]:
     versions.mark(listed)
     results = cards_of(listed, csrf_token)
-    return [mark_safe(message_html(message, results)) for message in listed]  # noqa: S308 - made of safe parts
+    return [message_html(message, results) for message in listed]
 
 
 def cards_of(messages: Iterable[Message], csrf_token: str = "") -> dict[str, Card]:
@@ -163,11 +169,8 @@ def card_again(answer: Message, tool_use_id: str, since: Since) -> str:
     return ""
 
 
-def body_html(message: Message, results: Mapping[str, Card]) -> SafeString:
-    """The display blocks of a message: a person's words as they are, an answer's Markdown and tool cards."""
-    if message.role == Message.Role.USER:
-        said = mark_safe(f'<div class="said">{escape(message.text)}</div>')  # noqa: S308 - escaped
-        return attachments_html(message.content) + said
+def answer_html(message: Message, results: Mapping[str, Card]) -> SafeString:
+    """Return the display blocks of an answer, from Message.html where that is current and in the reader's language."""
     if message.html_version == incremental.VERSION and is_in_our_words(message.html):
         return with_news(message, results)
     return rendered(message.content, results)
@@ -199,27 +202,23 @@ def rendered(content: Sequence[Mapping[str, Any]], results: Mapping[str, Card], 
     """The display blocks of an answer's content; Message.html keeps them once the answer and its tools are done.
 
     `to_keep` leaves a slot in place of the card of a failed call, for `with_news` to fill."""
-    parts: list[SafeString] = []
+    blocks: list[str] = []
     for block in content:
         if block["type"] == "text":
-            for html in incremental.blocks(block["text"]):  # sanitised there
-                parts.append(block_html(len(parts), html))
+            blocks += incremental.blocks(block["text"])  # sanitised there
         elif block["type"] == "thinking":
-            parts.append(block_html(len(parts), thinking_html(block.get("thinking") or "")))
+            blocks.append(thinking_html(block.get("thinking") or ""))
         elif block["type"] == "tool_use":
             card = results.get(block["id"], RUNNING_CARD)
             is_slot = to_keep and card["state"] == "failed"
-            html = format_html(SLOT, block["id"]) if is_slot else card_html(block, card)
-            parts.append(block_html(len(parts), html))
-    return mark_safe("".join(parts))  # noqa: S308 - made of safe parts
+            blocks.append(slot_html(block["id"]) if is_slot else card_html(block, card))
+    safe = [mark_safe(furnished(html)) for html in blocks]  # noqa: S308 - sanitised, or from a template
+    return render_to_string("chat/_blocks.html", {"blocks": safe})
 
 
-def block_html(index: int, html: str) -> SafeString:
-    return format_html(
-        '<div class="block" data-index="{}">{}</div>',
-        index,
-        mark_safe(furnished(html)),  # noqa: S308 - sanitised
-    )
+def slot_html(tool_use_id: str) -> SafeString:
+    """Return an empty card, which the stored HTML has in place of the card of a failed call."""
+    return render_to_string("chat/_card_slot.html", {"id": tool_use_id})
 
 
 # Lines of code above which a piece is folded.
@@ -237,8 +236,8 @@ def furnished(html: str) -> str:
 
 def _furnished(found: re.Match[str]) -> str:
     lines = found[0].count("\n")
-    fold = f"<details><summary><show-all>{lines}</show-all></summary></details>" if lines > LONG_CODE else ""
-    return f'<div class="code-box"><copy-code></copy-code>{found[0]}{fold}</div>'
+    code = mark_safe(found[0])  # noqa: S308 - sanitised
+    return render_to_string("chat/_code.html", {"code": code, "lines": lines, "is_long": lines > LONG_CODE})
 
 
 def thinking_html(text: str) -> str:

@@ -7,9 +7,7 @@ from asgiref.sync import async_to_sync
 from asgiref.testing import ApplicationCommunicator
 from django.core.asgi import get_asgi_application
 from django.core.cache import cache
-from django.template import engines
 from django.test import Client
-from django.utils import translation
 
 from chat.attachments import store
 from chat.library import search
@@ -122,16 +120,3 @@ def test_every_answer_says_what_a_browser_may_run(ada, settings, monkeypatch, st
     assert answer.status_code == status
     assert answer["Content-Security-Policy"]
     assert "unsafe" not in answer["Content-Security-Policy"]
-
-
-def test_what_is_kept_for_all_holds_nothing_of_one(rf, ada):
-    page = engines["django"].from_string(
-        "{% load constant i18n %}{% constant %}"
-        "{{ user }}{% csrf_token %}{{ word }}{% translate 'Yes' %}{% endconstant %}"
-    )
-    request = rf.get("/")
-    request.user = ada
-    assert page.render({"word": "secret"}, request) == "Yes"
-    with translation.override("de"):
-        assert page.render({"word": "secret"}, request) == "Ja"
-    assert page.render({}, request) == "Yes"
