@@ -31,7 +31,7 @@ class Outbox:
         self._count = 0
         self.overflowed = False
 
-    def offer(self, text: str, key: object = None) -> None:
+    def put(self, text: str, key: object = None) -> None:
         """Enqueue the encoded frame `text`. With a `key`, it first removes a waiting frame of the same key.
 
         Never blocks. Above WAITING_MAX_BYTES the queue stops accepting frames, and `drain` ends with `overflowed` set.

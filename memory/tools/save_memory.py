@@ -108,7 +108,7 @@ def keep(space: Space, entry: Append, author: Author, *, ask: bool) -> MemoryRev
 
 
 def compared(revision: MemoryRevision, content: str, today: dt.date) -> list[contradictions.Contradicted]:
-    """Return the lines that the saved entry contradicts, and ask the person about each. Log an error of the database."""
+    """Return the lines that the saved entry contradicts, and ask the person about each. A database error is logged."""
     try:
         found = contradictions.find(revision.space, CURATED, content, today)
         for contradicted in found:
