@@ -111,7 +111,7 @@ def talk(user: "User", number: int) -> "ChatSession":
         accepted = transcript.accept(user, id, uuid.uuid4(), text)
         assert accepted.turn is not None
         assert accepted.answer is not None
-        transcript.settle(accepted.turn, accepted.answer, [{"type": "text", "text": "Very well."}], "complete")
+        transcript.finish_turn(accepted.turn, accepted.answer, [{"type": "text", "text": "Very well."}], "complete")
     return ChatSession.objects.get(pk=id)
 
 
@@ -311,13 +311,13 @@ async def called(answers: list["Message"], name: str) -> list[float]:
     """Seconds of each call, from the moment at which all come."""
     from chat.models import Turn
     from chat.turns.tools import call_tool
-    from oneclaw.threads import in_patience
+    from oneclaw.threads import in_tool_thread
 
     async def one(number: int, message: "Message") -> float:
         began = time.perf_counter()
         content = f"{name} {number} about the {chr(97 + number % 26) * 5}."
         use = {"id": f"toolu_{name}{number}", "name": "save_memory", "input": {"content": content}}
-        block, _ = await in_patience(call_tool, Turn(session_id=message.session_id), message, use, "")
+        block, _ = await in_tool_thread(call_tool, Turn(session_id=message.session_id), message, use, "")
         assert not block.get("is_error"), block
         return time.perf_counter() - began
 

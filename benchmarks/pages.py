@@ -137,12 +137,12 @@ def queries(path: str, user: "User") -> int:
 
 def conversation(user: "User", length: int) -> "ChatSession":
     """A conversation as a person has one: a question, an answer with its Markdown, and so on."""
-    from chat.conversations.transcript import fields_of, kept_html
+    from chat.conversations.transcript import content_columns, html_columns
     from chat.models import ChatSession, Message, default_agent
 
     texts = ["What do you think of it?", "It is **good**.\n\n- one\n- two\n\n```python\nprint(1 + 1)\n```\n\nAnd more."]
     contents = [[{"type": "text", "text": text}] for text in texts]
-    kept = [fields_of(contents[0]), fields_of(contents[1]) | kept_html(contents[1], {})]
+    kept = [content_columns(contents[0]), content_columns(contents[1]) | html_columns(contents[1], {})]
     id = uuid.uuid4()
     key = f"agent:oneclaw:user:{user.pk}:{id}"
     session = ChatSession.objects.create(

@@ -43,7 +43,7 @@ async def measure(streams: int, render: bool) -> tuple[int, float, float]:
                         growing.changes()
         return characters
 
-    await llm.warm()
+    await llm.warm_up()
     async for _ in llm.stream(request):
         break
     used = time.process_time()

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from chat.attachments import disk
 from chat.attachments.store import small_name
 from chat.models import Attachment
-from oneclaw.invariants import Invariant, by_query, grace
+from oneclaw.invariants import Invariant, grace_seconds, violations_by_query
 
 NO_GAP = """
     SELECT format('session %%s counts %%s messages but has %%s, numbered %%s to %%s',
@@ -200,7 +200,7 @@ NAMED_FILES_ARE_THERE = """
 """
 
 
-def files_missing() -> Iterator[str]:
+def missing_files() -> Iterator[str]:
     """Yield a sentence for each attachment whose file is missing or has another size than its row says."""
     for file in Attachment.objects.only("owner", "size", "small_size").iterator(chunk_size=1000):
         for name, size in ((str(file.pk), file.size), (small_name(file.pk), file.small_size)):
@@ -211,21 +211,21 @@ def files_missing() -> Iterator[str]:
 
 
 INVARIANTS = [
-    Invariant("messages are numbered without a gap", by_query(NO_GAP)),
-    Invariant("a message is stored once", by_query(STORED_ONCE)),
-    Invariant("an acknowledged message has an attempt at an answer", by_query(ACKNOWLEDGED_HAS_ATTEMPT)),
-    Invariant("attempts are numbered without a gap", by_query(ATTEMPTS_IN_ORDER)),
-    Invariant("an attempt has one answer", by_query(ONE_ANSWER)),
-    Invariant("an answer ends as its turn does", by_query(ANSWER_ENDS_AS_TURN)),
-    Invariant("a running turn has one running message, any other none", by_query(NOTHING_RUNS_ALONE)),
-    Invariant("a session has one running turn at most", by_query(ONE_RUNNING_TURN)),
-    Invariant("what is settled says when", by_query(FINISHED_AT_IFF_ENDED)),
-    Invariant("no turn is past its lease", by_query(LEASES_KEPT, grace=grace("chat-sweep"))),
-    Invariant("a tool use has one result", by_query(TOOL_USES_HAVE_RESULTS)),
-    Invariant("a result has its tool use", by_query(RESULTS_HAVE_TOOL_USES)),
-    Invariant("an attachment has its file", files_missing),
-    Invariant("a message has the files that it names", by_query(NAMED_FILES_ARE_THERE)),
-    Invariant("what is shown is one branch", by_query(SHOWN_IS_ONE_BRANCH)),
-    Invariant("what belongs together is of one session", by_query(ONE_SESSION)),
-    Invariant("what belongs together is of one person", by_query(ONE_OWNER)),
+    Invariant("messages are numbered without a gap", violations_by_query(NO_GAP)),
+    Invariant("a message is stored once", violations_by_query(STORED_ONCE)),
+    Invariant("an acknowledged message has an attempt at an answer", violations_by_query(ACKNOWLEDGED_HAS_ATTEMPT)),
+    Invariant("attempts are numbered without a gap", violations_by_query(ATTEMPTS_IN_ORDER)),
+    Invariant("an attempt has one answer", violations_by_query(ONE_ANSWER)),
+    Invariant("an answer ends as its turn does", violations_by_query(ANSWER_ENDS_AS_TURN)),
+    Invariant("a running turn has one running message, any other none", violations_by_query(NOTHING_RUNS_ALONE)),
+    Invariant("a session has one running turn at most", violations_by_query(ONE_RUNNING_TURN)),
+    Invariant("what is settled says when", violations_by_query(FINISHED_AT_IFF_ENDED)),
+    Invariant("no turn is past its lease", violations_by_query(LEASES_KEPT, grace=grace_seconds("chat-sweep"))),
+    Invariant("a tool use has one result", violations_by_query(TOOL_USES_HAVE_RESULTS)),
+    Invariant("a result has its tool use", violations_by_query(RESULTS_HAVE_TOOL_USES)),
+    Invariant("an attachment has its file", missing_files),
+    Invariant("a message has the files that it names", violations_by_query(NAMED_FILES_ARE_THERE)),
+    Invariant("what is shown is one branch", violations_by_query(SHOWN_IS_ONE_BRANCH)),
+    Invariant("what belongs together is of one session", violations_by_query(ONE_SESSION)),
+    Invariant("what belongs together is of one person", violations_by_query(ONE_OWNER)),
 ]

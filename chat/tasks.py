@@ -15,7 +15,7 @@ from oneclaw.tasks import send
 def sweep() -> None:
     transcript.sweep()
     temporary.sweep()
-    presence.tell_left()
+    presence.sweep()
     jobs.sweep_files()
     for job_id in ImportJob.objects.due_ids():
         send(take_in, str(job_id))
@@ -33,7 +33,7 @@ def purge() -> None:
 
 @shared_task
 def name_session(session_id: str) -> None:
-    titles.name(uuid.UUID(session_id))
+    titles.name_session(uuid.UUID(session_id))
 
 
 @shared_task

@@ -151,8 +151,8 @@ async def main(folder: Path, chosen: list[str]) -> None:
 def arrange(user: User) -> None:
     """An agent and prompts of one's own."""
     tutor = "Speak French with me, in short sentences. Correct each mistake once, and say why."
-    agents.make(user, agents.Draft("French tutor", tutor, "", ["memory_search"], own_memory=True))
-    agents.make(user, agents.Draft("Proofreader", "Mend spelling and grammar. Change nothing else.", "", []))
+    agents.create(user, agents.AgentDraft("French tutor", tutor, "", ["memory_search"], own_memory=True))
+    agents.create(user, agents.AgentDraft("Proofreader", "Mend spelling and grammar. Change nothing else.", "", []))
     saved_prompts.save(user, "weekly-report", "Write the report of week {{number}} for {{team}}, in five lines.")
     saved_prompts.save(user, "shorter", "Say the same in half as many words.")
 

@@ -16,7 +16,7 @@ from memory.documents.write import Author, Delete, Replace, Source
 from memory.index.vectors import notice
 from memory.models import DocumentJob, EmbeddingModel, Flush, Forgetting, MemoryDocument, MemoryRevision
 from memory.notes import status
-from memory.policy.line_ends import as_before
+from memory.policy.line_ends import with_line_ends_of
 from oneclaw.admin import JobAdmin, ReadOnlyAdmin
 from oneclaw.reasons import Reason
 
@@ -41,7 +41,7 @@ class DocumentForm(forms.ModelForm):
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or self.cleaned_data
         current = MemoryDocument.objects.get(pk=self.instance.pk)
-        cleaned["content"] = as_before(current.content, cleaned.get("content", ""))
+        cleaned["content"] = with_line_ends_of(current.content, cleaned.get("content", ""))
         if "base_version" in cleaned and cleaned["base_version"] != current.version:
             raise forms.ValidationError(
                 "Somebody else has changed this document since you opened it (you saw version %(seen)s, it has "
@@ -51,7 +51,7 @@ class DocumentForm(forms.ModelForm):
             )
         try:
             write.check(current.path, cleaned["content"])
-        except (write.DocumentError, write.BadText) as error:
+        except (write.DocumentError, write.InvalidTextError) as error:
             raise forms.ValidationError(str(error)) from error
         return cleaned
 

@@ -11,7 +11,7 @@ from memory.files.folders import folder_of
 from memory.files.merge_base import is_imported
 from memory.models import MemoryDocument
 from memory.policy.tombstones import of_space
-from oneclaw.invariants import Invariant, by_query, grace
+from oneclaw.invariants import Invariant, grace_seconds, violations_by_query
 from oneclaw.locks import hold
 
 # How many documents are read together; each may have a megabyte.
@@ -174,7 +174,7 @@ TRANSCRIPTS = """
 """
 
 
-def not_the_sum() -> Iterator[str]:
+def find_content_mismatches() -> Iterator[str]:
     """Yield a sentence for each document whose revisions, which are immutable, do not add up to its content."""
     for document in all_documents():
         try:
@@ -219,7 +219,7 @@ def has_mismatch(document: MemoryDocument) -> bool:
         return False
     known = of_space(document.space_id)
     just_edited = content is not None and (not is_imported(document, content) or known.is_in_text(content))
-    return not (just_edited and disk.age(folder, document.path) < grace("memory-sweep"))
+    return not (just_edited and disk.age(folder, document.path) < grace_seconds("memory-sweep"))
 
 
 @transaction.atomic
@@ -234,18 +234,18 @@ def has_mismatch_under_lock(document_id: int) -> bool:
 
 
 INVARIANTS = [
-    Invariant("flush ranges are disjoint and contiguous", by_query(RANGES_CONTIGUOUS)),
-    Invariant("a flush has the range that its status says", by_query(FLUSH_COLUMNS)),
-    Invariant("a session has one queued and one running flush at most", by_query(ONE_OPEN_FLUSH)),
-    Invariant("notes belong to a flush", by_query(NOTES_ARE_COVERED)),
-    Invariant("revisions are numbered without a gap", by_query(REVISIONS_IN_ORDER)),
-    Invariant("an operation happens once", by_query(OPERATIONS_ONCE)),
-    Invariant("a document is what its newest revision says", by_query(NEWEST_REVISION)),
-    Invariant("revisions add up to the document", not_the_sum),
+    Invariant("flush ranges are disjoint and contiguous", violations_by_query(RANGES_CONTIGUOUS)),
+    Invariant("a flush has the range that its status says", violations_by_query(FLUSH_COLUMNS)),
+    Invariant("a session has one queued and one running flush at most", violations_by_query(ONE_OPEN_FLUSH)),
+    Invariant("notes belong to a flush", violations_by_query(NOTES_ARE_COVERED)),
+    Invariant("revisions are numbered without a gap", violations_by_query(REVISIONS_IN_ORDER)),
+    Invariant("an operation happens once", violations_by_query(OPERATIONS_ONCE)),
+    Invariant("a document is what its newest revision says", violations_by_query(NEWEST_REVISION)),
+    Invariant("revisions add up to the document", find_content_mismatches),
     Invariant("the file is the document, or queued", find_mirror_mismatches),
-    Invariant("the index is of the document, or queued", by_query(PROJECTIONS)),
-    Invariant("what belongs together is of one space", by_query(ONE_SPACE)),
-    Invariant("memory is of one person", by_query(ONE_OWNER)),
-    Invariant("the index is of what was said", by_query(TRANSCRIPTS)),
-    Invariant("a conversation that writes no memory has none", by_query(MODES_KEPT)),
+    Invariant("the index is of the document, or queued", violations_by_query(PROJECTIONS)),
+    Invariant("what belongs together is of one space", violations_by_query(ONE_SPACE)),
+    Invariant("memory is of one person", violations_by_query(ONE_OWNER)),
+    Invariant("the index is of what was said", violations_by_query(TRANSCRIPTS)),
+    Invariant("a conversation that writes no memory has none", violations_by_query(MODES_KEPT)),
 ]

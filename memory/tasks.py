@@ -38,7 +38,7 @@ def index_after_turn(session: ChatSession) -> None:
     """Enqueue the index of the session's transcript, after a debounce, if there is enough new text."""
     index_id = conversations.after_turn(session)
     if index_id is not None:
-        hint(index_transcript, index_id, countdown=conversations.DEBOUNCE)
+        hint(index_transcript, index_id, countdown=conversations.DEBOUNCE_SECONDS)
 
 
 def index_branch(session: ChatSession) -> None:
@@ -100,7 +100,7 @@ def prune_vectors(space_id: int) -> None:
 
 @shared_task
 def scan_folders() -> None:
-    watch.scan()
+    watch.scan_all()
 
 
 @shared_task
@@ -127,7 +127,7 @@ def sweep() -> None:
         send(index_document, document_id)
     for document_id in MemoryDocument.objects.to_mirror().first_ids(SWEEP_MAX_DOCUMENTS):
         send(mirror_document, document_id)
-    imports.forget_old()
+    imports.delete_expired()
     for index_id in conversations.due():
         send(index_transcript, index_id)
     send(scan_folders)

@@ -16,7 +16,7 @@ class OneClawConfig(AppConfig):
         reasons.register(wordings.WORDINGS)
 
 
-class StaticFiles(StaticFilesConfig):
+class StaticFilesAppConfig(StaticFilesConfig):
     # Besides Django's own patterns: extensions of django-htmx, which no page uses and whose imports are missing, and
     # type declarations.
     ignore_patterns = [*StaticFilesConfig.ignore_patterns, "django_htmx/ext/*", "*.d.ts"]

@@ -18,8 +18,8 @@ from django.core.asgi import get_asgi_application
 from chat.routing import websocket_urlpatterns
 from chat.turns import loop
 from oneclaw import llm
-from oneclaw.web.body_limit import BoundedBodies
-from oneclaw.web.origins import SameOrigin
+from oneclaw.web.body_limit import BodyLimitMiddleware
+from oneclaw.web.origins import SameOriginMiddleware
 
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
@@ -31,7 +31,7 @@ async def lifespan(scope: Message, receive: Receive, send: Send) -> None:
     while True:
         message = await receive()
         if message["type"] == "lifespan.startup":
-            await llm.warm()
+            await llm.warm_up()
             await send({"type": "lifespan.startup.complete"})
         elif message["type"] == "lifespan.shutdown":
             await loop.shutdown()
@@ -46,8 +46,8 @@ BODY_MAX_BYTES = FORM_MAX_BYTES + MIB_BYTES
 
 application = ProtocolTypeRouter(
     {
-        "http": BoundedBodies(get_asgi_application(), BODY_MAX_BYTES),
-        "websocket": SameOrigin(AuthMiddlewareStack(URLRouter(websocket_urlpatterns))),
+        "http": BodyLimitMiddleware(get_asgi_application(), BODY_MAX_BYTES),
+        "websocket": SameOriginMiddleware(AuthMiddlewareStack(URLRouter(websocket_urlpatterns))),
         "lifespan": lifespan,
     }
 )

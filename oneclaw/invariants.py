@@ -66,7 +66,7 @@ def check() -> Iterator[Violation]:
 
     It may be called while the product runs: each invariant is one statement, which reads one snapshot.
     """
-    for invariant in known():
+    for invariant in all_invariants():
         for text in invariant.broken():
             yield Violation(invariant.name, text)
 
@@ -80,7 +80,7 @@ def run(on_violation: Callable[[Violation], None] = lambda violation: None) -> I
         if count <= STORED_VIOLATIONS:
             stored.append({"invariant": violation.invariant, "text": violation.text})
     seconds = round(time.monotonic() - started, 3)
-    return InvariantRun.objects.create(seconds=seconds, checked=len(known()), count=count, violations=stored)
+    return InvariantRun.objects.create(seconds=seconds, checked=len(all_invariants()), count=count, violations=stored)
 
 
 def broken_jobs() -> Iterator[str]:
@@ -88,7 +88,7 @@ def broken_jobs() -> Iterator[str]:
     for model in apps.get_models():
         if issubclass(model, Job):
             name, table = model._meta.verbose_name, model._meta.db_table
-            yield from by_query(JOB_RULES.format(name=name, table=table))()
+            yield from violations_by_query(JOB_RULES.format(name=name, table=table))()
 
 
 def run_if_due() -> None:
@@ -97,7 +97,7 @@ def run_if_due() -> None:
         run()
 
 
-def known() -> list[Invariant]:
+def all_invariants() -> list[Invariant]:
     """Return the invariants of all installed apps."""
     found = [Invariant("a job is what its status says, and is done in time", broken_jobs)]
     for config in apps.get_app_configs():
@@ -106,7 +106,7 @@ def known() -> list[Invariant]:
     return found
 
 
-def by_query(sql: str, **parameters: Any) -> Callable[[], Iterator[str]]:
+def violations_by_query(sql: str, **parameters: Any) -> Callable[[], Iterator[str]]:
     """Return a function that runs `sql` and yields its only column, a sentence for each violation."""
 
     def broken() -> Iterator[str]:
@@ -119,7 +119,7 @@ def by_query(sql: str, **parameters: Any) -> Callable[[], Iterator[str]]:
     return broken
 
 
-def grace(sweep: str) -> float:
+def grace_seconds(sweep: str) -> float:
     """Return how many seconds a row may be past its lease before that is a violation: four periods of `sweep`.
 
     `sweep` is a key of CELERY_BEAT_SCHEDULE.

@@ -15,11 +15,11 @@ from django.db import models
 from django.utils import translation
 from django.utils.translation import gettext
 
-from oneclaw.text import Words, formatted
+from oneclaw.text import StrOrPromise, formatted_params
 
 Param = str | int | float | Sequence[str]
 # A template with %(name)s for each parameter, or a function of the parameters for what a template cannot say.
-Wording = Words | Callable[[Mapping[str, Any]], str]
+Wording = StrOrPromise | Callable[[Mapping[str, Any]], str]
 
 wordings: dict[str, Wording] = {}
 
@@ -32,7 +32,7 @@ class Reason:
     params: Mapping[str, Param] = field(default_factory=dict)
 
     def __str__(self) -> str:
-        return worded(self)
+        return sentence_of(self)
 
     @property
     def as_json(self) -> dict[str, Any]:
@@ -43,7 +43,7 @@ class Reason:
     def in_english(self) -> str:
         """Return the sentence in English, for logs, exported files and programs."""
         with translation.override("en"):
-            return worded(self)
+            return sentence_of(self)
 
     @property
     def texts(self) -> list[str]:
@@ -66,9 +66,9 @@ def register(new_wordings: Mapping[str, Wording]) -> None:
             raise ValueError(f"Two wordings are registered for {code}.")
 
 
-def worded(reason: Reason) -> str:
+def sentence_of(reason: Reason) -> str:
     """Return the sentence of `reason` in the active language; a general one with its code when no wording fits."""
-    wording, params = wordings.get(reason.code), formatted(reason.params)
+    wording, params = wordings.get(reason.code), formatted_params(reason.params)
     try:
         if callable(wording):
             return wording(params)
@@ -80,7 +80,7 @@ def worded(reason: Reason) -> str:
     return gettext("For a reason that this version has no words for (%(code)s).") % {"code": reason.code}
 
 
-def other(text: str) -> Reason | None:
+def verbatim(text: str) -> Reason | None:
     """Return a reason that is shown as `text`, untranslated; None for an empty text."""
     return Reason("other", {"text": text}) if text else None
 

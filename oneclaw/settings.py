@@ -105,7 +105,7 @@ INSTALLED_APPS = [
     "django.contrib.contenttypes",
     "django.contrib.sessions",
     "django.contrib.messages",
-    "oneclaw.apps.StaticFiles",
+    "oneclaw.apps.StaticFilesAppConfig",
     "django.contrib.postgres",
     "django_htmx",
     "allauth",
@@ -115,11 +115,11 @@ INSTALLED_APPS = [
 
 # The last one is sync only, so Django runs all but the first in one thread: a middleware need not be async.
 MIDDLEWARE = [
-    "oneclaw.web.static_middleware.StaticFiles",
+    "oneclaw.web.static_middleware.StaticFilesMiddleware",
     # Before all middleware that may respond itself, so that those responses have the policy too.
     "csp.middleware.CSPMiddleware",
     "django.middleware.security.SecurityMiddleware",
-    "oneclaw.web.compression.CompressedPages",
+    "oneclaw.web.compression.PageCompressionMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.locale.LocaleMiddleware",
     "django.middleware.common.CommonMiddleware",
@@ -127,11 +127,11 @@ MIDDLEWARE = [
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
-    "oneclaw.people.preferences.own_preferences",
-    "oneclaw.web.no_store.kept_by_no_cache",
+    "oneclaw.people.preferences.preferences_middleware",
+    "oneclaw.web.no_store.no_store_middleware",
     "allauth.account.middleware.AccountMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
-    "oneclaw.web.signed_out.page_goes_to_sign_in",
+    "oneclaw.web.signed_out.sign_in_redirect_middleware",
 ]
 
 ROOT_URLCONF = "oneclaw.urls"
@@ -165,7 +165,7 @@ STATICFILES_DIRS = [BASE_DIR / "static"]
 STATIC_ROOT = Path(environment.text("ONECLAW_STATIC_ROOT", str(HOME / "static")))
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
-    "staticfiles": {"BACKEND": "oneclaw.ops.static_files.HashedWhenCollected"},
+    "staticfiles": {"BACKEND": "oneclaw.ops.static_files.HashedStaticFilesStorage"},
 }
 
 # -- People --------------------------------------------------------------------------------------
@@ -347,7 +347,7 @@ MMR = environment.number("ONECLAW_MMR", 0.7, 0.1, 1)
 
 # The broker is Redis, or else a folder. In both cases tasks are hints: a sweep finds lost ones.
 REDIS_URL = environment.address("REDIS_URL", ["redis", "rediss"])
-CELERY_BROKER_URL = REDIS_URL or broker.FOLDER
+CELERY_BROKER_URL = REDIS_URL or broker.FOLDER_URL
 CELERY_BROKER_TRANSPORT_OPTIONS = broker.redis_options() if REDIS_URL else broker.folder_options(HOME / "queue")
 # Concurrent tasks of one worker process.
 WORKER_THREADS = environment.whole("ONECLAW_WORKER_THREADS", 4, 1, 64)

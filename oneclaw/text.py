@@ -9,24 +9,24 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
 # The subject of the sentence when a caller of `validated_text` gives no name.
-MESSAGE = _("The message")
+DEFAULT_NAME = _("The message")
 # What PostgreSQL and UTF-8 cannot hold: NUL, and halves of surrogate pairs.
 UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 
 
 # A sentence, or a lazy translation of one.
-Words = str | Promise
+StrOrPromise = str | Promise
 
 
-class Told(Exception):
+class UserFacingError(Exception):
     """A failure with a sentence for the person: `words`, with `named` as its parameters.
 
     The sentence is translated each time it is read, into the language that is active then.
     """
 
-    words: Words = ""
+    words: StrOrPromise = ""
 
-    def __init__(self, words: Words | None = None, **named: Any) -> None:
+    def __init__(self, words: StrOrPromise | None = None, **named: Any) -> None:
         super().__init__()
         self.named = named
         if words is not None:
@@ -35,41 +35,41 @@ class Told(Exception):
     @property
     def sentence(self) -> str:
         """Return the sentence in the active language."""
-        return str(self.words) % formatted(self.named) if self.named else str(self.words)
+        return str(self.words) % formatted_params(self.named) if self.named else str(self.words)
 
     def __str__(self) -> str:
         return self.sentence
 
 
-class BadText(Told, ValueError):
+class InvalidTextError(UserFacingError, ValueError):
     """A text that cannot be accepted. `code` is an error code of docs/protocol.md."""
 
-    def __init__(self, code: str, words: Words, **named: Any) -> None:
+    def __init__(self, code: str, words: StrOrPromise, **named: Any) -> None:
         super().__init__(words, **named)
         self.code = code
 
 
-def checked(text: object, *, longest: int, name: Words = MESSAGE, may_be_blank: bool = False) -> str:
+def validated_text(text: object, *, longest: int, name: StrOrPromise = DEFAULT_NAME, may_be_blank: bool = False) -> str:
     """Return `text` with its line ends as `\\n`, which is how browsers count them.
 
     Raise InvalidTextError when it is not a string, is blank (unless `may_be_blank`), has more than `longest` Unicode
     code points, or has characters that cannot be stored. `name` is the subject of the error's sentence.
     """
     if not isinstance(text, str):
-        raise BadText("bad_frame", _("%(name)s must be text."), name=name)
+        raise InvalidTextError("bad_frame", _("%(name)s must be text."), name=name)
     text = text.replace("\r\n", "\n").replace("\r", "\n")
     if not text.strip() and not may_be_blank:
-        raise BadText("empty", _("%(name)s is empty: write something first."), name=name)
+        raise InvalidTextError("empty", _("%(name)s is empty: write something first."), name=name)
     if len(text) > longest:
         words = _("%(name)s has %(length)s characters; at most %(longest)s can be sent at once.")
-        raise BadText("too_long", words, name=name, length=len(text), longest=longest)
+        raise InvalidTextError("too_long", words, name=name, length=len(text), longest=longest)
     if UNSTORABLE.search(text):
         words = _("%(name)s contains characters that cannot be stored (NUL or half a surrogate pair).")
-        raise BadText("bad_text", words, name=name)
+        raise InvalidTextError("bad_text", words, name=name)
     return text
 
 
-def counted(number: int) -> str:
+def formatted_number(number: int) -> str:
     """Return `number` as the active language writes it: 16,000 or 16.000."""
     return number_format(number, force_grouping=True)
 
@@ -78,10 +78,10 @@ class _Number(int):
     """A number inside a sentence: %(name)s has the separators of the active language, %(name)d has none."""
 
     def __str__(self) -> str:
-        return counted(int(self))
+        return formatted_number(int(self))
 
 
-def formatted(params: Mapping[str, Any]) -> dict[str, Any]:
+def formatted_params(params: Mapping[str, Any]) -> dict[str, Any]:
     """Return `params`, the parameters of a sentence, with numbers that format themselves in the active language."""
     return {name: _formatted(value) for name, value in params.items()}
 
@@ -92,17 +92,17 @@ def _formatted(value: Any) -> Any:
     return _Number(value) if type(value) is int else value
 
 
-def mended(text: str) -> str:
+def replace_unstorable(text: str) -> str:
     """Return `text` with each character that cannot be stored replaced by U+FFFD, for output of models and servers."""
     return UNSTORABLE.sub("\ufffd", text)
 
 
-def mended_json(value: object) -> object:
+def replace_unstorable_in_json(value: object) -> object:
     """Return the JSON value with characters that cannot be stored replaced by U+FFFD in every string and key."""
     if isinstance(value, str):
-        return mended(value)
+        return replace_unstorable(value)
     if isinstance(value, list):
-        return [mended_json(item) for item in value]
+        return [replace_unstorable_in_json(item) for item in value]
     if isinstance(value, dict):
-        return {mended(str(key)): mended_json(item) for key, item in value.items()}
+        return {replace_unstorable(str(key)): replace_unstorable_in_json(item) for key, item in value.items()}
     return value

@@ -28,7 +28,7 @@ async def in_database(function: Callable[P, R], *args: P.args, **kwargs: P.kwarg
     return await _run(_threads, function, *args, **kwargs)
 
 
-async def in_patience(function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
+async def in_tool_thread(function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
     """Run sync `function`, which may wait for locks, in a thread of the tools' pool, and return its result.
 
     Waiting functions cannot take all threads of `in_database`.
@@ -36,7 +36,7 @@ async def in_patience(function: Callable[P, R], *args: P.args, **kwargs: P.kwarg
     return await _run(_tool_threads, function, *args, **kwargs)
 
 
-async def without_waiting(function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
+async def in_reserved_thread(function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
     """Run sync `function` in the reserved thread, whose connection is always free, and return its result.
 
     For what must not be late, such as renewing leases.

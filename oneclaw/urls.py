@@ -5,7 +5,7 @@ from django.contrib import admin
 from django.urls import include, path, re_path
 
 from oneclaw.ops import health
-from oneclaw.web.api import api, nowhere
+from oneclaw.web.api import api, no_such_address
 
 urlpatterns = [
     path("healthz", health.healthz),
@@ -18,4 +18,4 @@ api.add_router("", "chat.api.routes.router")
 if apps.is_installed("memory"):
     urlpatterns.append(path("", include("memory.urls")))
     api.add_router("", "memory.api.routes.router")
-urlpatterns += [path("api/v1/", nowhere), path("api/v1/", api.urls), re_path("^api/", nowhere)]
+urlpatterns += [path("api/v1/", no_such_address), path("api/v1/", api.urls), re_path("^api/", no_such_address)]

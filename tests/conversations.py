@@ -17,7 +17,7 @@ def send(user, text="Hello", session_id=None, client_id=None):
 
 
 def settle(accepted, text="Hi", status="complete"):
-    return transcript.settle(accepted.turn, accepted.answer, [{"type": "text", "text": text}], status, **FINISHED)
+    return transcript.finish_turn(accepted.turn, accepted.answer, [{"type": "text", "text": text}], status, **FINISHED)
 
 
 def abandon(turn):

@@ -273,7 +273,7 @@ def start_postgres(found: House, port: int) -> Running:
     """A PostgreSQL that listens on TCP, with a database and a person named oneclaw who needs no password."""
     folder = found.folder / "postgres"
     folder.mkdir()
-    server = guardian.Guardian(guardian.Place(folder), embedding.programs())
+    server = guardian.Guardian(guardian.ServerLayout(folder), embedding.programs())
     server.settle()
     listening = ["-c", "listen_addresses=127.0.0.1", "-p", str(port), "-k", str(server.place.sockets)]
     command = [server.binaries / "postgres", "-D", server.place.data, *listening]
@@ -345,7 +345,7 @@ def guardian_of(home: Path) -> int:
 
 def server_of(home: Path) -> int:
     """The process id that the embedded PostgreSQL wrote down; 0 when it has stopped."""
-    return guardian.recorded(guardian.Place(home).data / "postmaster.pid")
+    return guardian.recorded(guardian.ServerLayout(home).data / "postmaster.pid")
 
 
 def lives(process: int) -> bool:

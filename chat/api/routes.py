@@ -26,16 +26,16 @@ from chat.api.shapes import (
 )
 from chat.conversations import lifecycle, model_choice, presence, transcript
 from chat.library import organise
-from chat.live.errors import CLIENT_ERRORS, described
+from chat.live.errors import CLIENT_ERRORS, code_and_sentence
 from chat.live.frames import SendFrame, frame_of
 from chat.live.handle import Ended, handle
 from chat.live.wait import until_answered
 from chat.models import Agent, ChatSession, Message, MessageQuerySet, Turn, default_agent
 from oneclaw.models import User
-from oneclaw.text import checked
+from oneclaw.text import validated_text
 from oneclaw.threads import in_database
-from oneclaw.web.api import LISTED, MOST_LISTED, Key, KeyedRequest, Refused, answers
-from oneclaw.web.pagination import cursor_of, moment, place_of
+from oneclaw.web.api import PAGE_DEFAULT_ROWS, PAGE_MAX_ROWS, ApiError, Key, KeyedRequest, responses
+from oneclaw.web.pagination import aware_moment, decode_cursor, encode_cursor
 
 router = Router(tags=["conversations"])
 
@@ -46,55 +46,57 @@ BEGUN_BY = uuid.UUID("6f1c3c0e-6d0a-4d0c-9f57-0c1a3f4b7d21")
 LONGEST_WAIT = 60
 
 
-@router.get("/models", response=answers(list[ModelOut]))
+@router.get("/models", response=responses(list[ModelOut]))
 def models(request: KeyedRequest) -> list[ModelOut]:
     """The models that a message may name."""
-    offered = model_choice.offered().items()
+    offered = model_choice.offered_models().items()
     return [ModelOut(name=name, label=label, is_default=name == settings.MODEL) for name, label in offered]
 
 
-@router.get("/agents", response=answers(list[AgentOut]))
+@router.get("/agents", response=responses(list[AgentOut]))
 def agents(request: KeyedRequest) -> list[AgentOut]:
     """Who may be chosen to answer, the default first."""
     default_agent()
     return [AgentOut.of(agent) for agent in Agent.objects.visible_to(request.auth)]
 
 
-@router.get("/sessions", response=answers(SessionsOut, 422))
+@router.get("/sessions", response=responses(SessionsOut, 422))
 def session_list(
     request: KeyedRequest,
     archived: bool = False,
     cursor: str = "",
-    limit: int = Query(LISTED, ge=1, le=MOST_LISTED),
+    limit: int = Query(PAGE_DEFAULT_ROWS, ge=1, le=PAGE_MAX_ROWS),
 ) -> SessionsOut:
     """Your conversations, the last active first: those in the list, or the archived ones; no temporary ones."""
     own = ChatSession.objects.visible_to(request.auth)
     found = own.written().exclude(archived_at=None) if archived else own.listed()
     if cursor:
-        at, pk = place_of(cursor, moment, uuid.UUID)
+        at, pk = decode_cursor(cursor, aware_moment, uuid.UUID)
         found = found.filter(Q(active_at__lt=at) | Q(active_at=at, pk__lt=pk))
     rows = found.order_by("-active_at", "-pk").select_related("agent").defer("system_prompt", "system_context")
     shown = list(rows[: limit + 1])
-    more = cursor_of(shown[limit - 1].active_at.isoformat(), str(shown[limit - 1].pk)) if len(shown) > limit else None
+    more = (
+        encode_cursor(shown[limit - 1].active_at.isoformat(), str(shown[limit - 1].pk)) if len(shown) > limit else None
+    )
     return SessionsOut(items=[SessionOut.of(session) for session in shown[:limit]], next=more)
 
 
-@router.get("/sessions/{uuid:session_id}", response=answers(SessionWithMessages, 404))
+@router.get("/sessions/{uuid:session_id}", response=responses(SessionWithMessages, 404))
 def session(request: KeyedRequest, session_id: uuid.UUID) -> SessionWithMessages:
     """One conversation with its newest messages. What you read here stays unread on the page."""
     found = own_session(request.auth, session_id)
-    newest = list(said(found).order_by("-seq")[: LISTED + 1])
-    messages = [MessageOut.of(message) for message in reversed(newest[:LISTED])]
+    newest = list(said(found).order_by("-seq")[: PAGE_DEFAULT_ROWS + 1])
+    messages = [MessageOut.of(message) for message in reversed(newest[:PAGE_DEFAULT_ROWS])]
     about = SessionOut.of(found).model_dump()
-    return SessionWithMessages(**about, messages=messages, has_earlier=len(newest) > LISTED)
+    return SessionWithMessages(**about, messages=messages, has_earlier=len(newest) > PAGE_DEFAULT_ROWS)
 
 
-@router.get("/sessions/{uuid:session_id}/messages", response=answers(MessagesOut, 404, 422))
+@router.get("/sessions/{uuid:session_id}/messages", response=responses(MessagesOut, 404, 422))
 def message_list(
     request: KeyedRequest,
     session_id: uuid.UUID,
     after: int = Query(0, ge=0, lt=2**62, description="Messages with a place after this one."),
-    limit: int = Query(LISTED, ge=1, le=MOST_LISTED),
+    limit: int = Query(PAGE_DEFAULT_ROWS, ge=1, le=PAGE_MAX_ROWS),
 ) -> MessagesOut:
     """What is shown of the conversation, in order."""
     found = list(said(own_session(request.auth, session_id)).filter(seq__gt=after).order_by("seq")[: limit + 1])
@@ -102,16 +104,18 @@ def message_list(
     return MessagesOut(items=[MessageOut.of(message) for message in found[:limit]], next=more)
 
 
-@router.patch("/sessions/{uuid:session_id}", response=answers(SessionOut, 404, 409, 422))
+@router.patch("/sessions/{uuid:session_id}", response=responses(SessionOut, 404, 409, 422))
 def change_session(request: KeyedRequest, session_id: uuid.UUID, change: SessionChange) -> SessionOut:
     """Rename, pin or archive a conversation, or take that back."""
     user = request.auth
     with refusals(), transaction.atomic():
         found = own_session(user, session_id)
         if found.is_temporary and (change.pinned is not None or change.archived is not None):
-            raise Refused(409, "temporary", "A temporary conversation is in no list: it can be deleted, or left alone.")
+            raise ApiError(
+                409, "temporary", "A temporary conversation is in no list: it can be deleted, or left alone."
+            )
         if change.title is not None:
-            lifecycle.rename(found, checked(change.title, longest=200, name=_("The title")))
+            lifecycle.rename(found, validated_text(change.title, longest=200, name=_("The title")))
         if change.pinned is not None:
             organise.organise(user, [session_id], "pin" if change.pinned else "unpin")
         if change.archived is not None:
@@ -119,7 +123,7 @@ def change_session(request: KeyedRequest, session_id: uuid.UUID, change: Session
     return SessionOut.of(own_session(user, session_id))
 
 
-@router.delete("/sessions/{uuid:session_id}", response=answers({204: None}, 404))
+@router.delete("/sessions/{uuid:session_id}", response=responses({204: None}, 404))
 def delete_session(request: KeyedRequest, session_id: uuid.UUID) -> Status[None]:
     """Delete a conversation. /restore brings it back, unless it was temporary."""
     own_session(request.auth, session_id)
@@ -127,21 +131,21 @@ def delete_session(request: KeyedRequest, session_id: uuid.UUID) -> Status[None]
     return Status(204, None)
 
 
-@router.post("/sessions/{uuid:session_id}/restore", response=answers(SessionOut, 404))
+@router.post("/sessions/{uuid:session_id}/restore", response=responses(SessionOut, 404))
 def restore_session(request: KeyedRequest, session_id: uuid.UUID) -> SessionOut:
     """Bring a deleted conversation back."""
     organise.organise(request.auth, [session_id], "restore")
     return SessionOut.of(own_session(request.auth, session_id))
 
 
-@router.post("/sessions/{uuid:session_id}/stop", response=answers({202: None}, 404))
+@router.post("/sessions/{uuid:session_id}/stop", response=responses({202: None}, 404))
 def stop(request: KeyedRequest, session_id: uuid.UUID) -> Status[None]:
     """Ask the answer that runs in the conversation to stop; what it has said stays."""
     transcript.request_stop(request.auth, own_session(request.auth, session_id).pk, None)
     return Status(202, None)
 
 
-@router.post("/messages", response=answers({200: SentOut, 202: SentOut}, 404, 409, 413, 422), auth=Key(soon=True))
+@router.post("/messages", response=responses({200: SentOut, 202: SentOut}, 404, 409, 413, 422), auth=Key(soon=True))
 async def send(
     request: KeyedRequest,
     message: MessageIn,
@@ -151,7 +155,7 @@ async def send(
     user, client_id = request.auth, message.client_id or uuid.uuid4()
     session_id = message.session or uuid.uuid5(BEGUN_BY, f"{user.pk}:{client_id}")
     with refusals():
-        await in_database(presence.look_in, user)
+        await in_database(presence.arrive_unless_recent, user)
         if message.session is not None:
             await in_database(own_session, user, message.session)
         fields = message.model_dump() | {"client_id": client_id, "session": session_id}
@@ -180,15 +184,15 @@ def refusals() -> Iterator[None]:
     try:
         yield
     except CLIENT_ERRORS as error:
-        code, sentence = described(error)
-        raise Refused(STATUS.get(code, 422), code, sentence) from error
+        code, sentence = code_and_sentence(error)
+        raise ApiError(STATUS.get(code, 422), code, sentence) from error
 
 
 def own_session(user: User, session_id: uuid.UUID) -> ChatSession:
     """The person's session. What is deleted, and what is somebody else's, looks as if it had never been."""
     found = ChatSession.objects.visible_to(user).select_related("agent").filter(pk=session_id).first()
     if found is None:
-        raise Refused(404, *described(lifecycle.SessionNotFound()))
+        raise ApiError(404, *code_and_sentence(lifecycle.SessionNotFoundError()))
     return found
 
 

@@ -11,7 +11,7 @@ from pydantic import Field
 from chat.conversations import model_choice
 from chat.models import Agent, ChatSession, Message, Turn
 from chat.rendering import details
-from oneclaw.web.api import LISTED, Given
+from oneclaw.web.api import PAGE_DEFAULT_ROWS, RequestBody
 
 
 class AgentOut(Schema):
@@ -165,7 +165,7 @@ class SessionsOut(Schema):
 
 
 class SessionWithMessages(SessionOut):
-    messages: list[MessageOut] = Field(description=f"The newest ones that are shown, at most {LISTED}.")
+    messages: list[MessageOut] = Field(description=f"The newest ones that are shown, at most {PAGE_DEFAULT_ROWS}.")
     has_earlier: bool
 
 
@@ -176,7 +176,7 @@ class MessagesOut(Schema):
     )
 
 
-class SessionChange(Given):
+class SessionChange(RequestBody):
     """What is missing, or null, stays as it is."""
 
     title: str | None = Field(default=None, examples=["Tea"])
@@ -184,7 +184,7 @@ class SessionChange(Given):
     archived: bool | None = None
 
 
-class MessageIn(Given):
+class MessageIn(RequestBody):
     """What you say."""
 
     text: str = Field(description="Markdown; /new, /reset or /end alone ends the conversation.", examples=["Hello!"])

@@ -55,7 +55,7 @@ def remove(owner_id: int, name: str) -> None:
     (_folder(owner_id) / name).unlink(missing_ok=True)
 
 
-def found(older_than: float) -> Iterator[tuple[int, str]]:
+def stored_files(older_than: float) -> Iterator[tuple[int, str]]:
     """Yield (owner id, name) of each file written more than `older_than` seconds ago, temporary files included."""
     latest = time.time() - older_than
     with contextlib.suppress(FileNotFoundError):

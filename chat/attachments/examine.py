@@ -16,21 +16,21 @@ from django.conf import settings
 from django.template.defaultfilters import filesizeformat
 from django.utils.translation import gettext as _
 
-from chat.attachments.extract import largest_output
-from chat.attachments.slots import NoPlace, Places
+from chat.attachments.extract import output_max_bytes
+from chat.attachments.slots import NoSlotError, Slots
 from oneclaw.llm.quoting import shortened
-from oneclaw.text import BadText, checked, mended
+from oneclaw.text import InvalidTextError, replace_unstorable, validated_text
 
 logger = logging.getLogger(__name__)
 
 # Limit on the extraction of one file, and on the wait for a slot.
-PATIENCE = 60
+EXTRACT_TIMEOUT_SECONDS = 60
 # The end of stderr that is logged.
 LOGGED_MAX_BYTES = 500
 # The environment variables that the extracting process gets.
 ENVIRONMENT_NAMES = ("PATH", "LD_LIBRARY_PATH", "LANG")
 # Limits how many files this process extracts at the same time.
-_places = Places(2)
+_slots = Slots(2)
 
 PDF = b"%PDF-"
 IMAGES = (b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff", b"GIF87a", b"GIF89a")
@@ -44,7 +44,7 @@ BYTE_ORDER_MARKS = (
 )
 
 
-class Refused(ValueError):
+class FileRefusedError(ValueError):
     """A file is not accepted. `code` is a protocol error code; `sentence` is for the person."""
 
     def __init__(self, code: str, sentence: str):
@@ -53,7 +53,7 @@ class Refused(ValueError):
 
 
 @dataclass(frozen=True)
-class Examined:
+class ExaminedFile:
     """The result of an examination. `kind` is one of Attachment.Kind; `small` is a smaller copy of a large image."""
 
     kind: str
@@ -66,37 +66,37 @@ class Examined:
     small_type: str = ""
 
 
-def examined(name: str, data: bytes, owner_id: int = 0) -> Examined:
+def examine_file(name: str, data: bytes, owner_id: int = 0) -> ExaminedFile:
     """Return what kind of file `data` is and what is in it. Extracts one file of an owner at a time.
 
     Raise FileRefusedError with one of the codes empty, too_large, type, corrupt, locked, too_many_pixels, busy.
     """
     if not data:
-        raise Refused("empty", _("“%(name)s” is empty.") % {"name": name})
+        raise FileRefusedError("empty", _("“%(name)s” is empty.") % {"name": name})
     if len(data) > settings.FILE_SIZE:
-        raise too_large(name, len(data))
+        raise too_large_error(name, len(data))
     kind = kind_of(data)
     if kind not in settings.FILE_KINDS:
         raise _wrong_type(name)
     if kind == "text":
-        return Examined(kind, text_type(name), text=_text(name, data))
+        return ExaminedFile(kind, text_media_type(name), text=_text(name, data))
     try:
-        with _places.slot(owner_id, PATIENCE):
-            found = extracted(kind, data)
-    except NoPlace:
-        raise Refused(
+        with _slots.slot(owner_id, EXTRACT_TIMEOUT_SECONDS):
+            found = extract_in_process(kind, data)
+    except NoSlotError:
+        raise FileRefusedError(
             "busy", _("Too many files are being processed. Attach “%(name)s” again in a minute.") % {"name": name}
         ) from None
     if found.get("error") == "corrupt" and kind == "pdf" and not data.startswith(PDF) and "text" in settings.FILE_KINDS:
         # A text may contain the PDF signature in its first lines.
-        with contextlib.suppress(Refused):
-            return Examined("text", text_type(name), text=_text(name, data))
+        with contextlib.suppress(FileRefusedError):
+            return ExaminedFile("text", text_media_type(name), text=_text(name, data))
     if error := found.get("error"):
-        raise _wrong_type(name) if error == "type" else Refused(error, _sentence(error) % {"name": name})
-    return Examined(
+        raise _wrong_type(name) if error == "type" else FileRefusedError(error, _sentence(error) % {"name": name})
+    return ExaminedFile(
         kind,
         found["media_type"],
-        text=within_budget(mended(found["text"]).strip()),
+        text=shortened_to_limit(replace_unstorable(found["text"]).strip()),
         width=found.get("width", 0),
         height=found.get("height", 0),
         pages=found.get("pages", 0),
@@ -114,13 +114,13 @@ def kind_of(data: bytes) -> str:
     return "docx" if data.startswith(b"PK\x03\x04") else "text"
 
 
-def text_type(name: str) -> str:
+def text_media_type(name: str) -> str:
     """Return the media type of a text file, guessed from the suffix of `name`. Pure."""
     ending = name.rpartition(".")[2].lower()
     return {"md": "text/markdown", "markdown": "text/markdown", "csv": "text/csv"}.get(ending, "text/plain")
 
 
-def extracted(kind: str, data: bytes) -> dict[str, Any]:
+def extract_in_process(kind: str, data: bytes) -> dict[str, Any]:
     """Return the fields that the extracting process printed, its texts joined; {"error": "corrupt"} when it failed."""
     command = [sys.executable, "-s", "-m", "chat.attachments.extract", kind, str(settings.FILE_TEXT)]
     # Output goes to files, whose size the process limits itself (RLIMIT_FSIZE).
@@ -131,7 +131,7 @@ def extracted(kind: str, data: bytes) -> dict[str, Any]:
                 input=data,
                 stdout=stdout,
                 stderr=stderr,
-                timeout=PATIENCE,
+                timeout=EXTRACT_TIMEOUT_SECONDS,
                 cwd=settings.BASE_DIR,
                 # Without the keys and passwords of this process.
                 env={name: os.environ[name] for name in ENVIRONMENT_NAMES if name in os.environ},
@@ -141,7 +141,7 @@ def extracted(kind: str, data: bytes) -> dict[str, Any]:
         except subprocess.TimeoutExpired:
             problem = b"it took too long"
         stdout.seek(0)
-        output = stdout.read(largest_output(settings.FILE_TEXT))
+        output = stdout.read(output_max_bytes(settings.FILE_TEXT))
     # A line without a newline is incomplete.
     first, *others = [json.loads(line) for line in output.splitlines(keepends=True) if line.endswith(b"\n")] or [{}]
     if problem:
@@ -156,31 +156,31 @@ def _end_of(stream: IO[bytes]) -> bytes:
     return stream.read(LOGGED_MAX_BYTES) or b"it ended without a word"
 
 
-def within_budget(text: str) -> str:
+def shortened_to_limit(text: str) -> str:
     """Return `text`, cut to settings.FILE_TEXT characters with a note that the file is longer."""
     return shortened(text, settings.FILE_TEXT, "the file is longer")
 
 
-def too_large(name: str, size: int) -> Refused:
+def too_large_error(name: str, size: int) -> FileRefusedError:
     """Return the error for a file of `size` bytes, more than settings.FILE_SIZE."""
     shown = {"name": name, "size": filesizeformat(size), "most": filesizeformat(settings.FILE_SIZE)}
-    return Refused("too_large", _("“%(name)s” has %(size)s. The limit is %(most)s per file.") % shown)
+    return FileRefusedError("too_large", _("“%(name)s” has %(size)s. The limit is %(most)s per file.") % shown)
 
 
 def _text(name: str, data: bytes) -> str:
     encoding = next((encoding for mark, encoding in BYTE_ORDER_MARKS if data.startswith(mark)), "utf-8")
     try:
         text = data.decode(encoding)
-        return within_budget(checked(text, longest=len(text)))
+        return shortened_to_limit(validated_text(text, longest=len(text)))
     except UnicodeDecodeError:
         raise _wrong_type(name) from None
-    except BadText as bad:
+    except InvalidTextError as bad:
         if bad.code == "empty":
-            raise Refused("empty", _("“%(name)s” is empty.") % {"name": name}) from None
+            raise FileRefusedError("empty", _("“%(name)s” is empty.") % {"name": name}) from None
         raise _wrong_type(name) from None
 
 
-def _wrong_type(name: str) -> Refused:
+def _wrong_type(name: str) -> FileRefusedError:
     kinds = {
         "image": _("images (PNG, JPEG, WebP, GIF)"),
         "pdf": _("PDF"),
@@ -189,9 +189,9 @@ def _wrong_type(name: str) -> Refused:
     }
     taken = ", ".join(kinds[kind] for kind in settings.FILE_KINDS)
     if not taken:
-        return Refused("type", _("Files cannot be attached here."))
+        return FileRefusedError("type", _("Files cannot be attached here."))
     sentence = _("This type of file cannot be attached: “%(name)s”. Supported types: %(kinds)s.")
-    return Refused("type", sentence % {"name": name, "kinds": taken})
+    return FileRefusedError("type", sentence % {"name": name, "kinds": taken})
 
 
 def _sentence(error: str) -> str:

@@ -30,53 +30,53 @@ PDF_TIMEOUT_SECONDS = 12.0
 FORMATS = {"PNG": "image/png", "JPEG": "image/jpeg", "WEBP": "image/webp", "GIF": "image/gif"}
 # MPO is a JPEG of a phone with a second image behind the first; Pillow detects it as a format of its own.
 TYPES = FORMATS | {"MPO": "image/jpeg"}
-MOST_PIXELS = 50_000_000
+IMAGE_MAX_PIXELS = 50_000_000
 # Limits of the smaller copy of a large image: the API takes edges of 2,000 pixels when there are many images, and
 # scales down itself beyond 1,568; many images of this size fit into one request.
-LONGEST_EDGE, LARGEST_IMAGE = 2000, 1_500_000
+EDGE_MAX_PIXELS, IMAGE_MAX_BYTES = 2000, 1_500_000
 # (edge, quality), tried in this order until the result is small enough.
-SMALLER = ((LONGEST_EDGE, 88), (LONGEST_EDGE, 70), (1400, 70), (1000, 60))
-ORIENTATION = 0x0112
+COPY_ATTEMPTS = ((EDGE_MAX_PIXELS, 88), (EDGE_MAX_PIXELS, 70), (1400, 70), (1000, 60))
+ORIENTATION_TAG_ID = 0x0112
 
 # Limit of the body of a Word document.
-LARGEST_XML = 64 * 1024 * 1024
+XML_MAX_BYTES = 64 * 1024 * 1024
 BODY = "word/document.xml"
 
 Line = dict[str, Any]
 
 
-def image(data: bytes, max_chars: int) -> Iterator[Line]:
+def read_image(data: bytes, max_chars: int) -> Iterator[Line]:
     """Yield the media type and size of the image `data`, and a smaller copy when it is large or rotated."""
     from PIL import Image, ImageOps
 
     Image.MAX_IMAGE_PIXELS = None  # counted here
     with Image.open(BytesIO(data), formats=list(FORMATS)) as opened:
         size, media_type = opened.size, TYPES[opened.format or ""]
-        if size[0] * size[1] > MOST_PIXELS:
+        if size[0] * size[1] > IMAGE_MAX_PIXELS:
             yield {"error": "too_many_pixels"}
             return
-        orientation = opened.getexif().get(ORIENTATION, 1)
-        is_fine = orientation == 1 and max(size) <= LONGEST_EDGE and len(data) <= LARGEST_IMAGE
+        orientation = opened.getexif().get(ORIENTATION_TAG_ID, 1)
+        is_fine = orientation == 1 and max(size) <= EDGE_MAX_PIXELS and len(data) <= IMAGE_MAX_BYTES
         # The model is sent only the first image of the file.
         is_fine = is_fine and opened.format in FORMATS
         if not is_fine:
-            opened.draft("RGB", (LONGEST_EDGE, LONGEST_EDGE))
+            opened.draft("RGB", (EDGE_MAX_PIXELS, EDGE_MAX_PIXELS))
         opened.load()  # all of it, so that a truncated file raises
         width, height = size if orientation < 5 else size[::-1]
         found: Line = {"media_type": media_type, "width": width, "height": height}
         if not is_fine:
             small = ImageOps.exif_transpose(opened.convert("RGBA" if opened.has_transparency_data else "RGB"))
-            for edge, quality in SMALLER:
+            for edge, quality in COPY_ATTEMPTS:
                 small.thumbnail((edge, edge))
                 kept = BytesIO()
                 small.save(kept, "WEBP", quality=quality)
-                if kept.tell() <= LARGEST_IMAGE:
+                if kept.tell() <= IMAGE_MAX_BYTES:
                     break
             found |= {"small": base64.b64encode(kept.getvalue()).decode(), "small_type": "image/webp"}
         yield found
 
 
-def pdf(data: bytes, max_chars: int) -> Iterator[Line]:
+def read_pdf(data: bytes, max_chars: int) -> Iterator[Line]:
     """Yield the page count of the PDF `data`, and the text of its first pages, up to `max_chars` and the timeout."""
     from pypdf import PdfReader
     from pypdf.errors import DependencyError
@@ -102,7 +102,7 @@ def pdf(data: bytes, max_chars: int) -> Iterator[Line]:
             return
 
 
-def docx(data: bytes, max_chars: int) -> Iterator[Line]:
+def read_docx(data: bytes, max_chars: int) -> Iterator[Line]:
     """Yield the media type of the Word file `data`, and the text of its paragraphs and tables, up to `max_chars`."""
     with zipfile.ZipFile(BytesIO(data)) as archive:
         if BODY not in archive.namelist():
@@ -115,7 +115,7 @@ def docx(data: bytes, max_chars: int) -> Iterator[Line]:
     yield {"text": "".join(text.parts)}
 
 
-class TooMuch(Exception):
+class TextLimitError(Exception):
     """The document has more text than its reader may return."""
 
 
@@ -125,7 +125,7 @@ class WordText:
     def __init__(self, max_chars: int) -> None:
         self.parts: list[str] = []
         self._room = max_chars
-        self._bytes = LARGEST_XML
+        self._bytes = XML_MAX_BYTES
         self._mark = ""
         self._is_text = False
         # The nesting depth in table cells, and in mc:Fallback elements, which repeat content for older programs.
@@ -146,7 +146,7 @@ class WordText:
                     return
                 self._parser.Parse(data, False)
             self._parser.Parse(b"", True)
-        except TooMuch:
+        except TextLimitError:
             return
 
     def _start(self, name: str, attributes: dict[str, str]) -> None:
@@ -193,16 +193,16 @@ class WordText:
         self.parts.append(text)
         self._room -= len(text)
         if self._room < 0:
-            raise TooMuch
+            raise TextLimitError
 
     def _refuse(self, *_: object) -> None:
         raise ValueError("a document type declaration")
 
 
-READERS: dict[str, Callable[[bytes, int], Iterator[Line]]] = {"image": image, "pdf": pdf, "docx": docx}
+READERS: dict[str, Callable[[bytes, int], Iterator[Line]]] = {"image": read_image, "pdf": read_pdf, "docx": read_docx}
 
 
-def largest_output(max_chars: int) -> int:
+def output_max_bytes(max_chars: int) -> int:
     """Return the limit of the output: LINES_MAX_BYTES, and up to 12 bytes of JSON for each of `max_chars`."""
     return LINES_MAX_BYTES + 12 * max_chars
 
@@ -212,7 +212,7 @@ def main() -> None:
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY_MAX_BYTES, MEMORY_MAX_BYTES))
     resource.setrlimit(resource.RLIMIT_CPU, (CPU_MAX_SECONDS, CPU_MAX_SECONDS))
     kind, max_chars = sys.argv[1], int(sys.argv[2])
-    max_bytes = largest_output(max_chars)
+    max_bytes = output_max_bytes(max_chars)
     resource.setrlimit(resource.RLIMIT_FSIZE, (max_bytes, max_bytes))
     for line in READERS[kind](sys.stdin.buffer.read(), max_chars):
         print(json.dumps(line), flush=True)

@@ -5,11 +5,11 @@ import threading
 from collections.abc import Iterator
 
 
-class NoPlace(Exception):
+class NoSlotError(Exception):
     """No slot became free in time."""
 
 
-class Places:
+class Slots:
     """`count` slots of this process, shared by its threads."""
 
     def __init__(self, count: int) -> None:
@@ -22,7 +22,7 @@ class Places:
         """Hold a slot, once one is free and `person` holds no other. Raise NoSlotError after `seconds`."""
         with self._changed:
             if not self._changed.wait_for(lambda: self._is_free_for(person), seconds):
-                raise NoPlace
+                raise NoSlotError
             self._taken.add(person)
         try:
             yield

@@ -19,30 +19,30 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from chat.attachments import disk
-from chat.attachments.examine import Examined, Refused, examined
+from chat.attachments.examine import ExaminedFile, FileRefusedError, examine_file
 from chat.models import Attachment, AttachmentQuerySet, ChatSession, Message
 from oneclaw.models import User
-from oneclaw.text import BadText, Told
+from oneclaw.text import InvalidTextError, UserFacingError
 
 # How long an unsent file is kept, and the age at which a file without a row is swept.
 UNSENT_AGE = dt.timedelta(days=1)
 ROWLESS_AGE_SECONDS = 3600.0
 # Unsent files that a person may have.
-MOST_UNSENT = 100
+UNSENT_MAX_FILES = 100
 # Rows that one sweep looks at.
-MOST_SWEPT = 1000
+SWEEP_MAX_ROWS = 1000
 
 # Unicode categories removed from file names: control characters, and marks that change the text direction.
 INVISIBLE_CATEGORIES = {"Cc", "Cf", "Cs", "Co", "Zl", "Zp"}
 
 
-class Missing(Told, LookupError):
+class FileMissingError(UserFacingError, LookupError):
     """A file of the message no longer exists."""
 
     words = gettext_lazy("A file of this message no longer exists. Attach it again.")
 
 
-def keep(user: User, name: str, data: bytes, attachment_id: uuid.UUID | None = None) -> Attachment:
+def store_file(user: User, name: str, data: bytes, attachment_id: uuid.UUID | None = None) -> Attachment:
     """Examine and store a file that `user` may send with a message; idempotent by `attachment_id`.
 
     Raise FileRefusedError when the file is not accepted or the person has no room left.
@@ -55,7 +55,7 @@ def keep(user: User, name: str, data: bytes, attachment_id: uuid.UUID | None = N
     if not connection.in_atomic_block:
         # Other threads need the connection while the file is read.
         connection.close()
-    found = examined(name, data, user.pk)
+    found = examine_file(name, data, user.pk)
     row = Attachment(
         pk=attachment_id or uuid.uuid4(),
         owner=user,
@@ -90,7 +90,7 @@ def clean_name(name: str) -> str:
     return name[: Attachment.NAME_MAX_CHARS - len(suffix) - 1] + "…" + suffix
 
 
-def ids_of(value: object) -> list[uuid.UUID]:
+def checked_ids(value: object) -> list[uuid.UUID]:
     """Return `value`, the `files` of a frame, as ids.
 
     Raise oneclaw.text.BadText when it is no list of UUIDs, or has duplicates or too many.
@@ -100,21 +100,21 @@ def ids_of(value: object) -> list[uuid.UUID]:
             raise ValueError
         ids = [uuid.UUID(item) for item in value]
     except (ValueError, AttributeError, TypeError):
-        raise BadText("bad_frame", "files must be a list of UUIDs.") from None
+        raise InvalidTextError("bad_frame", "files must be a list of UUIDs.") from None
     if len(set(ids)) != len(ids):
-        raise BadText("bad_frame", "files names a file twice.")
+        raise InvalidTextError("bad_frame", "files names a file twice.")
     if len(ids) > settings.FILES_OF_A_MESSAGE:
-        raise BadText("too_many", too_many().sentence)
+        raise InvalidTextError("too_many", too_many_error().sentence)
     return ids
 
 
-def too_many() -> Refused:
+def too_many_error() -> FileRefusedError:
     """Return the error for a message with more than settings.FILES_OF_A_MESSAGE files."""
     sentence = _("A message can have %(most)d files. Send the others with your next message.")
-    return Refused("too_many", sentence % {"most": settings.FILES_OF_A_MESSAGE})
+    return FileRefusedError("too_many", sentence % {"most": settings.FILES_OF_A_MESSAGE})
 
 
-def take(user: User, ids: Sequence[uuid.UUID]) -> list[Attachment]:
+def lock_files(user: User, ids: Sequence[uuid.UUID]) -> list[Attachment]:
     """Lock the person's files `ids` and return them in this order. Call inside a transaction.
 
     A file that another message has may be sent again, as by an edit. Raise FileMissingError when one does not exist.
@@ -123,11 +123,11 @@ def take(user: User, ids: Sequence[uuid.UUID]) -> list[Attachment]:
         return []
     found = {row.pk: row for row in Attachment.objects.filter(owner=user, pk__in=ids).select_for_update(no_key=True)}
     if len(found) != len(ids):
-        raise Missing
+        raise FileMissingError
     return [found[each] for each in ids]
 
 
-def settle(files: Sequence[Attachment], message: Message) -> None:
+def mark_sent(files: Sequence[Attachment], message: Message) -> None:
     """Bind `files` to the `message` that they are sent with; a file sent before stays with its first message."""
     if files:
         fresh = Attachment.objects.unsent().filter(pk__in=[file.pk for file in files])
@@ -139,15 +139,15 @@ def remove(user: User, attachment_id: uuid.UUID) -> None:
     _delete_unsent(Attachment.objects.unsent().filter(owner=user, pk=attachment_id))
 
 
-def visible(user: User, attachment_id: uuid.UUID) -> Attachment | None:
+def visible_file(user: User, attachment_id: uuid.UUID) -> Attachment | None:
     """Return the person's file if it is unsent or in a conversation that is not deleted; None otherwise."""
     row = Attachment.objects.filter(owner=user, pk=attachment_id).select_related("session").first()
     if row is None or row.session is None or row.session.deleted_at is None:
         return row
-    return row if Message.objects.visible_to(user).filter(**_naming(row)).exists() else None
+    return row if Message.objects.visible_to(user).filter(**_referencing(row)).exists() else None
 
 
-def forget(session: ChatSession) -> None:
+def delete_files_of(session: ChatSession) -> None:
     """Delete the files of `session`, whose messages are deleted, unless another session's message references them."""
     for each in Attachment.objects.filter(session=session).values_list("pk", flat=True):
         _delete_unsent(Attachment.objects.unsent().filter(pk=each))
@@ -156,7 +156,7 @@ def forget(session: ChatSession) -> None:
 def sweep(now: dt.datetime | None = None) -> int:
     """Delete the files that no message references after UNSENT_AGE, and files without a row; return how many."""
     latest = (now or timezone.now()) - UNSENT_AGE
-    ids = list(Attachment.objects.unsent().filter(created_at__lt=latest).values_list("pk", flat=True)[:MOST_SWEPT])
+    ids = list(Attachment.objects.unsent().filter(created_at__lt=latest).values_list("pk", flat=True)[:SWEEP_MAX_ROWS])
     count = sum(_delete_unsent(Attachment.objects.unsent().filter(pk=each)) for each in ids)
     return count + _remove_rowless()
 
@@ -171,10 +171,10 @@ def _delete_unsent(rows: AttachmentQuerySet) -> int:
     row = rows.select_for_update(skip_locked=True).first()
     if row is None:
         return 0
-    referencing = Message.objects.filter(**_naming(row)).first()
+    referencing = Message.objects.filter(**_referencing(row)).first()
     if referencing is not None:
         # A copy of the message that it was sent with still references it.
-        settle([row], referencing)
+        mark_sent([row], referencing)
         return 0
     owner_id, attachment_id = row.owner_id, row.pk
     row.delete()
@@ -182,7 +182,7 @@ def _delete_unsent(rows: AttachmentQuerySet) -> int:
     return 1
 
 
-def _naming(row: Attachment) -> dict[str, object]:
+def _referencing(row: Attachment) -> dict[str, object]:
     """Return the filter of the messages that reference the attachment `row`."""
     return {"session__owner": row.owner_id, "file_names__attachment": row.pk}
 
@@ -194,7 +194,7 @@ def _remove_files(owner_id: int, attachment_id: uuid.UUID) -> None:
 
 def _remove_rowless() -> int:
     owned: dict[int, list[str]] = {}
-    for owner_id, name in disk.found(ROWLESS_AGE_SECONDS):
+    for owner_id, name in disk.stored_files(ROWLESS_AGE_SECONDS):
         owned.setdefault(owner_id, []).append(name)
     count = 0
     for owner_id, names in owned.items():
@@ -214,14 +214,14 @@ def _lock_files_of(user: User) -> None:
 
 def _refuse_without_room(user: User, size: int) -> None:
     mine = Attachment.objects.filter(owner=user)
-    if mine.unsent().count() >= MOST_UNSENT:
-        raise Refused("too_many", _("You have too many unsent files. Send or remove some of them first."))
+    if mine.unsent().count() >= UNSENT_MAX_FILES:
+        raise FileRefusedError("too_many", _("You have too many unsent files. Send or remove some of them first."))
     used = mine.aggregate(sum=Sum(F("size") + F("small_size")))["sum"] or 0
     if used + size > settings.FILE_SPACE:
-        raise Refused("no_room", _("Your file storage is full. Ask your administrator for more."))
+        raise FileRefusedError("no_room", _("Your file storage is full. Ask your administrator for more."))
 
 
-def _columns(found: Examined) -> dict[str, object]:
+def _columns(found: ExaminedFile) -> dict[str, object]:
     return {
         "kind": found.kind,
         "media_type": found.media_type,

@@ -11,23 +11,23 @@ from chat.extensions import ContextItem
 from chat.models import ChatSession, Message
 
 # The key in Message.meta, whose value is {name of the extension: [ContextItem, …]}.
-KEY = "context"
+META_KEY = "context"
 
 
 def add_context(session: ChatSession, message: Message) -> None:
     """Ask each extension for its items for `message`, and store them, once: also when it is answered again."""
     sources = [(each.name, each.message_context) for each in extensions.installed() if each.message_context]
-    if KEY in message.meta or not sources:
+    if META_KEY in message.meta or not sources:
         return
     found = {name: source.items(session, message) for name, source in sources}
-    meta = message.meta | {KEY: {name: items for name, items in found.items() if items}}
+    meta = message.meta | {META_KEY: {name: items for name, items in found.items() if items}}
     Message.objects.filter(pk=message.pk).update(meta=meta)
     message.meta = meta
 
 
 def text_of(meta: Mapping[str, Any]) -> str:
     """Return the text of the context in `meta`, a Message.meta; "" without one."""
-    if not meta.get(KEY):
+    if not meta.get(META_KEY):
         return ""
     sources = [(each.name, each.message_context) for each in extensions.installed() if each.message_context]
     texts = (source.render(items) for name, source in sources if (items := items_of(meta, name)))
@@ -36,10 +36,10 @@ def text_of(meta: Mapping[str, Any]) -> str:
 
 def items_of(meta: Mapping[str, Any], name: str) -> list[ContextItem]:
     """Return the items that the extension `name` stored in `meta`, a Message.meta."""
-    items: list[ContextItem] = meta.get(KEY, {}).get(name, [])
+    items: list[ContextItem] = meta.get(META_KEY, {}).get(name, [])
     return items
 
 
 def with_items(meta: Mapping[str, Any], name: str, items: list[ContextItem]) -> dict[str, Any]:
     """Return a copy of `meta` in which `items` replace those of the extension `name`."""
-    return {**meta, KEY: {**meta.get(KEY, {}), name: items}}
+    return {**meta, META_KEY: {**meta.get(META_KEY, {}), name: items}}

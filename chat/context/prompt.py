@@ -9,19 +9,19 @@ from django.utils import timezone, translation
 
 from chat import extensions
 from chat.context import per_message
-from chat.context.files import Attached
+from chat.context.files import AttachedFiles
 from chat.conversations import model_choice
 from chat.extensions import ContextItem, PromptSection
 from chat.models import ChatSession, Message, Turn
 from oneclaw.llm import Request
 
 # Sent after a stopped answer when the person asks to continue it.
-CONTINUE = "Your last answer was cut off. Continue exactly where it ended, without repeating anything."
+CONTINUE_REQUEST = "Your last answer was cut off. Continue exactly where it ended, without repeating anything."
 
 
 def system_prompt(session: ChatSession) -> tuple[str, dict[str, list[ContextItem]]]:
     """Return the text of all prompt sections, in order, and the items that each extension quotes in them. Sync."""
-    sections = [("", AGENT)]
+    sections = [("", AGENT_SECTION)]
     sections += [(each.name, section) for each in extensions.installed() for section in each.prompt_sections]
     texts: list[str] = []
     quoted: dict[str, list[ContextItem]] = {}
@@ -40,10 +40,10 @@ def agent_section(session: ChatSession, items: Sequence[ContextItem]) -> str:
         return get_template("agent.txt", using="prompts").render(context)
 
 
-AGENT = PromptSection("agent", 100, agent_section)
+AGENT_SECTION = PromptSection("agent", 100, agent_section)
 
 
-def condition(session: ChatSession) -> str:
+def prompt_condition(session: ChatSession) -> str:
     """Return at most 200 characters that identify what the system prompt depends on apart from the session."""
     asked = (extension.prompt_condition for extension in extensions.installed())
     return " ".join(each(session) for each in asked if each)[:200]
@@ -58,7 +58,7 @@ def build_request(turn: Turn, *, tools: bool = True) -> Request:
     answer with text. The prompt is in English for every user.
     """
     session = ChatSession.objects.select_related("agent", "owner").get(pk=turn.session_id)
-    made_for = condition(session)
+    made_for = prompt_condition(session)
     if session.system_prompt is None or session.system_prompt_for != made_for:
         session.system_prompt, session.system_context = system_prompt(session)
         session.system_prompt_for = made_for
@@ -68,30 +68,30 @@ def build_request(turn: Turn, *, tools: bool = True) -> Request:
         for tool in extensions.tools_for(session)
     ]
     per_message.add_context(session, turn.prompt)
-    messages = conversation(session)
+    messages = api_messages(session)
     if turn.kind == Turn.Kind.CONTINUE and messages[-1]["role"] == "assistant":
-        messages.append({"role": "user", "content": [{"type": "text", "text": CONTINUE}]})
+        messages.append({"role": "user", "content": [{"type": "text", "text": CONTINUE_REQUEST}]})
     return Request(
         model=model_choice.model_of(session),
         system=[{"type": "text", "text": session.system_prompt, "cache_control": {"type": "ephemeral"}}],
-        messages=with_cache_mark(messages),
+        messages=with_cache_breakpoint(messages),
         tools=offered,
         tool_choice=None if tools or not offered else {"type": "none"},
         thinking=settings.THINKING,
     )
 
 
-def conversation(session: ChatSession) -> list[dict[str, Any]]:
+def api_messages(session: ChatSession) -> list[dict[str, Any]]:
     """Return the shown and finished messages in the form of the API: alternating roles, no empty block."""
     messages: list[dict[str, Any]] = []
     rows = list(session.messages.shown().settled().values_list("role", "content", "meta"))
-    attached = Attached(session, [content for _, content, _ in rows])
+    attached = AttachedFiles(session, [content for _, content, _ in rows])
     for index, (role, _, meta) in enumerate(rows):
         role = "assistant" if role == Message.Role.ASSISTANT else "user"
         content = attached.blocks(index)
         if text := per_message.text_of(meta):
             content = [{"type": "text", "text": text}, *content]
-        blocks = [block for block in content if is_said(block)]
+        blocks = [block for block in content if is_sendable(block)]
         # A message with only thinking is omitted.
         if all(block["type"] == "thinking" for block in blocks):
             continue
@@ -102,14 +102,14 @@ def conversation(session: ChatSession) -> list[dict[str, Any]]:
     return messages
 
 
-def is_said(block: dict[str, Any]) -> bool:
+def is_sendable(block: dict[str, Any]) -> bool:
     """Return whether `block` can be sent back: no empty text, and no thinking that was cut off before its signature."""
     if block["type"] == "thinking":
         return bool(block.get("signature"))
     return block["type"] != "text" or bool(block["text"].strip())
 
 
-def with_cache_mark(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def with_cache_breakpoint(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return `messages` with a cache breakpoint on the newest one, so that the provider caches everything up to it."""
     last = messages[-1]["content"]
     last[-1] = {**last[-1], "cache_control": {"type": "ephemeral"}}

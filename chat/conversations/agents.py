@@ -13,13 +13,13 @@ from chat import extensions
 from chat.conversations import model_choice
 from chat.models import Agent
 from oneclaw.models import User
-from oneclaw.text import BadText, checked
+from oneclaw.text import InvalidTextError, validated_text
 
 INSTRUCTIONS_MAX_CHARS = 20_000
 
 
 @dataclass(frozen=True)
-class Draft:
+class AgentDraft:
     """The fields of an agent's form; `model` "" is the server's, `tools` has the names of the tools that are on."""
 
     name: str
@@ -29,25 +29,27 @@ class Draft:
     own_memory: bool = False
 
 
-def checked_draft(name: object, instructions: object, model: object, tools: Collection[str], memory: object) -> Draft:
+def checked_draft(
+    name: object, instructions: object, model: object, tools: Collection[str], memory: object
+) -> AgentDraft:
     """Return the checked fields of a form. Raise BadText when one is invalid."""
-    agent_name = " ".join(checked(name, longest=Agent.NAME_MAX_CHARS, name=_("The name")).split())
+    agent_name = " ".join(validated_text(name, longest=Agent.NAME_MAX_CHARS, name=_("The name")).split())
     text = str(instructions or "")
     if text.strip():
-        text = checked(text, longest=INSTRUCTIONS_MAX_CHARS, name=_("The text of the instructions"))
-    if model and model not in model_choice.offered():
-        raise BadText("not_offered", _("This model is not available. Choose another one."))
-    return Draft(agent_name, text.strip(), str(model or ""), tools, memory == "own")
+        text = validated_text(text, longest=INSTRUCTIONS_MAX_CHARS, name=_("The text of the instructions"))
+    if model and model not in model_choice.offered_models():
+        raise InvalidTextError("not_offered", _("This model is not available. Choose another one."))
+    return AgentDraft(agent_name, text.strip(), str(model or ""), tools, memory == "own")
 
 
-def make(user: User, draft: Draft) -> Agent:
+def create(user: User, draft: AgentDraft) -> Agent:
     """Create an agent of the person's with the fields of `draft`."""
     slug = f"{slugify(draft.name)[:40] or 'agent'}-{secrets.token_hex(6)}"
     agent = Agent(owner=user, slug=slug, own_memory=draft.own_memory)
-    return write(agent, draft)
+    return update(agent, draft)
 
 
-def write(agent: Agent, draft: Draft) -> Agent:
+def update(agent: Agent, draft: AgentDraft) -> Agent:
     """Save the fields of `draft` in `agent`, except `own_memory`, which never changes."""
     agent.name, agent.instructions, agent.model = draft.name, draft.instructions, draft.model
     unknown = set(agent.tools_off) - set(extensions.tool_labels())

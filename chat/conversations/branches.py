@@ -16,10 +16,10 @@ from chat.models import ChatSession, Message, Turn
 from chat.signals import branch_shown
 from oneclaw import pubsub
 from oneclaw.models import User
-from oneclaw.text import Told
+from oneclaw.text import UserFacingError
 
 
-class NotShown(Told):
+class MessageNotShownError(UserFacingError):
     """The message is not on the shown branch, or does not exist."""
 
     words = _("This message is no longer shown. Reload the conversation.")
@@ -33,7 +33,7 @@ def edit(
     text: str,
     holder: uuid.UUID | None = None,
     choice: Choice = NO_CHOICE,
-) -> transcript.Accepted:
+) -> transcript.AcceptedMessage:
     """Store another version of the person's message `message_id`, with the same parent, and a running turn for it.
 
     The old version and what follows it leave the shown branch. Idempotent by `client_id`; the same `holder` again gets
@@ -42,28 +42,28 @@ def edit(
     """
     message = Message.objects.visible_to(user).filter(pk=message_id, role=Message.Role.USER).first()
     if message is None:
-        raise NotShown
+        raise MessageNotShownError
     session = lock(user, message.session_id)
     if known := session.messages.filter(client_id=client_id).first():
         if known.text != text:
-            raise transcript.Conflict
-        return transcript.Accepted(known, *(transcript.running_of(session, holder) or (None, None)))
-    transcript.end_abandoned_or_refuse(session)
+            raise transcript.ClientIdConflictError
+        return transcript.AcceptedMessage(known, *(transcript.running_turn_of(session, holder) or (None, None)))
+    transcript.refuse_if_busy(session)
     if not session.messages.filter(pk=message.pk, active=True).exists():
-        raise NotShown
-    model_choice.settle(session, choice)
-    leave(session, message.seq)
+        raise MessageNotShownError
+    model_choice.apply_choice(session, choice)
+    hide_from(session, message.seq)
     # The attachments are kept.
     attached = [block for block in message.content if block["type"] != "text"]
     content = [*attached, {"type": "text", "text": text}]
     edited = transcript.append(
         session, Message.Role.USER, parent=message.parent, client_id=client_id, content=content, text=text
     )
-    turn, answer = transcript.begin(session, edited, Turn.Kind.SEND, holder)
-    presence.settle_in(user, session)
+    turn, answer = transcript.begin_turn(session, edited, Turn.Kind.SEND, holder)
+    presence.set_current(user, session)
     versions.mark([edited])
-    tell(session)
-    return transcript.Accepted(edited, turn, answer)
+    notify_reset(session)
+    return transcript.AcceptedMessage(edited, turn, answer)
 
 
 @transaction.atomic
@@ -74,26 +74,26 @@ def show(user: User, message_id: int) -> ChatSession:
     """
     message = Message.objects.visible_to(user).filter(pk=message_id).first()
     if message is None:
-        raise NotShown
+        raise MessageNotShownError
     session = lock(user, message.session_id)
-    transcript.end_abandoned_or_refuse(session)
+    transcript.refuse_if_busy(session)
     rows = list(session.messages.order_by("seq").values_list("pk", "parent_id", "active"))
     wanted = branch_through(message.pk, [(pk, parent) for pk, parent, _ in rows])
     shown = {pk for pk, _, active in rows if active}
     if wanted != shown:
         session.messages.filter(pk__in=shown - wanted).update(active=False)
         session.messages.filter(pk__in=wanted - shown).update(active=True)
-        tell(session)
+        notify_reset(session)
         transaction.on_commit(lambda: branch_shown.send_robust(ChatSession, user=user, session=session))
     return session
 
 
-def leave(session: ChatSession, seq: int) -> None:
+def hide_from(session: ChatSession, seq: int) -> None:
     """Take the messages from `seq` on off the shown branch; their rows stay."""
     session.messages.filter(active=True, seq__gte=seq).update(active=False)
 
 
-def tell(session: ChatSession) -> None:
+def notify_reset(session: ChatSession) -> None:
     """Notify every page that shows the conversation, on commit, to fetch its messages again."""
     pubsub.notify(f"session:{session.pk}", {"kind": "reset", "seq": session.last_seq, "owner": session.owner_id})
 

@@ -8,9 +8,9 @@ from django.db import transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from chat.conversations.branches import NotShown, branch_through
+from chat.conversations.branches import MessageNotShownError, branch_through
 from chat.conversations.lifecycle import lock, session_key
-from chat.conversations.transcript import Busy
+from chat.conversations.transcript import SessionBusyError
 from chat.models import ChatSession, Message, Turn
 from oneclaw import pubsub
 from oneclaw.models import User
@@ -27,11 +27,11 @@ def fork(user: User, message_id: int) -> ChatSession:
     """
     message = Message.objects.visible_to(user).filter(pk=message_id).first()
     if message is None:
-        raise NotShown
+        raise MessageNotShownError
     source = lock(user, message.session_id)
-    messages = path_to(message)
+    messages = messages_through(message)
     if any(each.is_running for each in messages):
-        raise Busy
+        raise SessionBusyError
     made = copy.copy(source)
     made._state = copy.copy(source._state)
     made._state.adding = True
@@ -48,7 +48,7 @@ def fork(user: User, message_id: int) -> ChatSession:
     return made
 
 
-def path_to(message: Message) -> list[Message]:
+def messages_through(message: Message) -> list[Message]:
     """Return the messages from the first one through `message` to the end of its answer, in order."""
     rows = list(message.session.messages.order_by("seq").values_list("pk", "parent_id"))
     branch = branch_through(message.pk, rows)
@@ -60,7 +60,9 @@ def copy_messages(messages: list[Message], made: ChatSession) -> None:
     """Store copies of `messages`, numbered from 1, and of the turns that wrote them, in the session `made`."""
     copies: dict[int, Message] = {}
     for seq, message in enumerate(messages, start=1):
-        copies[message.pk] = copied(message, session=made, seq=seq, parent=None, turn=None, client_id=None, active=True)
+        copies[message.pk] = copy_row(
+            message, session=made, seq=seq, parent=None, turn=None, client_id=None, active=True
+        )
     Message.objects.bulk_create(copies.values(), batch_size=500)
     turns: dict[int, Turn] = {}
     attempts: dict[int, int] = {}
@@ -69,7 +71,7 @@ def copy_messages(messages: list[Message], made: ChatSession) -> None:
             continue
         prompt = message.turn.prompt_id
         attempts[prompt] = attempts.get(prompt, 0) + 1
-        turns[message.turn.pk] = copied(
+        turns[message.turn.pk] = copy_row(
             message.turn, session=made, prompt=copies[prompt], attempt=attempts[prompt], holder=uuid.uuid4()
         )
     Turn.objects.bulk_create(turns.values(), batch_size=500)
@@ -81,7 +83,7 @@ def copy_messages(messages: list[Message], made: ChatSession) -> None:
     Message.objects.bulk_update(copies.values(), ["parent", "turn"], batch_size=500)
 
 
-def copied(row: Row, **fields: object) -> Row:
+def copy_row(row: Row, **fields: object) -> Row:
     """Return an unsaved copy of `row`, in which `fields` replace its own."""
     made = copy.copy(row)
     made._state = copy.copy(row._state)

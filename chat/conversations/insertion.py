@@ -13,12 +13,12 @@ BEGIN_TURN = """
 """
 
 
-def begin(session: ChatSession, prompt: Message, turn: Turn, answer: Message) -> None:
+def insert_turn(session: ChatSession, prompt: Message, turn: Turn, answer: Message) -> None:
     """Insert the three rows, set their ids and references, and save the session's `last_seq`, `active_at` and title."""
     parts = [
-        inserted(prompt),
-        inserted(turn, prompt_id="prompt"),
-        inserted(answer, parent_id="prompt", turn_id="turn"),
+        insert_statement(prompt),
+        insert_statement(turn, prompt_id="prompt"),
+        insert_statement(answer, parent_id="prompt", turn_id="turn"),
     ]
     statement = BEGIN_TURN.format(**dict(zip(("prompt", "turn", "answer"), (sql for sql, _ in parts), strict=True)))
     values: list[Any] = [session.title, session.last_seq, session.active_at, session.pk]
@@ -31,16 +31,16 @@ def begin(session: ChatSession, prompt: Message, turn: Turn, answer: Message) ->
     answer.turn = turn
 
 
-def insert_unless_there(row: models.Model) -> bool:
+def insert_if_absent(row: models.Model) -> bool:
     """Insert the new `row` unless its key or id exists; return whether it was inserted, and is therefore locked."""
-    statement, values = inserted(row, on_conflict="ON CONFLICT DO NOTHING")
+    statement, values = insert_statement(row, on_conflict="ON CONFLICT DO NOTHING")
     with connection.cursor() as cursor:
         cursor.execute(statement, values)
         row._state.adding, row._state.db = cursor.fetchone() is None, connection.alias
     return not row._state.adding
 
 
-def inserted(row: models.Model, *, on_conflict: str = "", **references: str) -> tuple[str, list[Any]]:
+def insert_statement(row: models.Model, *, on_conflict: str = "", **references: str) -> tuple[str, list[Any]]:
     """Return the INSERT statement of a new row and its values.
 
     A column in `references` gets the id of the part of BEGIN_TURN that it names.

@@ -13,7 +13,7 @@ from oneclaw import pubsub
 from oneclaw.models import User
 
 
-class SessionNotFound(LookupError):
+class SessionNotFoundError(LookupError):
     """The conversation does not exist, or belongs to another person."""
 
 
@@ -33,7 +33,7 @@ def find(user: User, session_id: uuid.UUID) -> ChatSession | None:
         # It may have been created between the two queries.
         session = mine.first()
         if session is None:
-            raise SessionNotFound
+            raise SessionNotFoundError
     return session
 
 
@@ -56,9 +56,9 @@ def lock(user: User, session_id: uuid.UUID, mode: str | None = None, choice: Cho
             mode=mode or ChatSession.Mode.AGENT,
             model=model_choice.checked_model(choice),
         )
-        session = fresh if insertion.insert_unless_there(fresh) else mine.first()
+        session = fresh if insertion.insert_if_absent(fresh) else mine.first()
         if session is None:
-            raise SessionNotFound
+            raise SessionNotFoundError
     return session
 
 

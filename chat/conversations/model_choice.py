@@ -7,28 +7,28 @@ from django.utils.translation import gettext_lazy as _
 
 from chat.models import Agent, ChatSession, default_agent
 from oneclaw.models import User
-from oneclaw.text import Told
+from oneclaw.text import UserFacingError
 
 
-class NotOffered(Told):
+class NotOfferedError(UserFacingError):
     """The chosen agent or model is not available. `code` is a protocol error code."""
 
     code = "not_offered"
 
 
-class NoSuchAgent(NotOffered):
+class NoSuchAgentError(NotOfferedError):
     """The agent does not exist any more."""
 
     words = _("This agent no longer exists. Choose another one.")
 
 
-class NoSuchModel(NotOffered):
+class NoSuchModelError(NotOfferedError):
     """The model is not offered any more."""
 
     words = _("This model is no longer available. Choose another one.")
 
 
-class OtherAgent(NotOffered):
+class OtherAgentError(NotOfferedError):
     """The conversation began with another agent."""
 
     code = "other_agent"
@@ -46,19 +46,19 @@ class Choice:
 NO_CHOICE = Choice()
 
 
-def offered() -> dict[str, str]:
+def offered_models() -> dict[str, str]:
     """Return {model: label} of the models that every person may choose, the server's default among them."""
     return settings.MODELS if settings.MODEL in settings.MODELS else {settings.MODEL: settings.MODEL, **settings.MODELS}
 
 
 def model_of(session: ChatSession) -> str:
     """Return the model that answers in `session`: the chosen one if still offered, else the agent's or the server's."""
-    return session.model if session.model in offered() else model_of_agent(session.agent)
+    return session.model if session.model in offered_models() else model_of_agent(session.agent)
 
 
 def model_of_agent(agent: Agent) -> str:
     """Return the model of `agent`, else the server's; a person's own agent may only have an offered one."""
-    own = agent.model if agent.owner_id is None or agent.model in offered() else ""
+    own = agent.model if agent.owner_id is None or agent.model in offered_models() else ""
     return own or settings.MODEL
 
 
@@ -68,24 +68,24 @@ def agent_for(user: User, choice: Choice) -> Agent:
         return default_agent()
     agent = Agent.objects.visible_to(user).filter(slug=choice.agent).first()
     if agent is None:
-        raise NoSuchAgent
+        raise NoSuchAgentError
     return agent
 
 
 def checked_model(choice: Choice) -> str:
     """Return the chosen model; "" for none. Raise NoSuchModelError when it is not offered."""
-    if choice.model and choice.model not in offered():
-        raise NoSuchModel
+    if choice.model and choice.model not in offered_models():
+        raise NoSuchModelError
     return choice.model or ""
 
 
-def settle(session: ChatSession, choice: Choice) -> None:
+def apply_choice(session: ChatSession, choice: Choice) -> None:
     """Apply `choice` to the locked `session`.
 
     Raise OtherAgentError when it names another agent, NoSuchModelError when the model is not offered.
     """
     if choice.agent is not None and choice.agent != session.agent.slug:
-        raise OtherAgent
+        raise OtherAgentError
     if choice.model is not None and choice.model != session.model:
         session.model = checked_model(choice)
         session.save(update_fields=["model"])
@@ -95,4 +95,4 @@ def last_model(user: User) -> str:
     """Return the model of the person's last active conversation, the default for a new one; "" when not offered."""
     written = ChatSession.objects.filter(owner=user, last_seq__gt=0).order_by("-active_at")
     last = written.values_list("model", flat=True).first() or ""
-    return last if last in offered() else ""
+    return last if last in offered_models() else ""

@@ -36,7 +36,7 @@ def arrive(user: User) -> None:
     Presence.objects.filter(user=user).update(day=today, seen_at=timezone.now(), here=True)
 
 
-def look_in(user: User) -> None:
+def arrive_unless_recent(user: User) -> None:
     """Record that the person is present unless that was recorded recently: one query for a page that polls."""
     recent = timezone.now() - dt.timedelta(seconds=settings.LEAVE_SECONDS / 3)
     if not Presence.objects.filter(user=user, day=user.day(), here=True, seen_at__gte=recent).exists():
@@ -55,13 +55,13 @@ def enter(user: User, session: ChatSession) -> ChatSession | None:
     return ChatSession.objects.visible_to(user).filter(pk=left_id).first()
 
 
-def settle_in(user: User, session: ChatSession) -> None:
+def set_current(user: User, session: ChatSession) -> None:
     """Make `session`, in which the person has written, their current one, without a switch from another one."""
     with connection.cursor() as cursor:
         cursor.execute(SET_CURRENT, [user.pk, session.pk, timezone.now()])
 
 
-def tell_left() -> int:
+def sweep() -> int:
     """Send user_left once for each person without an open socket for LEAVE_SECONDS; return how many there were."""
     latest = timezone.now() - dt.timedelta(seconds=settings.LEAVE_SECONDS)
     count = 0
@@ -72,7 +72,7 @@ def tell_left() -> int:
     return count
 
 
-class Attendance:
+class OpenSockets:
     """The people with an open socket in this process, whose rows it renews together by one statement."""
 
     def __init__(self) -> None:
@@ -106,4 +106,4 @@ def renew(user_ids: list[int]) -> None:
     Presence.objects.filter(user__in=user_ids).update(seen_at=timezone.now(), here=True)
 
 
-attendance = Attendance()
+open_sockets = OpenSockets()

@@ -22,7 +22,7 @@ def sweep(now: dt.datetime | None = None) -> int:
     """Purge the conversations that were deleted more than DELETED_DAYS ago; return how many."""
     due = deleted_before((now or timezone.now()) - dt.timedelta(days=settings.DELETED_DAYS))
     ids = list(due.order_by("deleted_at").values_list("pk", flat=True)[:SWEEP_MAX_SESSIONS])
-    count = sum(purged_if_possible(due, session_id) for session_id in ids)
+    count = sum(purge_or_log(due, session_id) for session_id in ids)
     # A deleted agent is removed together with its last conversation.
     Agent.objects.exclude(deleted_at=None).filter(sessions=None).delete()
     return count
@@ -33,7 +33,7 @@ def deleted_before(latest: dt.datetime) -> ChatSessionQuerySet:
     return ChatSession.objects.filter(deleted_at__lt=latest)
 
 
-def purged_if_possible(due: ChatSessionQuerySet, session_id: uuid.UUID) -> bool:
+def purge_or_log(due: ChatSessionQuerySet, session_id: uuid.UUID) -> bool:
     """Purge the conversation; return whether it is gone. A database error is logged and does not stop the sweep."""
     try:
         return purge(due, session_id)
@@ -53,6 +53,6 @@ def purge(due: ChatSessionQuerySet, session_id: uuid.UUID) -> bool:
         return False
     session.turns.all().delete()
     session.messages.all().delete()
-    store.forget(session)
+    store.delete_files_of(session)
     session.delete()
     return True

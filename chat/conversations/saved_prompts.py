@@ -8,7 +8,7 @@ from django.utils.translation import gettext as _
 from chat.models import SavedPrompt
 from chat.turns.commands import COMMANDS, tool_commands
 from oneclaw.models import User
-from oneclaw.text import BadText, checked
+from oneclaw.text import InvalidTextError, validated_text
 
 NAME = re.compile(r"[\w-]+")
 VARIABLE = re.compile(r"\{\{\s*([^{}\s][^{}\n]{0,39}?)\s*\}\}")
@@ -21,30 +21,35 @@ def save(user: User, name: object, text: object, prompt: SavedPrompt | None = No
     """Save a new prompt of the person, or change `prompt`. Raise BadText when the name or the text is invalid."""
     row = prompt or SavedPrompt(owner=user)
     row.name = checked_name(name)
-    row.text = checked(text, longest=TEXT_MAX_CHARS, name=_("The text"))
+    row.text = validated_text(text, longest=TEXT_MAX_CHARS, name=_("The text"))
     try:
         with transaction.atomic():
             row.save()
     except IntegrityError:
-        raise BadText("taken", _("You already have a prompt /%(name)s.") % {"name": row.name}) from None
+        raise InvalidTextError("taken", _("You already have a prompt /%(name)s.") % {"name": row.name}) from None
     return row
 
 
 def checked_name(name: object) -> str:
     """Return `name` without its slash, in lower case. Raise BadText when it cannot be a command."""
-    word = checked(name, longest=SavedPrompt.NAME_MAX_CHARS + 1, name=_("The name")).strip().removeprefix("/").lower()
+    word = (
+        validated_text(name, longest=SavedPrompt.NAME_MAX_CHARS + 1, name=_("The name"))
+        .strip()
+        .removeprefix("/")
+        .lower()
+    )
     if not NAME.fullmatch(word) or len(word) > SavedPrompt.NAME_MAX_CHARS:
-        raise BadText("bad_name", _("A name is one word of letters, digits, - and _, such as weekly-report."))
+        raise InvalidTextError("bad_name", _("A name is one word of letters, digits, - and _, such as weekly-report."))
     if f"/{word}" in (*COMMANDS, *tool_commands()) or word in RESERVED:
-        raise BadText("taken", _("/%(name)s is already a command.") % {"name": word})
+        raise InvalidTextError("taken", _("/%(name)s is already a command.") % {"name": word})
     return word
 
 
-def pieces(text: str) -> list[str]:
+def split_at_variables(text: str) -> list[str]:
     """Return `text` split at its variables: plain, variable, plain, …, plain. Pure."""
     return VARIABLE.split(text)
 
 
 def variables(text: str) -> list[str]:
     """Return the names of the variables in `text`, each once, in their order. Pure."""
-    return list(dict.fromkeys(pieces(text)[1::2]))
+    return list(dict.fromkeys(split_at_variables(text)[1::2]))

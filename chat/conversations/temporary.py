@@ -30,7 +30,7 @@ def erase(session_id: uuid.UUID) -> bool:
         return False
     session.turns.all().delete()
     session.messages.all().delete()
-    store.forget(session)
+    store.delete_files_of(session)
     session.last_seq = 0
     session.save(update_fields=["last_seq"])
     return True

@@ -12,10 +12,10 @@ from django.template.loader import get_template
 from chat.models import ChatSession, Message
 from chat.signals import turn_finished
 from oneclaw import llm, pubsub
-from oneclaw.llm.failures import ModelFailure
+from oneclaw.llm.failures import ModelRequestError
 from oneclaw.llm.quoting import quoted
 from oneclaw.tasks import hint
-from oneclaw.text import mended
+from oneclaw.text import replace_unstorable
 
 logger = logging.getLogger(__name__)
 
@@ -26,13 +26,13 @@ TITLE_MAX_WORDS = 8
 
 
 @receiver(turn_finished)
-def when_answered(session: ChatSession, **_: Any) -> None:
+def enqueue_naming(session: ChatSession, **_: Any) -> None:
     """Enqueue the naming of `session`, if it has no title by the model or the person yet."""
     if settings.TITLES and not session.is_temporary and session.titled_by == ChatSession.Titled.NOBODY:
         hint("chat.tasks.name_session", str(session.pk))
 
 
-def name(session_id: uuid.UUID) -> None:
+def name_session(session_id: uuid.UUID) -> None:
     """Set a title by the model, unless the conversation has one meanwhile.
 
     When the model fails, the first words stay, and the next answer tries again.
@@ -46,15 +46,15 @@ def name(session_id: uuid.UUID) -> None:
     if [message.role for message in said] != [Message.Role.USER, Message.Role.ASSISTANT] or said[1].is_running:
         return
     try:
-        title = title_of(llm.complete_sync(asked(said)))
-    except ModelFailure as failure:
+        title = title_of(llm.complete_sync(title_request(said)))
+    except ModelRequestError as failure:
         logger.warning("Conversation %s was not named: %s", session_id, failure)
         return
     if title and unnamed.update(title=title, titled_by=ChatSession.Titled.MODEL):
         pubsub.notify(f"user:{session.owner_id}", {"kind": "sessions"})
 
 
-def asked(said: list[Message]) -> llm.Request:
+def title_request(said: list[Message]) -> llm.Request:
     """Return the request to the model for a title of these messages."""
     lines = "\n\n".join(f"{message.role}: {message.text[:READ_MAX_CHARS]}" for message in said)
     return llm.Request(
@@ -67,6 +67,6 @@ def asked(said: list[Message]) -> llm.Request:
 
 def title_of(answer: str) -> str:
     """Return the title in the model's `answer`: its first line without quotation marks, cut to the limits. Pure."""
-    line = next((line for line in mended(answer).splitlines() if line.strip(" \t#*_`\"“”'.")), "")
+    line = next((line for line in replace_unstorable(answer).splitlines() if line.strip(" \t#*_`\"“”'.")), "")
     words = " ".join(line.strip(" \t#*_`\"“”'.").split()[:TITLE_MAX_WORDS])
     return words if len(words) <= TITLE_MAX_CHARS else words[: TITLE_MAX_CHARS - 1].rstrip() + "…"

@@ -26,35 +26,35 @@ from chat.rendering.messages import rendered
 from oneclaw import pubsub
 from oneclaw.models import User
 from oneclaw.reasons import Reason
-from oneclaw.text import Told, mended_json
+from oneclaw.text import UserFacingError, replace_unstorable_in_json
 
 logger = logging.getLogger(__name__)
 
 
-class Conflict(Told):
+class ClientIdConflictError(UserFacingError):
     """The client_id was already used for a message with another content."""
 
     words = gettext_lazy("This message was already sent with another text or other files.")
 
 
-class Busy(Told):
+class SessionBusyError(UserFacingError):
     """An answer is running in the conversation."""
 
     words = gettext_lazy("An answer is still running. Wait for it, or stop it.")
 
 
-class OtherMode(Told):
+class OtherModeError(UserFacingError):
     """The conversation began in another mode."""
 
     words = gettext_lazy("This conversation was started in another mode. Start a new one for this.")
 
 
-class LeaseLost(Exception):
+class LeaseLostError(Exception):
     """Another process has ended this turn; this process must not write it any more."""
 
 
 @dataclass(frozen=True)
-class Accepted:
+class AcceptedMessage:
     """A stored user message; `turn` and `answer` (its placeholder) are None for a duplicate."""
 
     message: Message
@@ -76,7 +76,7 @@ def accept(
     mode: str | None = None,
     choice: Choice = NO_CHOICE,
     files: Sequence[uuid.UUID] = (),
-) -> Accepted:
+) -> AcceptedMessage:
     """Store a person's message, and a running turn with its placeholder, once per (session, client_id).
 
     `text` and `files` are those of a `chat.live.frames.SendFrame`. The same `holder` again gets its own turn again, not
@@ -88,33 +88,33 @@ def accept(
     """
     session = lifecycle.lock(user, session_id, mode, choice)
     if mode is not None and session.mode != mode:
-        raise OtherMode
+        raise OtherModeError
     is_taken, last = taken_and_last(session, client_id)
     if is_taken:
         known = session.messages.filter(client_id=client_id).first()
         if known is not None:
             if known.text != text or known.file_ids != list(files):
-                raise Conflict
-            return Accepted(known, *(running_of(session, holder) or (None, None)))
-        end_abandoned_or_refuse(session)
+                raise ClientIdConflictError
+            return AcceptedMessage(known, *(running_turn_of(session, holder) or (None, None)))
+        refuse_if_busy(session)
         last = session.messages.shown().values_list("pk", flat=True).last()
-    model_choice.settle(session, choice)
-    attached = store.take(user, files)
+    model_choice.apply_choice(session, choice)
+    attached = store.lock_files(user, files)
     if not session.title:
-        title = opening_words(text or ", ".join(file.name for file in attached))
+        title = first_words(text or ", ".join(file.name for file in attached))
         session.title = _("Temporary chat") if session.is_temporary else title
         pubsub.notify(f"user:{user.pk}", {"kind": "sessions"})
     content = [file.reference() for file in attached]
     if text:
         content.append({"type": "text", "text": text})
-    message = following(session, Message.Role.USER, parent_id=last, client_id=client_id, content=content, text=text)
-    answer = following(session, Message.Role.ASSISTANT, status=Message.Status.RUNNING)
-    turn = Turn(session=session, kind=Turn.Kind.SEND, holder=holder or uuid.uuid4(), lease_until=lease())
-    insertion.begin(session, message, turn, answer)
-    store.settle(attached, message)
-    announce(session.pk, turn.pk)
-    presence.settle_in(user, session)
-    return Accepted(message, turn, answer)
+    message = next_message(session, Message.Role.USER, parent_id=last, client_id=client_id, content=content, text=text)
+    answer = next_message(session, Message.Role.ASSISTANT, status=Message.Status.RUNNING)
+    turn = Turn(session=session, kind=Turn.Kind.SEND, holder=holder or uuid.uuid4(), lease_until=lease_end())
+    insertion.insert_turn(session, message, turn, answer)
+    store.mark_sent(attached, message)
+    notify_changed(session.pk, turn.pk)
+    presence.set_current(user, session)
+    return AcceptedMessage(message, turn, answer)
 
 
 def taken_and_last(session: ChatSession, client_id: uuid.UUID) -> tuple[bool, int | None]:
@@ -132,22 +132,22 @@ def taken_and_last(session: ChatSession, client_id: uuid.UUID) -> tuple[bool, in
     )
 
 
-def end_abandoned_or_refuse(session: ChatSession) -> None:
+def refuse_if_busy(session: ChatSession) -> None:
     """Interrupt the running turn of a locked session if its lease has expired. Raise SessionBusyError otherwise."""
     # Locked, so that a turn that ends at this moment is read as ended.
     for turn in session.turns.running().select_for_update(no_key=True):
         if turn.lease_until > timezone.now():
-            raise Busy
+            raise SessionBusyError
         interrupt(session, turn)
 
 
-def running_of(session: ChatSession, holder: uuid.UUID | None) -> tuple[Turn, Message] | None:
+def running_turn_of(session: ChatSession, holder: uuid.UUID | None) -> tuple[Turn, Message] | None:
     """Return the running turn of this `holder` and its placeholder; None when there is none."""
     turn = session.turns.running().select_related("prompt").filter(holder=holder).first() if holder else None
     return (turn, turn.messages.get(status=Message.Status.RUNNING)) if turn else None
 
 
-def opening_words(text: str, max_chars: int = 60) -> str:
+def first_words(text: str, max_chars: int = 60) -> str:
     """Return the first line of `text`, cut at a word: the title of a conversation until it is named."""
     line = " ".join(text.strip().split("\n", 1)[0].split())
     return line if len(line) <= max_chars else line[: max_chars - 1].rsplit(" ", 1)[0] + "…"
@@ -157,20 +157,20 @@ def append(session: ChatSession, role: str, **fields: Any) -> Message:
     """Store the next message of a locked session, after the last shown one unless `parent` is in `fields`."""
     if "parent" not in fields:
         fields["parent"] = session.messages.shown().last() if session.last_seq else None
-    message = following(session, role, **fields)
+    message = next_message(session, role, **fields)
     session.save(update_fields=["last_seq", "active_at", "title"])
     message.save(force_insert=True)
     return message
 
 
-def following(session: ChatSession, role: str, **fields: Any) -> Message:
+def next_message(session: ChatSession, role: str, **fields: Any) -> Message:
     """Return the next message of a locked session; neither the message nor the session is saved."""
     session.last_seq += 1
     session.active_at = timezone.now()
     return Message(session=session, seq=session.last_seq, role=role, **fields)
 
 
-def begin(
+def begin_turn(
     session: ChatSession, prompt: Message, kind: str, holder: uuid.UUID | None, parent: Message | None = None
 ) -> tuple[Turn, Message]:
     """Store a running turn of a locked session, and the placeholder of its answer, after `parent` or the prompt."""
@@ -180,7 +180,7 @@ def begin(
         attempt=prompt.attempts.count() + 1,
         kind=kind,
         holder=holder or uuid.uuid4(),
-        lease_until=lease(),
+        lease_until=lease_end(),
     )
     return turn, placeholder(session, turn, parent or prompt)
 
@@ -188,34 +188,34 @@ def begin(
 def placeholder(session: ChatSession, turn: Turn, parent: Message) -> Message:
     """Store the empty running answer of `turn` after `parent`."""
     answer = append(session, Message.Role.ASSISTANT, turn=turn, parent=parent, status=Message.Status.RUNNING)
-    announce(session.pk, turn.pk)
+    notify_changed(session.pk, turn.pk)
     return answer
 
 
-def lease() -> dt.datetime:
+def lease_end() -> dt.datetime:
     """Return the end of a lease that is taken or renewed now."""
     return timezone.now() + dt.timedelta(seconds=settings.LEASE_SECONDS)
 
 
-def announce(session_id: uuid.UUID, turn_id: int | None = None) -> None:
+def notify_changed(session_id: uuid.UUID, turn_id: int | None = None) -> None:
     """Notify every process, on commit, that rows of the session have changed; all by the turn `turn_id`, if given."""
-    pubsub.notify(*hint_of(session_id, turn_id))
+    pubsub.notify(*change_hint(session_id, turn_id))
 
 
-def hint_of(session_id: uuid.UUID, turn_id: int | None) -> tuple[str, dict[str, Any]]:
+def change_hint(session_id: uuid.UUID, turn_id: int | None) -> tuple[str, dict[str, Any]]:
     """Return the channel and payload of the hint that rows of the session have changed."""
     return f"session:{session_id}", {"kind": "changed", "turn": turn_id}
 
 
-def held(turn: Turn) -> ChatSession:
+def lock_held_session(turn: Turn) -> ChatSession:
     """Lock and return the session of `turn`. Call inside a transaction.
 
     Raise LeaseLostError when this process does not hold the turn any more.
     """
     session = ChatSession.objects.select_for_update(no_key=True).get(pk=turn.session_id)
     own_turn = Turn.objects.filter(pk=turn.pk, holder=turn.holder, status=Turn.Status.RUNNING)
-    if not own_turn.update(lease_until=lease()):
-        raise LeaseLost
+    if not own_turn.update(lease_until=lease_end()):
+        raise LeaseLostError
     return session
 
 
@@ -225,10 +225,12 @@ def finish_round(turn: Turn, answer: Message, content: list[dict[str, Any]], **f
 
     Raise LeaseLostError.
     """
-    session = held(turn)
+    session = lock_held_session(turn)
     if intended := turn.messages.filter(role=Message.Role.TOOL, status=Message.Status.RUNNING).first():
         return intended
-    write(answer, status=Message.Status.COMPLETE, finished_at=timezone.now(), **fields_of(content), **fields)
+    update_message(
+        answer, status=Message.Status.COMPLETE, finished_at=timezone.now(), **content_columns(content), **fields
+    )
     return append(session, Message.Role.TOOL, turn=turn, parent=answer, status=Message.Status.RUNNING)
 
 
@@ -237,16 +239,16 @@ def finish_tools(
     turn: Turn, answer: Message, results: Message, content: list[dict[str, Any]], cards: dict[str, Any]
 ) -> Message:
     """Store the results of all calls in `answer`; return the placeholder of the next answer. Raise LeaseLostError."""
-    session = held(turn)
+    session = lock_held_session(turn)
     if following := turn.messages.filter(seq__gt=results.seq, status=Message.Status.RUNNING).first():
         return following
     write_results(results, content, cards)
-    write(answer, **kept_html(answer.content, cards))
+    update_message(answer, **html_columns(answer.content, cards))
     return placeholder(session, turn, results)
 
 
 @transaction.atomic
-def settle(
+def finish_turn(
     turn: Turn,
     answer: Message,
     content: list[dict[str, Any]],
@@ -257,7 +259,7 @@ def settle(
     **fields: Any,
 ) -> Message:
     """Store the end of a turn: the answer as far as it came, and its status. Raise LeaseLostError."""
-    now, columns = timezone.now(), fields_of(content)
+    now, columns = timezone.now(), content_columns(content)
     open_tools = any(block["type"] == "tool_use" for block in columns["content"])
     session = ChatSession.objects.select_for_update(no_key=True).get(pk=turn.session_id) if open_tools else None
     ended = {"status": Turn.Status(status), "finished_at": now, "error_code": code, "error": error}
@@ -265,25 +267,25 @@ def settle(
     if not own_turn.filter(status=Turn.Status.RUNNING).update(**ended):
         if own_turn.filter(status=status).exists():
             return answer  # stored before: only the reply to that commit was lost
-        raise LeaseLost
+        raise LeaseLostError
     for name, value in ended.items():
         setattr(turn, name, value)
     if session is None:
-        columns |= kept_html(columns["content"], {})
-    write(answer, status=status, finished_at=now, **columns, **fields)
+        columns |= html_columns(columns["content"], {})
+    update_message(answer, status=status, finished_at=now, **columns, **fields)
     if session is not None:
         close_tools(session, turn, answer, NEVER_RAN)
     return answer
 
 
-def fields_of(content: list[dict[str, Any]]) -> dict[str, Any]:
+def content_columns(content: list[dict[str, Any]]) -> dict[str, Any]:
     """Return the columns `content` and `text` for the content blocks of an answer."""
-    content = [mended_json(block) for block in content]  # type: ignore[misc]
+    content = [replace_unstorable_in_json(block) for block in content]  # type: ignore[misc]
     text = "\n\n".join(block["text"] for block in content if block["type"] == "text")
     return {"content": content, "text": text}
 
 
-def kept_html(content: list[dict[str, Any]], cards: dict[str, Any]) -> dict[str, Any]:
+def html_columns(content: list[dict[str, Any]], cards: dict[str, Any]) -> dict[str, Any]:
     """Return the columns that cache an answer's HTML, so that a page does not render every message.
 
     The cards of failed calls are left out: they are worded for each reader.
@@ -291,20 +293,20 @@ def kept_html(content: list[dict[str, Any]], cards: dict[str, Any]) -> dict[str,
     return {"html": rendered(content, cards, to_keep=True), "html_version": incremental.VERSION}
 
 
-def write(message: Message, **fields: Any) -> None:
+def update_message(message: Message, **fields: Any) -> None:
     """Update these columns of `message`, and notify every process."""
     for name, value in fields.items():
         setattr(message, name, value)
     message.save(update_fields=list(fields))
-    announce(message.session_id, message.turn_id)
+    notify_changed(message.session_id, message.turn_id)
 
 
 def write_results(results: Message, content: list[dict[str, Any]], cards: dict[str, Any]) -> None:
     """Complete the tool message `results` with its blocks and the cards of its calls."""
-    write(
+    update_message(
         results,
-        content=mended_json(content),
-        meta={"cards": mended_json(cards)},
+        content=replace_unstorable_in_json(content),
+        meta={"cards": replace_unstorable_in_json(cards)},
         status=Message.Status.COMPLETE,
         finished_at=timezone.now(),
     )
@@ -327,7 +329,7 @@ def close_tools(session: ChatSession, turn: Turn, answer: Message, sentence: str
         cards[use["id"]] = {"state": "failed", "summary": INTERRUPTED.as_json, "lines": []}
     running = session.messages.filter(turn=turn, role=Message.Role.TOOL, status=Message.Status.RUNNING).first()
     write_results(running or append(session, Message.Role.TOOL, turn=turn), content, cards)
-    write(answer, **kept_html(answer.content, cards))
+    update_message(answer, **html_columns(answer.content, cards))
     answer.closed_cards = cards
 
 
@@ -342,19 +344,19 @@ def interrupt(session: ChatSession, turn: Turn) -> None:
     turn.save(update_fields=["status", "finished_at", "holder"])
     last = turn.messages.filter(role=Message.Role.ASSISTANT).order_by("seq").last()
     if last is not None and last.status == Message.Status.RUNNING:
-        write(last, status=Message.Status.INTERRUPTED, finished_at=now)
+        update_message(last, status=Message.Status.INTERRUPTED, finished_at=now)
         if last.tool_uses():
             close_tools(session, turn, last, NEVER_RAN)
     elif last is not None:
         close_tools(session, turn, last, UNKNOWN_RESULT)
         append(session, Message.Role.ASSISTANT, turn=turn, status=Message.Status.INTERRUPTED, finished_at=now)
-    announce(session.pk)
+    notify_changed(session.pk)
 
 
 @transaction.atomic
-def give_up(turn: Turn) -> None:
+def interrupt_own_turn(turn: Turn) -> None:
     """Interrupt a turn of this process that cannot continue. Raise LeaseLostError when it does not hold the turn."""
-    interrupt(held(turn), turn)
+    interrupt(lock_held_session(turn), turn)
 
 
 @transaction.atomic

@@ -20,13 +20,13 @@ from chat.extensions.registry import (
     unregister,
 )
 from chat.extensions.types import (
+    CallUpdate,
     ContextItem,
     Detail,
     Extension,
     MessageContext,
     PromptSection,
     SearchResult,
-    Since,
     Tool,
     ToolCall,
     ToolCommand,
@@ -35,13 +35,13 @@ from chat.extensions.types import (
 )
 
 __all__ = [
+    "CallUpdate",
     "ContextItem",
     "Detail",
     "Extension",
     "MessageContext",
     "PromptSection",
     "SearchResult",
-    "Since",
     "Tool",
     "ToolCall",
     "ToolCommand",

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from chat.extensions.types import Extension, Since, Tool, ToolError
+from chat.extensions.types import CallUpdate, Extension, Tool, ToolError
 from chat.models import ChatSession
 from oneclaw.reasons import Reason
 
@@ -60,7 +60,7 @@ def tool_heading(name: str, state: str) -> str:
     return str(tool.headings.get(state, _readable(name))) if tool else _readable(name)
 
 
-def tool_updates(name: str, made: Sequence[int], csrf_token: str = "") -> Mapping[int, Since]:
+def tool_updates(name: str, made: Sequence[int], csrf_token: str = "") -> Mapping[int, CallUpdate]:
     """Return {number: update} for what earlier calls of the tool `name` have made, whose numbers are `made`.
 
     Empty for a tool without `Tool.since`.

@@ -8,8 +8,8 @@ from django.utils.safestring import SafeString
 
 from chat.models import ChatSession, Message
 from oneclaw.models import User
-from oneclaw.reasons import Reason, other
-from oneclaw.text import Words
+from oneclaw.reasons import Reason, verbatim
+from oneclaw.text import StrOrPromise
 
 # Default limit on the JSON of a call's arguments; a tool may set its own.
 INPUT_MAX_BYTES = 64 * 1024
@@ -22,7 +22,7 @@ class ToolError(Exception):
     def __init__(self, code: str, message: str, reason: Reason | None = None):
         super().__init__(message)
         self.code, self.message = code, message
-        self.reason = reason or other(message)
+        self.reason = reason or verbatim(message)
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class ToolResult:
     made: int | None = None
 
 
-class Since(TypedDict):
+class CallUpdate(TypedDict):
     """The later state of what a call made, which its card shows instead of the state at the end of the call."""
 
     # Replaces the heading of the card; "" keeps it.
@@ -80,16 +80,16 @@ class Tool:
     # Whether this session may use it; None: every session may.
     offered: Callable[[ChatSession], bool] | None = None
     # The headings of its card, by state: running, done, failed.
-    headings: Mapping[str, Words] = field(default_factory=dict)
+    headings: Mapping[str, StrOrPromise] = field(default_factory=dict)
     # Returns the later state of what calls have made, by `ToolResult.made`. Sync, may use the ORM. The second argument
     # is the CSRF token for a form, or "" where the page sends the token itself.
-    since: Callable[[Sequence[int], str], Mapping[int, Since]] | None = None
+    since: Callable[[Sequence[int], str], Mapping[int, CallUpdate]] | None = None
     # Whether its arguments and results come from a person's memory, so that other people are not shown them.
     about_memory: bool = False
     # Larger for a tool that reports by itself what is too long.
     input_max_bytes: int = INPUT_MAX_BYTES
     # Its name where people turn it on and off.
-    label: Words = ""
+    label: StrOrPromise = ""
 
 
 class ContextItem(TypedDict):
@@ -145,8 +145,8 @@ class ToolCommand:
     tool: str
     argument: str
     # Its description in the list of commands, and the answer after the tool succeeded.
-    label: Words
-    done: Words
+    label: StrOrPromise
+    done: StrOrPromise
 
 
 @dataclass(frozen=True)

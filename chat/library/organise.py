@@ -15,20 +15,20 @@ from chat.models import ChatSession, ChatSessionQuerySet, Folder
 from chat.signals import turn_finished
 from oneclaw import pubsub
 from oneclaw.models import User
-from oneclaw.text import Told, checked
+from oneclaw.text import UserFacingError, validated_text
 
 # Limits of the conversations that one request may change, and of a person's folders.
-MOST_AT_ONCE = 500
-MOST_FOLDERS = 100
+REQUEST_MAX_SESSIONS = 500
+PERSON_MAX_FOLDERS = 100
 
 
-class TooManyFolders(Told, ValueError):
+class TooManyFoldersError(UserFacingError, ValueError):
     """The person has the maximum number of folders."""
 
     words = gettext_lazy("You have reached the maximum number of folders. Delete one first.")
 
 
-class FolderExists(Told, ValueError):
+class FolderExistsError(UserFacingError, ValueError):
     """The person already has a folder of this name."""
 
     words = gettext_lazy("A folder with this name already exists.")
@@ -42,7 +42,7 @@ def organise(user: User, ids: Collection[uuid.UUID], action: str, folder: Folder
     action.
     """
     change = ACTIONS[action]
-    mine = ChatSession.objects.filter(owner=user, pk__in=list(ids)[:MOST_AT_ONCE])
+    mine = ChatSession.objects.filter(owner=user, pk__in=list(ids)[:REQUEST_MAX_SESSIONS])
     changed = change(mine, folder)
     if changed:
         pubsub.notify(f"user:{user.pk}", {"kind": "sessions"})
@@ -57,33 +57,33 @@ def mark_read(user: User, session_id: uuid.UUID, seq: int) -> None:
 
 
 @receiver(turn_finished)
-def when_answered(user: User, **_: Any) -> None:
+def notify_list(user: User, **_: Any) -> None:
     """Notify the person's pages that the order of the list and the unread marks have changed."""
     pubsub.notify(f"user:{user.pk}", {"kind": "sessions"})
 
 
-def folder_called(user: User, name: str) -> Folder:
+def get_or_create_folder(user: User, name: str) -> Folder:
     """Return the person's folder `name`, which is created if needed.
 
     Raise oneclaw.text.BadText when the name is invalid, TooManyFoldersError.
     """
-    name = folder_name(name)
+    name = checked_folder_name(name)
     known = user.folders.filter(name=name).first()
     if known is not None:
         return known
-    if user.folders.count() >= MOST_FOLDERS:
-        raise TooManyFolders
+    if user.folders.count() >= PERSON_MAX_FOLDERS:
+        raise TooManyFoldersError
     return user.folders.get_or_create(name=name)[0]
 
 
 def rename_folder(folder: Folder, name: str | None) -> None:
     """Rename `folder`. Raise oneclaw.text.BadText when the name is invalid, FolderExistsError."""
-    folder.name = folder_name(name)
+    folder.name = checked_folder_name(name)
     try:
         with transaction.atomic():
             folder.save(update_fields=["name"])
     except IntegrityError:
-        raise FolderExists from None
+        raise FolderExistsError from None
     pubsub.notify(f"user:{folder.owner_id}", {"kind": "sessions"})
 
 
@@ -93,9 +93,9 @@ def delete_folder(folder: Folder) -> None:
     pubsub.notify(f"user:{folder.owner_id}", {"kind": "sessions"})
 
 
-def folder_name(name: str | None) -> str:
+def checked_folder_name(name: str | None) -> str:
     """Return the name of a folder with single spaces. Raise oneclaw.text.BadText when it is invalid."""
-    return " ".join(checked(name, longest=Folder.NAME_MAX_CHARS, name=gettext_lazy("The folder's name")).split())
+    return " ".join(validated_text(name, longest=Folder.NAME_MAX_CHARS, name=gettext_lazy("The folder's name")).split())
 
 
 def _pin(mine: ChatSessionQuerySet, _: Folder | None) -> int:

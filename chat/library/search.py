@@ -20,7 +20,7 @@ QUESTION_MAX_CHARS, QUESTION_MAX_WORDS = 200, 12
 # Limits of the results.
 MAX_MESSAGES, MAX_TITLES, MAX_FILES = 30, 8, 8
 # Limit of the results of each extension.
-MAX_OF_EXTENSION = 5
+EXTENSION_MAX_RESULTS = 5
 # The length of a snippet before and after its first match.
 SNIPPET_CHARS_BEFORE, SNIPPET_CHARS_AFTER = 60, 160
 # How many of the newest messages with the words are read from the index; and how many in a second query, when too few
@@ -28,7 +28,7 @@ SNIPPET_CHARS_BEFORE, SNIPPET_CHARS_AFTER = 60, 160
 CANDIDATES, MAX_CANDIDATES = 500, 20_000
 WORD = re.compile(r"\w+")
 # Each word as the index stores it, as a prefix. \w excludes all characters that are tsquery syntax.
-HOLDING = """
+HAS_WORDS = """
     words @@ (SELECT string_agg(quote_literal(%s || ':' || word) || ':*', ' & ')::tsquery
               FROM unnest(tsvector_to_array(to_tsvector('simple', %s))) AS word)
 """
@@ -39,7 +39,7 @@ UNSPACED = re.compile(
 
 
 @dataclass(frozen=True)
-class Found:
+class FoundMessage:
     """A message that was found, with a snippet."""
 
     message: Message
@@ -72,7 +72,7 @@ def words_of(question: str) -> list[str]:
     return list(dict.fromkeys(WORD.findall(question[:QUESTION_MAX_CHARS].lower())))[:QUESTION_MAX_WORDS]
 
 
-def messages(user: User, question: str, most: int = MAX_MESSAGES) -> list[Found]:
+def messages(user: User, question: str, most: int = MAX_MESSAGES) -> list[FoundMessage]:
     """Return the newest shown messages of the person that contain every word of `question` as a prefix of a word.
 
     Of a message and its copies in forks one is found: the original, or the oldest copy when the original is not shown.
@@ -80,13 +80,13 @@ def messages(user: User, question: str, most: int = MAX_MESSAGES) -> list[Found]
     words = words_of(question)
     if not words:
         return []
-    newest = list(newest_of(holding(user, words, CANDIDATES), most))
+    newest = list(without_copies(with_words(user, words, CANDIDATES), most))
     if len(newest) < most:
-        newest = list(newest_of(holding(user, words, MAX_CANDIDATES), most))
-    return [Found(message, snippet(message.text, words)) for message in newest]
+        newest = list(without_copies(with_words(user, words, MAX_CANDIDATES), most))
+    return [FoundMessage(message, snippet(message.text, words)) for message in newest]
 
 
-def newest_of(found: QuerySet[Message], most: int) -> QuerySet[Message]:
+def without_copies(found: QuerySet[Message], most: int) -> QuerySet[Message]:
     """Return the newest of `found`, at most `most`, without copies of other ones."""
     # A copy has the text and the time of its original.
     is_copy = Q(seq__lte=F("session__copied_seq"))
@@ -96,13 +96,13 @@ def newest_of(found: QuerySet[Message], most: int) -> QuerySet[Message]:
     return ordered.distinct("created_at", "role", "text")[:most]
 
 
-def holding(user: User, words: list[str], candidates: int) -> QuerySet[Message]:
+def with_words(user: User, words: list[str], candidates: int) -> QuerySet[Message]:
     """Return the person's shown messages that contain every word, among the newest `candidates` of the index."""
     shown = Message.objects.visible_to(user).filter(active=True, role__in=[Message.Role.USER, Message.Role.ASSISTANT])
     spaced = [word for word in words if not UNSPACED.search(word)]
     if spaced:
         # The index of words first, which is faster than reading all messages of the person.
-        matching = RawSQL(HOLDING, [str(user.pk), " ".join(spaced)], output_field=BooleanField())  # noqa: S611 - ours
+        matching = RawSQL(HAS_WORDS, [str(user.pk), " ".join(spaced)], output_field=BooleanField())  # noqa: S611 - ours
         # The sum keeps PostgreSQL from scanning the primary key backwards through the messages of all people.
         newest = MessageWords.objects.filter(matching).order_by((F("message_id") + 0).desc())[:candidates]
         shown = shown.filter(pk__in=newest.values("message_id"))
@@ -143,7 +143,7 @@ def extension_results(user: User, question: str) -> dict[str, list[SearchResult]
     if not words:
         return {}
     found = {extension.name: extension.search for extension in extensions.installed() if extension.search}
-    return {name: search(user, words, MAX_OF_EXTENSION) for name, search in found.items()}
+    return {name: search(user, words, EXTENSION_MAX_RESULTS) for name, search in found.items()}
 
 
 def snippet(text: str, words: list[str]) -> SafeString:

@@ -15,7 +15,7 @@ from oneclaw.models import User
 
 # The size of a page, which the list shows at first and adds with each scroll to its end; and the limit of a list that
 # is rendered again.
-LISTED, MOST_LISTED = 100, 1000
+PAGE_SESSIONS, LIST_MAX_SESSIONS = 100, 1000
 # Limit of the pinned conversations and those in folders; the page of all conversations has all of them.
 FILED_MAX_SESSIONS = 500
 COLUMNS = ("title", "active_at", "pinned_at", "folder", "last_seq", "read_seq")
@@ -24,7 +24,7 @@ Group = tuple[str, list[ChatSession]]
 
 
 @dataclass(frozen=True)
-class Older:
+class OlderSessions:
     """One page of the conversations that are neither pinned nor in a folder, newest first."""
 
     groups: list[Group]
@@ -35,7 +35,7 @@ class Older:
 
 
 @dataclass(frozen=True)
-class Listing(Older):
+class Listing(OlderSessions):
     """The whole list, each part newest first, by the days of the person's time zone."""
 
     pinned: list[ChatSession]
@@ -47,19 +47,19 @@ class Listing(Older):
 
 
 @dataclass(frozen=True)
-class Edge:
+class ListCursor:
     """A cursor: the last conversation of a page and its time, because the conversation may have moved up since."""
 
     active_at: dt.datetime
     session_id: uuid.UUID
 
     @classmethod
-    def of(cls, session: ChatSession) -> "Edge":
+    def of(cls, session: ChatSession) -> "ListCursor":
         """Return the cursor of a page that ends with `session`."""
         return cls(session.active_at, session.pk)
 
     @classmethod
-    def read(cls, text: str) -> "Edge":
+    def read(cls, text: str) -> "ListCursor":
         """Return the cursor whose str() is `text`. Raise ValueError for any other text."""
         moment, _, session_id = text.partition("_")
         edge = cls(dt.datetime.fromisoformat(moment), uuid.UUID(session_id))
@@ -72,7 +72,7 @@ class Edge:
         return f"{self.active_at.astimezone(dt.UTC):%Y-%m-%dT%H:%M:%S.%fZ}_{self.session_id}"
 
 
-def listing(user: User, *, most: int = LISTED) -> Listing:
+def listing(user: User, *, most: int = PAGE_SESSIONS) -> Listing:
     """Return the beginning of the list, with `most` conversations that are not pinned or in a folder. Two queries."""
     found = newest(user, most)
     pinned = [session for session in found if session.pinned_at]
@@ -93,12 +93,12 @@ def newest(user: User, most: int) -> QuerySet[ChatSession]:
     return both.order_by("-active_at", "-id")
 
 
-def older(user: User, edge: Edge) -> Older:
+def older(user: User, edge: ListCursor) -> OlderSessions:
     """Return the page after the cursor `edge`. One query."""
     until = shown(user).filter(pinned_at=None, folder=None, active_at__lte=edge.active_at)
-    found = list(until.exclude(active_at=edge.active_at, id__gte=edge.session_id)[: LISTED + 1])
-    before = name_of(user.day(edge.active_at), user.day())
-    return Older(by_day(found[:LISTED], user), next_cursor(found, LISTED), before)
+    found = list(until.exclude(active_at=edge.active_at, id__gte=edge.session_id)[: PAGE_SESSIONS + 1])
+    before = day_heading(user.day(edge.active_at), user.day())
+    return OlderSessions(by_day(found[:PAGE_SESSIONS], user), next_cursor(found, PAGE_SESSIONS), before)
 
 
 def shown(user: User) -> ChatSessionQuerySet:
@@ -108,7 +108,7 @@ def shown(user: User) -> ChatSessionQuerySet:
 
 def next_cursor(found: Sequence[ChatSession], most: int) -> str:
     """Return the cursor after the first `most` of `found`; "" when there are no more."""
-    return str(Edge.of(found[most - 1])) if len(found) > most else ""
+    return str(ListCursor.of(found[most - 1])) if len(found) > most else ""
 
 
 def by_day(sessions: Iterable[ChatSession], user: User) -> list[Group]:
@@ -116,11 +116,11 @@ def by_day(sessions: Iterable[ChatSession], user: User) -> list[Group]:
     today = user.day()
     return [
         (when, list(of_then))
-        for when, of_then in groupby(sessions, key=lambda session: name_of(user.day(session.active_at), today))
+        for when, of_then in groupby(sessions, key=lambda session: day_heading(user.day(session.active_at), today))
     ]
 
 
-def name_of(day: dt.date, today: dt.date) -> str:
+def day_heading(day: dt.date, today: dt.date) -> str:
     """Return the heading of `day` in the list; older days share one."""
     age = (today - day).days
     if age <= 0:

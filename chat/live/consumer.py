@@ -13,7 +13,7 @@ from django.utils import translation
 
 from chat.conversations import lifecycle, presence
 from chat.live import replay, revocation
-from chat.live.errors import CLIENT_ERRORS, described
+from chat.live.errors import CLIENT_ERRORS, code_and_sentence
 from chat.live.frames import ClientFrame, OpenFrame, PingFrame, SendFrame, client_frame, decoded
 from chat.live.handle import Ended, Stored, handle
 from chat.live.outbox import Outbox
@@ -28,7 +28,7 @@ from chat.live.server_frames import (
     ready_frame,
 )
 from oneclaw import pubsub
-from oneclaw.people.preferences import accepted_by, language_of
+from oneclaw.people.preferences import accept_language_of, language_of
 from oneclaw.threads import in_database
 
 logger = logging.getLogger(__name__)
@@ -66,12 +66,12 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]  # channels ha
             await self.close(NOT_SIGNED_IN_CODE)
             return
         # For this socket's context, which the turns that it starts inherit.
-        translation.activate(language_of(self.user, accepted_by(self.scope)))
+        translation.activate(language_of(self.user, accept_language_of(self.scope)))
         self.last_heard = asyncio.get_running_loop().time()
         self.writer = asyncio.create_task(self._write())
         self._check_silence()
         self.unsubscribe = pubsub.subscribe(f"user:{self.user.pk}", self._hinted)
-        presence.attendance.enter(self.user.pk)
+        presence.open_sockets.enter(self.user.pk)
         await in_database(presence.arrive, self.user)
 
     async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None) -> None:
@@ -81,7 +81,7 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]  # channels ha
             fields = decoded(text_data)
             await self._handle(client_frame(fields))
         except CLIENT_ERRORS as error:
-            self._send_frame(error_frame(*described(error), fields.get("client_id")))
+            self._send_frame(error_frame(*code_and_sentence(error), fields.get("client_id")))
 
     async def _handle(self, frame: ClientFrame) -> None:
         if isinstance(frame, PingFrame):
@@ -104,7 +104,7 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]  # channels ha
         session_id, last_seq = frame.session or uuid.uuid4(), frame.last_seq
         session = await in_database(lifecycle.open_session, self.user, session_id)
         if session is None and last_seq:
-            raise lifecycle.SessionNotFound
+            raise lifecycle.SessionNotFoundError
         newest = session.last_seq if session else 0
         reset = ready_frame(session_id, newest, reset=True)
         shown = self.user.pk, session_id, last_seq
@@ -113,7 +113,7 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]  # channels ha
             self._send_frame(reset)
             return
         room = self._enter_room(session_id)
-        if last_seq and await in_database(replay.was_tried_again, *shown):
+        if last_seq and await in_database(replay.shows_hidden_message, *shown):
             self._send_frame(reset)
             return
         frames, complete_seq = await room.read_rows(last_seq)
@@ -130,7 +130,7 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]  # channels ha
     def _release(self) -> None:
         if self.writer is None:
             return
-        presence.attendance.leave(self.user.pk)
+        presence.open_sockets.leave(self.user.pk)
         self.unsubscribe()
         self._leave_room()
         self.writer.cancel()

@@ -5,7 +5,7 @@ from django.utils.translation import gettext_lazy as _
 from chat.attachments import store
 from chat.conversations import branches, lifecycle, model_choice, transcript
 from chat.turns import retry
-from oneclaw.text import BadText, Words
+from oneclaw.text import InvalidTextError, StrOrPromise
 
 
 class FrameError(Exception):
@@ -14,31 +14,31 @@ class FrameError(Exception):
     Sentences of the code `bad_frame` are in English, for the developer of the client.
     """
 
-    def __init__(self, code: str, sentence: Words):
+    def __init__(self, code: str, sentence: StrOrPromise):
         super().__init__(sentence)
         self.code, self.sentence = code, sentence
 
 
 # The code and sentence of each exception that the handlers of frames raise.
-CODES: dict[type[Exception], tuple[str, Words]] = {
-    lifecycle.SessionNotFound: ("not_found", _("This conversation no longer exists.")),
-    branches.NotShown: ("not_shown", branches.NotShown.words),
+CODES: dict[type[Exception], tuple[str, StrOrPromise]] = {
+    lifecycle.SessionNotFoundError: ("not_found", _("This conversation no longer exists.")),
+    branches.MessageNotShownError: ("not_shown", branches.MessageNotShownError.words),
     retry.NothingToRepeatError: (
         "not_found",
         _("Only the last answer of a conversation can be regenerated, and this is no longer the last one."),
     ),
-    transcript.OtherMode: ("other_mode", transcript.OtherMode.words),
-    transcript.Conflict: ("conflict", transcript.Conflict.words),
-    store.Missing: ("file_gone", store.Missing.words),
-    transcript.Busy: ("busy", transcript.Busy.words),
+    transcript.OtherModeError: ("other_mode", transcript.OtherModeError.words),
+    transcript.ClientIdConflictError: ("conflict", transcript.ClientIdConflictError.words),
+    store.FileMissingError: ("file_gone", store.FileMissingError.words),
+    transcript.SessionBusyError: ("busy", transcript.SessionBusyError.words),
 }
 # The exceptions that `described` has a code and a sentence for.
-CLIENT_ERRORS: tuple[type[Exception], ...] = (FrameError, BadText, model_choice.NotOffered, *CODES)
+CLIENT_ERRORS: tuple[type[Exception], ...] = (FrameError, InvalidTextError, model_choice.NotOfferedError, *CODES)
 
 
-def described(error: Exception) -> tuple[str, str]:
+def code_and_sentence(error: Exception) -> tuple[str, str]:
     """Return the protocol error code and the sentence, in the active language, of `error`, one of CLIENT_ERRORS."""
-    if isinstance(error, FrameError | BadText | model_choice.NotOffered):
+    if isinstance(error, FrameError | InvalidTextError | model_choice.NotOfferedError):
         return error.code, str(error.sentence)
     code, sentence = next(known for kind, known in CODES.items() if isinstance(error, kind))
     return code, str(sentence)

@@ -13,7 +13,7 @@ from pydantic.functional_validators import field_validator
 from chat.attachments import store
 from chat.conversations.model_choice import Choice
 from chat.live.errors import FrameError
-from oneclaw.text import BadText, checked, counted
+from oneclaw.text import InvalidTextError, formatted_number, validated_text
 
 FRAME_MAX_BYTES = 64 * 1024
 MESSAGE_ID_MAX_DIGITS = 18
@@ -71,12 +71,12 @@ class SendFrame(FrameWithChoice):
     @field_validator("files", mode="plain")
     @classmethod
     def _checked_files(cls, value: object) -> tuple[uuid.UUID, ...]:
-        return tuple(store.ids_of(value)) if value is not None else ()
+        return tuple(store.checked_ids(value)) if value is not None else ()
 
     @field_validator("text", mode="plain")
     @classmethod
     def _checked_text(cls, value: object, info: ValidationInfo) -> str:
-        text = checked(value, longest=settings.MESSAGE_LENGTH, may_be_blank=bool(info.data.get("files")))
+        text = validated_text(value, longest=settings.MESSAGE_LENGTH, may_be_blank=bool(info.data.get("files")))
         return text if text.strip() else ""
 
 
@@ -91,7 +91,7 @@ class EditFrame(FrameWithChoice):
     @field_validator("text", mode="plain")
     @classmethod
     def _checked_text(cls, value: object) -> str:
-        return checked(value, longest=settings.MESSAGE_LENGTH)
+        return validated_text(value, longest=settings.MESSAGE_LENGTH)
 
 
 class ShowFrame(FrameOfClient):
@@ -148,7 +148,9 @@ def decoded(text: str | None) -> dict[str, Any]:
     size = len(text.encode(errors="surrogatepass"))
     if size > FRAME_MAX_BYTES:
         words = _("This frame has %(size)s bytes; at most %(most)s can be sent at once.")
-        raise FrameError("too_large", words % {"size": counted(size), "most": counted(FRAME_MAX_BYTES)})
+        raise FrameError(
+            "too_large", words % {"size": formatted_number(size), "most": formatted_number(FRAME_MAX_BYTES)}
+        )
     try:
         fields = json.loads(text)
     except (ValueError, RecursionError):
@@ -174,11 +176,11 @@ def frame_of(kind: type[F], **fields: object) -> F:
         raise first_fault(error) from None
 
 
-def first_fault(error: ValidationError) -> FrameError | BadText:
+def first_fault(error: ValidationError) -> FrameError | InvalidTextError:
     """Return the first error of a frame as an error of the protocol."""
     fault = error.errors(include_url=False, include_input=False)[0]
     cause = fault.get("ctx", {}).get("error")
-    if isinstance(cause, BadText):
+    if isinstance(cause, InvalidTextError):
         return cause
     field = str(fault["loc"][-1]) if fault["loc"] else ""
     return FrameError("bad_frame", SENTENCES.get(field, UNKNOWN_TYPE))

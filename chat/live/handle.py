@@ -104,7 +104,7 @@ async def handle(user: User, frame: Action, session_id: uuid.UUID | None = None)
             await in_database(transcript.request_stop, user, session_id, frame.message)
             return StopRequested()
         case RetryFrame():
-            answer = await start.again(user, frame.message, frame.type, frame.choice, TurnPublisher)
+            answer = await start.repeat(user, frame.message, frame.type, frame.choice, TurnPublisher)
             return Restarted(answer, continues=frame.type == "continue")
     assert_never(frame)
 
@@ -112,7 +112,7 @@ async def handle(user: User, frame: Action, session_id: uuid.UUID | None = None)
 async def _send(user: User, frame: SendFrame) -> Stored | Ended:
     reason = commands.reason_of(frame.text) if not frame.files else None
     if reason is not None:
-        await in_database(commands.obey, user, frame.session, reason)
+        await in_database(commands.end_conversation, user, frame.session, reason)
         return Ended(frame.session, frame.client_id, reason)
     accepted = await start.send(
         user,

@@ -9,7 +9,7 @@ WAITING_MAX_BYTES = 256 * 1024
 
 
 @dataclass(frozen=True, slots=True)
-class Waiting:
+class WaitingFrame:
     """An encoded frame with its size. An `exempt` frame does not count against the limit of the reader."""
 
     text: str
@@ -17,14 +17,14 @@ class Waiting:
     exempt: bool
 
 
-NO_FRAME = Waiting("", 0, exempt=False)
+NO_FRAME = WaitingFrame("", 0, exempt=False)
 
 
 class Outbox:
     """One socket's frames in the order of their last change; `drain` sends them one at a time."""
 
     def __init__(self) -> None:
-        self._waiting: dict[object, Waiting] = {}
+        self._waiting: dict[object, WaitingFrame] = {}
         # Bytes of the waiting frames, by whether they are exempt.
         self._bytes = {True: 0, False: 0}
         self._more = asyncio.Event()
@@ -41,7 +41,7 @@ class Outbox:
             self.put_together([(text, key)])
         else:
             self._pop(key)
-            self._add(Waiting(text, bytes, exempt=False), key)
+            self._add(WaitingFrame(text, bytes, exempt=False), key)
             self._overflow_above_limit(exempt=False)
 
     def put_together(self, frames: Iterable[tuple[str, object]]) -> None:
@@ -54,7 +54,7 @@ class Outbox:
             self._pop(key)
         self._overflow_above_limit(exempt=True)
         for text, key in frames:
-            self._add(Waiting(text, size(text), exempt=True), key)
+            self._add(WaitingFrame(text, size(text), exempt=True), key)
 
     async def drain(self, send: Callable[[str], Awaitable[None]]) -> None:
         """Send the waiting frames by `send`; return when the queue has overflowed."""
@@ -66,7 +66,7 @@ class Outbox:
             if self.overflowed:
                 return
 
-    def _add(self, frame: Waiting, key: object) -> None:
+    def _add(self, frame: WaitingFrame, key: object) -> None:
         if self.overflowed:
             return
         if key is None:
@@ -76,7 +76,7 @@ class Outbox:
         self._bytes[frame.exempt] += frame.bytes
         self._more.set()
 
-    def _pop(self, key: object) -> Waiting:
+    def _pop(self, key: object) -> WaitingFrame:
         frame = self._waiting.pop(key, NO_FRAME)
         self._bytes[frame.exempt] -= frame.bytes
         return frame

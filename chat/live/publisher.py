@@ -20,7 +20,7 @@ from chat.models import Message
 from chat.rendering.cards import RUNNING_CARD, Card
 from chat.turns.answer import GrowingAnswer
 from chat.turns.loop import RunningTurn
-from oneclaw.llm import ModelFailure
+from oneclaw.llm import ModelRequestError
 
 
 class TurnPublisher:
@@ -76,10 +76,10 @@ class TurnPublisher:
         self._publish_finished(answer, cards, final=False)
         self._room.publish(message_frame(following))
 
-    def retrying(self, failure: ModelFailure, seconds: float) -> None:
+    def retrying(self, failure: ModelRequestError, seconds: float) -> None:
         self._room.publish(retrying_frame(failure, seconds))
 
-    def finished(self, answer: Message, failure: ModelFailure | None) -> None:
+    def finished(self, answer: Message, failure: ModelRequestError | None) -> None:
         answer.turn = self._turn
         self._published_end = True
         self._publish_finished(answer, None, final=True)

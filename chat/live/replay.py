@@ -59,7 +59,7 @@ def is_too_much(frames: Iterable[ReplayFrame], complete_seq: int) -> bool:
     return len(sizes) > REPLAY_MAX_MESSAGES or sum(sizes) > REPLAY_MAX_CHARS
 
 
-def was_tried_again(owner_id: int, session_id: uuid.UUID, seq: int) -> bool:
+def shows_hidden_message(owner_id: int, session_id: uuid.UUID, seq: int) -> bool:
     """Return whether a page that shows everything up to `seq` shows a message that is not on the shown branch any more.
 
     That is the message `seq`, or one after the newest shown message, whose beginning the page may have got. Sync.

@@ -15,7 +15,7 @@ from django.utils import translation
 from django.utils.translation import get_language, gettext_lazy
 
 from chat.live.outbox import Outbox
-from chat.live.replay import ReplayFrame, frames_after, is_too_much, was_tried_again
+from chat.live.replay import ReplayFrame, frames_after, is_too_much, shows_hidden_message
 from chat.live.server_frames import BlockFrame, MessageFrame, ServerFrame, encode, error_frame, ready_frame
 from oneclaw import pubsub
 from oneclaw.threads import in_database
@@ -147,7 +147,7 @@ class Room:
 
     async def _shows_another_branch(self) -> bool:
         """Return whether another branch may be shown now, which a lost hint would have said."""
-        return await in_database(was_tried_again, self.owner_id, self.session_id, self.complete_seq)
+        return await in_database(shows_hidden_message, self.owner_id, self.session_id, self.complete_seq)
 
     async def _catch_up(self) -> None:
         """Send the rows that another process wrote to the sockets here; a running answer as of its checkpoint."""

@@ -10,8 +10,8 @@ from django.utils.translation import gettext as _
 from chat.models import Message
 from chat.rendering.cards import Card
 from chat.rendering.messages import card_html, message_html
-from oneclaw.llm import ModelFailure
-from oneclaw.text import mended
+from oneclaw.llm import ModelRequestError
+from oneclaw.text import replace_unstorable
 
 
 class ReadyFrame(TypedDict):
@@ -162,7 +162,7 @@ def done_frame(message: Message, *, final: bool) -> DoneFrame:
     }
 
 
-def retrying_frame(failure: ModelFailure, seconds: float) -> NoticeFrame:
+def retrying_frame(failure: ModelRequestError, seconds: float) -> NoticeFrame:
     """Return the notice that the request to the model is retried after `seconds`."""
     html = _("%(failure)s Retrying in %(seconds)d s.") % {
         "failure": failure.sentence,
@@ -171,7 +171,7 @@ def retrying_frame(failure: ModelFailure, seconds: float) -> NoticeFrame:
     return {"type": "notice", "kind": "retrying", "html": html}
 
 
-def failure_frame(answer: Message, failure: ModelFailure) -> ErrorFrame:
+def failure_frame(answer: Message, failure: ModelRequestError) -> ErrorFrame:
     """Return the error frame of an answer that failed."""
     return {
         "type": "error",
@@ -186,5 +186,5 @@ def error_frame(code: str, sentence: str, client_id: object = None) -> ErrorFram
     """Return the error frame for a refused client frame; `client_id` is that frame's, of any type."""
     frame: ErrorFrame = {"type": "error", "code": code, "text": sentence, "retry_after": None}
     if isinstance(client_id, str):
-        frame["client_id"] = mended(client_id[:64])
+        frame["client_id"] = replace_unstorable(client_id[:64])
     return frame

@@ -13,7 +13,7 @@ from oneclaw.threads import in_database
 # The rows are read this often also without a hint, because a hint may be lost.
 POLL_SECONDS = 1.0
 # Limit of the requests of one person that wait in this process at the same time: each holds a thread.
-WAITS_PER_USER = 20
+USER_MAX_WAITS = 20
 _waiting: Counter[int] = Counter()
 
 
@@ -23,7 +23,7 @@ async def until_answered(user: User, message: Message, seconds: float) -> Turn |
     Holds no database connection meanwhile. Above WAITS_PER_USER it returns at once.
     """
     changed, turn, owner = asyncio.Event(), None, user.pk
-    if _waiting[owner] >= WAITS_PER_USER:
+    if _waiting[owner] >= USER_MAX_WAITS:
         return await in_database(newest_attempt, message)
 
     def hinted(_: dict[str, Any]) -> None:

@@ -16,7 +16,7 @@ from django.utils.translation import get_language
 
 from chat import extensions
 from chat.conversations import versions
-from chat.extensions import Since
+from chat.extensions import CallUpdate
 from chat.models import Message, Version
 from chat.rendering import incremental
 from chat.rendering.cards import RUNNING_CARD, Card
@@ -160,7 +160,7 @@ def cards_of(messages: Iterable[Message], csrf_token: str = "") -> dict[str, Car
     return cards
 
 
-def card_again(answer: Message, tool_use_id: str, since: Since) -> str:
+def card_again(answer: Message, tool_use_id: str, since: CallUpdate) -> str:
     """The card of one call of `answer` as it is now; "" while its result is not stored. Sync."""
     use = next(use for use in answer.tool_uses() if use["id"] == tool_use_id)
     for meta in Message.objects.filter(parent=answer, role=Message.Role.TOOL).values_list("meta", flat=True):
@@ -277,7 +277,7 @@ def tool_card_html(
     summary: str,
     lines: Sequence[str],
     undo: str = "",
-    since: Since | None = None,
+    since: CallUpdate | None = None,
     result: str = "",
     seconds: float | None = None,
 ) -> str:

@@ -18,7 +18,7 @@ from chat.context import per_message
 from chat.models import ChatSession, Message, SharedLink, SharedLinkQuerySet
 from chat.rendering import incremental
 from chat.rendering.messages import furnished
-from oneclaw.text import Told
+from oneclaw.text import UserFacingError
 
 # How long a link opens; None: until it is revoked.
 PERIODS: Mapping[str, dt.timedelta | None] = {
@@ -37,13 +37,13 @@ Part = dict[str, str]
 MEMORY, TOOL, FILE = "memory", "tool", "file"
 
 
-class NotShareable(Told):
+class NotShareable(UserFacingError):
     """There is nothing to share, or nothing that may be."""
 
     words = _("This conversation cannot be shared, because it is temporary or has no messages.")
 
 
-class TooMany(Told):
+class TooMany(UserFacingError):
     """The person shares as much as can be shared at a time."""
 
     words = _("You have reached the maximum number of shared links. Revoke one first.")
@@ -121,7 +121,7 @@ def parts_of(message: Message) -> list[Part]:
             parts.append({"left_out": MEMORY if extensions.is_about_memory(block["name"]) else TOOL})
         elif block["type"] == "attachment":
             parts.append({"left_out": FILE})
-    if any(message.meta.get(per_message.KEY, {}).values()):
+    if any(message.meta.get(per_message.META_KEY, {}).values()):
         parts.append({"left_out": MEMORY})
     return parts
 

@@ -9,11 +9,11 @@ from uuid import UUID
 from django.conf import settings
 from django.db import Error, connection, transaction
 
-from chat.conversations.transcript import fields_of, hint_of, lease
+from chat.conversations.transcript import change_hint, content_columns, lease_end
 from chat.models import Turn
 from chat.turns.answer import GrowingAnswer
 from oneclaw import pubsub
-from oneclaw.threads import without_waiting
+from oneclaw.threads import in_reserved_thread
 
 logger = logging.getLogger(__name__)
 
@@ -76,7 +76,7 @@ class Checkpoints:
         grown = [(turn, turn.answer, turn.answer.revision) for turn in running]
         grown = [(turn, answer, revision) for turn, answer, revision in grown if revision != answer.saved_revision]
         texts = [(turn.turn, answer.message.pk, answer.content) for turn, answer, _ in grown]
-        held = await without_waiting(save_rows, leases, texts)
+        held = await in_reserved_thread(save_rows, leases, texts)
         for _, answer, revision in grown:
             answer.saved_revision = revision
         for turn in running:
@@ -98,15 +98,15 @@ def save_rows(leases: list[tuple[int, UUID]], texts: list[tuple[Turn, int, list[
     """
     # First, and in its own transaction: a faulty text must not keep the leases from being renewed.
     with connection.cursor() as cursor:
-        cursor.execute(RENEW, [lease(), [pk for pk, _ in leases], [holder for _, holder in leases]])
+        cursor.execute(RENEW, [lease_end(), [pk for pk, _ in leases], [holder for _, holder in leases]])
         held = dict(cursor.fetchall())
     with transaction.atomic(), connection.cursor() as cursor:
-        kept = [(turn, message, fields_of(content)) for turn, message, content in texts if turn.pk in held]
+        kept = [(turn, message, content_columns(content)) for turn, message, content in texts if turn.pk in held]
         if kept:
             contents = [json.dumps(fields["content"]) for _, _, fields in kept]
             words = [fields["text"] for _, _, fields in kept]
             cursor.execute(SAVE, [[message for _, message, _ in kept], contents, words])
-            pubsub.notify_all([hint_of(turn.session_id, turn.pk) for turn, _, _ in kept])
+            pubsub.notify_all([change_hint(turn.session_id, turn.pk) for turn, _, _ in kept])
     return held
 
 

@@ -30,7 +30,7 @@ def reason_of(text: str) -> str | None:
     return COMMANDS.get(text.strip().lower())
 
 
-def obey(user: User, session_id: uuid.UUID, reason: str) -> None:
+def end_conversation(user: User, session_id: uuid.UUID, reason: str) -> None:
     """End the person's conversation, if it exists. Idempotent.
 
     Raise SessionNotFoundError when it belongs to another person or is deleted.
@@ -40,7 +40,7 @@ def obey(user: User, session_id: uuid.UUID, reason: str) -> None:
         lifecycle.end(session, reason)
 
 
-def called_by(text: str) -> tuple[ToolCommand, str] | None:
+def parse_call(text: str) -> tuple[ToolCommand, str] | None:
     """Return the tool command in `text`, and its argument; None when there is none, also for an unknown command."""
     found = CALL.fullmatch(text.strip())
     command = tool_commands().get(found[1].lower()) if found else None
@@ -62,7 +62,7 @@ def reply_to(turn: Turn) -> list[Event] | None:
 
     The first answer is the tool call, the second one a sentence; the loop saves, runs and shows both like the model's.
     """
-    called = called_by(turn.prompt.text)
+    called = parse_call(turn.prompt.text)
     if called is None:
         return None
     command, argument = called
@@ -80,7 +80,7 @@ def reply_to(turn: Turn) -> list[Event] | None:
     return [TextDelta(0, text), BlockFinished(0, {"type": "text", "text": text}), Finished("end_turn", {}, "")]
 
 
-async def events(reply: list[Event]) -> AsyncGenerator[Event]:
+async def stream_reply(reply: list[Event]) -> AsyncGenerator[Event]:
     """Yield the events of `reply` as the model's stream does."""
     for event in reply:
         yield event

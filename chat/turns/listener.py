@@ -4,7 +4,7 @@ from typing import Any, Protocol
 
 from chat.models import Message
 from chat.rendering.cards import Card
-from oneclaw.llm import ModelFailure
+from oneclaw.llm import ModelRequestError
 
 
 class TurnListener(Protocol):
@@ -25,10 +25,10 @@ class TurnListener(Protocol):
     def round_finished(self, answer: Message, cards: dict[str, Card], following: Message) -> None:
         """Handle the end of `answer`, whose tools have all run; `following` is the placeholder of the next answer."""
 
-    def retrying(self, failure: ModelFailure, seconds: float) -> None:
+    def retrying(self, failure: ModelRequestError, seconds: float) -> None:
         """Handle a failure of the model before any output; the request is retried after `seconds`."""
 
-    def finished(self, answer: Message, failure: ModelFailure | None) -> None:
+    def finished(self, answer: Message, failure: ModelRequestError | None) -> None:
         """Handle the end of the turn, which is saved; `answer` is its last one, `failure` why it failed."""
 
     def closed(self) -> None:

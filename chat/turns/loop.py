@@ -24,8 +24,8 @@ from chat.turns.checkpoints import checkpoints
 from chat.turns.listener import TurnListener
 from chat.turns.tools import call_tool
 from oneclaw import llm
-from oneclaw.text import mended, mended_json
-from oneclaw.threads import in_database, in_patience
+from oneclaw.text import replace_unstorable, replace_unstorable_in_json
+from oneclaw.threads import in_database, in_tool_thread
 
 logger = logging.getLogger(__name__)
 P = ParamSpec("P")
@@ -33,13 +33,13 @@ R = TypeVar("R")
 
 # The stop reasons that make a turn fail. After any other one, an answer without tool calls is complete; after
 # max_tokens the page offers to continue.
-FAILED_ENDINGS: dict[str, type[llm.ModelFailure]] = {
-    "refusal": llm.Refused,
-    "model_context_window_exceeded": llm.ContextTooLong,
+FAILED_ENDINGS: dict[str, type[llm.ModelRequestError]] = {
+    "refusal": llm.AnswerRefusedError,
+    "model_context_window_exceeded": llm.ContextTooLongError,
 }
 
 
-def start(turn: Turn, answer: Message, listen: "Listen", prompt: Message | None = None) -> "RunningTurn":
+def start(turn: Turn, answer: Message, listen: "ListenerFactory", prompt: Message | None = None) -> "RunningTurn":
     """Run `turn` as a task of this process. `listen` makes its listener; `prompt` is its user message if new."""
     running = RunningTurn(turn, answer, listen)
     running.listener.begun(prompt)
@@ -57,7 +57,7 @@ running_turns: set["RunningTurn"] = set()
 class RunningTurn:
     """One turn while this process runs it."""
 
-    def __init__(self, turn: Turn, answer: Message, listen: "Listen") -> None:
+    def __init__(self, turn: Turn, answer: Message, listen: "ListenerFactory") -> None:
         self.turn = turn
         self.answer = GrowingAnswer(answer)
         # "stopped", "interrupted" or "lost" once the end was requested.
@@ -79,7 +79,7 @@ class RunningTurn:
     async def _run(self) -> None:
         try:
             await self._answer()
-        except transcript.LeaseLost:
+        except transcript.LeaseLostError:
             logger.warning("Turn %s was ended by another process.", self.turn.pk)
         finally:
             checkpoints.remove(self)
@@ -95,14 +95,14 @@ class RunningTurn:
             await self._finish(self.ending)
         except TimeoutError:
             # When Stop came at the same moment, the turn counts as stopped.
-            await (self._finish(self.ending) if self.ending else self._finish("failed", llm.TookTooLong()))
-        except llm.ModelFailure as failure:
+            await (self._finish(self.ending) if self.ending else self._finish("failed", llm.TurnTimeoutError()))
+        except llm.ModelRequestError as failure:
             logger.info("Turn %s: %s", self.turn.pk, failure)
             await self._finish("failed", failure)
-        except transcript.LeaseLost:
+        except transcript.LeaseLostError:
             raise
         except Exception:
-            await persist(transcript.give_up, self.turn)
+            await persist(transcript.interrupt_own_turn, self.turn)
             raise
 
     async def _rounds(self) -> llm.Finished:
@@ -115,7 +115,7 @@ class RunningTurn:
             if not uses:
                 return finished
             if number == settings.TOOL_ROUNDS:
-                raise llm.ModelError("called tools again when it was told not to")
+                raise llm.UnreadableAnswerError("called tools again when it was told not to")
             await self._use_tools(uses, broken, finished)
             if self.ending:
                 raise TurnEndedError
@@ -153,13 +153,13 @@ class RunningTurn:
             raise
         finally:
             self._streaming = False
-        raise llm.CutOff("the stream ended without an end")
+        raise llm.CutOffError("the stream ended without an end")
 
     async def _source(self, *, tools: bool) -> AsyncGenerator[llm.Event]:
         """Return the events of the next answer: of a tool command, or of the model."""
-        called = commands.called_by(self.turn.prompt.text)
+        called = commands.parse_call(self.turn.prompt.text)
         if called and (reply := await persist(commands.reply_to, self.turn)) is not None:
-            return commands.events(reply)
+            return commands.stream_reply(reply)
         request = await persist(build_request, self.turn, tools=tools)
         return llm.stream(request)
 
@@ -170,7 +170,7 @@ class RunningTurn:
         content: list[dict[str, Any]] = []
         cards: dict[str, Card] = {}
         for use in uses:
-            result, card = await in_patience(call_tool, self.turn, answer, use, broken.get(use["id"], ""))
+            result, card = await in_tool_thread(call_tool, self.turn, answer, use, broken.get(use["id"], ""))
             content.append(result)
             cards[use["id"]] = cast(Card, card)
             self.listener.tool_finished(use, cards[use["id"]])
@@ -180,12 +180,12 @@ class RunningTurn:
         self.listener.round_finished(answer, cards, following)
 
     async def _finish(
-        self, status: str, failure: llm.ModelFailure | None = None, finished: llm.Finished | None = None
+        self, status: str, failure: llm.ModelRequestError | None = None, finished: llm.Finished | None = None
     ) -> None:
         if status == "lost":
-            raise transcript.LeaseLost
+            raise transcript.LeaseLostError
         message = await persist(
-            transcript.settle,
+            transcript.finish_turn,
             self.turn,
             self.answer.message,
             self.answer.content,
@@ -196,22 +196,22 @@ class RunningTurn:
         )
         self.listener.finished(message, failure)
         if turn_finished.has_listeners(ChatSession):
-            await in_database(tell_finished, self.turn)
+            await in_database(send_turn_finished, self.turn)
 
 
-Listen = Callable[[RunningTurn], TurnListener]
+ListenerFactory = Callable[[RunningTurn], TurnListener]
 
 
 def columns_of(finished: llm.Finished) -> dict[str, Any]:
     """Return the columns of Message for the end of an answer."""
     return {
-        "stop_reason": mended(finished.stop_reason)[:40],
-        "usage": mended_json(finished.usage),
-        "model": mended(finished.model)[:100],
+        "stop_reason": replace_unstorable(finished.stop_reason)[:40],
+        "usage": replace_unstorable_in_json(finished.usage),
+        "model": replace_unstorable(finished.model)[:100],
     }
 
 
-def tell_finished(turn: Turn) -> None:
+def send_turn_finished(turn: Turn) -> None:
     """Send turn_finished."""
     session = ChatSession.objects.select_related("owner").get(pk=turn.session_id)
     turn_finished.send_robust(ChatSession, user=session.owner, session=session, turn=turn)

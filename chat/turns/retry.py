@@ -6,7 +6,7 @@ from django.db import transaction
 
 from chat.conversations import branches, lifecycle, model_choice, versions
 from chat.conversations.model_choice import NO_CHOICE, Choice
-from chat.conversations.transcript import begin, end_abandoned_or_refuse, running_of
+from chat.conversations.transcript import begin_turn, refuse_if_busy, running_turn_of
 from chat.models import Message, Turn
 from oneclaw.models import User
 
@@ -16,7 +16,7 @@ class NothingToRepeatError(Exception):
 
 
 @transaction.atomic
-def again(
+def repeat(
     user: User, message_id: int, kind: str, holder: uuid.UUID | None = None, choice: Choice = NO_CHOICE
 ) -> tuple[Turn, Message]:
     """Store a new turn for the user message that `message_id` answers; return it and the placeholder of its answer.
@@ -31,22 +31,22 @@ def again(
     if message is None:
         raise NothingToRepeatError
     session = lifecycle.lock(user, message.session_id)
-    if mine := running_of(session, holder):
+    if mine := running_turn_of(session, holder):
         return mine
-    end_abandoned_or_refuse(session)
+    refuse_if_busy(session)
     # An answer that another tab has retried meanwhile is not the last one either.
     last = session.messages.shown().last()
     if last == message and message.role == Message.Role.USER:
-        model_choice.settle(session, choice)
-        return begin(session, message, Turn.Kind.RETRY, holder)
+        model_choice.apply_choice(session, choice)
+        return begin_turn(session, message, Turn.Kind.RETRY, holder)
     if last is None or message.turn is None or last.turn_id != message.turn_id:
         raise NothingToRepeatError
-    model_choice.settle(session, choice)
+    model_choice.apply_choice(session, choice)
     prompt = message.turn.prompt
     if kind == Turn.Kind.CONTINUE:
-        return begin(session, prompt, kind, holder, parent=last)
-    branches.leave(session, prompt.seq + 1)
-    turn, answer = begin(session, prompt, kind, holder)
+        return begin_turn(session, prompt, kind, holder, parent=last)
+    branches.hide_from(session, prompt.seq + 1)
+    turn, answer = begin_turn(session, prompt, kind, holder)
     versions.mark([answer])
-    branches.tell(session)
+    branches.notify_reset(session)
     return turn, answer

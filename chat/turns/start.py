@@ -13,7 +13,7 @@ from chat.conversations import branches, transcript
 from chat.conversations.model_choice import NO_CHOICE, Choice
 from chat.models import Message
 from chat.turns import loop, retry
-from chat.turns.loop import Listen
+from chat.turns.loop import ListenerFactory
 from oneclaw.models import User
 
 R = TypeVar("R")
@@ -31,48 +31,48 @@ async def send(
     mode: str | None = None,
     choice: Choice = NO_CHOICE,
     files: Sequence[uuid.UUID] = (),
-    listen: Listen,
-) -> transcript.Accepted:
+    listen: ListenerFactory,
+) -> transcript.AcceptedMessage:
     """Store a person's message once per `client_id`, and answer it.
 
     Raise the errors of `transcript.accept`.
     """
     written = (user, session_id, client_id, text, uuid.uuid4(), mode, choice, files)
 
-    async def store() -> transcript.Accepted:
+    async def store() -> transcript.AcceptedMessage:
         return _run(await loop.persist(transcript.accept, *written), listen)
 
     return await _to_its_end(store())
 
 
 async def edit(
-    user: User, message_id: int, client_id: uuid.UUID, text: str, choice: Choice, listen: Listen
-) -> transcript.Accepted:
+    user: User, message_id: int, client_id: uuid.UUID, text: str, choice: Choice, listen: ListenerFactory
+) -> transcript.AcceptedMessage:
     """Store another version of the person's message once per `client_id`, and answer it.
 
     Raise the errors of `branches.edit`.
     """
     holder = uuid.uuid4()
 
-    async def store() -> transcript.Accepted:
+    async def store() -> transcript.AcceptedMessage:
         return _run(await loop.persist(branches.edit, user, message_id, client_id, text, holder, choice), listen)
 
     return await _to_its_end(store())
 
 
-async def again(user: User, message_id: int, kind: str, choice: Choice, listen: Listen) -> Message:
+async def repeat(user: User, message_id: int, kind: str, choice: Choice, listen: ListenerFactory) -> Message:
     """Begin another attempt at the answer `message_id`; return its placeholder. Raise the errors of `retry.again`."""
     holder = uuid.uuid4()
 
     async def store() -> Message:
-        turn, answer = await loop.persist(retry.again, user, message_id, kind, holder, choice)
+        turn, answer = await loop.persist(retry.repeat, user, message_id, kind, holder, choice)
         loop.start(turn, answer, listen)
         return answer
 
     return await _to_its_end(store())
 
 
-def _run(accepted: transcript.Accepted, listen: Listen) -> transcript.Accepted:
+def _run(accepted: transcript.AcceptedMessage, listen: ListenerFactory) -> transcript.AcceptedMessage:
     if accepted.turn is not None and accepted.answer is not None:
         loop.start(accepted.turn, accepted.answer, listen, accepted.message)
     return accepted

@@ -45,8 +45,8 @@ def call_tool(turn: Turn, answer: Message, use: dict[str, Any], broken: str) -> 
         block["is_error"] = True
     card: dict[str, Any] = {
         "state": "failed" if result.is_error else "done",
-        "summary": as_kept(result.summary),
-        "lines": [as_kept(line) for line in result.lines],
+        "summary": as_stored(result.summary),
+        "lines": [as_stored(line) for line in result.lines],
         "undo": result.undo,
         "made": result.made,
         "result": text[:RESULT_SHOWN_MAX_CHARS],
@@ -57,7 +57,7 @@ def call_tool(turn: Turn, answer: Message, use: dict[str, Any], broken: str) -> 
     return block, card
 
 
-def as_kept(text: str | Reason) -> str | dict[str, Any]:
+def as_stored(text: str | Reason) -> str | dict[str, Any]:
     """Return a summary or line in the form of a card in Message.meta."""
     return text.as_json if isinstance(text, Reason) else text
 

@@ -9,7 +9,7 @@ from chat import extensions
 from chat.conversations import agents, model_choice
 from chat.models import Agent
 from oneclaw.people.requests import SignedInRequest
-from oneclaw.text import BadText
+from oneclaw.text import InvalidTextError
 
 
 @login_required
@@ -54,7 +54,7 @@ def edited(request: SignedInRequest, agent: Agent | None) -> HttpResponse:
         try:
             fields = (given.get("name"), given.get("instructions"), given.get("model"), on, given.get("memory"))
             draft = agents.checked_draft(*fields)
-        except BadText as error:
+        except InvalidTextError as error:
             refusal = error.sentence
             # As it was typed, for the form alone.
             shown.name, shown.instructions = given.get("name", ""), given.get("instructions", "")
@@ -62,13 +62,13 @@ def edited(request: SignedInRequest, agent: Agent | None) -> HttpResponse:
             if agent is None:
                 shown.own_memory = given.get("memory") == "own"
         else:
-            agents.write(agent, draft) if agent else agents.make(request.user, draft)
+            agents.update(agent, draft) if agent else agents.create(request.user, draft)
             return redirect("agents")
     context = {
         "agent": shown,
         "is_new": agent is None,
         "refusal": refusal,
-        "models": model_choice.offered().items(),
+        "models": model_choice.offered_models().items(),
         "tools": [(name, label, name not in shown.tools_off) for name, label in labels.items()],
     }
     return render(request, "chat/edit_agent.html", context, status=422 if refusal else 200)

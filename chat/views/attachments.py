@@ -10,7 +10,7 @@ from django.utils.http import content_disposition_header
 from django.views.decorators.http import require_POST, require_safe
 
 from chat.attachments import disk, store
-from chat.attachments.examine import Refused, too_large
+from chat.attachments.examine import FileRefusedError, too_large_error
 from chat.context.files import stored_name
 from chat.conversations import lifecycle
 from chat.models import Attachment
@@ -32,14 +32,14 @@ def attach(request: SignedInRequest, session_id: uuid.UUID) -> HttpResponse:
     """
     try:
         lifecycle.find(request.user, session_id)
-    except lifecycle.SessionNotFound:
+    except lifecycle.SessionNotFoundError:
         raise Http404 from None
     upload = request.FILES.get("file")
     if not isinstance(upload, UploadedFile):
         return JsonResponse({"code": "bad_frame", "text": "There is no file."}, status=422)
     try:
         kept = kept_file(request.user, upload)
-    except Refused as refusal:
+    except FileRefusedError as refusal:
         return JsonResponse({"code": refusal.code, "text": refusal.sentence}, status=422)
     return JsonResponse({"id": str(kept.pk), "name": kept.name, "size": kept.size, "kind": kept.kind})
 
@@ -48,8 +48,8 @@ def kept_file(user: User, upload: UploadedFile, attachment_id: uuid.UUID | None 
     """The upload as an attachment of the person. Raises Refused."""
     name, size = store.clean_name(upload.name or ""), upload.size or 0
     if size > settings.FILE_SIZE:
-        raise too_large(name, size)
-    return store.keep(user, name, upload.read(), attachment_id)
+        raise too_large_error(name, size)
+    return store.store_file(user, name, upload.read(), attachment_id)
 
 
 @login_required
@@ -64,7 +64,7 @@ def remove(request: SignedInRequest, attachment_id: uuid.UUID) -> HttpResponse:
 @require_safe
 def serve(request: SignedInRequest, attachment_id: uuid.UUID) -> HttpResponse:
     """The file, or (`small`) what the page shows of a large image. Images may be shown; anything else is a download."""
-    file = store.visible(request.user, attachment_id)
+    file = store.visible_file(request.user, attachment_id)
     if file is None:
         raise Http404
     is_small = "small" in request.GET and bool(file.small_type)

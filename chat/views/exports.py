@@ -58,7 +58,7 @@ def own_ids(user: User, chosen: set[uuid.UUID]) -> list[uuid.UUID]:
     """In the order of the list, archived ones too."""
     written = ChatSession.objects.visible_to(user).written()
     if chosen:
-        written = written.filter(pk__in=list(chosen)[: organise.MOST_AT_ONCE])
+        written = written.filter(pk__in=list(chosen)[: organise.REQUEST_MAX_SESSIONS])
     return list(written.values_list("pk", flat=True))
 
 

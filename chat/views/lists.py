@@ -20,7 +20,7 @@ from chat.views.toasts import Toast
 from oneclaw.models import User
 from oneclaw.people.requests import SignedInRequest
 from oneclaw.reasons import Reason
-from oneclaw.text import BadText
+from oneclaw.text import InvalidTextError
 
 # Conversations of one page.
 LISTED = 100
@@ -86,7 +86,7 @@ def organise(request: SignedInRequest) -> HttpResponse:
         raise SuspiciousOperation("id is not a UUID") from None
     try:
         folder = folder_meant(request) if action == "move" else None
-    except (BadText, organising.TooManyFolders) as refusal:
+    except (InvalidTextError, organising.TooManyFoldersError) as refusal:
         return answered(request, Toast(folder_refused(refusal), bad=True))
     changed = organising.organise(request.user, ids, action, folder)
     undo = UNDO.get(action, "") if changed else ""
@@ -98,7 +98,7 @@ def organise(request: SignedInRequest) -> HttpResponse:
 def folder_meant(request: SignedInRequest) -> Folder | None:
     """The folder to move to: a new one by its name, or `folder`; None takes out of every folder."""
     if request.POST.get("new_folder", "").strip():
-        return organising.folder_called(request.user, request.POST["new_folder"])
+        return organising.get_or_create_folder(request.user, request.POST["new_folder"])
     chosen = request.POST.get("folder", "")
     return get_object_or_404(request.user.folders, pk=_number(chosen)) if chosen else None
 
@@ -110,15 +110,15 @@ def said(action: str, changed: int) -> Reason:
     return Reason(f"conversations.{action}", {"number": changed})
 
 
-def folder_refused(refusal: BadText | organising.TooManyFolders | organising.FolderExists) -> Reason:
+def folder_refused(refusal: InvalidTextError | organising.TooManyFoldersError | organising.FolderExistsError) -> Reason:
     """Return why a folder is not called so."""
     match refusal:
-        case BadText():
+        case InvalidTextError():
             lengths = {name: value for name, value in refusal.named.items() if isinstance(value, int)}
             return Reason(f"folder.name_{refusal.code}", lengths)
-        case organising.TooManyFolders():
+        case organising.TooManyFoldersError():
             return Reason("folder.too_many")
-        case organising.FolderExists():
+        case organising.FolderExistsError():
             return Reason("folder.exists")
 
 
@@ -140,7 +140,7 @@ def rename_folder(request: SignedInRequest, folder_id: int) -> HttpResponse:
     folder = get_object_or_404(request.user.folders, pk=folder_id)
     try:
         organising.rename_folder(folder, request.POST.get("name"))
-    except (BadText, organising.FolderExists) as refusal:
+    except (InvalidTextError, organising.FolderExistsError) as refusal:
         toasts.keep(request, Toast(folder_refused(refusal), bad=True))
     return redirect(f"/conversations?show=folder-{folder.pk}")
 

@@ -20,13 +20,13 @@ from chat.views.toasts import Toast
 from oneclaw.models import User
 from oneclaw.people.requests import SignedInRequest
 from oneclaw.reasons import Reason
-from oneclaw.text import BadText
+from oneclaw.text import InvalidTextError
 from oneclaw.threads import in_database
 
 # What is said to whoever presses something that cannot be done just now.
 BUSY = Reason("conversation.busy")
 # Another tab has changed or deleted the conversation just now.
-GONE = (branches.NotShown, lifecycle.SessionNotFound)
+GONE = (branches.MessageNotShownError, lifecycle.SessionNotFoundError)
 
 
 def own_message(user: User, message_id: int) -> Message:
@@ -88,11 +88,11 @@ async def edit(request: SignedInRequest, message_id: int) -> HttpResponseBase:
         await handle(user, frame_of(EditFrame, **fields))
     except FrameError as error:
         raise SuspiciousOperation(str(error)) from None
-    except BadText as refusal:
+    except InvalidTextError as refusal:
         return await in_database(edit_page, request, message, text, refusal.sentence, 422)
-    except (transcript.Busy, transcript.Conflict, branches.NotShown) as refusal:
+    except (transcript.SessionBusyError, transcript.ClientIdConflictError, branches.MessageNotShownError) as refusal:
         return await in_database(edit_page, request, message, text, refusal.sentence, 409)
-    except lifecycle.SessionNotFound:
+    except lifecycle.SessionNotFoundError:
         raise Http404 from None
     return redirect("conversation", session_id=message.session_id)
 
@@ -109,7 +109,7 @@ def show(request: SignedInRequest, message_id: int) -> HttpResponse:
     message = own_message(request.user, message_id)
     try:
         branches.show(request.user, message.pk)
-    except transcript.Busy:
+    except transcript.SessionBusyError:
         return back(request, message, BUSY)
     except GONE:
         raise Http404 from None
@@ -125,7 +125,7 @@ async def again(request: SignedInRequest, message_id: int, kind: str) -> HttpRes
     refusal: Reason | None = None
     try:
         await handle(user, frame_of(RetryFrame, type=kind, message=str(message.pk)))
-    except transcript.Busy:
+    except transcript.SessionBusyError:
         refusal = BUSY
     except GONE:
         raise Http404 from None
@@ -141,7 +141,7 @@ def fork(request: SignedInRequest, message_id: int) -> HttpResponse:
     message = own_message(request.user, message_id)
     try:
         return redirect(forking.fork(request.user, message.pk))
-    except transcript.Busy:
+    except transcript.SessionBusyError:
         return back(request, message, BUSY)
     except GONE:
         raise Http404 from None

@@ -17,7 +17,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from chat.attachments import store
-from chat.attachments.examine import Refused
+from chat.attachments.examine import FileRefusedError
 from chat.conversations import lifecycle, model_choice, presence, transcript
 from chat.conversations.model_choice import NO_CHOICE, Choice
 from chat.library import organise, sidebar
@@ -33,8 +33,8 @@ from chat.views.toasts import Toast
 from oneclaw import llm
 from oneclaw.models import User
 from oneclaw.people.requests import SignedInRequest
-from oneclaw.text import BadText, checked
-from oneclaw.threads import in_database, in_patience
+from oneclaw.text import InvalidTextError, validated_text
+from oneclaw.threads import in_database, in_tool_thread
 
 
 @login_required
@@ -97,7 +97,7 @@ def choices_for(user: User, session: ChatSession | None, choice: Choice) -> dict
     if not agents or not (session or agents[0].is_default):
         agents.insert(0, default_agent())
     agent = next((agent for agent in agents if agent.slug == choice.agent), agents[0])
-    labels = model_choice.offered()
+    labels = model_choice.offered_models()
     model = choice.model
     if model is None:
         # An agent with a model of its own begins with that.
@@ -132,8 +132,8 @@ def listed(request: SignedInRequest, current: str, toast: Toast | None = None) -
 def listing_for(request: SignedInRequest) -> sidebar.Listing:
     """As long as the page has it already (`listed`); with `older` as long as it can be without a script."""
     asked = request.POST if request.method == "POST" else request.GET
-    most = sidebar.MOST_LISTED if "older" in request.GET else number_in(asked, "listed")
-    return sidebar.listing(request.user, most=min(max(most, sidebar.LISTED), sidebar.MOST_LISTED))
+    most = sidebar.LIST_MAX_SESSIONS if "older" in request.GET else number_in(asked, "listed")
+    return sidebar.listing(request.user, most=min(max(most, sidebar.PAGE_SESSIONS), sidebar.LIST_MAX_SESSIONS))
 
 
 @login_required
@@ -141,7 +141,7 @@ def listing_for(request: SignedInRequest) -> sidebar.Listing:
 def older_sessions(request: SignedInRequest) -> HttpResponse:
     """What follows in the sidebar's list behind the place `after`."""
     try:
-        edge = sidebar.Edge.read(request.GET.get("after", ""))
+        edge = sidebar.ListCursor.read(request.GET.get("after", ""))
     except ValueError:
         raise Http404 from None
     shown = session_shown(request, request.GET.get("current", ""))
@@ -165,8 +165,8 @@ def rename(request: SignedInRequest, session_id: uuid.UUID) -> HttpResponse:
     refusal = ""
     if request.method == "POST":
         try:
-            lifecycle.rename(session, checked(request.POST.get("title"), longest=200, name=_("The title")))
-        except BadText as error:
+            lifecycle.rename(session, validated_text(request.POST.get("title"), longest=200, name=_("The title")))
+        except InvalidTextError as error:
             refusal = error.sentence
         else:
             return listed(request, request.POST.get("current", "")) if request.htmx else redirect(session)
@@ -185,7 +185,7 @@ def messages_after(request: SignedInRequest, session_id: uuid.UUID) -> HttpRespo
     With `open` the person looks at this conversation from now on, as by the frame of that name.
     """
     session = own_session(request, session_id)
-    presence.look_in(request.user)
+    presence.arrive_unless_recent(request.user)
     if "open" in request.GET:
         lifecycle.open_session(request.user, session_id)
     messages, token, before = session.messages.shown(), get_token(request), END
@@ -195,7 +195,7 @@ def messages_after(request: SignedInRequest, session_id: uuid.UUID) -> HttpRespo
             messages = messages.filter(seq__lt=before)
             return HttpResponse("".join(messages_from(messages, place(request, "to"), token)))
     elif after := place(request, "after"):
-        if replay.was_tried_again(session.owner_id, session.pk, after):
+        if replay.shows_hidden_message(session.owner_id, session.pk, after):
             return HttpResponse(status=HTTPStatus.RESET_CONTENT)
         return HttpResponse("".join(page_messages(messages.filter(seq__gt=after), token)))
     return HttpResponse("".join(newest_messages(session.pk, token, before)))
@@ -232,7 +232,7 @@ async def send(request: SignedInRequest, session_id: uuid.UUID) -> HttpResponseB
                 client_id=client_id,
                 session=session_id,
                 text=text,
-                files=await in_patience(files_of, request, user, client_id),
+                files=await in_tool_thread(files_of, request, user, client_id),
                 mode=request.POST.get("mode") or None,
                 agent=request.POST.get("agent"),
                 model=request.POST.get("model"),
@@ -240,13 +240,18 @@ async def send(request: SignedInRequest, session_id: uuid.UUID) -> HttpResponseB
         )
     except FrameError as error:
         raise SuspiciousOperation(str(error)) from None
-    except lifecycle.SessionNotFound:
+    except lifecycle.SessionNotFoundError:
         raise Http404 from None
-    except (BadText, Refused) as refusal:
+    except (InvalidTextError, FileRefusedError) as refusal:
         return await in_database(refused, request, session_id, 422, refusal.sentence, text)
-    except model_choice.NotOffered as refusal:
+    except model_choice.NotOfferedError as refusal:
         return await in_database(refused, request, session_id, 409, refusal.sentence, text)
-    except (transcript.Busy, transcript.Conflict, transcript.OtherMode, store.Missing) as refusal:
+    except (
+        transcript.SessionBusyError,
+        transcript.ClientIdConflictError,
+        transcript.OtherModeError,
+        store.FileMissingError,
+    ) as refusal:
         return await in_database(refused, request, session_id, 409, refusal.sentence, text)
     if isinstance(outcome, Ended):
         return redirect("chat")
@@ -257,7 +262,7 @@ def files_of(request: SignedInRequest, user: User, client_id: uuid.UUID) -> list
     """Keep the files of the form, each once however often it is sent; return their ids. Raises Refused."""
     uploads = request.FILES.getlist("files")
     if len(uploads) > settings.FILES_OF_A_MESSAGE:
-        raise store.too_many()
+        raise store.too_many_error()
     kept = (
         kept_file(user, upload, uuid.uuid5(client_id, f"{user.pk}:{number}:{hashed(upload)}"))
         for number, upload in enumerate(uploads)

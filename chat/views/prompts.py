@@ -9,12 +9,12 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from chat.conversations import saved_prompts
-from chat.conversations.saved_prompts import pieces, variables
+from chat.conversations.saved_prompts import split_at_variables, variables
 from chat.models import ChatSession, SavedPrompt, default_agent
 from chat.turns import commands
 from chat.views import pages
 from oneclaw.people.requests import SignedInRequest
-from oneclaw.text import BadText
+from oneclaw.text import InvalidTextError
 
 
 @login_required
@@ -25,7 +25,7 @@ def prompt_list(request: SignedInRequest) -> HttpResponse:
     if request.method == "POST":
         try:
             saved_prompts.save(request.user, request.POST.get("name"), request.POST.get("text"))
-        except BadText as error:
+        except InvalidTextError as error:
             refusal = error.sentence
         else:
             return redirect("prompts")
@@ -43,7 +43,7 @@ def edit_prompt(request: SignedInRequest, prompt_id: int) -> HttpResponse:
         given = {"name": request.POST.get("name", ""), "text": request.POST.get("text", "")}
         try:
             saved_prompts.save(request.user, given["name"], given["text"], prompt)
-        except BadText as error:
+        except InvalidTextError as error:
             refusal = error.sentence
         else:
             return redirect("prompts")
@@ -79,5 +79,7 @@ def command_list(request: SignedInRequest) -> JsonResponse:
     for prompt in SavedPrompt.objects.filter(owner=request.user):
         about = " ".join(prompt.text.split())
         about = about if len(about) <= 80 else about[:79] + "…"
-        offered.append({"name": f"/{prompt.name}", "about": about, "kind": "insert", "pieces": pieces(prompt.text)})
+        offered.append(
+            {"name": f"/{prompt.name}", "about": about, "kind": "insert", "pieces": split_at_variables(prompt.text)}
+        )
     return JsonResponse({"commands": offered})

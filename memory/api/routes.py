@@ -28,18 +28,18 @@ from memory.search.passage import QUERY_MAX_CHARS, RESULTS_SHOWN
 from oneclaw.locks import hold
 from oneclaw.models import Space, SpaceMember, User
 from oneclaw.reasons import Reason
-from oneclaw.web.api import LISTED, MOST_LISTED, KeyedRequest, Refused, answers
-from oneclaw.web.pagination import cursor_of, place_of
+from oneclaw.web.api import PAGE_DEFAULT_ROWS, PAGE_MAX_ROWS, ApiError, KeyedRequest, responses
+from oneclaw.web.pagination import decode_cursor, encode_cursor
 
 router = Router(tags=["memory"])
 
-MOST_FOUND = 60
-OF_SPACE = Query(None, ge=1, lt=2**62, description="One of /memory/spaces; your own without it.")
+SEARCH_MAX_RESULTS = 60
+SPACE_PARAMETER = Query(None, ge=1, lt=2**62, description="One of /memory/spaces; your own without it.")
 # The prefix of the idempotency key of a change with a client_id.
-KEYED = "api:{user}:{client_id}:"
+OPERATION_KEY_PREFIX = "api:{user}:{client_id}:"
 
 
-@router.get("/memory/spaces", response=answers(list[SpaceOut]))
+@router.get("/memory/spaces", response=responses(list[SpaceOut]))
 def space_list(request: KeyedRequest) -> list[SpaceOut]:
     """Return the spaces whose memory you may read: your own first, then those that you are a member of."""
     own = Space.objects.own_of(request.auth)
@@ -56,91 +56,91 @@ def space_list(request: KeyedRequest) -> list[SpaceOut]:
     ]
 
 
-@router.get("/memory/documents", response=answers(DocumentsOut, 404, 422))
+@router.get("/memory/documents", response=responses(DocumentsOut, 404, 422))
 def document_list(
     request: KeyedRequest,
-    space: int | None = OF_SPACE,
+    space: int | None = SPACE_PARAMETER,
     cursor: str = "",
-    limit: int = Query(LISTED, ge=1, le=MOST_LISTED),
+    limit: int = Query(PAGE_DEFAULT_ROWS, ge=1, le=PAGE_MAX_ROWS),
 ) -> DocumentsOut:
     """Return the documents of a space, ordered by path."""
-    found = MemoryDocument.objects.present().filter(space=space_meant(request.auth, space)).defer("content")
+    found = MemoryDocument.objects.present().filter(space=readable_space(request.auth, space)).defer("content")
     if cursor:
-        found = found.filter(path__gt=place_of(cursor, checked_path)[0])
+        found = found.filter(path__gt=decode_cursor(cursor, checked_path)[0])
     rows = list(found.order_by("path")[: limit + 1])
-    more = cursor_of(rows[limit - 1].path) if len(rows) > limit else None
+    more = encode_cursor(rows[limit - 1].path) if len(rows) > limit else None
     return DocumentsOut(items=[DocumentOut.of(document) for document in rows[:limit]], next=more)
 
 
-@router.get("/memory/documents/{path:path}/revisions", response=answers(RevisionsOut, 404, 422))
+@router.get("/memory/documents/{path:path}/revisions", response=responses(RevisionsOut, 404, 422))
 def revision_list(
     request: KeyedRequest,
     path: str,
-    space: int | None = OF_SPACE,
+    space: int | None = SPACE_PARAMETER,
     cursor: str = "",
-    limit: int = Query(LISTED, ge=1, le=MOST_LISTED),
+    limit: int = Query(PAGE_DEFAULT_ROWS, ge=1, le=PAGE_MAX_ROWS),
 ) -> RevisionsOut:
     """Return every change of a document, newest first."""
-    found = write.history(own_document(space_meant(request.auth, space), path))
+    found = write.history(readable_document(readable_space(request.auth, space), path))
     if cursor:
-        found = found.filter(number__lt=place_of(cursor, int)[0])
+        found = found.filter(number__lt=decode_cursor(cursor, int)[0])
     rows = list(found[: limit + 1])
-    more = cursor_of(rows[limit - 1].number) if len(rows) > limit else None
+    more = encode_cursor(rows[limit - 1].number) if len(rows) > limit else None
     return RevisionsOut(items=[RevisionOut.of(revision) for revision in rows[:limit]], next=more)
 
 
-@router.get("/memory/documents/{path:path}", response=answers(DocumentWithText, 404, 422))
-def document(request: KeyedRequest, path: str, space: int | None = OF_SPACE) -> DocumentWithText:
+@router.get("/memory/documents/{path:path}", response=responses(DocumentWithText, 404, 422))
+def document(request: KeyedRequest, path: str, space: int | None = SPACE_PARAMETER) -> DocumentWithText:
     """Return a document as it is now."""
-    return DocumentWithText.whole(own_document(space_meant(request.auth, space), path))
+    return DocumentWithText.whole(readable_document(readable_space(request.auth, space), path))
 
 
-@router.put("/memory/documents/{path:path}", response=answers(DocumentWithText, 403, 404, 409, 413, 422))
+@router.put("/memory/documents/{path:path}", response=responses(DocumentWithText, 403, 404, 409, 413, 422))
 def replace_document(
-    request: KeyedRequest, path: str, replacement: Replacement, space: int | None = OF_SPACE
+    request: KeyedRequest, path: str, replacement: Replacement, space: int | None = SPACE_PARAMETER
 ) -> DocumentWithText:
     """Write the whole text of a document, or a new one. 409, with the present `version`, when it was changed since
     `base_version`. Forgotten lines are left out: read the text that comes back."""
     user, change = request.auth, Replace(replacement.text, replacement.base_version)
     try:
-        return changed(user, space, path, change, Author(Source.API, user, reason=Reason("change.api_written")))
-    except Refused as refusal:
+        return apply_change(user, space, path, change, Author(Source.API, user, reason=Reason("change.api_written")))
+    except ApiError as refusal:
         # A retry whose first answer was lost: the document already has this text.
-        current = own_document(space_meant(user, space), path) if refusal.code == "conflict" else None
+        current = readable_document(readable_space(user, space), path) if refusal.code == "conflict" else None
         if current is None or current.content != replacement.text:
             raise
         return DocumentWithText.whole(current)
 
 
-@router.post("/memory/documents/{path:path}", response=answers(DocumentWithText, 403, 404, 409, 413, 422))
+@router.post("/memory/documents/{path:path}", response=responses(DocumentWithText, 403, 404, 409, 413, 422))
 @transaction.atomic
 def append_to_document(
-    request: KeyedRequest, path: str, addition: Addition, space: int | None = OF_SPACE
+    request: KeyedRequest, path: str, addition: Addition, space: int | None = SPACE_PARAMETER
 ) -> DocumentWithText:
     """Add text at the end of a document, or create one with it."""
     user, key = request.auth, None
     if addition.client_id is not None:
-        of_client = KEYED.format(user=user.pk, client_id=addition.client_id)
+        of_client = OPERATION_KEY_PREFIX.format(user=user.pk, client_id=addition.client_id)
         key = of_client + hashlib.sha256(f"{path}\0{addition.text}".encode()).hexdigest()[:32]
         # Concurrent requests with the same client_id wait here for the first one.
         hold(of_client)
         done = MemoryRevision.objects.filter(operation_key__startswith=of_client)
-        if done.exclude(space=space_meant(user, space), operation_key=key).exists():
-            raise Refused(409, "conflict", "This client_id was already used for another text or another document.")
+        if done.exclude(space=readable_space(user, space), operation_key=key).exists():
+            raise ApiError(409, "conflict", "This client_id was already used for another text or another document.")
     author = Author(Source.API, user, reason=Reason("change.api_added"), operation_key=key)
-    return changed(user, space, path, Append(addition.text), author)
+    return apply_change(user, space, path, Append(addition.text), author)
 
 
-@router.get("/memory/search", response=answers(list[PassageOut], 404, 422))
+@router.get("/memory/search", response=responses(list[PassageOut], 404, 422))
 def search(
     request: KeyedRequest,
     q: str = Query(max_length=QUERY_MAX_CHARS, description="In natural words and with names.", examples=["green tea"]),
     space: int | None = Query(None, ge=1, lt=2**62, description="Only this one; all of yours without it."),
-    limit: int = Query(RESULTS_SHOWN, ge=1, le=MOST_FOUND),
+    limit: int = Query(RESULTS_SHOWN, ge=1, le=SEARCH_MAX_RESULTS),
 ) -> list[PassageOut]:
     """Return the passages that match a query, the most confident first. What you have switched off is not searched."""
     user = request.auth
-    spaces = [space_meant(user, space)] if space else list(Space.objects.visible_to(user))
+    spaces = [readable_space(user, space)] if space else list(Space.objects.visible_to(user))
     passages = HybridSearchManager(spaces, sources_for(user)).search(q, max_results=limit, today=user.day())
     found_in = dict(
         MemoryDocument.objects.filter(pk__in=[passage.document_id for passage in passages]).values_list("pk", "space")
@@ -148,45 +148,45 @@ def search(
     return [PassageOut.of(passage, found_in) for passage in passages]
 
 
-def space_meant(user: User, space_id: int | None) -> Space:
+def readable_space(user: User, space_id: int | None) -> Space:
     """Return the space with this id, or the own space of `user` for None. Raise a 404 error for unreadable spaces."""
     if space_id is None:
         return Space.objects.own_of(user)
     space = Space.objects.visible_to(user).filter(pk=space_id).first()
     if space is None:
-        raise Refused(404, "not_found", "There is no such space.")
+        raise ApiError(404, "not_found", "There is no such space.")
     return space
 
 
-def own_document(space: Space, path: str) -> MemoryDocument:
+def readable_document(space: Space, path: str) -> MemoryDocument:
     """Return the document at `path` in `space`. Raise a 404 error without one, and 422 for a bad path."""
-    with refusals():
+    with errors_as_answers():
         found = space.documents.present().filter(path=checked_path(path)).first()
     if found is None:
-        raise Refused(404, "not_found", f"There is no document {path} here.")
+        raise ApiError(404, "not_found", f"There is no document {path} here.")
     return found
 
 
-def changed(user: User, space_id: int | None, path: str, change: Operation, author: Author) -> DocumentWithText:
+def apply_change(user: User, space_id: int | None, path: str, change: Operation, author: Author) -> DocumentWithText:
     """Apply `change` and return the document after it. Raise a 403 error unless `user` may write the space."""
-    space = space_meant(user, space_id)
+    space = readable_space(user, space_id)
     if not may_write(user, space.pk):
-        raise Refused(403, "read_only", "You may read this space, and not change it.")
-    with refusals():
+        raise ApiError(403, "read_only", "You may read this space, and not change it.")
+    with errors_as_answers():
         write.apply(space, path, change, author)
-    return DocumentWithText.whole(own_document(space, path))
+    return DocumentWithText.whole(readable_document(space, path))
 
 
 @contextmanager
-def refusals() -> Iterator[None]:
+def errors_as_answers() -> Iterator[None]:
     """Turn errors of the write path into HTTP errors with the same sentence."""
     try:
         yield
     except write.StaleVersionError as error:
-        raise Refused(409, "conflict", str(error), version=error.version) from error
+        raise ApiError(409, "conflict", str(error), version=error.version) from error
     except write.DocumentTooLargeError as error:
-        raise Refused(413, "too_large", str(error)) from error
-    except write.BadText as error:
-        raise Refused(422, error.code, error.sentence) from error
+        raise ApiError(413, "too_large", str(error)) from error
+    except write.InvalidTextError as error:
+        raise ApiError(422, error.code, error.sentence) from error
     except write.BadPathError as error:
-        raise Refused(422, "bad_path", str(error)) from error
+        raise ApiError(422, "bad_path", str(error)) from error

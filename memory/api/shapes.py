@@ -8,7 +8,7 @@ from pydantic import Field
 
 from memory.models import MemoryDocument, MemoryRevision
 from memory.search.passage import Passage
-from oneclaw.web.api import Given
+from oneclaw.web.api import RequestBody
 
 
 class SpaceOut(Schema):
@@ -51,14 +51,14 @@ class DocumentsOut(Schema):
     next: str | None = Field(default=None, description="The cursor of the next page; null on the last one.")
 
 
-class Replacement(Given):
+class Replacement(RequestBody):
     """The whole text of a document, made from the version that you read."""
 
     text: str
     base_version: int = Field(ge=0, lt=2**31, description="The version that you read; 0: there is none yet.")
 
 
-class Addition(Given):
+class Addition(RequestBody):
     """Text that is added at the end of a document, on lines of its own. It needs no base version."""
 
     text: str = Field(examples=["- Likes green tea."])

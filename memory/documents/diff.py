@@ -9,7 +9,7 @@ from difflib import SequenceMatcher
 from typing import TypedDict
 
 # The cost of a comparison is up to (old lines x new lines); a larger change becomes one hunk.
-COMPARED_LINE_PAIRS_MAX = 4_000_000
+COMPARED_MAX_LINE_PAIRS = 4_000_000
 
 
 class Hunk(TypedDict):
@@ -32,7 +32,7 @@ def diff(old: str, new: str) -> list[Hunk]:
     before, after = before[start : len(before) - end], after[start : len(after) - end]
     if not before and not after:
         return []
-    if len(before) * len(after) > COMPARED_LINE_PAIRS_MAX:
+    if len(before) * len(after) > COMPARED_MAX_LINE_PAIRS:
         return [Hunk(at=start, removed=before, added=after)]
     changes = SequenceMatcher(None, before, after, autojunk=False).get_opcodes()
     return [

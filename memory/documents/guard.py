@@ -2,7 +2,7 @@
 
 from memory.documents.diff import diff
 from memory.models import ForgottenLine, MemoryDocument, MemoryRevision
-from memory.policy.tombstones import LineForgottenError, lock_of, of_space
+from memory.policy.tombstones import LineForgottenError, lock_name, of_space
 from oneclaw.locks import hold
 
 Source = MemoryRevision.Source
@@ -21,7 +21,7 @@ def without_forgotten(document: MemoryDocument, content: str, source: str) -> st
     their text before.
     """
     # Locked after the document's row: a forgetting takes its locks in the same order.
-    hold(lock_of(document.space_id), shared=True)
+    hold(lock_name(document.space_id), shared=True)
     known = of_space(document.space_id)
     if not known:
         return content

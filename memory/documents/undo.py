@@ -67,7 +67,7 @@ def delete_line(document: MemoryDocument, line: int, base_version: int, author: 
     Raise OverlapError when the line was changed since, and IndexError when there was no such line.
     """
     locked = MemoryDocument.objects.select_for_update().select_related("space").get(pk=document.pk)
-    if tombstones.since(locked, base_version):
+    if tombstones.forgotten_since(locked, base_version):
         raise OverlapError("Lines were forgotten meanwhile, so that others stand in their places.")
     seen = write.content_at(locked, base_version).split("\n")
     hunks = rebased(locked, base_version, [Hunk(at=line, removed=[seen[line]], added=[])])

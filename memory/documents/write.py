@@ -17,20 +17,20 @@ from memory.documents.diff import apply_hunks, diff
 from memory.documents.guard import without_forgotten
 from memory.models import MemoryDocument, MemoryRevision, content_hash
 from memory.policy.paths import DOCUMENT_MAX_BYTES, BadPathError, checked_path
-from memory.policy.same_words import stands_in
+from memory.policy.same_words import occurs_in
 from memory.signals import document_written
 from oneclaw.models import Space, User
 from oneclaw.reasons import Reason
-from oneclaw.text import UNSTORABLE, BadText, Told
+from oneclaw.text import UNSTORABLE, InvalidTextError, UserFacingError
 
 __all__ = [
     "Append",
     "Author",
     "BadPathError",
-    "BadText",
     "Delete",
     "DocumentError",
     "DocumentTooLargeError",
+    "InvalidTextError",
     "MissingDocumentError",
     "Replace",
     "Separator",
@@ -43,7 +43,7 @@ __all__ = [
 Source = MemoryRevision.Source
 
 
-class DocumentError(Told):
+class DocumentError(UserFacingError):
     """An operation was refused and changed nothing."""
 
 
@@ -145,7 +145,7 @@ def apply(space: Space, path: str, operation: Operation, author: Author) -> Memo
                 if document.version == 0:
                     document.delete()
                 return earlier
-        if isinstance(operation, Append) and stands_in(operation.unless_there, document.content):
+        if isinstance(operation, Append) and occurs_in(operation.unless_there, document.content):
             return None
         existed = document.version > 0 and not document.is_deleted
         content = without_forgotten(document, _content_after(document, operation), author.source)
@@ -158,7 +158,7 @@ def check(path: str, content: str) -> None:
     """Raise BadText or DocumentTooLargeError when the document at `path` cannot have this content."""
     if UNSTORABLE.search(content):
         words = _("%(path)s cannot hold this text: it contains NUL or half a surrogate pair.")
-        raise BadText("bad_text", words, path=path)
+        raise InvalidTextError("bad_text", words, path=path)
     size = len(content.encode())
     if size > DOCUMENT_MAX_BYTES:
         raise DocumentTooLargeError(path, size)

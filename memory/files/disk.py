@@ -17,13 +17,13 @@ from pathlib import Path
 from memory.policy.paths import DOCUMENT_MAX_BYTES
 
 # Only the owner of the process may read them.
-FOLDER_MODE = 0o700
-FILE_MODE = 0o600
+FOLDER_MODE_BITS = 0o700
+FILE_MODE_BITS = 0o600
 # The part of a file that is searched for forgotten lines when it is no document.
 SEARCHED_FILE_MAX_BYTES = 16 * DOCUMENT_MAX_BYTES
-DRAFT = re.compile(r"\.[0-9a-f]{16}\.tmp")
+DRAFT_NAME = re.compile(r"\.[0-9a-f]{16}\.tmp")
 # The time without changes after which a file counts as completely written.
-REST_SECONDS = 0.5
+WRITE_REST_SECONDS = 0.5
 
 
 class UnreadableFileError(Exception):
@@ -40,7 +40,7 @@ def write(root: Path, path: str, data: bytes) -> None:
         with contextlib.suppress(FileNotFoundError):
             os.unlink(draft, dir_fd=folder)
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
-        file = os.open(draft, flags, FILE_MODE, dir_fd=folder)
+        file = os.open(draft, flags, FILE_MODE_BITS, dir_fd=folder)
         try:
             with os.fdopen(file, "wb") as stream:
                 stream.write(data)
@@ -84,7 +84,7 @@ def read(root: Path, path: str) -> str:
         raise UnreadableFileError(f"{path} is not valid UTF-8: byte {error.start + 1} cannot be read.") from error
 
 
-def words_in(root: Path, path: str) -> str:
+def readable_text(root: Path, path: str) -> str:
     """Return the readable text of any regular file, even one that is binary or too large; "" when there is none."""
     try:
         with _folder_of(root, path, make=False) as (folder, name):
@@ -97,14 +97,14 @@ def words_in(root: Path, path: str) -> str:
         return ""
 
 
-def is_ours(path: str) -> bool:
+def is_leftover(path: str) -> bool:
     """Return whether `path` is a file that put_aside() renamed, or a draft that a crash left."""
-    return path.endswith(".refused") or DRAFT.fullmatch(path.rpartition("/")[2]) is not None
+    return path.endswith(".refused") or DRAFT_NAME.fullmatch(path.rpartition("/")[2]) is not None
 
 
 def is_at_rest(root: Path, path: str) -> bool:
     """Return whether the file was not changed for WRITE_REST_SECONDS: editors empty a file before they fill it."""
-    return age(root, path) >= REST_SECONDS
+    return age(root, path) >= WRITE_REST_SECONDS
 
 
 def age(root: Path, path: str) -> float:
@@ -183,14 +183,14 @@ def _folder_of(root: Path, path: str, *, make: bool) -> Iterator[tuple[int, str]
     Raise OSError for a symbolic link in the path.
     """
     if make:
-        root.mkdir(mode=FOLDER_MODE, parents=True, exist_ok=True)
+        root.mkdir(mode=FOLDER_MODE_BITS, parents=True, exist_ok=True)
     *parents, name = path.split("/")
     folder = os.open(root, os.O_RDONLY | os.O_DIRECTORY)
     try:
         for parent in parents:
             if make:
                 with contextlib.suppress(FileExistsError):
-                    os.mkdir(parent, FOLDER_MODE, dir_fd=folder)
+                    os.mkdir(parent, FOLDER_MODE_BITS, dir_fd=folder)
                     os.fsync(folder)
             inner = os.open(parent, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=folder)
             os.close(folder)

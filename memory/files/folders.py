@@ -22,6 +22,6 @@ def text_in_file(document: MemoryDocument) -> str | None:
         text = disk.read(folder, document.path)
         write.check(document.path, text)
         return text
-    except (disk.UnreadableFileError, write.BadText):
+    except (disk.UnreadableFileError, write.InvalidTextError):
         disk.put_aside(folder, document.path)
         return None

@@ -13,7 +13,7 @@ from memory.files.folders import folder_of, text_in_file
 from memory.files.merge_base import is_imported, last_common, operation_key
 from memory.models import MemoryDocument, content_hash
 from memory.policy import tombstones
-from memory.policy.line_ends import as_before
+from memory.policy.line_ends import with_line_ends_of
 from memory.policy.paths import PATH_MAX_BYTES
 from oneclaw.locks import hold
 from oneclaw.models import Space, User
@@ -38,7 +38,7 @@ def import_changes(document_id: int) -> None:
     document = rows.select_for_update(of=("self",)).get()
     base, existed = last_common(document)
     allowed = tombstones.of_space(document.space_id).without(text)
-    theirs, key = as_before(base, allowed), operation_key(document, allowed)
+    theirs, key = with_line_ends_of(base, allowed), operation_key(document, allowed)
     author = Author(Source.FILE, editor(document.space), reason=Reason("change.file_changed"), operation_key=key)
     if document.is_deleted and not existed:
         # The file had already been deleted with the document: this is a new file.

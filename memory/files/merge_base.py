@@ -3,7 +3,7 @@
 from memory.documents import write
 from memory.models import MemoryDocument, MemoryRevision, content_hash
 from memory.policy import tombstones
-from memory.policy.line_ends import as_before
+from memory.policy.line_ends import with_line_ends_of
 
 
 def is_imported(document: MemoryDocument, text: str) -> bool:
@@ -17,7 +17,7 @@ def is_imported(document: MemoryDocument, text: str) -> bool:
     if mirrored is not None and mirrored.content_hash == content_hash(text):
         return True
     base, existed = last_common(document)
-    if existed and as_before(base, text) == base:
+    if existed and with_line_ends_of(base, text) == base:
         return True
     key = operation_key(document, text)
     return MemoryRevision.objects.filter(space=document.space, operation_key__in=[key, f"{key}:aside"]).exists()

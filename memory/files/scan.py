@@ -42,7 +42,7 @@ def scan_folder(space: Space) -> bool:
                     import_new_file(space, found.path)
                 else:
                     synchronise(pk)
-            except (disk.UnreadableFileError, write.BadText, write.DocumentError, BadPathError) as refusal:
+            except (disk.UnreadableFileError, write.InvalidTextError, write.DocumentError, BadPathError) as refusal:
                 log_refusal(space, found, str(refusal))
     except FileNotFoundError:
         # The folder or a subfolder is missing, or was removed during the scan.

@@ -47,7 +47,7 @@ def watch(stop: threading.Event) -> None:
             changed = scan_changed(changed)
 
 
-def scan() -> None:
+def scan_all() -> None:
     """Scan the folder of every space."""
     for space in Space.objects.filter(pk__in=folders()).select_related("owner"):
         scan_folder(space)

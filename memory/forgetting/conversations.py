@@ -13,20 +13,20 @@ from typing import Any
 from django.db.models import QuerySet
 
 from chat.context import per_message
-from chat.conversations.transcript import kept_html
+from chat.conversations.transcript import html_columns
 from chat.extensions import ContextItem
 from chat.models import ChatSession, Message, MessageQuerySet
-from memory.policy.tombstones import BLANK, Known
+from memory.policy.tombstones import BLANK, LineMatcher
 from memory.prompt.items import NAME, blanked
 from oneclaw.models import Space
 
-TOOLS = ("save_memory", "memory_search", "memory_get")
+MEMORY_TOOLS = ("save_memory", "memory_search", "memory_get")
 # The shortest text in a tool's result that may have been cut.
 CUT_TEXT_MIN_CHARS = 100
 COLUMNS = ("id", "session_id", "seq", "role", "content", "meta", "text", "html_version")
 
 # Whether a line is the start of a forgotten one.
-IsBeginning = Callable[[str], bool]
+IsPrefix = Callable[[str], bool]
 
 
 @dataclass
@@ -52,7 +52,7 @@ def sessions_of(space: Space) -> QuerySet[ChatSession]:
     return ChatSession.objects.filter(space=space)
 
 
-def find(sessions: QuerySet[ChatSession], known: Known, is_prefix: IsBeginning = lambda line: False) -> Matches:
+def find(sessions: QuerySet[ChatSession], known: LineMatcher, is_prefix: IsPrefix = lambda line: False) -> Matches:
     """Return where the lines that `known` matches are in these conversations. Change nothing."""
     found = Matches()
     eraser = Eraser(known, is_prefix)
@@ -80,8 +80,8 @@ def blank(matches: Matches) -> None:
 class Eraser:
     """A replacer of forgotten lines in pieces of documents and in JSON values."""
 
-    known: Known
-    is_prefix: IsBeginning
+    known: LineMatcher
+    is_prefix: IsPrefix
 
     def is_in_prompt(self, item: ContextItem) -> bool:
         """Return whether a piece of a system prompt holds a forgotten line, or may hold a part of one."""
@@ -137,7 +137,7 @@ def _find_in(session_id: Any, messages: Iterable[Message], eraser: Eraser, found
             shown |= {answer.pk: answer for answer in answers or [message] if answer.role == Message.Role.ASSISTANT}
     for answer in shown.values():
         if answer.html_version:
-            found.messages.setdefault(answer.pk, {}).update(kept_html(answer.content, cards))
+            found.messages.setdefault(answer.pk, {}).update(html_columns(answer.content, cards))
 
 
 def _columns(message: Message, calls: dict[str, Message], eraser: Eraser) -> dict[str, Any]:
@@ -169,7 +169,7 @@ def _columns(message: Message, calls: dict[str, Message], eraser: Eraser) -> dic
 
 
 def _uses(message: Message) -> Iterator[dict[str, Any]]:
-    return (block for block in message.content if block["type"] == "tool_use" and block["name"] in TOOLS)
+    return (block for block in message.content if block["type"] == "tool_use" and block["name"] in MEMORY_TOOLS)
 
 
 def _results(message: Message) -> Iterator[dict[str, Any]]:

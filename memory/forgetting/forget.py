@@ -24,8 +24,15 @@ from memory.documents.diff import diff
 from memory.files.mirror import try_to_mirror
 from memory.forgetting import conversations
 from memory.forgetting.files import clean_files, files_with
-from memory.forgetting.plan import ForgetError, Going, Plan, Wanted, found_in, plan_of
-from memory.forgetting.rewrite import erased
+from memory.forgetting.plan import (
+    DocumentErasure,
+    ForgetError,
+    ForgettingPlan,
+    LinesToForget,
+    build_plan,
+    find_in_conversations,
+)
+from memory.forgetting.rewrite import erase_lines
 from memory.index import conversations as conversation_index
 from memory.index import vectors
 from memory.index.documents import index_documents
@@ -41,7 +48,7 @@ from memory.models import (
     content_hash,
 )
 from memory.notes import recent
-from memory.policy.tombstones import Known, keyed, lock_of, of_space
+from memory.policy.tombstones import LineMatcher, line_hash, lock_name, of_space
 from oneclaw.locks import hold
 from oneclaw.models import Space, User
 from oneclaw.reasons import Reason
@@ -57,7 +64,7 @@ class PlanChangedError(ForgetError):
 
     words = gettext_lazy("Memory was changed in the meantime, and nothing was forgotten. This is the new preview.")
 
-    def __init__(self, plan: Plan):
+    def __init__(self, plan: ForgettingPlan):
         super().__init__()
         self.plan = plan
 
@@ -72,7 +79,7 @@ def forget(space: Space, lines: Iterable[str], user: User | None, digest: str | 
     The caller has checked that `user` may do this. Raise NothingToForgetError or TooManyLinesError, and
     PlanChangedError when `digest` is not that of the present plan.
     """
-    wanted = Wanted.of(lines)
+    wanted = LinesToForget.of(lines)
     found = files_with(space, wanted.known)
     while True:
         try:
@@ -109,10 +116,10 @@ def finish(forgetting_id: int) -> bool:
 def finish_all() -> None:
     """Finish every forgetting that is not done yet. Called by the sweep."""
     for pk in Forgetting.objects.unfinished().values_list("pk", flat=True):
-        finish_soon(pk)
+        try_to_finish(pk)
 
 
-def finish_soon(forgetting_id: int) -> None:
+def try_to_finish(forgetting_id: int) -> None:
     """Finish a forgetting. An error of the disk is logged, and the sweep retries."""
     try:
         finish(forgetting_id)
@@ -121,28 +128,28 @@ def finish_soon(forgetting_id: int) -> None:
 
 
 @transaction.atomic
-def _blank(sessions: QuerySet[ChatSession], known: Known) -> None:
+def _blank(sessions: QuerySet[ChatSession], known: LineMatcher) -> None:
     list(sessions.select_for_update(no_key=True).order_by("pk").values_list("pk"))
     conversations.blank(conversations.find(sessions, known))
 
 
-def _forget(space: Space, wanted: Wanted, user: User | None, digest: str | None, found: list[str]) -> Forgetting:
+def _forget(space: Space, wanted: LinesToForget, user: User | None, digest: str | None, found: list[str]) -> Forgetting:
     """Lock conversations, documents and the space, in the order that every transaction here keeps; remove the lines."""
     began = timezone.now()
-    touched = found_in(conversations.sessions_of(space), wanted)
+    touched = find_in_conversations(conversations.sessions_of(space), wanted)
     sessions = ChatSession.objects.filter(pk__in=touched.sessions | touched.said_in)
     list(sessions.select_for_update(no_key=True).order_by("pk").values_list("pk"))
     locked = set(space.documents.select_for_update().order_by("pk").values_list("pk", flat=True))
-    hold(lock_of(space.pk))
+    hold(lock_name(space.pk))
     if set(space.documents.values_list("pk", flat=True)) != locked:
         raise _DocumentAddedError
     # Search again, now that the rows are locked.
-    touched = found_in(sessions, wanted)
-    made = plan_of(space, wanted, touched)
+    touched = find_in_conversations(sessions, wanted)
+    made = build_plan(space, wanted, touched)
     made.files = found
     if digest is not None and made.digest != digest:
         raise PlanChangedError(made)
-    hashes = {keyed(space.pk, phrase.words): phrase for phrase in wanted.phrases}
+    hashes = {line_hash(space.pk, phrase.words): phrase for phrase in wanted.phrases}
     # First, because the database allows changes of revisions only in a transaction with this row.
     forgetting = Forgetting.objects.create(space=space, author=user, hashes=sorted(hashes), created_at=began)
     rows = [
@@ -152,7 +159,7 @@ def _forget(space: Space, wanted: Wanted, user: User | None, digest: str | None,
     ForgottenLine.objects.bulk_create(rows, ignore_conflicts=True)
     for erasure in made.documents:
         _erase(erasure, wanted.known, user)
-    conversation_index.begin_again(touched.said_in)
+    conversation_index.rebuild(touched.said_in)
     index_documents([erasure.document_id for erasure in made.documents], force=True)
     made.vectors = vectors.prune(space.pk)
     conversations.blank(touched)
@@ -167,11 +174,11 @@ def _forget(space: Space, wanted: Wanted, user: User | None, digest: str | None,
     forgetting.save(update_fields=["counts"])
     for erasure in made.documents:
         write.announce(erasure.document_id)
-    transaction.on_commit(partial(finish_soon, forgetting.pk), robust=True)
+    transaction.on_commit(partial(try_to_finish, forgetting.pk), robust=True)
     return forgetting
 
 
-def _erase(erasure: Going, known: Known, user: User | None) -> None:
+def _erase(erasure: DocumentErasure, known: LineMatcher, user: User | None) -> None:
     """Rewrite the history of a document without the forgotten lines, and add a revision that records the forgetting."""
     document = MemoryDocument.objects.get(pk=erasure.document_id)
     is_forgotten = cache(known.is_in)
@@ -179,7 +186,7 @@ def _erase(erasure: Going, known: Known, user: User | None) -> None:
         document.revisions.order_by("number").values("pk", "hunks", "content_hash", "reason", "operation_key")
     )
     content = ""
-    for row, (hunks, content) in zip(rows, erased([row["hunks"] for row in rows], is_forgotten), strict=True):
+    for row, (hunks, content) in zip(rows, erase_lines([row["hunks"] for row in rows], is_forgotten), strict=True):
         fresh: dict[str, Any] = {"hunks": hunks, "content_hash": content_hash(content)}
         if row["reason"] and any(map(is_forgotten, row["reason"].texts)):
             fresh["reason"] = None

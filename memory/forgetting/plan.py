@@ -22,16 +22,16 @@ from memory.forgetting import conversations
 from memory.forgetting.files import files_with
 from memory.models import DocumentJob, Flush, MemoryChunk, MemoryDocument, MemoryRevision, TextVector
 from memory.notes import recent
-from memory.policy.tombstones import BLANK, Known, Phrase, of_phrases, words_of
-from memory.text.chunking import LONGEST_UNIT, units
+from memory.policy.tombstones import BLANK, LineMatcher, Phrase, of_phrases, words_of
+from memory.text.chunking import UNIT_MAX_CHARS, units
 from oneclaw.models import Space
-from oneclaw.text import Told
+from oneclaw.text import UserFacingError
 
 # Lines that can be forgotten at once.
 FORGET_MAX_LINES = 500
 
 
-class ForgetError(Told):
+class ForgetError(UserFacingError):
     """Nothing was forgotten."""
 
 
@@ -51,7 +51,7 @@ class TooManyLinesError(ForgetError):
 
 
 @dataclass(frozen=True)
-class Going:
+class DocumentErasure:
     """The lines that a forgetting removes from one document.
 
     `lines` are those of the present content with their numbers from 1, `earlier` those of earlier versions only, and
@@ -67,11 +67,11 @@ class Going:
 
 
 @dataclass
-class Plan:
+class ForgettingPlan:
     """What forgetting `lines` removes, and what it leaves."""
 
     lines: list[str]
-    documents: list[Going] = field(default_factory=list)
+    documents: list[DocumentErasure] = field(default_factory=list)
     # Titles of the sections of Recent Conversations.md that are removed whole.
     summaries: list[str] = field(default_factory=list)
     chunks: int = 0
@@ -111,13 +111,13 @@ class Plan:
         return hashlib.sha256(json.dumps([self.lines, shown, self.summaries]).encode(errors="replace")).hexdigest()
 
 
-def plan(space: Space, lines: Iterable[str]) -> Plan:
+def plan(space: Space, lines: Iterable[str]) -> ForgettingPlan:
     """Return the plan for forgetting `lines` in `space`.
 
     Raise NothingToForgetError when no line has words, and TooManyLinesError above FORGET_MAX_LINES.
     """
-    wanted = Wanted.of(lines)
-    made = plan_of(space, wanted, found_in(conversations.sessions_of(space), wanted))
+    wanted = LinesToForget.of(lines)
+    made = build_plan(space, wanted, find_in_conversations(conversations.sessions_of(space), wanted))
     made.files = files_with(space, wanted.known)
     return made
 
@@ -131,7 +131,7 @@ def lines_with(space: Space, words: str) -> list[str]:
     if not spoken:
         return []
     # Unlike a forgotten line, a short phrase is also found inside lines.
-    known = Known(tuple, frozenset(), {len(spoken): frozenset([spoken])})
+    known = LineMatcher(tuple, frozenset(), {len(spoken): frozenset([spoken])})
     is_in = cache(known.is_in)
     found: dict[str, None] = {}
     for content in space.documents.order_by("path").values_list("content", flat=True).iterator(chunk_size=20):
@@ -142,19 +142,19 @@ def lines_with(space: Space, words: str) -> list[str]:
 
 
 @dataclass(frozen=True)
-class Wanted:
+class LinesToForget:
     """The lines to forget, with the matcher that finds them."""
 
     lines: list[str]
     phrases: list[Phrase]
-    known: Known
+    known: LineMatcher
 
     @classmethod
-    def of(cls, lines: Iterable[str]) -> "Wanted":
+    def of(cls, lines: Iterable[str]) -> "LinesToForget":
         """Return the distinct lines of the texts `lines`. Raise NothingToForgetError or TooManyLinesError."""
         chosen = [line for line in dict.fromkeys(line.strip() for text in lines for line in text.split("\n")) if line]
         # Search shows a long line in pieces: each of them is forgotten too.
-        pieces = [unit.text for line in chosen if len(line) > LONGEST_UNIT for unit in units(line)]
+        pieces = [unit.text for line in chosen if len(line) > UNIT_MAX_CHARS for unit in units(line)]
         found = dict.fromkeys(words_of(line) for line in [*chosen, *pieces])
         # The replacement of forgotten lines cannot itself be forgotten.
         phrases = [Phrase(words) for words in found if words and words != words_of(BLANK)]
@@ -176,16 +176,16 @@ class Wanted:
         return any(word.startswith(last) for word in begun)
 
 
-def found_in(sessions: QuerySet[ChatSession], wanted: Wanted) -> conversations.Matches:
+def find_in_conversations(sessions: QuerySet[ChatSession], wanted: LinesToForget) -> conversations.Matches:
     """Return where the lines are in the conversations `sessions`."""
     return conversations.find(sessions, wanted.known, wanted.is_prefix)
 
 
-def plan_of(space: Space, wanted: Wanted, found: conversations.Matches) -> Plan:
+def build_plan(space: Space, wanted: LinesToForget, found: conversations.Matches) -> ForgettingPlan:
     """Return the plan for `wanted`, including the matches `found` in conversations."""
     known = wanted.known
     is_in = cache(known.is_in)
-    made = Plan(wanted.lines)
+    made = ForgettingPlan(wanted.lines)
     about = {row.pk: row for row in space.documents.defer("content")}
     for document_id, rows in _histories(space):
         document = about.get(document_id)
@@ -203,7 +203,9 @@ def plan_of(space: Space, wanted: Wanted, found: conversations.Matches) -> Plan:
         current = [(number, line) for number, line in enumerate(content.split("\n"), 1) if is_in(line)]
         current_lines = {line for _, line in current}
         earlier = [line for line in lines if line not in current_lines]
-        made.documents.append(Going(document_id, document.path, document.is_deleted, current, earlier, revisions))
+        made.documents.append(
+            DocumentErasure(document_id, document.path, document.is_deleted, current, earlier, revisions)
+        )
         if document.path == recent.PATH:
             ours = ((title, section) for title, section in recent.sections(content) if title)
             made.summaries = [title for title, section in ours if known.is_in_text(section)]

@@ -8,7 +8,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from memory.documents.diff import Hunk, diff
 
 
-def erased(history: Iterable[Sequence[Hunk]], is_forgotten: Callable[[str], bool]) -> Iterator[tuple[list[Hunk], str]]:
+def erase_lines(
+    history: Iterable[Sequence[Hunk]], is_forgotten: Callable[[str], bool]
+) -> Iterator[tuple[list[Hunk], str]]:
     """Yield (hunks, content) for each change of `history`, without the lines for which `is_forgotten` is true.
 
     A history begins with an empty text. Lines are only removed, never added or moved between changes.

@@ -12,24 +12,24 @@ from django.utils import timezone
 
 from chat.models import ChatSession, Message
 from memory.index.documents import flags_of
-from memory.index.transcripts import is_kept, said_in
+from memory.index.transcripts import is_kept, transcript_messages
 from memory.index.vectors import embed_transcript, embedded_text
 from memory.models import Forgetting, TranscriptChunk, TranscriptIndex
 from memory.policy import switches
-from memory.policy.access import locked
+from memory.policy.access import lock_session
 from memory.policy.switches import Switch
 from memory.text.chunking import speakers, units
-from memory.text.index_format import LAYOUT, pack, text_key
-from memory.text.languages import NAMES as LANGUAGES
+from memory.text.index_format import LAYOUT_VERSION, pack, text_key
+from memory.text.languages import LANGUAGE_NAMES as LANGUAGES
 from memory.text.languages import language_of
 from memory.text.terms import terms_of
 from oneclaw.locks import hold
 from oneclaw.models import Space
 
 # A conversation becomes due after this many new messages, or bytes of new text …
-MESSAGES, BYTES = 50, 100 * 1024
+UNINDEXED_MIN_MESSAGES, UNINDEXED_MIN_BYTES = 50, 100 * 1024
 # … and this long after its last turn.
-DEBOUNCE = 5.0
+DEBOUNCE_SECONDS = 5.0
 
 
 def after_turn(session: ChatSession) -> int | None:
@@ -42,12 +42,12 @@ def after_turn(session: ChatSession) -> int | None:
     index = TranscriptIndex.objects.filter(session=session).defer("data").first()
     through = index.through_seq if index else 0
     fresh = session.last_seq - through
-    if fresh < MESSAGES and _bytes_after(session, through) < BYTES:
+    if fresh < UNINDEXED_MIN_MESSAGES and _bytes_after(session, through) < UNINDEXED_MIN_BYTES:
         return None
-    if index is not None and index.due_at is not None and fresh >= 2 * MESSAGES:
+    if index is not None and index.due_at is not None and fresh >= 2 * UNINDEXED_MIN_MESSAGES:
         # Do not postpone further: a conversation without pauses would never be indexed.
         return index.pk
-    return _make_due(session, timezone.now() + dt.timedelta(seconds=DEBOUNCE))
+    return _make_due(session, timezone.now() + dt.timedelta(seconds=DEBOUNCE_SECONDS))
 
 
 def request(session: ChatSession) -> int | None:
@@ -58,7 +58,7 @@ def request(session: ChatSession) -> int | None:
     if not _is_wanted(session):
         return None
     index = TranscriptIndex.objects.filter(session=session).defer("data").first()
-    if index is not None and index.layout == LAYOUT and index.through_seq >= session.last_complete_seq():
+    if index is not None and index.layout == LAYOUT_VERSION and index.through_seq >= session.last_complete_seq():
         return None
     return _make_due(session, timezone.now()) if session.last_complete_seq() else None
 
@@ -87,8 +87,8 @@ def run(index_id: int) -> bool:
         through = session.last_complete_seq()
         forgettings = Forgetting.objects.filter(space=index.space_id)
         known = forgettings.count()
-        chunks, packed = made(session, through)
-        if locked(session.pk) is None or not is_kept(session):
+        chunks, packed = build_chunks(session, through)
+        if lock_session(session.pk) is None or not is_kept(session):
             index.delete()
             return False
         if forgettings.count() != known:
@@ -98,7 +98,13 @@ def run(index_id: int) -> bool:
             TranscriptIndex.objects.filter(pk=index_id).update(due_at=None)
             return False
         _write_chunks(index, chunks)
-        fields = {"through_seq": through, "layout": LAYOUT, "units": len(chunks), "data": packed, "embedded_by": None}
+        fields = {
+            "through_seq": through,
+            "layout": LAYOUT_VERSION,
+            "units": len(chunks),
+            "data": packed,
+            "embedded_by": None,
+        }
         TranscriptIndex.objects.filter(pk=index_id).update(**fields)
         # Unless it has become due again in between.
         TranscriptIndex.objects.filter(pk=index_id, due_at=index.due_at).update(due_at=None)
@@ -106,12 +112,12 @@ def run(index_id: int) -> bool:
     return True
 
 
-def made(session: ChatSession, through_seq: int) -> tuple[list[TranscriptChunk], bytes]:
+def build_chunks(session: ChatSession, through_seq: int) -> tuple[list[TranscriptChunk], bytes]:
     """Return the chunks of the transcript up to the message `through_seq`, and the packed index of them.
 
     An exchange, from one message of the person to their next, is a section.
     """
-    said = list(said_in(session, through_seq))
+    said = list(transcript_messages(session, through_seq))
     language = language_of("\n".join(one.text for one in said))
     cut = [(one, unit) for one in said for unit in units(one.text)]
     names = speakers(unit.text for _, unit in cut)
@@ -157,14 +163,14 @@ def due(limit: int = 200) -> list[int]:
     # Conversations without an index have neither.
     through, layout = (Coalesce(F(f"transcript_index__{name}"), 0) for name in ("through_seq", "layout"))
     behind = kept.annotate(through=through, layout=layout).filter(last_seq__gt=0)
-    behind = behind.filter(Q(last_seq__gt=F("through")) | ~Q(layout=LAYOUT))
+    behind = behind.filter(Q(last_seq__gt=F("through")) | ~Q(layout=LAYOUT_VERSION))
     for session in behind.select_related("owner").order_by("-active_at")[:limit]:
         request(session)
     ready = TranscriptIndex.objects.filter(due_at__lte=timezone.now()).order_by("due_at")
     return list(ready.values_list("pk", flat=True)[:limit])
 
 
-def begin_again(sessions: Collection[uuid.UUID]) -> None:
+def rebuild(sessions: Collection[uuid.UUID]) -> None:
     """Delete the indexes of `sessions` at once, because lines were forgotten, and make them due to be built again."""
     for index in TranscriptIndex.objects.filter(session__in=sessions).select_related("session__owner").defer("data"):
         index.delete()

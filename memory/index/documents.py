@@ -10,8 +10,8 @@ from memory.index.vectors import embed_document, embedded_text
 from memory.models import DocumentIndex, MemoryChunk, MemoryDocument
 from memory.text.chunking import Unit, speakers, units
 from memory.text.dates import TIME_WORDS, day_in
-from memory.text.index_format import ASKS, HEADING, LAYOUT, TELLS_TIME, pack, text_key
-from memory.text.languages import NAMES, language_of
+from memory.text.index_format import ASKS, HEADING, LAYOUT_VERSION, TELLS_TIME, pack, text_key
+from memory.text.languages import LANGUAGE_NAMES, language_of
 from memory.text.terms import speaker_number, stems_of, terms_of
 from oneclaw.locks import hold
 
@@ -58,7 +58,7 @@ def index_documents(document_ids: Iterable[int], force: bool = False) -> None:
     waiting = set(document_ids)
     while waiting:
         documents = MemoryDocument.objects.filter(pk__in=waiting)
-        made = {document.pk: Made.of(document) for document in (documents if force else documents.to_index())}
+        made = {document.pk: IndexContent.of(document) for document in (documents if force else documents.to_index())}
         with transaction.atomic():
             locked = MemoryDocument.objects.select_for_update(no_key=True).filter(pk__in=made).order_by("pk")
             unchanged = [document for document in locked if document.version == made[document.pk].version]
@@ -68,7 +68,7 @@ def index_documents(document_ids: Iterable[int], force: bool = False) -> None:
 
 
 @dataclass(frozen=True)
-class Made:
+class IndexContent:
     """The index of one version of a document: rows of MemoryChunk in the order of COLUMNS, and the packed units."""
 
     version: int
@@ -76,7 +76,7 @@ class Made:
     packed: bytes
 
     @classmethod
-    def of(cls, document: MemoryDocument) -> "Made":
+    def of(cls, document: MemoryDocument) -> "IndexContent":
         """Build the index content of `document`: empty if it is deleted."""
         pieces = units(document.content) if document.deleted_at is None else []
         language = language_of(document.content)
@@ -102,7 +102,7 @@ class Made:
                 )
             )
             terms += found
-        return cls(document.version, rows, pack(layout, terms, NAMES.index(language)))
+        return cls(document.version, rows, pack(layout, terms, LANGUAGE_NAMES.index(language)))
 
 
 def flags_of(unit: Unit, terms: Sequence[int]) -> int:
@@ -113,7 +113,7 @@ def flags_of(unit: Unit, terms: Sequence[int]) -> int:
     return (ASKS if asks else 0) | (0 if TIME_TERMS.isdisjoint(terms) else TELLS_TIME)
 
 
-def _write(documents: Sequence[MemoryDocument], made: dict[int, Made]) -> None:
+def _write(documents: Sequence[MemoryDocument], made: dict[int, IndexContent]) -> None:
     """Write the indexes of `documents`, whose rows are locked."""
     before: dict[int, dict[int, Row]] = {}
     for row in MemoryChunk.objects.filter(document__in=documents).values_list("document_id", *COLUMNS):
@@ -149,7 +149,7 @@ def _write(documents: Sequence[MemoryDocument], made: dict[int, Made]) -> None:
                 document=document,
                 space_id=document.space_id,
                 version=document.version,
-                layout=LAYOUT,
+                layout=LAYOUT_VERSION,
                 units=len(made[document.pk].rows),
                 data=made[document.pk].packed,
             )

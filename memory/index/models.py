@@ -24,17 +24,17 @@ def model_id(model: Embedder, width: int) -> int:
     return text_key(_name_with_width(model, width))
 
 
-def current(model: Embedder) -> int:
+def current_model_id(model: Embedder) -> int:
     """Return the id under which the vectors of `model` are stored, by the width that was recorded last."""
     return model_id(model, _current_width(model))
 
 
-def name(model: Embedder) -> str:
+def model_name(model: Embedder) -> str:
     """Return the name of `model` with its current width."""
     return _name_with_width(model, _current_width(model) or "")
 
 
-def see(model: Embedder, width: int) -> int:
+def record_width(model: Embedder, width: int) -> int:
     """Record for all processes that vectors of `model` now have this `width`; return the id to store them under."""
     known = model_id(model, width)
     _ensure_row(_name_with_width(model, width))
@@ -45,14 +45,14 @@ def see(model: Embedder, width: int) -> int:
     return known
 
 
-def glance(model: Embedder, width: int) -> None:
+def record_width_throttled(model: Embedder, width: int) -> None:
     """Record the width of vectors of `model`, but at most every RECORD_INTERVAL_SECONDS in this process."""
     last = _seen.get(model_id(model, width), -RECORD_INTERVAL_SECONDS)
     if model.width is not None and time.monotonic() - last >= RECORD_INTERVAL_SECONDS:
-        see(model, width)
+        record_width(model, width)
 
 
-def note(model: Embedder, error: Reason | None) -> None:
+def record_error(model: Embedder, error: Reason | None) -> None:
     """Store for all processes why `model` makes no vectors; None: it works again."""
     if error is None:
         _row_without_width(model).filter(error__isnull=False).update(error=None)

@@ -22,7 +22,7 @@ AUTHOR_NAMES = {Message.Role.USER.value: "Person", Message.Role.ASSISTANT.value:
 
 
 @dataclass(frozen=True)
-class Said:
+class TranscriptMessage:
     """A message of a transcript: its text without secrets, and the line, from 1, on which the text begins."""
 
     seq: int
@@ -32,7 +32,7 @@ class Said:
     line: int
 
 
-def said_in(session: ChatSession, through_seq: int) -> Iterator[Said]:
+def transcript_messages(session: ChatSession, through_seq: int) -> Iterator[TranscriptMessage]:
     """Yield the messages of `session` up to `through_seq` that were said while transcripts were on.
 
     Tool calls and results, forgotten lines, and the messages that a fork copied are left out.
@@ -44,7 +44,7 @@ def said_in(session: ChatSession, through_seq: int) -> Iterator[Said]:
     line = 1
     for seq, role, at, text in words.order_by("seq").values_list("seq", "role", "created_at", "text"):
         text, _ = masked(known.unsaid(text.strip("\n")))
-        yield Said(seq, role, at, text, line + 1)
+        yield TranscriptMessage(seq, role, at, text, line + 1)
         # The label before it and a blank line after it.
         line += text.count("\n") + 3
 
@@ -61,8 +61,8 @@ def read(session: ChatSession, path: str) -> str | None:
     meant = others.filter(pk=uuid.UUID(found[1])).first()
     if meant is None or not is_kept(meant):
         return None
-    parts = said_in(meant, meant.last_complete_seq())
-    return "\n\n".join(f"{label(one.role, session.owner.local(one.at))}\n{one.text}" for one in parts) or None
+    parts = transcript_messages(meant, meant.last_complete_seq())
+    return "\n\n".join(f"{message_label(one.role, session.owner.local(one.at))}\n{one.text}" for one in parts) or None
 
 
 def is_kept(session: ChatSession) -> bool:
@@ -72,6 +72,6 @@ def is_kept(session: ChatSession) -> bool:
     return kept and not session.agent.own_memory
 
 
-def label(role: str, at: dt.datetime) -> str:
+def message_label(role: str, at: dt.datetime) -> str:
     """Return the line above a message; `at` is in the time zone of the person."""
     return f"{AUTHOR_NAMES[role]} ({at:%Y-%m-%d %H:%M}):"

@@ -17,7 +17,14 @@ from numpy.typing import NDArray
 
 from memory.index.embeddings import Embedder, embedder
 from memory.index.embeddings.failures import EmbeddingError
-from memory.index.models import current, error_of, glance, name, note, see
+from memory.index.models import (
+    current_model_id,
+    error_of,
+    model_name,
+    record_error,
+    record_width,
+    record_width_throttled,
+)
 from memory.models import (
     DocumentIndex,
     MemoryChunk,
@@ -84,14 +91,14 @@ def _pattern(names: frozenset[str]) -> re.Pattern[str]:
     return re.compile(rf"\b(?:{'|'.join(map(re.escape, sorted(names)))})\b(?:['’]s)?")
 
 
-def of_question(model: Embedder, question: str) -> NDArray[np.float32] | None:
+def question_vector(model: Embedder, question: str) -> NDArray[np.float32] | None:
     """Return the vector of `question` by `model`, or None if its server fails: then the reason is stored."""
     try:
         vector = model.embed_question(embedded_text(question))
     except EmbeddingError as failure:
-        note(model, failure.reason)
+        record_error(model, failure.reason)
         return None
-    glance(model, len(vector))
+    record_width_throttled(model, len(vector))
     return vector
 
 
@@ -106,10 +113,10 @@ def embed_pending() -> int:
         return 0
     waiting: list[tuple[Callable[[int], None], int]]
     waiting = [(embed_document, pk) for pk in pending(model).order_by("-pk").values_list("pk", flat=True)]
-    said = TranscriptIndex.objects.filter(units__gt=0).exclude(embedded_by=current(model)).order_by("-pk")
+    said = TranscriptIndex.objects.filter(units__gt=0).exclude(embedded_by=current_model_id(model)).order_by("-pk")
     waiting += [(embed_transcript, pk) for pk in said.values_list("pk", flat=True)]
-    if not waiting and error_of(model) and of_question(model, "?") is not None:
-        note(model, None)
+    if not waiting and error_of(model) and question_vector(model, "?") is not None:
+        record_error(model, None)
     for done, (embed, pk) in enumerate(waiting):
         try:
             embed(pk)
@@ -121,7 +128,7 @@ def embed_pending() -> int:
 
 def pending(model: Embedder) -> "QuerySet[DocumentIndex]":
     """Return the indexes of documents that have units without a vector by `model`."""
-    return DocumentIndex.objects.filter(units__gt=0).exclude(embedded_by=current(model))
+    return DocumentIndex.objects.filter(units__gt=0).exclude(embedded_by=current_model_id(model))
 
 
 def notice(documents: MemoryDocumentQuerySet | None = None) -> str:
@@ -155,7 +162,7 @@ def state(documents: MemoryDocumentQuerySet) -> dict[str, Any]:
     """
     model = embedder()
     chunks = MemoryChunk.objects.filter(document__in=documents)
-    known = current(model) if model else None
+    known = current_model_id(model) if model else None
     there = TextVector.objects.filter(space=OuterRef("space"), model=known, text_key=OuterRef("text_key"))
     units = chunks.count()
     embedded = chunks.filter(Exists(there)).count() if model else 0
@@ -163,7 +170,7 @@ def state(documents: MemoryDocumentQuerySet) -> dict[str, Any]:
         "units": units,
         "vectors": embedded,
         "pending": units - embedded if model else 0,
-        "model": name(model) if model else "none",
+        "model": model_name(model) if model else "none",
         "drift": documents.to_index().count(),
         "notice": notice(documents),
     }
@@ -200,7 +207,7 @@ def _embed(
     model = embedder()
     if model is None or (only_at_once and not model.at_once):
         return
-    known = current(model)
+    known = current_model_id(model)
     missing = _missing(chunks, space_id, known)
     if only_at_once and len(missing) > model.at_once:
         return
@@ -210,11 +217,11 @@ def _embed(
         try:
             made = model.embed([embedded_text(text, names) for _, text in batch])
         except EmbeddingError as failure:
-            note(model, failure.reason)
+            record_error(model, failure.reason)
             raise
-        counts = see(model, made.shape[1])
+        counts = record_width(model, made.shape[1])
         _store(space_id, counts, batch, made)
-        note(model, None)
+        record_error(model, None)
         if counts != known:
             # The server has another model under the same name, so the vectors of the earlier one are useless.
             if is_again:

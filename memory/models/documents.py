@@ -10,7 +10,7 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from chat.models import Message
-from memory.text.index_format import LAYOUT
+from memory.text.index_format import LAYOUT_VERSION
 from oneclaw.models import Space, User
 from oneclaw.reasons import ReasonField
 
@@ -40,7 +40,9 @@ class MemoryDocumentQuerySet(models.QuerySet["MemoryDocument"]):
     def to_index(self) -> "MemoryDocumentQuerySet":
         """Return the documents whose index is of another version, or of another layout than search reads."""
         behind = MemoryDocument.objects.filter(indexed_version__lt=F("version")).values("pk")
-        other = MemoryDocument.objects.filter(Q(index__layout__lt=LAYOUT) | Q(index__layout__gt=LAYOUT)).values("pk")
+        other = MemoryDocument.objects.filter(
+            Q(index__layout__lt=LAYOUT_VERSION) | Q(index__layout__gt=LAYOUT_VERSION)
+        ).values("pk")
         # A union, because each half has its own index; OR would read every document.
         return self.filter(pk__in=behind.union(other))
 

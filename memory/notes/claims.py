@@ -13,14 +13,14 @@ from django.db.models import Max
 
 from chat.models import ChatSession, Message
 from memory.models import Flush
-from memory.notes.summary import Said
+from memory.notes.summary import TranscriptEntry
 from memory.policy import switches
-from memory.policy.access import locked
+from memory.policy.access import lock_session
 from memory.policy.tombstones import of_space
 from oneclaw.jobs import ClaimLostError
 
 # Calls of the model before its text is replaced by a fallback that needs no model.
-MODEL_ATTEMPTS_MAX = 5
+MODEL_MAX_ATTEMPTS = 5
 # Text of one flush, so that it fits the model's context; a longer range becomes several flushes.
 RANGE_MAX_CHARS = 120_000
 ERROR_MAX_CHARS = 1000
@@ -44,14 +44,16 @@ class Claim:
     noted: frozenset[int]
 
     @property
-    def said(self) -> list[Said]:
+    def said(self) -> list[TranscriptEntry]:
         """Return the messages to be noted, without forgotten words."""
         known = of_space(self.flush.space_id)
         spoken = (message for message in self.messages if message.active and message.role != Message.Role.TOOL)
         spoken = (message for message in spoken if message.pk in self.noted)
         local = self.session.owner.local
         return [
-            Said(line.role, local(line.created_at), known.unsaid(line.text)) for line in spoken if line.text.strip()
+            TranscriptEntry(line.role, local(line.created_at), known.unsaid(line.text))
+            for line in spoken
+            if line.text.strip()
         ]
 
 
@@ -61,7 +63,7 @@ def take(flush_id: int) -> Claim | None:
     session_id = Flush.objects.due().filter(pk=flush_id).values_list("session_id", flat=True).first()
     if session_id is None:
         return None
-    session = locked(session_id)
+    session = lock_session(session_id)
     flush = Flush.objects.due().filter(pk=flush_id).first()
     if flush is None:
         return None
@@ -97,7 +99,7 @@ def hold(claim: Claim) -> None:
 
     Raise ClaimLostError when another worker has claimed the flush, or when the session may no longer be noted.
     """
-    session = locked(claim.session.pk)
+    session = lock_session(claim.session.pk)
     if session is None or not is_noted(session):
         raise ClaimLostError
     claim.flush.heartbeat()
@@ -108,7 +110,7 @@ def postpone(claim: Claim, error: Exception) -> None:
     with suppress(ClaimLostError), transaction.atomic():
         hold(claim)
         claim.session.flushes.queued().delete()
-        claim.flush.postpone(in_words(error), after_seq=None, through_seq=None, day=None)
+        claim.flush.postpone(error_text(error), after_seq=None, through_seq=None, day=None)
 
 
 def covered_through(session: ChatSession) -> int:
@@ -130,7 +132,7 @@ def is_noted(session: ChatSession) -> bool:
     return switches.is_on(session.owner, switches.Switch.SAVED)
 
 
-def in_words(error: Exception) -> str:
+def error_text(error: Exception) -> str:
     """Return the text about `error` for the row of a job."""
     return f"{type(error).__name__}: {error}"[:ERROR_MAX_CHARS]
 

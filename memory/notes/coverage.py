@@ -12,8 +12,8 @@ from memory.models import Flush, MemoryDocument
 from memory.notes.claims import IMPORTED, covered_through, is_noted
 from oneclaw.models import User
 
-LOG = re.compile(r"memory/(\d{4}-\d{2}-\d{2})\.md")
-COPIED = "copies of another conversation, which notes them"
+DAILY_LOG_PATH = re.compile(r"memory/(\d{4}-\d{2}-\d{2})\.md")
+COPIED_REASON = "copies of another conversation, which notes them"
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class DayCoverage:
 
 
 @dataclass(frozen=True)
-class Part:
+class CoverageRange:
     """The state of the messages `first` to `last` of a conversation.
 
     `state` is covered, running, queued, open or skipped; `why` is the reason in words.
@@ -42,7 +42,7 @@ class Part:
 
 def of_document(document: MemoryDocument) -> DayCoverage | None:
     """Return the coverage of a daily log; None for every other document, and for logs of shared spaces."""
-    found = LOG.fullmatch(document.path)
+    found = DAILY_LOG_PATH.fullmatch(document.path)
     if found is None or document.space.kind != "own":
         return None
     try:
@@ -69,21 +69,21 @@ def of_day(user: User, day: dt.date) -> DayCoverage:
     return DayCoverage(user.local(last) if last else None, open_ones.count() if first_open else 0)
 
 
-def of_session(session: ChatSession) -> list[Part]:
+def of_session(session: ChatSession) -> list[CoverageRange]:
     """Return the state of every message of the conversation, as consecutive ranges in order."""
     if session.last_seq == 0:
         return []
     if session.mode != ChatSession.Mode.AGENT:
-        return [Part(1, session.last_seq, "skipped", f"this conversation {session.get_mode_display()}")]
-    copied = [Part(1, session.copied_seq, "skipped", COPIED)] if session.copied_seq else []
+        return [CoverageRange(1, session.last_seq, "skipped", f"this conversation {session.get_mode_display()}")]
+    copied = [CoverageRange(1, session.copied_seq, "skipped", COPIED_REASON)] if session.copied_seq else []
     parts = copied + [
-        Part(flush.after_seq + 1, flush.through_seq, *_became(flush))
+        CoverageRange(flush.after_seq + 1, flush.through_seq, *_became(flush))
         for flush in session.flushes.filter(through_seq__isnull=False).order_by("after_seq")
         if flush.after_seq is not None and flush.through_seq is not None
     ]
     after = max((part.last for part in parts), default=covered_through(session))
     if after < session.last_seq:
-        parts.append(Part(after + 1, session.last_seq, *_what_follows(session)))
+        parts.append(CoverageRange(after + 1, session.last_seq, *_what_follows(session)))
     return parts
 
 

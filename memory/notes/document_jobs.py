@@ -12,8 +12,8 @@ from django.db import transaction
 from chat.models import ChatSession
 from memory.models import DocumentJob
 from memory.notes import last_messages, recent
-from memory.notes.claims import in_words, is_noted
-from memory.policy.access import locked, own_space
+from memory.notes.claims import error_text, is_noted
+from memory.policy.access import lock_session, own_space
 from oneclaw.jobs import ClaimLostError
 
 logger = logging.getLogger(__name__)
@@ -27,7 +27,7 @@ WRITERS = {DocumentJob.Kind.LAST_MESSAGES: last_messages, DocumentJob.Kind.RECEN
 def request(session: ChatSession, kind: DocumentJob.Kind, through_seq: int) -> DocumentJob | None:
     """Return the open job of this kind, extended to the messages up to `through_seq`; None when no document is
     wanted. Idempotent."""
-    kept = locked(session.pk)
+    kept = lock_session(session.pk)
     if kept is None or through_seq == 0 or not WRITERS[kind].is_wanted(kept):
         return None
     job = kept.document_jobs.open().filter(kind=kind).first()
@@ -74,7 +74,7 @@ def run(job_id: int) -> None:
     except Exception as error:
         logger.warning("Document job %s failed and is tried again.", job_id, exc_info=True)
         with suppress(ClaimLostError):
-            job.postpone(in_words(error))
+            job.postpone(error_text(error))
 
 
 @transaction.atomic
@@ -113,5 +113,5 @@ def finish(job: DocumentJob) -> None:
 
 def _wanted_session(job: DocumentJob) -> ChatSession | None:
     """Return the job's session under its row lock; None when the document is not to be written."""
-    session = locked(job.session_id)
+    session = lock_session(job.session_id)
     return session if session and WRITERS[DocumentJob.Kind(job.kind)].is_wanted(session) else None

@@ -20,15 +20,15 @@ from memory.documents import write
 from memory.documents.write import Append, Author, Separator, Source
 from memory.models import DocumentJob, Flush, MemoryDocument, MemoryRevision, content_hash
 from memory.notes import document_jobs
-from memory.notes.claims import IMPORTED, MODEL_ATTEMPTS_MAX, Claim, hold, in_words, is_noted, postpone, take
+from memory.notes.claims import IMPORTED, MODEL_MAX_ATTEMPTS, Claim, error_text, hold, is_noted, postpone, take
 from memory.notes.summary import extract, summarise
 from memory.policy import switches, tombstones
-from memory.policy.access import locked, own_space
-from memory.policy.same_words import without
+from memory.policy.access import lock_session, own_space
+from memory.policy.same_words import without_lines_of
 from memory.policy.secrets import masked
 from memory.prompt.sent import text_sent
 from oneclaw.jobs import ClaimLostError
-from oneclaw.llm.failures import ModelFailure
+from oneclaw.llm.failures import ModelRequestError
 from oneclaw.reasons import Reason
 
 logger = logging.getLogger(__name__)
@@ -41,7 +41,7 @@ class NotWrittenError(Exception):
 @transaction.atomic
 def request(session: ChatSession, reason: str) -> Flush | None:
     """Return the queued flush of the unflushed messages of `session`; None when there are none. Idempotent."""
-    kept = locked(session.pk)
+    kept = lock_session(session.pk)
     if kept is None or not is_noted(kept):
         return None
     queued = kept.flushes.queued().first()
@@ -68,7 +68,7 @@ def run(flush_id: int) -> int | None:
     except ClaimLostError:
         logger.warning("Flush %s was claimed by another worker, or its conversation deleted.", flush_id)
         return None
-    except ModelFailure as error:
+    except ModelRequestError as error:
         logger.warning("Flush %s failed and is tried again: %s", flush_id, error)
         postpone(claim, error)
         return None
@@ -144,26 +144,29 @@ def _notes(claim: Claim) -> tuple[str, str | None]:
     notes, _ = masked(notes)
     # Text that memory gave to the conversation is not noted again.
     known = text_sent(claim.session)
-    return without(tombstones.of_space(claim.flush.space_id).without(notes), known), failure
+    return without_lines_of(tombstones.of_space(claim.flush.space_id).without(notes), known), failure
 
 
 def _written(claim: Claim) -> tuple[str, str | None]:
     said, flush = claim.said, claim.flush
-    if flush.attempts > MODEL_ATTEMPTS_MAX:
+    if flush.attempts > MODEL_MAX_ATTEMPTS:
         return extract(said), flush.error
     try:
         return summarise(said, claim.day), None
-    except ModelFailure as failure:
-        if flush.attempts < MODEL_ATTEMPTS_MAX:
+    except ModelRequestError as failure:
+        if flush.attempts < MODEL_MAX_ATTEMPTS:
             raise
         logger.warning("Flush %s has no summary after %s attempts: %s", flush.pk, flush.attempts, failure)
-        return extract(said), in_words(failure)
+        return extract(said), error_text(failure)
 
 
 def _append(claim: Claim, notes: str) -> MemoryRevision:
     flush = claim.flush
     last = claim.messages[-1]
-    at, title = claim.session.owner.local(last.created_at), tombstones.named(flush.space_id, claim.session.name)
+    at, title = (
+        claim.session.owner.local(last.created_at),
+        tombstones.title_without_forgotten(flush.space_id, claim.session.name),
+    )
     section = f"## {at:%H:%M} {title}\n\n{notes}\n"
     with translation.override("en"):
         heading = f"# {dateformat.format(claim.day, 'l, j F Y')}\n\n"

@@ -16,7 +16,7 @@ from memory.models import DocumentJob, MemoryDocument
 from memory.notes.claims import imported_through
 from memory.policy import secrets, switches, tombstones
 from oneclaw import llm
-from oneclaw.llm.failures import ModelFailure
+from oneclaw.llm.failures import ModelRequestError
 from oneclaw.llm.quoting import quoted, shortened
 from oneclaw.reasons import Reason
 
@@ -62,7 +62,7 @@ def compose(job: DocumentJob) -> LastMessages | None:
         for message in said
     ]
     ended = local(job.created_at)
-    title = tombstones.named(job.space_id, session.name)
+    title = tombstones.title_without_forgotten(job.space_id, session.name)
     head = f"# {title}\n\n*Ended on {ended:%Y-%m-%d at %H:%M}. The last messages:*"
     content, _ = secrets.masked("\n\n".join([head, *lines]) + "\n")
     slug = _slug("\n\n".join(lines))
@@ -105,7 +105,7 @@ def _slug(lines: str) -> str:
     )
     try:
         answer = llm.complete_sync(request)
-    except ModelFailure as failure:
+    except ModelRequestError as failure:
         logger.warning("The last messages are named after the time: %s", failure)
         return ""
     words = slugify(answer.strip().split("\n", 1)[0]).split("-")

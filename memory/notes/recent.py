@@ -15,14 +15,14 @@ from chat.models import ChatSession, Message
 from memory.documents import write as documents
 from memory.documents.write import Author, Replace, Source
 from memory.models import DocumentJob, MemoryDocument
-from memory.notes.claims import MODEL_ATTEMPTS_MAX, imported_through
+from memory.notes.claims import MODEL_MAX_ATTEMPTS, imported_through
 from memory.policy import secrets, switches, tombstones
 from memory.policy.paths import RECENT
 from oneclaw import llm
-from oneclaw.llm.failures import ModelFailure
+from oneclaw.llm.failures import ModelRequestError
 from oneclaw.llm.quoting import quoted, shortened
 from oneclaw.reasons import Reason
-from oneclaw.text import mended
+from oneclaw.text import replace_unstorable
 
 logger = logging.getLogger(__name__)
 
@@ -39,7 +39,7 @@ ANY_SECTION = re.compile(r"^## ", re.MULTILINE)
 
 
 @dataclass(frozen=True)
-class Summary:
+class ConversationSummary:
     """The title and the summary of a conversation, and the local time of its last message."""
 
     title: str
@@ -52,7 +52,7 @@ def is_wanted(session: ChatSession) -> bool:
     return switches.is_on(session.owner, switches.Switch.RECENT)
 
 
-def compose(job: DocumentJob) -> Summary | None:
+def compose(job: DocumentJob) -> ConversationSummary | None:
     """Return title and summary by the fast model; None when the person said nothing.
 
     The first line of the conversation is the title when the answer cannot be parsed, or when the model failed
@@ -70,18 +70,18 @@ def compose(job: DocumentJob) -> Summary | None:
         return None
     try:
         title, text = read(_asked(said)) or ("", "")
-    except ModelFailure as failure:
-        if job.attempts < MODEL_ATTEMPTS_MAX:
+    except ModelRequestError as failure:
+        if job.attempts < MODEL_MAX_ATTEMPTS:
             raise
         logger.warning("Document job %s has no summary after %s attempts: %s", job.pk, job.attempts, failure)
         title, text = "", ""
     title, _ = secrets.masked(title or _title(first.text) or session.name)
     text, _ = secrets.masked(text)
-    title, text = tombstones.named(job.space_id, title), known.unsaid(text)
-    return Summary(title, text, session.owner.local(said[-1].created_at))
+    title, text = tombstones.title_without_forgotten(job.space_id, title), known.unsaid(text)
+    return ConversationSummary(title, text, session.owner.local(said[-1].created_at))
 
 
-def write(job: DocumentJob, summary: Summary | None) -> None:
+def write(job: DocumentJob, summary: ConversationSummary | None) -> None:
     """Put the section of the job's conversation first and remove its older one. The rest of the document stays."""
     if summary is None:
         return
@@ -94,7 +94,7 @@ def write(job: DocumentJob, summary: Summary | None) -> None:
     documents.apply(job.space, PATH, Replace(content, version), author)
 
 
-def updated(before: str, session_id: str, summary: Summary, max_sections: int) -> str:
+def updated(before: str, session_id: str, summary: ConversationSummary, max_sections: int) -> str:
     """Return the document with the section of `session_id` first and at most `max_sections` sections. Pure.
 
     Text before the first section, and sections that people wrote, stay as they are and are not counted.
@@ -133,7 +133,7 @@ def read(answer: str) -> tuple[str, str] | None:
 
     The answer is JSON, alone, in a code fence or between other words; or plain text with the title in its first line.
     """
-    answer = mended(answer).strip()
+    answer = replace_unstorable(answer).strip()
     for found in re.finditer(r"\{", answer):
         try:
             value, _ = json.JSONDecoder(strict=False).raw_decode(answer, found.start())

@@ -11,20 +11,20 @@ from django.template.loader import get_template
 from chat.models import Message
 from oneclaw import llm
 from oneclaw.llm.quoting import quoted, shortened
-from oneclaw.text import mended
+from oneclaw.text import replace_unstorable
 
 # The answer of the model when nothing is worth keeping.
-NOTHING = "NO_REPLY"
+NOTHING_TO_NOTE = "NO_REPLY"
 # The notes, and the part of one message that the model reads.
-LONGEST_NOTES = 2048
-LONGEST_MESSAGE = 20_000
+NOTES_MAX_TOKENS = 2048
+MESSAGE_MAX_CHARS = 20_000
 # An extract: its messages, and the text of each.
-MOST_EXTRACTED = 12
-LONGEST_EXTRACTED = 300
+EXTRACT_MAX_MESSAGES = 12
+EXTRACTED_MESSAGE_MAX_CHARS = 300
 
 
 @dataclass(frozen=True)
-class Said:
+class TranscriptEntry:
     """One message of a transcript, with the local time of its owner.
 
     Tool calls and results are left out, so that text from memory is not noted again.
@@ -35,7 +35,7 @@ class Said:
     text: str
 
 
-def summarise(said: Sequence[Said], day: dt.date) -> str:
+def summarise(said: Sequence[TranscriptEntry], day: dt.date) -> str:
     """Return the notes of the fast model about `said`; "" when nothing is worth keeping. Raise ModelFailure."""
     if not any(line.role == Message.Role.USER for line in said):
         return ""
@@ -43,51 +43,55 @@ def summarise(said: Sequence[Said], day: dt.date) -> str:
         model=settings.FAST_MODEL,
         system=[{"type": "text", "text": _prompt("flush_system.txt", day=day)}],
         messages=[{"role": "user", "content": _prompt("flush_request.txt", transcript=transcript(said))}],
-        max_tokens=LONGEST_NOTES,
+        max_tokens=NOTES_MAX_TOKENS,
     )
     notes = llm.complete_sync(request).strip()
     if not notes:
-        raise llm.ModelError("the model answered nothing at all")
+        raise llm.UnreadableAnswerError("the model answered nothing at all")
     return notes_of(notes)
 
 
-def transcript(said: Sequence[Said]) -> str:
+def transcript(said: Sequence[TranscriptEntry]) -> str:
     """Return the messages as quoted data in <transcript> tags, each with its time and speaker."""
     rest = "this message goes on"
-    lines = (f"[{line.at:%H:%M}] {_speaker(line)}: {shortened(line.text, LONGEST_MESSAGE, rest)}" for line in said)
+    lines = (f"[{line.at:%H:%M}] {_speaker(line)}: {shortened(line.text, MESSAGE_MAX_CHARS, rest)}" for line in said)
     return quoted("transcript", "\n\n".join(lines))
 
 
 def notes_of(answer: str) -> str:
     """Return the part of the model's `answer` that goes into the log; "" when nothing is worth keeping."""
-    answer = mended(answer).strip()
+    answer = replace_unstorable(answer).strip()
     if fenced := re.fullmatch(r"```\w*\n(.*)\n```", answer, re.DOTALL):
         answer = fenced[1]
-    if re.match(rf"\W*{NOTHING}\b", answer):
+    if re.match(rf"\W*{NOTHING_TO_NOTE}\b", answer):
         return ""
-    lines = [line for line in answer.splitlines() if line.strip(" `*_.\"'“”") != NOTHING]
+    lines = [line for line in answer.splitlines() if line.strip(" `*_.\"'“”") != NOTHING_TO_NOTE]
     # Headings of levels 1 and 2 are those of the log itself.
     return re.sub(r"^#{1,2}(?=\s)", "###", "\n".join(lines).strip(), flags=re.MULTILINE)
 
 
-def extract(said: Sequence[Said]) -> str:
+def extract(said: Sequence[TranscriptEntry]) -> str:
     """Return the fallback for the notes: the first words of the person's messages, marked as not summarised."""
     messages = [line for line in said if line.role == Message.Role.USER]
     if not messages:
         return ""
-    items = [f"- {line.at:%H:%M} {_first_words(line.text)}" for line in messages[:MOST_EXTRACTED]]
-    if len(messages) > MOST_EXTRACTED:
-        items.append(f"- … and {len(messages) - MOST_EXTRACTED} more messages")
+    items = [f"- {line.at:%H:%M} {_first_words(line.text)}" for line in messages[:EXTRACT_MAX_MESSAGES]]
+    if len(messages) > EXTRACT_MAX_MESSAGES:
+        items.append(f"- … and {len(messages) - EXTRACT_MAX_MESSAGES} more messages")
     return "*Not summarised: the model could not be reached. The first words of what was said:*\n\n" + "\n".join(items)
 
 
-def _speaker(line: Said) -> str:
+def _speaker(line: TranscriptEntry) -> str:
     return "Person" if line.role == Message.Role.USER else "Assistant"
 
 
 def _first_words(text: str) -> str:
     words = " ".join(text.split())
-    return words if len(words) <= LONGEST_EXTRACTED else words[: LONGEST_EXTRACTED - 1].rsplit(" ", 1)[0] + "…"
+    return (
+        words
+        if len(words) <= EXTRACTED_MESSAGE_MAX_CHARS
+        else words[: EXTRACTED_MESSAGE_MAX_CHARS - 1].rsplit(" ", 1)[0] + "…"
+    )
 
 
 def _prompt(name: str, **context: object) -> str:

@@ -46,7 +46,7 @@ def sources_for(user: User) -> Sources:
     return Sources(Switch.SAVED in on, Switch.RECENT in on, user if Switch.TRANSCRIPTS in on else None)
 
 
-def locked(session_id: uuid.UUID) -> ChatSession | None:
+def lock_session(session_id: uuid.UUID) -> ChatSession | None:
     """Lock the row of the session and return it; None when it is deleted or its mode does not write memory.
 
     Must be called in a transaction.
@@ -55,7 +55,7 @@ def locked(session_id: uuid.UUID) -> ChatSession | None:
     return kept.select_related("owner").select_for_update(of=("self",), no_key=True).first()
 
 
-def reads(session: ChatSession) -> bool:
+def may_read(session: ChatSession) -> bool:
     """Return whether `session` may read memory."""
     return not session.is_temporary
 
@@ -105,7 +105,7 @@ def rename_agent_spaces(agent: Agent) -> None:
     Space.objects.filter(of_agent__agent=agent).exclude(name=agent.name).update(name=agent.name)
 
 
-def is_read(path: str, on: frozenset[str]) -> bool:
+def may_read_path(path: str, on: frozenset[str]) -> bool:
     """Return whether the document at `path` may be read when the switches `on` are on."""
     return (Switch.RECENT if path == RECENT else Switch.SAVED) in on
 
@@ -116,7 +116,7 @@ def find_document(session: ChatSession, path: str) -> MemoryDocument | None:
         path = checked_path(path)
     except BadPathError:
         return None
-    if not is_read(path, switches.on_for(session.owner)):
+    if not may_read_path(path, switches.on_for(session.owner)):
         return None
     for space in spaces_of(session):
         document = space.documents.present().filter(path=path).first()

@@ -1,9 +1,9 @@
 """Undo changes of line ends and byte order marks that editors and browsers make on their own. Pure."""
 
-MARK = "\N{ZERO WIDTH NO-BREAK SPACE}"
+BYTE_ORDER_MARK = "\N{ZERO WIDTH NO-BREAK SPACE}"
 
 
-def as_before(before: str, edited: str) -> str:
+def with_line_ends_of(before: str, edited: str) -> str:
     """Return `edited` with the line ends of `before`, and with a byte order mark only if `before` has one."""
     if edited == before:
         return before
@@ -12,8 +12,8 @@ def as_before(before: str, edited: str) -> str:
         return before
     if "\r\n" in before:
         text = text.replace("\n", "\r\n")
-    return MARK + text if before.startswith(MARK) else text
+    return BYTE_ORDER_MARK + text if before.startswith(BYTE_ORDER_MARK) else text
 
 
 def _plain(text: str) -> str:
-    return text.removeprefix(MARK).replace("\r\n", "\n").replace("\r", "\n")
+    return text.removeprefix(BYTE_ORDER_MARK).replace("\r\n", "\n").replace("\r", "\n")

@@ -4,7 +4,7 @@ import unicodedata
 
 from django.utils.translation import gettext_lazy as _
 
-from oneclaw.text import Told
+from oneclaw.text import UserFacingError
 
 PATH_MAX_BYTES = 255
 # UTF-8 bytes of a document and of its file.
@@ -25,7 +25,7 @@ WORKSPACE_FILES = (
 )
 
 
-class BadPathError(Told, ValueError):
+class BadPathError(UserFacingError, ValueError):
     """A path that no document may have; the sentence says why."""
 
 

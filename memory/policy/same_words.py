@@ -6,7 +6,7 @@ import unicodedata
 MARKS = re.compile(r"^(?:[-*+>#\s]|\d+[.)]\s)+")
 
 
-def stands_in(text: str, content: str) -> bool:
+def occurs_in(text: str, content: str) -> bool:
     """Return whether the lines of `text` occur in `content` one after the other; blank lines are ignored."""
     wanted, lines = _lines(text), _lines(content)
     if not wanted:
@@ -15,7 +15,7 @@ def stands_in(text: str, content: str) -> bool:
     return any(lines[at : at + len(wanted)] == wanted for at in starts)
 
 
-def without(notes: str, text: str) -> str:
+def without_lines_of(notes: str, text: str) -> str:
     """Return `notes` without the lines that `text` has too; "" when only headings are left."""
     known = set(_lines(text))
     kept = [line for line in notes.split("\n") if not line.strip() or words_of(line) not in known]

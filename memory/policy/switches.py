@@ -24,7 +24,7 @@ Period = tuple[dt.datetime | None, dt.datetime | None]
 
 
 @dataclass(frozen=True)
-class State:
+class SwitchState:
     """One switch of one person. `may_choose`: whether the server allows the person to change it."""
 
     switch: SwitchChoice.Switch
@@ -32,22 +32,22 @@ class State:
     may_choose: bool
 
 
-def server(switch: SwitchChoice.Switch) -> str:
+def server_setting(switch: SwitchChoice.Switch) -> str:
     """Return the server's setting of `switch`: "disabled", or the default "off" or "on", which people may change."""
     if switch == Switch.RECALL and settings.RECALL == "off":
         return "disabled"
     return settings.SWITCHES[switch]
 
 
-def states(user: User) -> list[State]:
+def states(user: User) -> list[SwitchState]:
     """Return every switch of `user`, in the order in which a page shows them."""
     rows = SwitchChoice.objects.filter(user=user).order_by("switch", "-pk").distinct("switch")
     chosen = dict(rows.values_list("switch", "on"))
     found = []
     for switch in Switch:
-        value = server(switch)
+        value = server_setting(switch)
         is_on = value != "disabled" and chosen.get(switch, value == "on")
-        found.append(State(switch, is_on, value != "disabled"))
+        found.append(SwitchState(switch, is_on, value != "disabled"))
     return found
 
 
@@ -75,7 +75,7 @@ def choose(user: User, switch: SwitchChoice.Switch, on: bool) -> bool:
 
 def people_without(switch: SwitchChoice.Switch) -> "models.QuerySet[User]":
     """Return all people for whom `switch` is off."""
-    value = server(switch)
+    value = server_setting(switch)
     if value == "disabled":
         return User.objects.all()
     newest = SwitchChoice.objects.filter(user=models.OuterRef("pk"), switch=switch).order_by("-pk").values("on")[:1]
@@ -88,7 +88,7 @@ def off_periods(user: User, switch: SwitchChoice.Switch) -> list[Period]:
 
     The server's present setting counts for the time before the first choice.
     """
-    value = server(switch)
+    value = server_setting(switch)
     if value == "disabled":
         return [(None, None)]
     changes = SwitchChoice.objects.filter(user=user, switch=switch).order_by("pk").values_list("at", "on")

@@ -49,7 +49,7 @@ class Phrase:
 
 
 @dataclass(frozen=True)
-class Known:
+class LineMatcher:
     """A matcher of forgotten lines.
 
     `mark` maps words to a mark, such as a hash. `whole` holds the marks that match whole lines; `parts` holds, by
@@ -120,7 +120,7 @@ class Known:
                     yield at, at + length, mark
 
 
-def of_space(space_id: int) -> Known:
+def of_space(space_id: int) -> LineMatcher:
     """Return the matcher of the lines that were forgotten in the space."""
     rows = ForgottenLine.objects.filter(space=space_id).values_list("hash", "words", "whole")
     parts: dict[int, set[Hashable]] = {}
@@ -130,17 +130,17 @@ def of_space(space_id: int) -> Known:
             whole.add(hash)
         else:
             parts.setdefault(words, set()).add(hash)
-    return Known(
-        partial(keyed, space_id), frozenset(whole), {words: frozenset(marks) for words, marks in parts.items()}
+    return LineMatcher(
+        partial(line_hash, space_id), frozenset(whole), {words: frozenset(marks) for words, marks in parts.items()}
     )
 
 
-def named(space_id: int, title: str) -> str:
+def title_without_forgotten(space_id: int, title: str) -> str:
     """Return `title` in one line with forgotten words replaced, as memory names a conversation."""
     return " ".join(of_space(space_id).unsaid(title).split())
 
 
-def of_phrases(phrases: Iterable[Phrase]) -> Known:
+def of_phrases(phrases: Iterable[Phrase]) -> LineMatcher:
     """Return the matcher of `phrases`, whose words it holds unhashed. Pure."""
     parts: dict[int, set[Hashable]] = {}
     whole: set[Hashable] = set()
@@ -149,10 +149,10 @@ def of_phrases(phrases: Iterable[Phrase]) -> Known:
             whole.add(phrase.words)
         else:
             parts.setdefault(len(phrase.words), set()).add(phrase.words)
-    return Known(tuple, frozenset(whole), {words: frozenset(marks) for words, marks in parts.items()})
+    return LineMatcher(tuple, frozenset(whole), {words: frozenset(marks) for words, marks in parts.items()})
 
 
-def keyed(space_id: int, words: Sequence[str]) -> str:
+def line_hash(space_id: int, words: Sequence[str]) -> str:
     """Return the HMAC-SHA-256 of `words` in the space, in hexadecimal.
 
     The key is derived from SECRET_KEY, so that short texts cannot be guessed from the database or a receipt alone.
@@ -167,7 +167,7 @@ def words_of(line: str) -> tuple[str, ...]:
     return tuple(word for _, _, word in _spans(SAID_BY.sub("", MARKS.sub("", line), count=1)))
 
 
-def since(document: MemoryDocument, version: int) -> bool:
+def forgotten_since(document: MemoryDocument, version: int) -> bool:
     """Return whether lines of `document` were forgotten after `version`.
 
     If so, line numbers of that version do not match what people saw.
@@ -175,7 +175,7 @@ def since(document: MemoryDocument, version: int) -> bool:
     return document.revisions.filter(number__gt=version, source=Source.FORGET).exists()
 
 
-def lock_of(space_id: int) -> str:
+def lock_name(space_id: int) -> str:
     """Return the name of the lock that writers into the space share and a forgetting holds exclusively."""
     return f"forgetting in {space_id}"
 

@@ -10,10 +10,10 @@ from memory.policy.access import own_space
 from memory.policy.paths import CURATED, WORKSPACE_FILES
 from memory.prompt.items import CURATED as CURATED_KIND
 from memory.prompt.items import FILE, piece, shown
-from oneclaw.llm.quoting import gap, kept
+from oneclaw.llm.quoting import kept_chars, omission_marker
 
 # The name of a file that is used when the first one is missing or blank.
-ALSO_NAMED = {CURATED: "memory.md"}
+ALTERNATIVE_NAMES = {CURATED: "memory.md"}
 # The part of one file, and of all files, that a prompt holds.
 FILE_MAX_CHARS, ALL_FILES_MAX_CHARS = 20_000, 60_000
 
@@ -25,14 +25,14 @@ def context_items(session: ChatSession) -> list[ContextItem]:
     """
     paths = list(WORKSPACE_FILES)
     if not switches.is_on(session.owner, switches.Switch.SAVED):
-        paths = [path for path in paths if path not in (CURATED, *ALSO_NAMED.values())]
-    names = [*paths, *(ALSO_NAMED[path] for path in paths if path in ALSO_NAMED)]
+        paths = [path for path in paths if path not in (CURATED, *ALTERNATIVE_NAMES.values())]
+    names = [*paths, *(ALTERNATIVE_NAMES[path] for path in paths if path in ALTERNATIVE_NAMES)]
     documents = own_space(session).documents.present().filter(path__in=names)
     found = {path: (version, content) for path, version, content in documents.values_list("path", "version", "content")}
     items: list[ContextItem] = []
     left = ALL_FILES_MAX_CHARS
     for path in dict.fromkeys(paths):
-        name = path if found.get(path, (0, ""))[1].strip() else ALSO_NAMED.get(path, path)
+        name = path if found.get(path, (0, ""))[1].strip() else ALTERNATIVE_NAMES.get(path, path)
         version, content = found.get(name, (0, ""))
         if content.strip() and left:
             kind = CURATED_KIND if path == CURATED else FILE
@@ -48,7 +48,7 @@ def shortened(kind: str, path: str, version: int, content: str, budget: int) -> 
     start, end = len(content) - len(content.lstrip()), len(content.rstrip())
     if end - start <= budget:
         return [piece(kind, path, version, content, start, end)]
-    head, tail = kept(budget)
+    head, tail = kept_chars(budget)
     first = piece(kind, path, version, content, start, start + head)
     first["left_out"] = end - start - head - tail
     return [first, piece(kind, path, version, content, end - tail, end)]
@@ -61,6 +61,6 @@ def by_document(items: Iterable[ContextItem]) -> Iterator[tuple[ContextItem, str
         text, before = shown(first), first
         for item in more:
             rest = f"find them in {item['path']} with memory_search, or read them with memory_get"
-            text += gap(before.get("left_out", 0), rest) + shown(item)
+            text += omission_marker(before.get("left_out", 0), rest) + shown(item)
             before = item
         yield first, text

@@ -16,9 +16,9 @@ from chat.models import ChatSession, Message
 from memory.index.embeddings.failures import EmbeddingError
 from memory.models import MemoryDocument
 from memory.policy import switches
-from memory.policy.access import Sources, is_read, reads, spaces_of
+from memory.policy.access import Sources, may_read, may_read_path, spaces_of
 from memory.policy.paths import CURATED, RECENT, WORKSPACE_FILES
-from memory.policy.same_words import stands_in
+from memory.policy.same_words import occurs_in
 from memory.prompt import items
 from memory.prompt.context import by_document, context_items
 from memory.prompt.items import passage_piece, shown
@@ -31,14 +31,14 @@ logger = logging.getLogger(__name__)
 
 # Errors of a search: of the database, of the embedding server or its settings, timeouts, of the disk, and of a damaged
 # index (ValueError).
-FAILURES = (DatabaseFailure, EmbeddingError, ImproperlyConfigured, OSError, ValueError)
+SEARCH_ERRORS = (DatabaseFailure, EmbeddingError, ImproperlyConfigured, OSError, ValueError)
 # Passages that are sent with a message, and the text of each and of all.
 RECALLED_MAX_PASSAGES, PASSAGE_MAX_CHARS, RECALLED_MAX_CHARS = 3, 800, 4_000
 
 
 def workspace_items(session: ChatSession) -> list[ContextItem]:
     """Return the workspace files and MEMORY.md of the own space of `session`; nothing when it has no memory."""
-    return context_items(session) if reads(session) else []
+    return context_items(session) if may_read(session) else []
 
 
 def workspace_section(session: ChatSession, found: Sequence[ContextItem]) -> str:
@@ -73,23 +73,23 @@ def recalled_items(session: ChatSession, message: Message) -> list[ContextItem]:
     searched: notes are shorter than the transcripts that they summarise.
     """
     is_first = message.parent_id is None
-    if (settings.RECALL == "first" and not is_first) or not reads(session):
+    if (settings.RECALL == "first" and not is_first) or not may_read(session):
         return []
     on = switches.on_for(session.owner)
-    sources = Sources(is_read(CURATED, on), is_read(RECENT, on))
+    sources = Sources(may_read_path(CURATED, on), may_read_path(RECENT, on))
     if switches.Switch.RECALL not in on or not sources:
         return []
     intent = intent_of(message.text, is_first=is_first)
     if not intent:
         return []
     try:
-        return found_for(intent, session, sources)
-    except FAILURES:
+        return find_passages(intent, session, sources)
+    except SEARCH_ERRORS:
         logger.exception("Nothing was recalled for message %s, because the search failed.", message.pk)
         return []
 
 
-def found_for(intent: str, session: ChatSession, sources: Sources) -> list[ContextItem]:
+def find_passages(intent: str, session: ChatSession, sources: Sources) -> list[ContextItem]:
     """Return the passages found for `intent` that are not in the session's prompt, within their budget."""
     spaces = spaces_of(session)
     # Workspace files are in the prompt: without other documents there is nothing to search for.
@@ -98,7 +98,7 @@ def found_for(intent: str, session: ChatSession, sources: Sources) -> list[Conte
     manager = HybridSearchManager(spaces, sources)
     found = manager.search(intent, max_results=3 * RECALLED_MAX_PASSAGES, today=session.owner.day())
     in_prompt = "\n".join(shown(item) for item in session.system_context.get(items.NAME, []))
-    passages = [passage for passage in found if not stands_in(passage.snippet, in_prompt)][:RECALLED_MAX_PASSAGES]
+    passages = [passage for passage in found if not occurs_in(passage.snippet, in_prompt)][:RECALLED_MAX_PASSAGES]
     documents = MemoryDocument.objects.in_bulk([passage.document_id for passage in passages])
     recalled = [piece_of(passage, documents.get(passage.document_id or 0)) for passage in passages]
     while len(recalled_text(recalled)) > RECALLED_MAX_CHARS:
@@ -128,11 +128,11 @@ def recalled_text(recalled: Sequence[ContextItem]) -> str:
         return ""
     if recalled[0]["kind"] == items.TEXT:
         return "\n\n".join(item["text"] for item in recalled)
-    passages = [quoted("recalled", shown(item), **place_of(item)) for item in recalled]
+    passages = [quoted("recalled", shown(item), **location_of(item)) for item in recalled]
     return get_template("recalled.txt", using="prompts").render({"passages": passages}).strip()
 
 
-def place_of(item: ContextItem) -> dict[str, str]:
+def location_of(item: ContextItem) -> dict[str, str]:
     """Return the location of a passage as the attributes of its quotation."""
     first, last = item["lines"]
     attributes = {"file": item["path"], "lines": f"{first}-{last}"}

@@ -21,7 +21,7 @@ def details(session: ChatSession, message: Message) -> list[Detail]:
     ids = dict(found.values_list("path", "pk"))
     return [
         Detail(
-            name_of(item),
+            title_of(item),
             text,
             reverse("memory_document", args=[ids[item["path"]]]) if item["path"] in ids else "",
         )
@@ -29,7 +29,7 @@ def details(session: ChatSession, message: Message) -> list[Detail]:
     ]
 
 
-def name_of(item: ContextItem) -> str:
+def title_of(item: ContextItem) -> str:
     """Return the title of a piece: its path, and the lines of a passage."""
     lines = "-".join(map(str, item["lines"])) if item["kind"] == RECALLED else ""
     return f"{item['path'] or _('Memory')}:{lines}".rstrip(":")

@@ -9,11 +9,11 @@ from chat.extensions import ContextItem
 from chat.models import ChatSession, Message
 from memory.models import MemoryDocument
 from memory.policy.access import own_space
-from memory.policy.same_words import stands_in
+from memory.policy.same_words import occurs_in
 from memory.prompt.items import NAME
 
 # Tools whose results are text from memory.
-READING = ("memory_search", "memory_get")
+READING_TOOLS = ("memory_search", "memory_get")
 
 
 def text_sent(session: ChatSession) -> str:
@@ -22,13 +22,13 @@ def text_sent(session: ChatSession) -> str:
     return "\n".join([*(item["text"] for item in _items(session)), *read])
 
 
-def path_of(content: str, session: ChatSession) -> str | None:
+def path_where_known(content: str, session: ChatSession) -> str | None:
     """Return the path of a document that has the lines of `content`, among those that the model was sent a part of;
     None without one."""
     paths = {str(value["path"]) for value in _results(session) if "path" in value}
-    paths |= {item["path"] for item in _items(session) if stands_in(content, item["text"])}
+    paths |= {item["path"] for item in _items(session) if occurs_in(content, item["text"])}
     documents = MemoryDocument.objects.present().filter(space=own_space(session), path__in=paths)
-    return next((document.path for document in documents if stands_in(content, document.content)), None)
+    return next((document.path for document in documents if occurs_in(content, document.content)), None)
 
 
 def _items(session: ChatSession) -> list[ContextItem]:
@@ -43,7 +43,7 @@ def _results(session: ChatSession) -> Iterator[dict[str, Any]]:
     reading: set[str] = set()
     rows = session.messages.exclude(role=Message.Role.USER).order_by("seq").values_list("content", flat=True)
     for block in (block for content in rows for block in content):
-        if block["type"] == "tool_use" and block["name"] in READING:
+        if block["type"] == "tool_use" and block["name"] in READING_TOOLS:
             reading.add(block["id"])
         elif block["type"] == "tool_result" and block.get("tool_use_id") in reading:
             yield from _passages(block.get("content"))

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memory.search.cache import SearchData
-from memory.search.ranking import Legs, Numbers, Scores, Words, best_first, standardised, vector_leg
+from memory.search.ranking import LegWeights, Numbers, Scores, WordScores, best_first, standardised, vector_leg
 
 # Candidates, whose windows get exact cosines: the units with the best scores, and those with the best cosines.
 BEST_UNITS, NEAREST_UNITS = 200, 50
@@ -22,15 +22,17 @@ class ApproximateScores:
     """The approximate cosine of each unit and its mean over each window, standardised, and the scores by them."""
 
     found: SearchData
-    words: Words
-    legs: Legs
+    words: WordScores
+    legs: LegWeights
     vector: NDArray[np.float32]
     cosines: Numbers
     unit: Numbers
     window: Numbers
 
     @classmethod
-    def of(cls, found: SearchData, words: Words, legs: Legs, vector: NDArray[np.float32]) -> "ApproximateScores":
+    def of(
+        cls, found: SearchData, words: WordScores, legs: LegWeights, vector: NDArray[np.float32]
+    ) -> "ApproximateScores":
         cosines = cosines_by_signs(found, vector)
         windows = found.corpus.windowed(cosines) / found.corpus.sizes
         return cls(found, words, legs, vector, cosines, standardised(cosines), standardised(windows))

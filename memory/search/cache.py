@@ -20,7 +20,7 @@ from memory.text.index_format import Corpus, unpack
 
 # A corpus with fewer units is not cached; and how many units a process caches in all, about 400 bytes each. The corpus
 # that was searched last stays cached whatever its size.
-CACHED_UNITS_MIN, CACHE_MAX_UNITS = 5_000, 300_000
+CACHED_MIN_UNITS, CACHE_MAX_UNITS = 5_000, 300_000
 # Units of a large corpus whose vectors are cached too, to relate signs to cosines.
 SAMPLE_UNITS = 8_000
 
@@ -71,12 +71,12 @@ class SearchData:
     @cached_property
     def ids(self) -> str:
         """Return the ids of the documents in the form of a PostgreSQL array."""
-        return array(self.document_ids.tolist())
+        return array_literal(self.document_ids.tolist())
 
     @cached_property
     def stamps(self) -> str:
         """Return the stamps of the documents, in the order of `ids`, in the form of a PostgreSQL array."""
-        return array(document.stamp for document in self.documents)
+        return array_literal(document.stamp for document in self.documents)
 
     @cached_property
     def document_ids(self) -> NDArray[np.int64]:
@@ -141,7 +141,7 @@ class SearchData:
         return found[key_index]
 
 
-def array(numbers: Iterable[int]) -> str:
+def array_literal(numbers: Iterable[int]) -> str:
     """Return `numbers` in the form of a PostgreSQL array.
 
     For thousands of numbers this takes a tenth of the time that psycopg takes.
@@ -188,7 +188,7 @@ def store(key: Key, found: SearchData) -> None:
     """Cache the data for the next search if it is large enough; evict the least recently searched data."""
     with _lock:
         _cached.pop(key, None)
-        if len(found.corpus) >= CACHED_UNITS_MIN:
+        if len(found.corpus) >= CACHED_MIN_UNITS:
             _cached[key] = found
         while len(_cached) > 1 and sum(len(one.corpus) for one in _cached.values()) > CACHE_MAX_UNITS:
             _cached.popitem(last=False)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from memory.search.query import Concept, Question
+from memory.search.query import Concept, ParsedQuestion
 from memory.text.index_format import Corpus
 
 # The logit that gives the default floor of 0.35, and the factor by which logits are compressed around it.
@@ -46,7 +46,7 @@ class Evidence:
         return -4.4 + 7.8 * self.coverage + 3.2 * self.nearness + 1.5 * self.knows_speaker - unknown
 
 
-def score(logit: float, below_best: float) -> float:
+def confidence_score(logit: float, below_best: float) -> float:
     """Return the confidence, 0 to 1, by the evidence's `logit`, of a unit `below_best` points below the best one."""
     value = FLOOR_LOGIT + LOGIT_FACTOR * (logit - RANKING_FACTOR * below_best - FLOOR_LOGIT)
     return float(1 / (1 + np.exp(-value)))
@@ -67,7 +67,7 @@ def coverage(windows: Sequence[tuple[np.ndarray, np.ndarray]], count: int) -> fl
     return float(np.max(held) / asked) if asked else 0.0
 
 
-def share_of_unknown_names(corpus: Corpus, question: Question) -> float:
+def share_of_unknown_names(corpus: Corpus, question: ParsedQuestion) -> float:
     """Return the share of the names in `question` that no unit of `corpus` contains; 0 if it has no names."""
     names = [concept for concept in question.concepts if concept.is_name]
     return sum(not contains(corpus, name) for name in names) / len(names) if names else 0.0

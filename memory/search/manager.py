@@ -22,15 +22,15 @@ from memory.index.embeddings import Embedder, embedder, near_words
 from memory.policy.access import Sources
 from memory.policy.paths import RECENT
 from memory.search.approximate import ApproximateScores
-from memory.search.cache import PackedDocument, SearchData, array, cached, discard, store
-from memory.search.confidence import contains, score
-from memory.search.passage import Line, Passage, passage
-from memory.search.query import Question, without_names
-from memory.search.ranking import Legs, Run, ages, by_words, passages
-from memory.text.index_format import LAYOUT
-from memory.text.languages import NAMES
+from memory.search.cache import PackedDocument, SearchData, array_literal, cached, discard, store
+from memory.search.confidence import confidence_score, contains
+from memory.search.passage import Line, Passage, build_passage
+from memory.search.query import ParsedQuestion, without_names
+from memory.search.ranking import LegWeights, Run, ages, passages, score_by_words
+from memory.text.index_format import LAYOUT_VERSION
+from memory.text.languages import LANGUAGE_NAMES
 from oneclaw.models import Space
-from oneclaw.text import mended
+from oneclaw.text import replace_unstorable
 
 # The documents to search, and by negative ids the transcripts, each with a stamp that changes whenever its row does.
 HELD = """
@@ -125,7 +125,7 @@ Parameters = dict[str, int | str | list[int] | uuid.UUID | None]
 COSINE = np.dtype([("key", ">i8"), ("cosine", ">f4")])
 # A passage includes neighbours that score at most this many points less than its best line: short passages with the
 # answer. Without a limit each is filled to SNIPPET_LENGTH characters: fewer passages with more context.
-SLACK = 0.5
+PASSAGE_SLACK_POINTS = 0.5
 # Further characters of any query are ignored.
 QUERY_READ_MAX_CHARS = 10_000
 
@@ -143,7 +143,7 @@ class HybridSearchManager:
         max_results: int | None = None,
         min_score: float | None = None,
         today: dt.date | None = None,
-        slack: float = SLACK,
+        slack: float = PASSAGE_SLACK_POINTS,
     ) -> list[Passage]:
         """Return at most `max_results` passages for `query`, best first, none below `min_score` (0 to 1).
 
@@ -156,21 +156,21 @@ class HybridSearchManager:
         if not query.strip() or max_results < 1 or not self.spaces or not self.sources:
             return []
         # A shell passes bytes that are not Unicode as lone surrogates.
-        query, model = mended(query.strip()[:QUERY_READ_MAX_CHARS]), embedder()
+        query, model = replace_unstorable(query.strip()[:QUERY_READ_MAX_CHARS]), embedder()
         asked = QuestionVector.by(model, query)
         found, cosines = self._read(asked)
         corpus = found.corpus
         if not len(corpus):
             return []
         today = today or timezone.now().date()
-        question = Question.read(
-            query, today, near_words if model else None, tuple(NAMES[number] for number in corpus.languages)
+        question = ParsedQuestion.read(
+            query, today, near_words if model else None, tuple(LANGUAGE_NAMES[number] for number in corpus.languages)
         )
         known = [one for one in question.concepts if not one.is_doubtful or contains(corpus, one)]
         question = replace(question, concepts=tuple(known) or question.concepts)
         weighed = leg_weights(model)
         age = ages(corpus, found.lasting, today.toordinal(), settings.HALF_LIFE)
-        words = by_words(corpus, question, weighed, age)
+        words = score_by_words(corpus, question, weighed, age)
         lines: dict[int, Line] = {}
         # If most units have no vector yet, words decide alone.
         if asked.vector is not None and is_large(found) and found.signed.mean() >= 0.5:
@@ -189,12 +189,12 @@ class HybridSearchManager:
         logit, best = scores.evidence.logit(), float(scores.total.max())
         highest_text = max(float(scores.text.max()), 1e-9)
         runs = passages(scores.total, corpus, max_results, slack, settings.SNIPPET_LENGTH, settings.MMR)
-        scored = ((run, score(logit, best - run.score)) for run in runs)
+        scored = ((run, confidence_score(logit, best - run.score)) for run in runs)
         won = list(takewhile(lambda one: one[1] >= min_score, scored))
         if missing := [at for at in units_of([run for run, _ in won]) if at not in lines]:
             lines |= self._lines(found, missing)[0]
         return [
-            passage(
+            build_passage(
                 run,
                 confidence,
                 held,
@@ -216,7 +216,7 @@ class HybridSearchManager:
         known = cached(key)
         parameters: Parameters = {
             "spaces": self.spaces,
-            "layout": LAYOUT,
+            "layout": LAYOUT_VERSION,
             "exact": settings.EXACT_UNITS,
             "model": asked.model,
             "ids": known.ids if known else "{}",
@@ -263,7 +263,7 @@ class HybridSearchManager:
         ):
             return known if found is known else replace(found, sampled=known.sampled)
         with connection.cursor() as cursor:
-            cursor.execute(SAMPLE_VECTORS, [array(keys.tolist()), self.spaces, asked.model, width])
+            cursor.execute(SAMPLE_VECTORS, [array_literal(keys.tolist()), self.spaces, asked.model, width])
             rows = cursor.fetchall()
         by_key = {key: np.array(json.loads(vector), np.float32) for key, vector in rows}
         nothing = np.full(width, np.nan, np.float32)
@@ -286,12 +286,12 @@ class HybridSearchManager:
         sql = LINES if owner is None else LINES + SAID_LINES
         parameters: Parameters = {"spaces": self.spaces, "owner": owner.pk if owner else None}
         for prefix, of_kind in (("", documents > 0), ("said_", documents < 0)):
-            parameters[f"{prefix}ids"] = array(abs(documents[of_kind]).tolist())
-            parameters[f"{prefix}ordinals"] = array(ordinals[of_kind].tolist())
-            parameters[f"{prefix}keys"] = array(text_keys[of_kind].tolist())
+            parameters[f"{prefix}ids"] = array_literal(abs(documents[of_kind]).tolist())
+            parameters[f"{prefix}ordinals"] = array_literal(ordinals[of_kind].tolist())
+            parameters[f"{prefix}keys"] = array_literal(text_keys[of_kind].tolist())
         if asked is not None and keys is not None and asked.vector is not None:
             sql += EXACTLY
-            parameters |= {"texts": array(keys.tolist()), "vector": asked.text, "model": asked.model}
+            parameters |= {"texts": array_literal(keys.tolist()), "vector": asked.text, "model": asked.model}
             parameters["width"] = len(asked.vector)
         with connection.cursor() as cursor:
             cursor.execute(sql, parameters)
@@ -311,7 +311,7 @@ class QuestionVector:
     @classmethod
     def by(cls, model: Embedder | None, query: str) -> "QuestionVector":
         """Embed `query` by `model`, or return a value without a vector if the model does not answer."""
-        vector = vectors.of_question(model, without_names(query)) if model is not None else None
+        vector = vectors.question_vector(model, without_names(query)) if model is not None else None
         if model is None:
             return cls(0, None)
         # Without an answer, the width that this process saw last.
@@ -334,12 +334,12 @@ def units_of(runs: Iterable[Run]) -> list[int]:
     return [at for run in runs for at in range(run.first, run.last + 1)]
 
 
-def leg_weights(model: Embedder | None) -> Legs:
+def leg_weights(model: Embedder | None) -> LegWeights:
     """Return the weights of the two legs: the settings as multiples of their defaults, times the model's trust."""
     text = settings.TEXT_WEIGHT / 0.3
     if model is None:
-        return Legs(text, 0)
-    return Legs(text, settings.VECTOR_WEIGHT / 0.7 * model.trust, model.unrelated, model.related)
+        return LegWeights(text, 0)
+    return LegWeights(text, settings.VECTOR_WEIGHT / 0.7 * model.trust, model.unrelated, model.related)
 
 
 def unless_mostly_missing(cosines: NDArray[np.float64]) -> NDArray[np.float64] | None:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from django.conf import settings
 
-from memory.index.transcripts import label
+from memory.index.transcripts import message_label
 from memory.search.cache import PackedDocument
 from memory.search.ranking import Run
 from memory.text.dates import day_in
@@ -19,7 +19,7 @@ QUERY_MAX_CHARS, RESULTS_SHOWN = 1000, 20
 
 
 @dataclass(frozen=True)
-class Said:
+class MessageOrigin:
     """The origin of a passage of a conversation: title, and time (in its owner's zone) and role of the best line."""
 
     title: str
@@ -46,7 +46,7 @@ class Passage:
     snippet: str
     heading: str = ""
     day: dt.date | None = None
-    said: Said | None = None
+    said: MessageOrigin | None = None
 
 
 class Line(NamedTuple):
@@ -61,7 +61,7 @@ class Line(NamedTuple):
     at: dt.datetime | None = None
 
 
-def passage(
+def build_passage(
     run: Run,
     score: float,
     lines: Sequence[Line],
@@ -77,13 +77,17 @@ def passage(
     text, last, seq = "", lines[0].end_line, 0
     for line in lines:
         if line.at is not None and owner is not None and line.seq != seq:
-            text += ("\n\n" if text else "") + label(line.role, owner.local(line.at))
+            text += ("\n\n" if text else "") + message_label(line.role, owner.local(line.at))
             seq, last = line.seq, 0
         # The pieces of a long line are joined without a line break.
         text += ("\n" if text and line.start_line > last else "") + line.text
         last = line.end_line
     best = lines[run.best - run.first]
-    said = Said(best.heading, owner.local(best.at), best.role) if best.at is not None and owner is not None else None
+    said = (
+        MessageOrigin(best.heading, owner.local(best.at), best.role)
+        if best.at is not None and owner is not None
+        else None
+    )
     return Passage(
         document_id=None if document.is_transcript else document.id,
         path=document.path,

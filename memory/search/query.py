@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from memory.text.dates import TIME_WORDS, Period, asks_when, periods_meant
-from memory.text.languages import NAMES, STOP_WORDS, language_of
-from memory.text.terms import TOKEN, WORD, composed, names_too, parts_of, plain, speaker_number, stems_of
+from memory.text.languages import LANGUAGE_NAMES, STOP_WORDS, language_of
+from memory.text.terms import TOKEN, WORD, name_like_stop_words, normalize, parts_of, plain, speaker_number, stems_of
 
 # A capitalised word that does not begin a sentence: mostly a name. (In German it is any noun.)
 NAME = re.compile(r"(?<=[\w,;:'’\"“(-] )[\"“(]?[A-ZÀ-ÖØ-ÞА-Я][\w'’-]*")
@@ -34,7 +34,7 @@ class Concept:
 
 
 @dataclass(frozen=True)
-class Question:
+class ParsedQuestion:
     """A parsed question: its concepts, the periods that it means, and whether it asks for a time."""
 
     concepts: tuple[Concept, ...]
@@ -47,16 +47,16 @@ class Question:
         text: str,
         today: dt.date,
         near_words: Callable[[Sequence[str]], Sequence[Mapping[str, float]]] | None = None,
-        languages: tuple[str, ...] = NAMES,
-    ) -> "Question":
+        languages: tuple[str, ...] = LANGUAGE_NAMES,
+    ) -> "ParsedQuestion":
         """Parse the question `text`; `today` is the person's own day, from which relative days count.
 
         `near_words` returns for each word those close in meaning, each with a weight below 1; `languages` are those of
         the texts to search.
         """
-        text = composed(text)
+        text = normalize(text)
         parts = dict.fromkeys(part for token in TOKEN.findall(text) for part in parts_of(token))
-        doubtful = set(names_too(text))
+        doubtful = set(name_like_stop_words(text))
         wanted = [part for part in parts if plain(part) not in STOP_WORDS or _bare(part) in doubtful] or list(parts)
         language = language_of(text)
         stems = tuple(sorted({language, *languages}))

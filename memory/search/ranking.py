@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memory.search.confidence import Evidence, coverage, share_of_unknown_names
-from memory.search.query import Concept, Question
+from memory.search.query import Concept, ParsedQuestion
 from memory.text.dates import Period
-from memory.text.index_format import ASKS, HEADING, TELLS_TIME, Corpus, summed
+from memory.text.index_format import ASKS, HEADING, TELLS_TIME, Corpus, sum_by_index
 
 Numbers = NDArray[np.float64]
 
@@ -69,7 +69,7 @@ class Weights:
 
 
 @dataclass(frozen=True)
-class Legs:
+class LegWeights:
     """The weights of the legs as multiples of the fitted ones, and the model's cosines of unrelated and related texts.
 
     `unrelated` and `related` are the best cosines that a question typically gets from a memory that does not answer it
@@ -98,7 +98,7 @@ class Legs:
 
 
 @dataclass(frozen=True)
-class Words:
+class WordScores:
     """The scores of each unit without vectors, in total and by BM25, and the evidence without vectors."""
 
     total: Numbers
@@ -107,7 +107,7 @@ class Words:
     knows_speaker: bool
     unknown_names: float
 
-    def with_cosines(self, corpus: Corpus, cosines: Numbers | None, legs: Legs) -> Scores:
+    def with_cosines(self, corpus: Corpus, cosines: Numbers | None, legs: LegWeights) -> Scores:
         """Return the scores with the vector leg; `cosines` has NaN for units without a vector, None: no vectors."""
         if cosines is None:
             return self.scores(self.total, None, None)
@@ -128,18 +128,22 @@ class Words:
         )
 
 
-def vector_leg(legs: Legs, unit: Numbers, window: Numbers) -> Numbers:
+def vector_leg(legs: LegWeights, unit: Numbers, window: Numbers) -> Numbers:
     """Return what the vector leg adds to the scores, from the standardised cosines of each `unit` and `window`."""
     return legs.vector * (Weights.vector_unit * unit + Weights.vector_window * window)
 
 
-def by_words(corpus: Corpus, question: Question, legs: Legs, age: Numbers | float = 0.0) -> Words:
+def score_by_words(
+    corpus: Corpus, question: ParsedQuestion, legs: LegWeights, age: Numbers | float = 0.0
+) -> WordScores:
     """Score each unit by everything but vectors; `age` is that of each unit, 0 to 1."""
     weights = Weights()
     asked, concepts = _named(corpus, question)
     found = matches(corpus, concepts)
     windows = [Frequency(*corpus.in_windows(one.indices, one.counts)) for one in found]
-    documents = [Frequency(*summed(corpus.document[one.indices], one.counts, len(corpus.starts) - 1)) for one in found]
+    documents = [
+        Frequency(*sum_by_index(corpus.document[one.indices], one.counts, len(corpus.starts) - 1)) for one in found
+    ]
     lengths = corpus.lengths
     unit = bm25(found, lengths[0])
     document = bm25(documents, lengths[2])
@@ -155,7 +159,7 @@ def by_words(corpus: Corpus, question: Question, legs: Legs, age: Numbers | floa
     else:
         covered = float(_cue_of_days(corpus, question).max() >= 1)
     total = total + _cues(corpus, question, asked, weights) - AGE_MAX_PENALTY_POINTS * age
-    return Words(total, unit, covered, bool(asked), share_of_unknown_names(corpus, question))
+    return WordScores(total, unit, covered, bool(asked), share_of_unknown_names(corpus, question))
 
 
 def ages(corpus: Corpus, lasting: Sequence[bool], today: int, half_life: float) -> Numbers:
@@ -176,13 +180,13 @@ def _age_by_days(half_life: float) -> Numbers:
     return 1 - 0.5 ** (np.arange(AGE_MAX_DAYS + 1) / half_life)
 
 
-def _named(corpus: Corpus, question: Question) -> tuple[set[int], list[Concept]]:
+def _named(corpus: Corpus, question: ParsedQuestion) -> tuple[set[int], list[Concept]]:
     """Return the speakers that the question names, and the concepts without those names."""
     named = {concept.name for concept in question.concepts} & corpus.speakers
     return named, [concept for concept in question.concepts if concept.name not in named]
 
 
-def _cues(corpus: Corpus, question: Question, named: set[int], weights: Weights) -> Numbers:
+def _cues(corpus: Corpus, question: ParsedQuestion, named: set[int], weights: Weights) -> Numbers:
     """Score each unit by its features apart from words: heading, question, reply, speaker, time, day."""
     cues = -weights.heading * corpus.flagged(HEADING) - weights.asking * corpus.flagged(ASKS)
     replies = corpus.flagged(ASKS)[:-1] & (corpus.section[1:] == corpus.section[:-1])
@@ -194,7 +198,7 @@ def _cues(corpus: Corpus, question: Question, named: set[int], weights: Weights)
     return cues + weights.day * _cue_of_days(corpus, question)
 
 
-def _cue_of_days(corpus: Corpus, question: Question) -> Numbers:
+def _cue_of_days(corpus: Corpus, question: ParsedQuestion) -> Numbers:
     """Return how close the day of each unit is to the closest period that the question means, 0 to 1."""
     nearness = [np.zeros(len(corpus)), *(_closeness(corpus, period) for period in question.periods)]
     nearest: Numbers = np.max(nearness, axis=0)
@@ -224,7 +228,7 @@ def matches(corpus: Corpus, concepts: Sequence[Concept]) -> list[Frequency]:
     for concept in concepts:
         units = [units_of_term[term] for term in concept.terms]
         weights = np.repeat(list(concept.terms.values()), [len(one) for one in units])
-        found.append(Frequency(*summed(np.concatenate(units), weights, len(corpus))))
+        found.append(Frequency(*sum_by_index(np.concatenate(units), weights, len(corpus))))
     return found
 
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 # The length of a unit, and the length up to which the lines of a hard-wrapped paragraph are joined into one.
-LONGEST_UNIT = 600
+UNIT_MAX_CHARS = 600
 JOINED_LINES_MAX_CHARS = 300
 
 HEADING = re.compile(r" {0,3}(#{1,6})(?=\s|$)")
@@ -92,10 +92,10 @@ def _units(lines: list[str]) -> Iterator[Unit]:
             headings = {above: name for above, name in headings.items() if above < level}
             section += 1
             if name := _heading_text(line[found.end() :].strip()):
-                headings[level] = name[:LONGEST_UNIT]
+                headings[level] = name[:UNIT_MAX_CHARS]
                 text = line.strip()
-                yield Unit(number, number, text[:LONGEST_UNIT], heading(), section, is_heading=True)
-                if rest := text[LONGEST_UNIT:]:
+                yield Unit(number, number, text[:UNIT_MAX_CHARS], heading(), section, is_heading=True)
+                if rest := text[UNIT_MAX_CHARS:]:
                     yield from _cut(number, [rest], heading(), section)
             continue
         if not line.strip():
@@ -120,14 +120,14 @@ def _continues(pending: list[str], line: str, in_code: bool) -> bool:
     length = sum(map(len, pending)) + len(line)
     if in_code:
         return length <= JOINED_LINES_MAX_CHARS
-    if length > LONGEST_UNIT or UNIT_START.match(line):
+    if length > UNIT_MAX_CHARS or UNIT_START.match(line):
         return False
     return length <= JOINED_LINES_MAX_CHARS and not (SENTENCE_END.search(pending[-1]) and SPEAKER.match(pending[0]))
 
 
 def _cut(start: int, lines: list[str], heading: str, section: int) -> Iterator[Unit]:
     """Yield one unit for these lines, or several if they are one long line."""
-    if len(lines) > 1 or len(lines[0]) <= LONGEST_UNIT:
+    if len(lines) > 1 or len(lines[0]) <= UNIT_MAX_CHARS:
         yield Unit(start, start + len(lines) - 1, "\n".join(lines), heading, section)
         return
     line, at = lines[0], 0
@@ -139,13 +139,13 @@ def _cut(start: int, lines: list[str], heading: str, section: int) -> Iterator[U
 
 def _cut_at(line: str, at: int) -> int:
     """Return the end of the piece that begins at `at`: after a sentence, else after a word, else anywhere."""
-    if len(line) - at <= LONGEST_UNIT:
+    if len(line) - at <= UNIT_MAX_CHARS:
         return len(line)
     best = word = 0
-    for found in BREAK.finditer(line, at + LONGEST_UNIT // 3, at + LONGEST_UNIT):
+    for found in BREAK.finditer(line, at + UNIT_MAX_CHARS // 3, at + UNIT_MAX_CHARS):
         before = line[found.start() - 1]
         if before in ".!?…;。！？；":
             best = found.end()
         else:
             word = found.end()
-    return best or word or at + LONGEST_UNIT
+    return best or word or at + UNIT_MAX_CHARS

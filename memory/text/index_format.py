@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 # Increased with every change of the format; an index of another layout is rebuilt.
-LAYOUT = 4
+LAYOUT_VERSION = 4
 UNIT = np.dtype(
     [
         ("key", "<i8"),  # the key of its vector
@@ -116,7 +116,7 @@ class Corpus:
             behind = (units >= distance) & (together[np.maximum(units - distance, 0)] > 0)
             indices += [units[:count][ahead] + distance, units[behind] - distance]
             values += [scores[:count][ahead], scores[behind]]
-        return summed(np.concatenate(indices), np.concatenate(values), len(self))
+        return sum_by_index(np.concatenate(indices), np.concatenate(values), len(self))
 
     def window_of(self, units: NDArray[np.intp]) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
         """Return a row for each unit: the units up to WINDOW_REACH_UNITS before and after it.
@@ -173,7 +173,7 @@ class Corpus:
         return np.ascontiguousarray(self.units["flags"])
 
 
-def summed(
+def sum_by_index(
     indices: NDArray[np.integer], values: NDArray[np.float64], count: int
 ) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
     """Return each of `indices` (below `count`) once and in ascending order, and the sum of its `values`."""

@@ -44,11 +44,11 @@ _LANGUAGES_OF_WORD = {
     for word in words.split()
 }
 # The Snowball names of the languages; an index stores a language as its position here.
-NAMES = tuple(FUNCTION_WORDS)
+LANGUAGE_NAMES = tuple(FUNCTION_WORDS)
 # Words that are not indexed. English only: a function word of one language can be a name in another.
 STOP_WORDS = frozenset(FUNCTION_WORDS["english"].split())
 # Stop words that are mostly names when they are written like this.
-NAMES_TOO = ("Will", "Can", "IT", "WHO")
+STOP_WORDS_ALSO_NAMES = ("Will", "Can", "IT", "WHO")
 # The beginning of a text by which its language is detected.
 SAMPLE_CHARS = 4000
 

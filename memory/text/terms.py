@@ -12,7 +12,7 @@ from zlib import crc32
 
 import Stemmer
 
-from memory.text.languages import NAMES, NAMES_TOO, STOP_WORDS
+from memory.text.languages import LANGUAGE_NAMES, STOP_WORDS, STOP_WORDS_ALSO_NAMES
 
 # Words and identifiers: letters and digits, joined by the characters that code, ids and addresses contain; and single
 # emoji and other symbols.
@@ -27,7 +27,7 @@ UNSEGMENTED = re.compile(
     "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af"
     "\uf900-\ufaff\U00020000-\U0003ffff]+"
 )
-NAME_LIKE = re.compile(rf"\b(?:{'|'.join(NAMES_TOO)})\b")
+NAME_LIKE = re.compile(rf"\b(?:{'|'.join(STOP_WORDS_ALSO_NAMES)})\b")
 # The text before a word in the middle of a sentence.
 BEFORE_MID_SENTENCE = re.compile(r"[^\W_][,;’')]* $")
 # Longer tokens are not cached, so that thousands of cached tokens stay small.
@@ -39,14 +39,14 @@ def terms_of(text: str, language: str = "english") -> list[int]:
 
     Stop words have no terms, except those that are written like names: their terms are at the end.
     """
-    text = composed(text)
+    text = normalize(text)
     terms = chain.from_iterable(map(_terms, TOKEN.findall(text), repeat(language)))
-    return [*terms, *(term_number("=" + name.lower()) for name in names_too(text))]
+    return [*terms, *(term_number("=" + name.lower()) for name in name_like_stop_words(text))]
 
 
-def names_too(text: str) -> list[str]:
+def name_like_stop_words(text: str) -> list[str]:
     """Return the stop words of `text` that are written like names: "my brother Will", but not "Will you come?"."""
-    if not any(name in text for name in NAMES_TOO) or text.isupper():
+    if not any(name in text for name in STOP_WORDS_ALSO_NAMES) or text.isupper():
         return []
     asks = "?" in text
     return [
@@ -56,7 +56,7 @@ def names_too(text: str) -> list[str]:
     ]
 
 
-def composed(text: str) -> str:
+def normalize(text: str) -> str:
     """Return `text` in the Unicode normalization form NFKC."""
     return text if text.isascii() else unicodedata.normalize("NFKC", text)
 
@@ -73,7 +73,7 @@ def parts_of(token: str) -> list[str]:
     return words if len(words) == 1 else [token, *words]
 
 
-def stems_of(part: str, languages: tuple[str, ...] = NAMES) -> frozenset[int]:
+def stems_of(part: str, languages: tuple[str, ...] = LANGUAGE_NAMES) -> frozenset[int]:
     """Return the terms that `part` of a question may have in texts of `languages`."""
     return (_cached_stems if len(part) <= CACHED_TOKEN_MAX_CHARS else _cached_stems.__wrapped__)(part, languages)
 
@@ -100,7 +100,7 @@ def speaker_number(name: str) -> int:
 
 @lru_cache(maxsize=4096)
 def _cached_speaker_number(name: str) -> int:
-    first = WORD.search(composed(name))
+    first = WORD.search(normalize(name))
     return term_number("@" + plain(first[0])) if first else 0
 
 
@@ -155,7 +155,7 @@ class _Stemmers(threading.local):
 
     def __init__(self) -> None:
         # Without their own caches: _cached_terms caches the terms.
-        self.by_language = {language: Stemmer.Stemmer(language, 0) for language in NAMES}
+        self.by_language = {language: Stemmer.Stemmer(language, 0) for language in LANGUAGE_NAMES}
 
 
 _stemmers = _Stemmers()

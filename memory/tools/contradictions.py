@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from django.conf import settings
 from django.template.loader import get_template
 
-from memory.policy.same_words import stands_in
+from memory.policy.same_words import occurs_in
 from memory.search.manager import HybridSearchManager
 from oneclaw import llm
-from oneclaw.llm.failures import ModelFailure
+from oneclaw.llm.failures import ModelRequestError
 from oneclaw.llm.quoting import quoted
 from oneclaw.models import Space
 
@@ -46,13 +46,13 @@ def find(space: Space, path: str, content: str, today: dt.date) -> list[Contradi
     lines = [
         Contradicted(passage.path, passage.start_line, passage.end_line, passage.snippet[:COMPARED_LINE_MAX_CHARS])
         for passage in found
-        if passage.path == path and not stands_in(passage.snippet, content)
+        if passage.path == path and not occurs_in(passage.snippet, content)
     ][:COMPARED_MAX_LINES]
     if not lines:
         return []
     try:
         numbers = _asked(content, lines)
-    except ModelFailure as failure:
+    except ModelRequestError as failure:
         logger.warning("A new memory was not compared with older ones: %s", failure)
         return []
     return [line for number, line in enumerate(lines, 1) if number in numbers]

@@ -35,7 +35,7 @@ REASONS = {
     Choice.REMOVE: Reason("change.line_removed"),
 }
 # The error when the person decides once more, and differently.
-DECIDED = {
+ALREADY_DECIDED = {
     Choice.BOTH: _("You already decided: keep both. Nothing was changed."),
     Choice.NEW: _("You already decided: keep the new line. Nothing was changed."),
     Choice.OLD: _("You already decided: keep the old line. Nothing was changed."),
@@ -50,7 +50,7 @@ class CannotDecideError(DocumentError):
 
 
 @dataclass(frozen=True)
-class Question:
+class PendingDecision:
     """An open decision as it is shown: the two texts as they are now, and the possible choices."""
 
     decision: Decision
@@ -84,22 +84,22 @@ def ask_about_contradiction(revision: MemoryRevision, contradicted: Contradicted
         )
 
 
-def questions(decisions: Iterable[Decision]) -> list[Question]:
+def questions(decisions: Iterable[Decision]) -> list[PendingDecision]:
     """Return those of `decisions` that are open and whose lines are unchanged in the document."""
     asked = []
     for decision in decisions:
         if not decision.is_open:
             continue
         new, content = text_of(decision.revision), decision.revision.document.content
-        at = place_of_older(decision, content)
+        at = line_of_older(decision, content)
         if not has_lines(new, content) or (at is None and decision.kind == Decision.Kind.CONTRADICTION):
             continue
         old = "" if at is None else "\n".join(content.split("\n")[at : at + decision.lines])
-        asked.append(Question(decision, old, new, choices_of(decision)))
+        asked.append(PendingDecision(decision, old, new, choices_of(decision)))
     return asked
 
 
-def open_questions(user: User) -> list[Question]:
+def open_questions(user: User) -> list[PendingDecision]:
     """Return all decisions that wait for `user`, the oldest first."""
     rows = Decision.objects.visible_to(user).undecided().order_by("created_at")
     return questions(rows.select_related("revision__document", "revision__message"))
@@ -121,7 +121,7 @@ def decide(decision: Decision, choice: str, user: User) -> Decision:
     row = Decision.objects.select_for_update(of=("self",)).select_related("revision__space").get(pk=decision.pk)
     if not row.is_open:
         if row.choice != choice:
-            raise CannotDecideError(DECIDED[Choice(row.choice)])
+            raise CannotDecideError(ALREADY_DECIDED[Choice(row.choice)])
         return row
     if choice in REASONS:
         author = Author(
@@ -161,7 +161,7 @@ def has_lines(text: str, content: str) -> bool:
     return bool(text) and f"\n{text}\n" in f"\n{content}\n"
 
 
-def place_of_older(decision: Decision, content: str) -> int | None:
+def line_of_older(decision: Decision, content: str) -> int | None:
     """Return the index, from 0, of the line of `content` at which the older lines begin; None when they are not there.
 
     Of several such places, it is the one nearest to where they were.
@@ -188,7 +188,7 @@ def _carry_out(decision: Decision, choice: Choice, author: Author) -> MemoryRevi
     document = MemoryDocument.objects.select_for_update().get(pk=revision.document_id)
     content = document.content
     if choice == Choice.NEW:
-        at = place_of_older(decision, content)
+        at = line_of_older(decision, content)
         if at is None:
             words = _(
                 "The older line in %(path)s was changed in the meantime, so nothing was removed. You can "

@@ -11,7 +11,7 @@ from chat.turns.tools import parameter_missing
 from memory.index import transcripts
 from memory.policy.access import find_document, sources_of, spaces_of
 from memory.search.manager import HybridSearchManager
-from memory.search.passage import Said
+from memory.search.passage import MessageOrigin
 from memory.tools.saved import first_line
 from oneclaw.reasons import Reason
 
@@ -38,23 +38,23 @@ def memory_search(call: ToolCall) -> ToolResult:
             "end_line": passage.end_line,
             "score": round(passage.score, 3),
             "snippet": passage.snippet,
-            **labels(passage.said),
+            **conversation_labels(passage.said),
         }
         for passage in passages
     ]
-    lines = [f"{place(hit)} {first_line(hit['snippet'])}" for hit in found]
+    lines = [f"{location(hit)} {first_line(hit['snippet'])}" for hit in found]
     summary = Reason("memory.found", {"number": len(found)}) if found else Reason("memory.found_nothing")
     return ToolResult({"results": found}, summary, lines)
 
 
-def labels(said: Said | None) -> dict[str, str]:
+def conversation_labels(said: MessageOrigin | None) -> dict[str, str]:
     """Return the fields of a search result about the conversation that it comes from; {} for a document."""
     if said is None:
         return {}
     return {"source": "conversation", "title": said.title, "date": said.at.date().isoformat(), "role": said.role}
 
 
-def place(hit: dict[str, Any]) -> str:
+def location(hit: dict[str, Any]) -> str:
     """Return the location of a search result in words, for the person's card."""
     if "source" in hit:
         return f"{hit['title']}, {hit['date']}:"
@@ -85,7 +85,7 @@ def memory_get(call: ToolCall) -> ToolResult:
     return ToolResult(result | {"text": text}, summary)
 
 
-def searches(session: ChatSession) -> bool:
+def may_search(session: ChatSession) -> bool:
     """Return whether `session` may search anything."""
     return bool(sources_of(session))
 
@@ -105,7 +105,7 @@ SEARCH = Tool(
         "required": ["query"],
     },
     memory_search,
-    offered=searches,
+    offered=may_search,
     about_memory=True,
     label=_("Search memory"),
     headings={"running": _("Searching memory …"), "done": _("Searched memory"), "failed": _("Could not search memory")},
@@ -125,7 +125,7 @@ GET = Tool(
         "required": ["path"],
     },
     memory_get,
-    offered=searches,
+    offered=may_search,
     about_memory=True,
     label=_("Read memory files"),
     headings={"running": _("Reading memory …"), "done": _("Read memory"), "failed": _("Could not read memory")},

@@ -23,7 +23,7 @@ from memory.policy.access import own_space
 from memory.policy.paths import CURATED, DOCUMENT_MAX_BYTES
 from memory.policy.secrets import masked
 from memory.policy.tombstones import LineForgottenError
-from memory.prompt.sent import path_of
+from memory.prompt.sent import path_where_known
 from memory.tools import contradictions, decisions, saved
 from memory.tools.calls import operation_key
 from memory.tools.saved import first_line
@@ -66,12 +66,12 @@ def save_memory(call: ToolCall) -> ToolResult:
         space = own_space(call.session)
         if tombstones.of_space(space.pk).is_in_text(content):
             raise LineForgottenError(CURATED)
-        if known_at := path_of(content, call.session):
+        if known_at := path_where_known(content, call.session):
             return already_known(known_at, content)
-        revision = keep(space, headed(call.user, content), author, ask=bool(secret))
+        revision = save_entry(space, append_operation(call.user, content), author, ask=bool(secret))
     except LineForgottenError as error:
         raise ToolError("forgotten", FORGOTTEN, Reason("memory.line_forgotten")) from error
-    except (write.DocumentError, write.BadText) as error:
+    except (write.DocumentError, write.InvalidTextError) as error:
         with translation.override("en"):
             raise ToolError("save_failed", f"Failed to save memory: {error}", refusal_of(error)) from error
     except (DatabaseFailure, OSError) as error:
@@ -88,7 +88,7 @@ def save_memory(call: ToolCall) -> ToolResult:
         kinds = " and ".join(secret)
         result["masked"] = f"A {kinds} was left out. Tell the person, and ask whether it was meant to be kept."
         lines.append(Reason("memory.secret_left_out", {"kinds": secret}))
-    if contradicted := compared(revision, content, call.user.day()):
+    if contradicted := find_contradictions(revision, content, call.user.day()):
         result["contradicts"] = [{"line": other.line, "text": other.text} for other in contradicted]
         result["ask"] = "Show the person both, and ask which is right. Both are kept until they decide."
         lines += [
@@ -99,7 +99,7 @@ def save_memory(call: ToolCall) -> ToolResult:
 
 
 @transaction.atomic
-def keep(space: Space, entry: Append, author: Author, *, ask: bool) -> MemoryRevision | None:
+def save_entry(space: Space, entry: Append, author: Author, *, ask: bool) -> MemoryRevision | None:
     """Append `entry` to MEMORY.md and, with `ask`, ask the person about its masked secret, in one transaction."""
     revision = write.apply(space, CURATED, entry, author)
     if revision is not None and ask:
@@ -107,7 +107,7 @@ def keep(space: Space, entry: Append, author: Author, *, ask: bool) -> MemoryRev
     return revision
 
 
-def compared(revision: MemoryRevision, content: str, today: dt.date) -> list[contradictions.Contradicted]:
+def find_contradictions(revision: MemoryRevision, content: str, today: dt.date) -> list[contradictions.Contradicted]:
     """Return the lines that the saved entry contradicts, and ask the person about each. A database error is logged."""
     try:
         found = contradictions.find(revision.space, CURATED, content, today)
@@ -125,24 +125,24 @@ def already_known(path: str, content: str) -> ToolResult:
     return ToolResult({"saved": False, "already_known": True, "path": path}, summary, [content])
 
 
-def refusal_of(error: write.DocumentError | write.BadText) -> Reason:
+def refusal_of(error: write.DocumentError | write.InvalidTextError) -> Reason:
     """Return the reason that the card shows when MEMORY.md cannot take an entry."""
     if isinstance(error, write.DocumentTooLargeError):
         return Reason("memory.document_too_large", {"path": CURATED, "size": error.size, "most": DOCUMENT_MAX_BYTES})
-    if isinstance(error, write.BadText):
+    if isinstance(error, write.InvalidTextError):
         return Reason("memory.unstorable", {"path": CURATED})
     return Reason("memory.not_stored")
 
 
-def headed(user: User, content: str) -> Append:
+def append_operation(user: User, content: str) -> Append:
     """Return the operation that appends `content` to MEMORY.md, under the time if MEMORY_TIMESTAMPS is set."""
     if settings.MEMORY_TIMESTAMPS:
-        text = f"## {user.local():%Y-%m-%d %H:%M}\n\n{entry(content)}"
+        text = f"## {user.local():%Y-%m-%d %H:%M}\n\n{as_entry(content)}"
         return Append(text, Separator.PARAGRAPH, unless_there=content)
-    return Append(entry(content), Separator.LIST, unless_there=content)
+    return Append(as_entry(content), Separator.LIST, unless_there=content)
 
 
-def entry(content: str) -> str:
+def as_entry(content: str) -> str:
     """Return `content` as an entry of MEMORY.md, its words unchanged.
 
     One line becomes a list item; several lines, a list, a heading, code or a quotation stay as they are.
@@ -151,7 +151,7 @@ def entry(content: str) -> str:
     return content if has_form else f"- {content}"
 
 
-def writes(session: ChatSession) -> bool:
+def may_save(session: ChatSession) -> bool:
     """Return whether `session` may save to memory."""
     return session.mode == ChatSession.Mode.AGENT and switches.is_on(session.owner, switches.Switch.SAVED)
 
@@ -170,7 +170,7 @@ SAVE = Tool(
         "required": ["content"],
     },
     save_memory,
-    offered=writes,
+    offered=may_save,
     about_memory=True,
     label=_("Save to memory"),
     headings={
@@ -179,5 +179,5 @@ SAVE = Tool(
         "failed": _("Could not save to memory"),
     },
     input_max_bytes=ARGUMENTS_MAX_BYTES,
-    since=saved.since,
+    since=saved.outcomes,
 )

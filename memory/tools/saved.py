@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 from django.template.loader import render_to_string
 from django.utils.translation import gettext as _
 
-from chat.extensions import Since
+from chat.extensions import CallUpdate
 from memory.models import Decision, MemoryDocument, MemoryRevision
 from memory.tools import decisions
 
 
-def since(revision_ids: Sequence[int], csrf_token: str = "", refusal: str = "") -> Mapping[int, Since]:
+def outcomes(revision_ids: Sequence[int], csrf_token: str = "", refusal: str = "") -> Mapping[int, CallUpdate]:
     """Return the present state of the entry of each revision, by its id.
 
     `refusal` says why the person's last choice was not possible.
@@ -21,7 +21,7 @@ def since(revision_ids: Sequence[int], csrf_token: str = "", refusal: str = "") 
     asked: dict[int, list[Decision]] = defaultdict(list)
     for decision in Decision.objects.filter(revision__in=revision_ids).select_related("outcome").order_by("pk"):
         asked[decision.revision_id].append(decision)
-    found: dict[int, Since] = {}
+    found: dict[int, CallUpdate] = {}
     for revision in revisions:
         revision.document = contents[revision.document_id]
         for decision in asked[revision.pk]:
@@ -41,7 +41,7 @@ def since(revision_ids: Sequence[int], csrf_token: str = "", refusal: str = "") 
         }
         html = render_to_string("memory/_since.html", context).strip()
         heading = "" if is_present else _("No longer in memory")
-        found[revision.pk] = Since(heading=heading, html=html, can_undo=as_saved)
+        found[revision.pk] = CallUpdate(heading=heading, html=html, can_undo=as_saved)
     return found
 
 

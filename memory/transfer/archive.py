@@ -14,22 +14,22 @@ from memory.documents import write
 from memory.models import MemoryDocument
 from memory.policy.paths import DOCUMENT_MAX_BYTES, WORKSPACE_FILES, BadPathError, checked_path
 from oneclaw.models import Space, User
-from oneclaw.text import Told, counted
+from oneclaw.text import UserFacingError, formatted_number
 
 # Limits of a zip file, of its unpacked files together, and of their number.
-LARGEST_ARCHIVE = 20 * 1024 * 1024
-LARGEST_UNPACKED = 50 * 1024 * 1024
-MOST_FILES = 5_000
+ARCHIVE_MAX_BYTES = 20 * 1024 * 1024
+UNPACKED_MAX_BYTES = 50 * 1024 * 1024
+ARCHIVE_MAX_FILES = 5_000
 # The supported compression methods.
-METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+COMPRESSION_METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 
 
-class Unusable(Told):
+class UnusableArchiveError(UserFacingError):
     """An archive from which nothing can be imported."""
 
 
 @dataclass
-class Opened:
+class ArchiveContents:
     """The content of an archive: texts by path, names of ignored files, and reasons for refused files by name."""
 
     texts: dict[str, str] = field(default_factory=dict)
@@ -37,7 +37,7 @@ class Opened:
     refused: dict[str, str] = field(default_factory=dict)
 
 
-def zipped(space: Space) -> bytes:
+def zip_space(space: Space) -> bytes:
     """Return a zip file of every document of `space`, each with the time of its last change in UTC."""
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
@@ -48,19 +48,19 @@ def zipped(space: Space) -> bytes:
     return buffer.getvalue()
 
 
-def taken_along(user: User) -> bytes:
+def export_archive(user: User) -> bytes:
     """Return a zip file of the own memory of `user`, with agents/NAME.zip inside for each agent with its own memory.
 
     The memory of agents is not imported with the file.
     """
-    buffer = io.BytesIO(zipped(Space.objects.own_of(user)))
+    buffer = io.BytesIO(zip_space(Space.objects.own_of(user)))
     names: set[str] = set()
     with zipfile.ZipFile(buffer, "a", zipfile.ZIP_STORED) as archive:
         for space in Space.objects.filter(owner=user, kind=Space.Kind.AGENT).order_by("pk"):
             if MemoryDocument.objects.present().filter(space=space).exists():
                 about = zipfile.ZipInfo(f"agents/{_unique_name(names, space.name)}.zip", timezone.now().timetuple()[:6])
                 about.external_attr = 0o600 << 16
-                archive.writestr(about, zipped(space))
+                archive.writestr(about, zip_space(space))
     return buffer.getvalue()
 
 
@@ -75,7 +75,7 @@ def _unique_name(names: set[str], name: str) -> str:
     return found
 
 
-def opened(data: bytes) -> Opened:
+def read_archive(data: bytes) -> ArchiveContents:
     """Return the Markdown files of the zip file `data`, each accepted or refused by itself, without using the disk.
 
     A folder that holds the whole workspace is removed from the paths. Raise UnusableArchiveError when `data` is no zip
@@ -84,18 +84,20 @@ def opened(data: bytes) -> Opened:
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             entries = [entry for entry in archive.infolist() if not entry.is_dir()]
-            if len(entries) > MOST_FILES:
+            if len(entries) > ARCHIVE_MAX_FILES:
                 words = _(
                     "This zip file contains %(number)s files; at most %(most)s can be imported. Nothing was imported."
                 )
-                raise Unusable(words, number=counted(len(entries)), most=counted(MOST_FILES))
+                raise UnusableArchiveError(
+                    words, number=formatted_number(len(entries)), most=formatted_number(ARCHIVE_MAX_FILES)
+                )
             return _read(archive, entries)
     except (zipfile.BadZipFile, NotImplementedError, EOFError, ValueError, OverflowError) as error:
-        raise Unusable(_("This zip file cannot be read. Nothing was imported.")) from error
+        raise UnusableArchiveError(_("This zip file cannot be read. Nothing was imported.")) from error
 
 
-def _read(archive: zipfile.ZipFile, entries: list[zipfile.ZipInfo]) -> Opened:
-    found, total, around = Opened(), 0, _folder_around([entry.filename for entry in entries])
+def _read(archive: zipfile.ZipFile, entries: list[zipfile.ZipInfo]) -> ArchiveContents:
+    found, total, around = ArchiveContents(), 0, _folder_around([entry.filename for entry in entries])
     for entry in entries:
         name = entry.filename.removeprefix(around)
         if _is_ignored(entry, name):
@@ -104,9 +106,9 @@ def _read(archive: zipfile.ZipFile, entries: list[zipfile.ZipInfo]) -> Opened:
         try:
             path = _path_of(entry, name)
             total += entry.file_size
-            if total > LARGEST_UNPACKED:
+            if total > UNPACKED_MAX_BYTES:
                 words = _("This zip file unpacks to more than %(most)s bytes. Nothing was imported.")
-                raise Unusable(words, most=counted(LARGEST_UNPACKED))
+                raise UnusableArchiveError(words, most=formatted_number(UNPACKED_MAX_BYTES))
             data = _bytes_of(archive, entry)
             if path in found.texts:
                 raise BadPathError(_("%(path)s is in it twice."), path=path)
@@ -116,7 +118,7 @@ def _read(archive: zipfile.ZipFile, entries: list[zipfile.ZipInfo]) -> Opened:
         except UnicodeDecodeError as error:
             words = _("It is not valid UTF-8: byte %(number)s cannot be read.")
             found.refused[_shown(name)] = words % {"number": error.start + 1}
-        except (BadPathError, write.BadText, write.DocumentError) as error:
+        except (BadPathError, write.InvalidTextError, write.DocumentError) as error:
             found.refused[_shown(name)] = str(error)
     return found
 
@@ -134,10 +136,10 @@ def _path_of(entry: zipfile.ZipInfo, name: str) -> str:
     if _kind(entry) not in (0, stat.S_IFREG):
         raise BadPathError(_("It is not a regular file."))
     if entry.file_size > DOCUMENT_MAX_BYTES:
-        raise BadPathError(_("It is larger than %(most)s bytes."), most=counted(DOCUMENT_MAX_BYTES))
+        raise BadPathError(_("It is larger than %(most)s bytes."), most=formatted_number(DOCUMENT_MAX_BYTES))
     if entry.flag_bits & 0x1:
         raise BadPathError(_("It is encrypted, which is not supported."))
-    if entry.compress_type not in METHODS:
+    if entry.compress_type not in COMPRESSION_METHODS:
         raise BadPathError(_("Its compression is not supported: only stored and deflated files are."))
     return checked_path(name)
 

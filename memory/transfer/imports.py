@@ -21,19 +21,19 @@ from oneclaw.models import Space, User
 from oneclaw.reasons import Reason
 
 # The time in which an upload can be confirmed.
-PATIENCE = dt.timedelta(hours=1)
+UPLOAD_LIFETIME = dt.timedelta(hours=1)
 
 
-class NothingWaits(Exception):
+class UploadMissingError(Exception):
     """The upload does not exist: it was imported, replaced by another one, or has expired."""
 
 
-class Changed(Exception):
+class ImportPlanChangedError(Exception):
     """Memory or the upload has changed since the plan was shown."""
 
 
 @dataclass(frozen=True)
-class Change:
+class PlannedChange:
     """The change of one document by an import. `base_version` is 0 when there never was such a document."""
 
     path: str
@@ -44,11 +44,11 @@ class Change:
 
 
 @dataclass(frozen=True)
-class Plan:
+class ImportPlan:
     """Everything that an import would do."""
 
     upload: Upload
-    changes: list[Change]
+    changes: list[PlannedChange]
     unchanged: list[str]
     skipped: list[str]
     refused: dict[str, str]
@@ -60,12 +60,12 @@ class Plan:
         return hashlib.sha256(json.dumps(values).encode()).hexdigest()
 
 
-def upload(user: User, name: str, data: bytes) -> Plan:
+def upload(user: User, name: str, data: bytes) -> ImportPlan:
     """Store the zip file `data` in place of any earlier upload of `user`, and return its plan.
 
     Raise UnusableArchiveError when nothing can be imported from it.
     """
-    archive.opened(data)
+    archive.read_archive(data)
     kept, _ = Upload.objects.update_or_create(
         owner=user,
         defaults={"name": name[:200], "data": data, "token": uuid.uuid4(), "created_at": timezone.now()},
@@ -73,17 +73,17 @@ def upload(user: User, name: str, data: bytes) -> Plan:
     return plan(kept)
 
 
-def waiting(user: User, token: uuid.UUID) -> Upload:
+def pending_upload(user: User, token: uuid.UUID) -> Upload:
     """Return the upload of `user` with this `token`. Raise UploadMissingError without one, or when it has expired."""
-    found = Upload.objects.filter(owner=user, token=token, created_at__gte=timezone.now() - PATIENCE).first()
+    found = Upload.objects.filter(owner=user, token=token, created_at__gte=timezone.now() - UPLOAD_LIFETIME).first()
     if found is None:
-        raise NothingWaits
+        raise UploadMissingError
     return found
 
 
-def plan(kept: Upload) -> Plan:
+def plan(kept: Upload) -> ImportPlan:
     """Return what the upload would change in its owner's memory at present."""
-    contents = archive.opened(bytes(kept.data))
+    contents = archive.read_archive(bytes(kept.data))
     held = {
         document.path: document
         for document in Space.objects.own_of(kept.owner).documents.filter(path__in=contents.texts)
@@ -96,23 +96,23 @@ def plan(kept: Upload) -> Plan:
         else:
             before, version = ("", 0) if document is None else (document.content, document.version)
             is_new = document is None or document.is_deleted
-            changes.append(Change(path, content, version, diff(before, content), is_new))
-    return Plan(kept, changes, unchanged, contents.skipped, contents.refused)
+            changes.append(PlannedChange(path, content, version, diff(before, content), is_new))
+    return ImportPlan(kept, changes, unchanged, contents.skipped, contents.refused)
 
 
 @transaction.atomic
-def confirm(user: User, token: uuid.UUID, digest: str) -> Plan:
+def confirm(user: User, token: uuid.UUID, digest: str) -> ImportPlan:
     """Apply the plan with this `digest` in one transaction, once, and return it. Nothing is deleted.
 
     Raise UploadMissingError without such an upload, ImportPlanChangedError when the plan has changed, and DocumentError
     when a document cannot be written.
     """
-    kept = Upload.objects.select_for_update().filter(pk=waiting(user, token).pk, token=token).first()
+    kept = Upload.objects.select_for_update().filter(pk=pending_upload(user, token).pk, token=token).first()
     if kept is None:
-        raise NothingWaits
+        raise UploadMissingError
     planned = plan(kept)
     if planned.digest != digest:
-        raise Changed
+        raise ImportPlanChangedError
     space, author = (
         Space.objects.own_of(user),
         Author(Source.IMPORT, user, reason=Reason("change.imported", {"name": kept.name})),
@@ -121,11 +121,11 @@ def confirm(user: User, token: uuid.UUID, digest: str) -> Plan:
         try:
             write.apply(space, change.path, Replace(change.content, change.base_version), author)
         except write.StaleVersionError as stale:
-            raise Changed from stale
+            raise ImportPlanChangedError from stale
     kept.delete()
     return planned
 
 
-def forget_old() -> None:
+def delete_expired() -> None:
     """Delete uploads that were not confirmed in time."""
-    Upload.objects.filter(created_at__lt=timezone.now() - PATIENCE).delete()
+    Upload.objects.filter(created_at__lt=timezone.now() - UPLOAD_LIFETIME).delete()

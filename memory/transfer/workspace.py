@@ -61,7 +61,7 @@ def import_folder(folder: Path, space: Space, user: User) -> Report:
                 Author(Source.IMPORT, user, reason=Reason("change.folder_imported")),
             )
             report.written.append(path)
-        except (disk.UnreadableFileError, write.BadPathError, write.BadText, write.DocumentError) as error:
+        except (disk.UnreadableFileError, write.BadPathError, write.InvalidTextError, write.DocumentError) as error:
             report.refused[_shown(found.path)] = str(error)
     return report
 

@@ -16,7 +16,7 @@ from memory.files.missing import documents_without_file, write_file_again
 from memory.models import MemoryDocument, MemoryRevision
 from memory.policy import tombstones
 from memory.policy.access import may_write
-from memory.policy.line_ends import as_before
+from memory.policy.line_ends import with_line_ends_of
 from oneclaw.people.requests import SignedInRequest
 from oneclaw.reasons import Reason
 
@@ -28,29 +28,29 @@ def edit(request: SignedInRequest, document_id: int) -> HttpResponse:
 
     After a concurrent change nothing is saved: both texts are shown, and the form holds them merged, with status 409.
     """
-    document = changeable(request, document_id)
+    document = writable_document(request, document_id)
     context = {"document": document, "content": document.content, "base_version": document.version}
     context["has_forgotten"] = bool(tombstones.of_space(document.space_id))
     if request.method == "GET":
         return render(request, "memory/edit.html", context)
-    base_version = number_in(request, "base_version")
+    base_version = form_number(request, "base_version")
     if base_version is None or base_version > document.version:
         return HttpResponseBadRequest()
     base = write.content_at(document, base_version)
-    mine = as_before(base, request.POST.get("content", ""))
+    mine = with_line_ends_of(base, request.POST.get("content", ""))
     try:
         author = Author(Source.PAGE, request.user, reason=Reason("change.edited"))
         write.apply(document.space, document.path, Replace(mine, base_version), author)
     except write.StaleVersionError:
         document.refresh_from_db()
-        if tombstones.since(document, base_version):
+        if tombstones.forgotten_since(document, base_version):
             # The edit began before the forgetting, so it does not restore the forgotten lines.
             base = write.content_at(document, base_version)
             mine = tombstones.of_space(document.space_id).without(mine)
         merged = merge(base, document.content, mine)
         context |= {"mine": mine, "merged": merged, "content": merged.text, "current": document.content}
         return render(request, "memory/edit.html", context | {"base_version": document.version}, status=409)
-    except (write.DocumentError, write.BadText) as error:
+    except (write.DocumentError, write.InvalidTextError) as error:
         context |= {"refusal": str(error), "content": mine, "base_version": base_version}
         return render(request, "memory/edit.html", context, status=422)
     messages.success(request, _("Saved."))
@@ -61,8 +61,8 @@ def edit(request: SignedInRequest, document_id: int) -> HttpResponse:
 @require_POST
 def delete_line(request: SignedInRequest, document_id: int) -> HttpResponse:
     """Delete one line of a document, and go back to it."""
-    document = changeable(request, document_id)
-    line, base_version = number_in(request, "line"), number_in(request, "base_version")
+    document = writable_document(request, document_id)
+    line, base_version = form_number(request, "line"), form_number(request, "base_version")
     if line is None or base_version is None:
         return HttpResponseBadRequest()
     try:
@@ -83,8 +83,8 @@ def delete_line(request: SignedInRequest, document_id: int) -> HttpResponse:
 @require_POST
 def restore(request: SignedInRequest, document_id: int) -> HttpResponse:
     """Restore the content of an earlier revision, and go back to the document."""
-    document = changeable(request, document_id)
-    number, base_version = number_in(request, "number"), number_in(request, "base_version")
+    document = writable_document(request, document_id)
+    number, base_version = form_number(request, "number"), form_number(request, "base_version")
     if number is None or base_version is None or not document.revisions.filter(number=number).exists():
         return HttpResponseBadRequest()
     author = Author(Source.UNDO, request.user, reason=Reason("change.restored", {"number": number}))
@@ -119,9 +119,9 @@ def undo_change(request: SignedInRequest, revision_id: int) -> HttpResponse:
 
 @login_required
 @require_POST
-def file_gone(request: SignedInRequest, document_id: int) -> HttpResponse:
+def file_missing(request: SignedInRequest, document_id: int) -> HttpResponse:
     """Take the person's answer about a missing file: delete the document too, or write the file again."""
-    document = changeable(request, document_id)
+    document = writable_document(request, document_id)
     if document not in documents_without_file(document.space):
         messages.info(request, _("The file was written again. Nothing else was changed."))
     elif request.POST.get("answer") == "delete":
@@ -136,7 +136,7 @@ def file_gone(request: SignedInRequest, document_id: int) -> HttpResponse:
     return redirect("memory")
 
 
-def changeable(request: SignedInRequest, document_id: int) -> MemoryDocument:
+def writable_document(request: SignedInRequest, document_id: int) -> MemoryDocument:
     """Return the document. Raise Http404 unless the person may read it, PermissionDenied unless they may write it."""
     mine = MemoryDocument.objects.visible_to(request.user).select_related("space")
     document = get_object_or_404(mine, pk=document_id)
@@ -145,7 +145,7 @@ def changeable(request: SignedInRequest, document_id: int) -> MemoryDocument:
     return document
 
 
-def number_in(request: HttpRequest, name: str) -> int | None:
+def form_number(request: HttpRequest, name: str) -> int | None:
     """Return the form field `name` as a whole number below a billion; None when it is no such number."""
     text = request.POST.get(name, "")
     return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else None

@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST
 
 from chat.rendering.messages import card_again
-from memory.documents.write import BadText, DocumentError
+from memory.documents.write import DocumentError, InvalidTextError
 from memory.models import Decision
 from memory.policy.access import may_write
 from memory.tools import decisions, saved
@@ -32,11 +32,11 @@ def decide(request: SignedInRequest, decision_id: int) -> HttpResponse:
     refusal = ""
     try:
         decisions.decide(decision, choice, request.user)
-    except (DocumentError, BadText) as error:
+    except (DocumentError, InvalidTextError) as error:
         refusal = str(error)
     message, call = decision.revision.message, call_of(decision.revision)
     if request.htmx and message is not None and call is not None:
-        since = saved.since([decision.revision_id], get_token(request), refusal)
+        since = saved.outcomes([decision.revision_id], get_token(request), refusal)
         return HttpResponse(card_again(message, call["id"], since[decision.revision_id]))
     if refusal:
         messages.error(request, refusal)

@@ -19,14 +19,14 @@ from memory.policy.access import Sources, may_forget, may_write
 from memory.search.manager import HybridSearchManager
 from memory.search.passage import QUERY_MAX_CHARS, RESULTS_SHOWN, Passage
 from memory.tools import decisions
-from memory.transfer.archive import taken_along
+from memory.transfer.archive import export_archive
 from oneclaw.models import Space, User
 from oneclaw.people.requests import SignedInRequest
 
 # Documents on a page of the list, and changes on a page of the history.
-LISTED = 100
+PAGE_MAX_ROWS = 100
 # The longest document that is rendered; a longer one is only shown as Markdown source.
-LONGEST_RENDERED = 100_000
+RENDERED_MAX_CHARS = 100_000
 
 
 @login_required
@@ -42,12 +42,12 @@ def document_list(request: SignedInRequest) -> HttpResponse:
     mine = Case(When(space__owner=request.user, space__kind="own", then=Value(0)), default=Value(1))
     query = request.GET.get("q", "")[:QUERY_MAX_CHARS]
     if query.strip():
-        passages = searched(request.user, query)
+        passages = search_results(request.user, query)
         context = {"query": query, "passages": passages, "notice": embedding_notice(request.user)}
         return render(request, "memory/list.html", context)
     found = MemoryDocument.objects.visible_to(request.user).present().select_related("space")
     ordered = found.order_by(mine, "space", kind, "-path").defer("content")
-    page = Paginator(ordered, LISTED).get_page(request.GET.get("page"))
+    page = Paginator(ordered, PAGE_MAX_ROWS).get_page(request.GET.get("page"))
     missing = documents_without_file(Space.objects.own_of(request.user))
     context = {
         "page": page,
@@ -64,8 +64,8 @@ def document(request: SignedInRequest, document_id: int) -> HttpResponse:
     """Show one document, rendered and as Markdown source, with its history."""
     mine = MemoryDocument.objects.visible_to(request.user).select_related("space")
     shown = get_object_or_404(mine, pk=document_id)
-    page = Paginator(write.history(shown), LISTED).get_page(request.GET.get("page"))
-    rendered = blocks(shown.content) if len(shown.content) <= LONGEST_RENDERED else None
+    page = Paginator(write.history(shown), PAGE_MAX_ROWS).get_page(request.GET.get("page"))
+    rendered = blocks(shown.content) if len(shown.content) <= RENDERED_MAX_CHARS else None
     # Sanitised by the renderer.
     safe = [mark_safe(block) for block in rendered] if rendered is not None else None  # noqa: S308
     context = {
@@ -84,7 +84,7 @@ def document(request: SignedInRequest, document_id: int) -> HttpResponse:
 @require_GET
 def export(request: SignedInRequest) -> HttpResponse:
     """Return the own memory of the person, and that of their agents, as a zip file."""
-    content = taken_along(request.user)
+    content = export_archive(request.user)
     name = f"memory-{request.user.day()}.zip"
     return HttpResponse(
         content,
@@ -93,7 +93,7 @@ def export(request: SignedInRequest) -> HttpResponse:
     )
 
 
-def searched(user: User, query: str) -> list[Passage]:
+def search_results(user: User, query: str) -> list[Passage]:
     """Return the passages for `query` in all spaces of `user`, as the model would be shown them."""
     said_by = user if switches.is_on(user, switches.Switch.TRANSCRIPTS) else None
     manager = HybridSearchManager(Space.objects.visible_to(user), Sources(transcripts_of=said_by))

@@ -28,26 +28,28 @@ LISTED_MAX_RECEIPTS, OFFERED_MAX_LINES = 20, forget_plans.FORGET_MAX_LINES
 @require_http_methods(["GET", "POST"])
 def forget(request: SignedInRequest) -> HttpResponse:
     """Show lines to choose from; POST with lines shows the plan, and with the plan's digest removes the lines."""
-    space = space_asked_for(request)
+    space = requested_space(request)
     lines = request.POST.getlist("line")
     if request.method == "GET":
-        return render(request, "memory/forget.html", choice(request, space))
+        return render(request, "memory/forget.html", choice_context(request, space))
     try:
         if digest := request.POST.get("digest"):
             done = forgetting.forget(space, lines, request.user, digest)
             return redirect("memory_forgotten", done.pk)
-        return shown(request, space, forget_plans.plan(space, lines))
+        return render_plan(request, space, forget_plans.plan(space, lines))
     except forgetting.PlanChangedError as changed:
-        return shown(request, space, changed.plan, refusal=str(changed), status=409)
+        return render_plan(request, space, changed.plan, refusal=str(changed), status=409)
     except forget_plans.ForgetError as error:
-        return render(request, "memory/forget.html", choice(request, space) | {"refusal": str(error)}, status=422)
+        return render(
+            request, "memory/forget.html", choice_context(request, space) | {"refusal": str(error)}, status=422
+        )
 
 
 @login_required
 @require_GET
 def receipt(request: SignedInRequest, forgetting_id: int) -> HttpResponse:
     """Show how much was removed, and whether the clean-up is finished."""
-    done = receipt_of(request, forgetting_id)
+    done = readable_receipt(request, forgetting_id)
     return render(request, "memory/forget_receipt.html", {"forgetting": done, "counts": done.counts})
 
 
@@ -55,16 +57,16 @@ def receipt(request: SignedInRequest, forgetting_id: int) -> HttpResponse:
 @require_GET
 def receipt_file(request: SignedInRequest, forgetting_id: int) -> HttpResponse:
     """Return the receipt as a JSON file: time, author, counts and hashes, never the text."""
-    done = receipt_of(request, forgetting_id)
+    done = readable_receipt(request, forgetting_id)
     name = f"forgotten-{request.user.day(done.created_at)}-{done.pk}.json"
     return HttpResponse(
-        json.dumps(as_receipt(done), indent=2, ensure_ascii=False) + "\n",
+        json.dumps(receipt_content(done), indent=2, ensure_ascii=False) + "\n",
         content_type="application/json",
         headers={"Content-Disposition": f'attachment; filename="{name}"', "Cache-Control": "private, no-store"},
     )
 
 
-def as_receipt(done: Forgetting) -> dict[str, Any]:
+def receipt_content(done: Forgetting) -> dict[str, Any]:
     """Return the content of the receipt file of a forgetting."""
     return {
         "receipt": done.pk,
@@ -78,7 +80,7 @@ def as_receipt(done: Forgetting) -> dict[str, Any]:
     }
 
 
-def receipt_of(request: SignedInRequest, forgetting_id: int) -> Forgetting:
+def readable_receipt(request: SignedInRequest, forgetting_id: int) -> Forgetting:
     """Return the forgetting for its author and for people who may forget in its space. Raise Http404 for others."""
     done = get_object_or_404(Forgetting.objects.select_related("space__owner", "author"), pk=forgetting_id)
     if done.author != request.user and not may_forget(request.user, done.space):
@@ -86,13 +88,13 @@ def receipt_of(request: SignedInRequest, forgetting_id: int) -> Forgetting:
     return done
 
 
-def space_asked_for(request: SignedInRequest) -> Space:
+def requested_space(request: SignedInRequest) -> Space:
     """Return the space of the requested document, or the requested space; the person's own without either.
 
     Raise Http404 unless the person may see the space, and PermissionDenied unless they may forget there.
     """
     asked = request.POST if request.method == "POST" else request.GET
-    document, named = number(asked.get("document")), number(asked.get("space"))
+    document, named = parsed_number(asked.get("document")), parsed_number(asked.get("space"))
     if document is None and named is None:
         return Space.objects.own_of(request.user)
     of_document = Q(documents=document) if document is not None else Q(pk=named)
@@ -106,7 +108,7 @@ def space_asked_for(request: SignedInRequest) -> Space:
     return space
 
 
-def choice(request: SignedInRequest, space: Space) -> dict[str, Any]:
+def choice_context(request: SignedInRequest, space: Space) -> dict[str, Any]:
     """Return the context of the page: the lines of a document, or those that a search finds.
 
     Each line comes with whether it is preselected, because it holds the words of the search. Without either, the
@@ -114,14 +116,16 @@ def choice(request: SignedInRequest, space: Space) -> dict[str, Any]:
     """
     asked = request.POST if request.method == "POST" else request.GET
     query = asked.get("q", "")[:QUERY_MAX_CHARS]
-    document = MemoryDocument.objects.present().filter(space=space, pk=number(asked.get("document")) or 0).first()
+    document = (
+        MemoryDocument.objects.present().filter(space=space, pk=parsed_number(asked.get("document")) or 0).first()
+    )
     context: dict[str, Any] = {"space": space, "spaces": spaces_to_forget_in(request.user), "query": query}
     if document is not None:
         offered = [(line, False) for line in document.content.split("\n") if words_of(line)]
         context["document"] = document
     elif query.strip():
         exact = forget_plans.lines_with(space, query)
-        near = [line for line in near_lines(request, space, query) if words_of(line) and line not in exact]
+        near = [line for line in similar_lines(request, space, query) if words_of(line) and line not in exact]
         offered = [(line, True) for line in exact] + [(line, False) for line in near]
     else:
         found = Forgetting.objects.visible_to(request.user).filter(space=space)
@@ -130,7 +134,7 @@ def choice(request: SignedInRequest, space: Space) -> dict[str, Any]:
     return context | {"lines": offered[:OFFERED_MAX_LINES], "more": len(offered) > OFFERED_MAX_LINES, "searched": True}
 
 
-def near_lines(request: SignedInRequest, space: Space, query: str) -> list[str]:
+def similar_lines(request: SignedInRequest, space: Space, query: str) -> list[str]:
     """Return the distinct lines of the passages that a search for `query` finds in `space`."""
     found = HybridSearchManager([space]).search(query, max_results=RESULTS_SHOWN, today=request.user.day(), slack=0)
     contents = dict(space.documents.filter(path__in={passage.path for passage in found}).values_list("path", "content"))
@@ -140,14 +144,14 @@ def near_lines(request: SignedInRequest, space: Space, query: str) -> list[str]:
     return list(dict.fromkeys(lines))
 
 
-def shown(
-    request: SignedInRequest, space: Space, plan: forget_plans.Plan, refusal: str = "", status: int = 200
+def render_plan(
+    request: SignedInRequest, space: Space, plan: forget_plans.ForgettingPlan, refusal: str = "", status: int = 200
 ) -> HttpResponse:
     """Render the preview of `plan`, with an error above it if there is one."""
     context = {"space": space, "plan": plan, "refusal": refusal}
     return render(request, "memory/forget_plan.html", context, status=status)
 
 
-def number(text: str | None) -> int | None:
+def parsed_number(text: str | None) -> int | None:
     """Return `text` as a whole number below a billion; None when it is no such number."""
     return int(text) if text and text.isascii() and text.isdigit() and len(text) < 10 else None

@@ -16,7 +16,7 @@ from memory.transfer import archive, imports
 from oneclaw.people.requests import SignedInRequest
 
 # Changed lines of one file that the page shows; the rest is counted.
-LONGEST_SHOWN = 400
+SHOWN_MAX_LINES = 400
 
 
 @login_required
@@ -27,15 +27,15 @@ def import_zip(request: SignedInRequest) -> HttpResponse:
         return render(request, "memory/import.html")
     file = request.FILES.get("archive")
     if not isinstance(file, UploadedFile):
-        return refused(request, _("Choose a zip file."))
-    if (file.size or 0) > archive.LARGEST_ARCHIVE:
+        return render_refusal(request, _("Choose a zip file."))
+    if (file.size or 0) > archive.ARCHIVE_MAX_BYTES:
         sentence = _("This file is larger than {longest} MB. Nothing was imported.")
-        return refused(request, sentence.format(longest=archive.LARGEST_ARCHIVE // 1024**2))
+        return render_refusal(request, sentence.format(longest=archive.ARCHIVE_MAX_BYTES // 1024**2))
     try:
         plan = imports.upload(request.user, file.name or "archive.zip", file.read())
-    except archive.Unusable as error:
-        return refused(request, str(error))
-    return shown(request, plan)
+    except archive.UnusableArchiveError as error:
+        return render_refusal(request, str(error))
+    return render_plan(request, plan)
 
 
 @login_required
@@ -47,11 +47,13 @@ def confirm_import(request: SignedInRequest) -> HttpResponse:
     except ValueError:
         return HttpResponseBadRequest()
     try:
-        done = imported(request, token)
-    except imports.NothingWaits:
-        return refused(request, _("This upload was imported already, replaced by another one, or is too old."), 409)
-    except (write.DocumentError, archive.Unusable) as error:
-        return refused(request, str(error))
+        done = import_or_preview(request, token)
+    except imports.UploadMissingError:
+        return render_refusal(
+            request, _("This upload was imported already, replaced by another one, or is too old."), 409
+        )
+    except (write.DocumentError, archive.UnusableArchiveError) as error:
+        return render_refusal(request, str(error))
     if isinstance(done, HttpResponse):
         return done
     count = len(done.changes)
@@ -59,13 +61,13 @@ def confirm_import(request: SignedInRequest) -> HttpResponse:
     return redirect("memory")
 
 
-def imported(request: SignedInRequest, token: uuid.UUID) -> imports.Plan | HttpResponse:
+def import_or_preview(request: SignedInRequest, token: uuid.UUID) -> imports.ImportPlan | HttpResponse:
     """Apply the plan that was shown and return it; or return the page with the new plan, if it has changed."""
     try:
         return imports.confirm(request.user, token, request.POST.get("digest", ""))
-    except imports.Changed:
-        plan = imports.plan(imports.waiting(request.user, token))
-        return shown(
+    except imports.ImportPlanChangedError:
+        plan = imports.plan(imports.pending_upload(request.user, token))
+        return render_plan(
             request,
             plan,
             _("Memory was changed in the meantime, so nothing was imported. This is the new preview:"),
@@ -73,21 +75,23 @@ def imported(request: SignedInRequest, token: uuid.UUID) -> imports.Plan | HttpR
         )
 
 
-def refused(request: SignedInRequest, sentence: str, status: int = 422) -> HttpResponse:
+def render_refusal(request: SignedInRequest, sentence: str, status: int = 422) -> HttpResponse:
     """Render the form with the error `sentence`."""
     return render(request, "memory/import.html", {"refusal": sentence}, status=status)
 
 
-def shown(request: SignedInRequest, plan: imports.Plan, warning: str = "", status: int = 200) -> HttpResponse:
+def render_plan(
+    request: SignedInRequest, plan: imports.ImportPlan, warning: str = "", status: int = 200
+) -> HttpResponse:
     """Render the preview of `plan`, with `warning` above it."""
-    changes = [(change, *within(change)) for change in plan.changes]
+    changes = [(change, *first_hunks(change)) for change in plan.changes]
     context = {"plan": plan, "changes": changes, "warning": warning}
     return render(request, "memory/import.html", context, status=status)
 
 
-def within(change: imports.Change) -> tuple[list[dict[str, list[str]]], int]:
+def first_hunks(change: imports.PlannedChange) -> tuple[list[dict[str, list[str]]], int]:
     """Return the first hunks of `change`, up to SHOWN_MAX_LINES lines, and the number of lines left out."""
-    left, more, fitting = LONGEST_SHOWN, 0, []
+    left, more, fitting = SHOWN_MAX_LINES, 0, []
     for hunk in reversed(change.hunks):
         removed, added = hunk["removed"][:left], hunk["added"][: max(0, left - len(hunk["removed"]))]
         left -= len(removed) + len(added)

@@ -10,7 +10,7 @@ from memory.policy.paths import CURATED
 from oneclaw.models import User
 
 # Documents that are searched: curated memory first, then the newest.
-MAX_DOCUMENTS = 1000
+SEARCHED_MAX_DOCUMENTS = 1000
 
 
 def search(user: User, words: list[str], most: int) -> list[SearchResult]:
@@ -18,7 +18,7 @@ def search(user: User, words: list[str], most: int) -> list[SearchResult]:
 
     Curated memory comes first, then the documents that were changed last. This takes one query and no model call.
     """
-    lines = MemoryChunk.objects.filter(document__in=searched(user).values("pk")[:MAX_DOCUMENTS])
+    lines = MemoryChunk.objects.filter(document__in=searched_documents(user).values("pk")[:SEARCHED_MAX_DOCUMENTS])
     for word in words:
         # A word consists of letters, digits and underscores, so it needs no escaping in a pattern.
         lines = lines.filter(text__icontains=word) if UNSPACED.search(word) else lines.filter(text__iregex=rf"\m{word}")
@@ -33,7 +33,7 @@ def search(user: User, words: list[str], most: int) -> list[SearchResult]:
     ]
 
 
-def searched(user: User) -> QuerySet[MemoryDocument]:
+def searched_documents(user: User) -> QuerySet[MemoryDocument]:
     """Return the documents that `user` may read, in the order in which they are searched."""
     present = MemoryDocument.objects.visible_to(user).present()
     return present.order_by(curated_first(), "-updated_at")

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 # The URL of kombu's filesystem transport.
-FOLDER = "filesystem://localhost"
+FOLDER_URL = "filesystem://localhost"
 
 
 def redis_options() -> dict[str, Any]:

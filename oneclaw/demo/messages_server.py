@@ -19,11 +19,11 @@ from oneclaw.demo.replies import Ending, Reply, Step, bad_request, error, messag
 log = logging.getLogger(__name__)
 
 # Returns the reply to the JSON of a request to /v1/messages.
-Brain = Callable[[dict[str, Any]], Reply]
+Responder = Callable[[dict[str, Any]], Reply]
 
 
 @dataclass
-class Recorded:
+class RecordedRequest:
     """One request that the server received."""
 
     method: str
@@ -39,13 +39,13 @@ class MessagesServer:
 
     def __init__(
         self,
-        respond: Brain,
+        respond: Responder,
         model_ids: Sequence[str] = ("scripted-large", "scripted-small"),
         port: int = 0,
         record: bool = True,
     ):
         """Take the function that replies, the ids of the models, the port (0: a free one), and whether to record."""
-        self.requests: list[Recorded] = []
+        self.requests: list[RecordedRequest] = []
         self._record = record
         self._respond = respond
         self._model_ids = list(model_ids)
@@ -115,7 +115,9 @@ class MessagesServer:
             if not keep:
                 return
 
-    async def _answer(self, request: Recorded, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
+    async def _answer(
+        self, request: RecordedRequest, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> bool:
         """Answer one request; return whether the connection may serve another."""
         path = request.path.partition("?")[0]
         if (request.method, path) == ("POST", "/v1/messages"):
@@ -155,16 +157,18 @@ class MessagesServer:
         }
 
 
-async def _read(reader: asyncio.StreamReader) -> Recorded:
+async def _read(reader: asyncio.StreamReader) -> RecordedRequest:
     head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").split("\r\n")
     method, path, _ = head[0].split(" ", 2)
     pairs = (line.partition(":") for line in head[1:] if line)
     headers = {name.strip().lower(): value.strip() for name, _, value in pairs}
     body = await reader.readexactly(int(headers.get("content-length", 0)))
-    return Recorded(method, path, headers, json.loads(body) if body else {})
+    return RecordedRequest(method, path, headers, json.loads(body) if body else {})
 
 
-async def _stream(reply: Reply, request: Recorded, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
+async def _stream(
+    reply: Reply, request: RecordedRequest, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+) -> bool:
     clock = asyncio.get_running_loop().time
     due, begun = clock(), False
     for step in steps(reply, request.body):

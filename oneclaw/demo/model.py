@@ -11,7 +11,7 @@ from typing import Any
 
 from oneclaw.demo import intents
 from oneclaw.demo.messages_server import MessagesServer
-from oneclaw.demo.replies import Block, Reply, answer, text, tool_use
+from oneclaw.demo.replies import Reply, ReplyBlock, answer, text, tool_use
 
 MODEL = "oneclaw-demo"
 # The pace of answers: a little faster than people read.
@@ -183,7 +183,7 @@ def _title(words: str) -> str:
 # -- Small parts ---------------------------------------------------------------------------------
 
 
-def _say(*parts: str | Block) -> Reply:
+def _say(*parts: str | ReplyBlock) -> Reply:
     return answer(
         *(text(part, size=DELTA_CHARS) if isinstance(part, str) else part for part in parts), pace=DELTA_PAUSE_SECONDS
     )

@@ -26,7 +26,7 @@ class Ending(enum.Enum):
 
 
 @dataclass(frozen=True)
-class Block:
+class ReplyBlock:
     """One content block: its start, and its deltas with the seconds before each (`pace`; None: that of the reply)."""
 
     start: dict[str, Any]
@@ -49,7 +49,7 @@ class Fault:
 class Reply:
     """One reply of the server."""
 
-    blocks: tuple[Block, ...] = ()
+    blocks: tuple[ReplyBlock, ...] = ()
     stop_reason: str = "end_turn"
     usage: Mapping[str, int] = field(default_factory=dict)
     # Seconds: before the first byte, and before each delta.
@@ -74,16 +74,16 @@ class Step:
 # -- The vocabulary ------------------------------------------------------------------------------
 
 
-def text(words: str | Iterable[str], *, pace: float | None = None, size: int = DELTA_CHARS) -> Block:
+def text(words: str | Iterable[str], *, pace: float | None = None, size: int = DELTA_CHARS) -> ReplyBlock:
     """Return a text block, in deltas of `size` characters with `pace` seconds before each; or in the given deltas."""
     deltas = _cut(words, size) if isinstance(words, str) else words
-    return Block({"type": "text", "text": ""}, "text_delta", "text", deltas, pace)
+    return ReplyBlock({"type": "text", "text": ""}, "text_delta", "text", deltas, pace)
 
 
-def thinking(words: str, *, pace: float | None = None, size: int = DELTA_CHARS) -> Block:
+def thinking(words: str, *, pace: float | None = None, size: int = DELTA_CHARS) -> ReplyBlock:
     """Return a thinking block, in deltas of `size` characters with `pace` seconds before each."""
     start = {"type": "thinking", "thinking": "", "signature": ""}
-    return Block(start, "thinking_delta", "thinking", _cut(words, size), pace)
+    return ReplyBlock(start, "thinking_delta", "thinking", _cut(words, size), pace)
 
 
 def tool_use(
@@ -93,15 +93,15 @@ def tool_use(
     id: str = "",
     pace: float | None = None,
     size: int = DELTA_CHARS,
-) -> Block:
+) -> ReplyBlock:
     """Return a tool call. A string as `input` is sent unchanged, for malformed arguments."""
     start = {"type": "tool_use", "id": id or f"toolu_{uuid.uuid4().hex[:24]}", "name": name, "input": {}}
     arguments = input if isinstance(input, str) else json.dumps(input, ensure_ascii=False)
-    return Block(start, "input_json_delta", "partial_json", _cut(arguments, size), pace)
+    return ReplyBlock(start, "input_json_delta", "partial_json", _cut(arguments, size), pace)
 
 
 def answer(
-    *blocks: Block | str,
+    *blocks: ReplyBlock | str,
     stop_reason: str = "",
     usage: Mapping[str, int] | None = None,
     first_byte: float = 0.0,

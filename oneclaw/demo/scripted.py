@@ -15,10 +15,10 @@ import time
 from collections.abc import Sequence
 from typing import Any, Self
 
-from oneclaw.demo.messages_server import Brain, MessagesServer, Recorded
+from oneclaw.demo.messages_server import MessagesServer, RecordedRequest, Responder
 from oneclaw.demo.replies import (
-    Block,
     Reply,
+    ReplyBlock,
     answer,
     bad_request,
     context_too_long,
@@ -42,9 +42,9 @@ from oneclaw.demo.replies import (
 )
 
 __all__ = [
-    "Block",
-    "Recorded",
+    "RecordedRequest",
     "Reply",
+    "ReplyBlock",
     "ScriptedModel",
     "answer",
     "bad_request",
@@ -80,7 +80,7 @@ def hello(body: dict[str, Any]) -> Reply:
 class ScriptedModel(MessagesServer):
     """A server that answers with the replies of its script in order, and then with `default(body)`."""
 
-    def __init__(self, *replies: Reply, default: Brain = hello, port: int = 0) -> None:
+    def __init__(self, *replies: Reply, default: Responder = hello, port: int = 0) -> None:
         super().__init__(self._next, port=port)
         self.default = default
         self._script = collections.deque(replies)
@@ -90,11 +90,11 @@ class ScriptedModel(MessagesServer):
         self._script.extend(replies)
 
     @property
-    def messages(self) -> list[Recorded]:
+    def messages(self) -> list[RecordedRequest]:
         """Return the requests that asked for an answer, oldest first."""
         return [request for request in self.requests if request.path.partition("?")[0] == "/v1/messages"]
 
-    def wait_for(self, count: int, seconds: float = 10.0) -> list[Recorded]:
+    def wait_for(self, count: int, seconds: float = 10.0) -> list[RecordedRequest]:
         """Return the requests for an answer once there are `count`. Raise TimeoutError after `seconds`."""
         deadline = time.monotonic() + seconds
         while len(self.messages) < count:

@@ -58,14 +58,14 @@ def path_of(language: str) -> Path:
 
 def update() -> None:
     """Add the missing texts of the code to each catalogue, remove obsolete ones, keep translations, and compile it."""
-    texts = said()
+    texts = texts_of_code()
     for language in languages():
-        catalog = Stable(language)
+        catalog = ReproducibleCatalog(language)
         known = read(language)
         for text in texts:
-            before = known.get((text.context, first(text)))
+            before = known.get((text.context, first_form(text)))
             flags = {"fuzzy"} & before.flags if before else set()
-            translated = shaped(before, text, catalog.num_plurals)
+            translated = forms_of_translation(before, text, catalog.num_plurals)
             comments = before.user_comments if before else []
             catalog.add(text.id, translated, text.locations, flags, user_comments=comments, context=text.context)
         path_of(language).parent.mkdir(parents=True, exist_ok=True)
@@ -75,7 +75,7 @@ def update() -> None:
 
 def faults() -> Iterator[str]:
     """Yield what is missing or wrong in the catalogues: one line each, which begins with the language."""
-    texts = {(text.context, first(text)): text for text in said()}
+    texts = {(text.context, first_form(text)): text for text in texts_of_code()}
     for language in languages():
         known = read(language)
         for key, text in texts.items():
@@ -98,8 +98,8 @@ def fault_of(translated: Message, text: Message, language: str) -> str:
         return "has other plurals in the code: run manage.py catalogue"
     if not found or not all(form.strip() for form in found):
         return "is not translated"
-    if len(wanted) == 2 and len(found) != Stable(language).num_plurals:
-        return f"needs {Stable(language).num_plurals} plural forms"
+    if len(wanted) == 2 and len(found) != ReproducibleCatalog(language).num_plurals:
+        return f"needs {ReproducibleCatalog(language).num_plurals} plural forms"
     allowed = {placeholder for form in wanted for placeholder in PLACEHOLDERS.findall(form)}
     if set(PLACEHOLDERS.findall(found[-1])) != set(PLACEHOLDERS.findall(wanted[-1])):
         return f"needs {' '.join(sorted(set(PLACEHOLDERS.findall(wanted[-1])))) or 'nothing'} put into it"
@@ -113,9 +113,9 @@ def fault_of(translated: Message, text: Message, language: str) -> str:
     return ""
 
 
-def said() -> list[Message]:
+def texts_of_code() -> list[Message]:
     """Return every text of templates and Python, in the order of the files and their lines."""
-    catalog = Stable(settings.LANGUAGE_CODE)
+    catalog = ReproducibleCatalog(settings.LANGUAGE_CODE)
     for path, source in sources():
         for _, texts, _, context in extract("python", io.BytesIO(source.encode()), KEYWORDS):
             catalog.add(texts, locations=[(path, 0)], context=context)
@@ -141,19 +141,19 @@ def read(language: str) -> Texts:
     if not path.is_file():
         return {}
     catalog = read_po(io.BytesIO(path.read_bytes()), locale=language)
-    return {(text.context, first(text)): text for text in [*catalog, *catalog.obsolete.values()] if text.id}
+    return {(text.context, first_form(text)): text for text in [*catalog, *catalog.obsolete.values()] if text.id}
 
 
 def is_compiled(language: str) -> bool:
     """Return whether the .mo file of `language` is what the .po file compiles to, byte for byte."""
-    catalog = Stable(language)
+    catalog = ReproducibleCatalog(language)
     for text in read(language).values():
         catalog.add(text.id, text.string, flags=text.flags, context=text.context)
     compiled = path_of(language).with_suffix(".mo")
     return compiled.is_file() and compiled.read_bytes() == catalog.as_mo()
 
 
-def shaped(before: Message | None, text: Message, count: int) -> str | tuple[str, ...]:
+def forms_of_translation(before: Message | None, text: Message, count: int) -> str | tuple[str, ...]:
     """Return the translation `before`, with `count` forms if `text` has a plural; empty where it is missing. Pure."""
     kept = forms(before.string) if before and before.pluralizable == text.pluralizable else ()
     return (*kept, *("",) * count)[:count] if text.pluralizable else "".join(kept)
@@ -164,12 +164,12 @@ def forms(text: str | list[str] | tuple[str, ...] | None) -> tuple[str, ...]:
     return (text,) if isinstance(text, str) else tuple(text or ())
 
 
-def first(text: Message) -> str:
+def first_form(text: Message) -> str:
     """Return the first form of `text`, in the language of the code."""
     return forms(text.id)[0]
 
 
-class Stable(Catalog):
+class ReproducibleCatalog(Catalog):
     """A catalogue with reproducible files: without dates and tool names, the same texts give the same bytes."""
 
     def __init__(self, language: str) -> None:

@@ -17,16 +17,16 @@ from urllib.parse import urlsplit
 
 from django.conf import settings
 
-from oneclaw.llm.events import Event, Finished, Reader, Retrying, TextDelta
+from oneclaw.llm.events import AnswerReader, Event, Finished, Retrying, TextDelta
 from oneclaw.llm.failures import (
-    CutOff,
-    ModelError,
-    ModelFailure,
-    NoKey,
-    Refused,
-    TimedOut,
-    Unreachable,
-    of_answer,
+    AnswerRefusedError,
+    CutOffError,
+    ModelRequestError,
+    ModelTimeoutError,
+    NoKeyError,
+    UnreachableError,
+    UnreadableAnswerError,
+    failure_of_response,
 )
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ async def stream(request: Request) -> AsyncGenerator[Event]:
                     arrived = True
                     yield event
             return
-        except ModelFailure as failure:
+        except ModelRequestError as failure:
             seconds = _wait(failure, attempt)
             if arrived or seconds is None:
                 raise
@@ -90,7 +90,7 @@ async def complete(request: Request) -> str:
         if isinstance(event, TextDelta):
             text.append(event.text)
         elif isinstance(event, Finished) and event.stop_reason == "refusal":
-            raise Refused
+            raise AnswerRefusedError
     return "".join(text)
 
 
@@ -133,13 +133,13 @@ def load() -> None:
     import anthropic.types  # noqa: F401
 
 
-async def warm() -> None:
+async def warm_up() -> None:
     """Load what the first answer would otherwise wait for, by a request to a mock server. Nothing is sent."""
     import httpx2
 
     try:
         client = _client()
-    except NoKey:
+    except NoKeyError:
         return
     answer = httpx2.MockTransport(lambda _: httpx2.Response(200, content=b""))
     async with httpx2.AsyncClient(transport=answer) as http:
@@ -153,14 +153,14 @@ async def warm() -> None:
 
 
 async def _attempt(request: Request) -> AsyncGenerator[Event]:
-    reader = Reader(request.model)
+    reader = AnswerReader(request.model)
     arrived = False
     try:
         create = _client().messages.with_streaming_response.create
         async with create(**_parts(request), stream=True) as response:
             kind = response.headers.get("content-type", "text/event-stream")
             if not kind.startswith("text/event-stream"):
-                raise ModelError(f"status {response.status_code} with {kind} where a stream should be")
+                raise UnreadableAnswerError(f"status {response.status_code} with {kind} where a stream should be")
             # Our parser takes a third of the time of the SDK's.
             chunks = response.http_response.aiter_bytes()
             async for data in chunks:
@@ -205,7 +205,7 @@ async def _with_retries(ask: Callable[[], Awaitable[T]]) -> T:
     raise AssertionError("The last attempt returns or raises.")
 
 
-def _wait(failure: ModelFailure, attempt: int) -> float | None:
+def _wait(failure: ModelRequestError, attempt: int) -> float | None:
     """Return the seconds until the next attempt; None when there is none."""
     if not failure.retryable or attempt >= MAX_ATTEMPTS:
         return None
@@ -215,26 +215,26 @@ def _wait(failure: ModelFailure, attempt: int) -> float | None:
     return RETRY_FIRST_SECONDS * 2 ** (attempt - 1) * random.uniform(0.5, 1)  # noqa: S311
 
 
-def _failure(error: Exception, arrived: bool) -> ModelFailure:
+def _failure(error: Exception, arrived: bool) -> ModelRequestError:
     """Return the typed failure for `error`."""
     import anthropic
     import httpx2
 
-    if isinstance(error, ModelFailure):
+    if isinstance(error, ModelRequestError):
         # Nothing has arrived, so the answer was not cut off: the server closed the connection.
-        return Unreachable(error.detail) if isinstance(error, CutOff) and not arrived else error
+        return UnreachableError(error.detail) if isinstance(error, CutOffError) and not arrived else error
     if isinstance(error, anthropic.APIStatusError):
-        return of_answer(error.status_code, error.body, _retry_after(error.response))
+        return failure_of_response(error.status_code, error.body, _retry_after(error.response))
     cause = error.__cause__ if isinstance(error, anthropic.APIConnectionError) else error
     detail = f"{type(cause).__name__}: {cause}"
     if isinstance(cause, httpx2.ConnectTimeout | httpx2.PoolTimeout):
-        return Unreachable(detail)
+        return UnreachableError(detail)
     if isinstance(cause, httpx2.TimeoutException | TimeoutError):
-        return TimedOut(detail)
+        return ModelTimeoutError(detail)
     if isinstance(error, anthropic.APIConnectionError | httpx2.HTTPError | OSError):
-        return CutOff(detail) if arrived else Unreachable(detail)
+        return CutOffError(detail) if arrived else UnreachableError(detail)
     log.error("The model's answer could not be handled", exc_info=error)
-    return ModelError(detail)
+    return UnreadableAnswerError(detail)
 
 
 def _retry_after(response: "httpx2.Response") -> float | None:
@@ -331,7 +331,7 @@ def _credentials() -> tuple[str, str]:
     if not key and not address:
         address = settings.DEMO_URL or _demo_of_running_server()
         if not address:
-            raise NoKey
+            raise NoKeyError
     return key or "none", address or "https://api.anthropic.com"
 
 

@@ -6,8 +6,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from oneclaw.llm import sse
-from oneclaw.llm.failures import AnswerTooLarge, CutOff, ModelError, ModelFailure, of_answer
-from oneclaw.text import mended, mended_json
+from oneclaw.llm.failures import (
+    AnswerTooLargeError,
+    CutOffError,
+    ModelRequestError,
+    UnreadableAnswerError,
+    failure_of_response,
+)
+from oneclaw.text import replace_unstorable, replace_unstorable_in_json
 
 # One answer with its thinking and the arguments of its tools. It is twice what 128,000 tokens, the most that can be
 # requested, have in plain text, so only a faulty server sends more.
@@ -51,7 +57,7 @@ class BlockFinished:
 class Retrying:
     """A failed attempt before any other event; the request is sent again after `seconds`."""
 
-    failure: ModelFailure
+    failure: ModelRequestError
     seconds: float
 
 
@@ -76,11 +82,11 @@ class _Open:
     json: list[str] = field(default_factory=list)
 
 
-class Reader:
+class AnswerReader:
     """A parser of the bytes of one answer into events."""
 
     def __init__(self, model: str) -> None:
-        self._parser = sse.Parser()
+        self._parser = sse.EventParser()
         self._open: dict[int, _Open] = {}
         self._model = model
         self._stop_reason: str | None = None
@@ -88,7 +94,7 @@ class Reader:
         self._size = 0
         # Whether the answer is complete, or failed. Events before a failure in the same chunk are still valid.
         self.finished = False
-        self.failure: ModelFailure | None = None
+        self.failure: ModelRequestError | None = None
 
     def feed(self, data: bytes) -> list[Event]:
         """Return the events that `data` completes; the text of one block in `data` becomes one delta.
@@ -102,20 +108,20 @@ class Reader:
                     break
                 self._take(name, payload, events)
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-            self.failure = ModelError(f"unreadable event: {error!r}")
+            self.failure = UnreadableAnswerError(f"unreadable event: {error!r}")
         return events
 
     def close(self) -> None:
         """Note the end of the stream; set `failure` unless the answer is complete."""
         if not self.finished and not self.failure:
-            self.failure = CutOff("the stream ended early")
+            self.failure = CutOffError("the stream ended early")
 
     def _take(self, name: str, payload: bytes, events: list[Event]) -> None:
         message = DECODER.decode(payload.decode("utf-8", "surrogatepass"))
         kind = message.get("type") or name
         self._size += _characters(kind, message)
         if self._size > ANSWER_MAX_CHARS:
-            self.failure = AnswerTooLarge(f"more than {ANSWER_MAX_CHARS:,} characters")
+            self.failure = AnswerTooLargeError(f"more than {ANSWER_MAX_CHARS:,} characters")
         elif kind == "content_block_delta":
             self._delta(message["index"], message["delta"], events)
         elif kind == "content_block_start":
@@ -135,14 +141,14 @@ class Reader:
         elif kind == "message_stop":
             self._stop(events)
         elif kind == "error":
-            self.failure = of_answer(200, message)
+            self.failure = failure_of_response(200, message)
         # ping and unknown events are ignored.
 
     def _delta(self, index: int, delta: dict[str, Any], events: list[Event]) -> None:
         growing = self._open[index]
         kind = delta["type"]
         if kind == "text_delta":
-            text = mended(delta["text"])
+            text = replace_unstorable(delta["text"])
             growing.text.append(text)
             last = events[-1] if events else None
             if isinstance(last, TextDelta) and last.index == index:
@@ -152,7 +158,7 @@ class Reader:
         elif kind == "input_json_delta":
             growing.json.append(delta["partial_json"])
         elif kind == "thinking_delta":
-            growing.text.append(mended(delta["thinking"]))
+            growing.text.append(replace_unstorable(delta["thinking"]))
             events.append(ThinkingDelta(index, growing.text[-1]))
         elif kind == "signature_delta":
             growing.block["signature"] = delta["signature"]
@@ -161,7 +167,7 @@ class Reader:
 
     def _stop(self, events: list[Event]) -> None:
         if self._open or not self._stop_reason:
-            self.failure = CutOff("the answer was closed before it was whole")
+            self.failure = CutOffError("the answer was closed before it was whole")
             return
         self.finished = True
         events.append(Finished(self._stop_reason, self._usage, self._model))
@@ -187,7 +193,7 @@ def _finish(index: int, growing: _Open) -> BlockFinished:
 def _arguments(text: str) -> tuple[dict[str, Any], str]:
     """Return the arguments of a tool call and ""; or {} and what is wrong with them."""
     try:
-        arguments = mended_json(DECODER.decode(text))
+        arguments = replace_unstorable_in_json(DECODER.decode(text))
     except ValueError as error:
         return {}, f"The arguments are not valid JSON: {error}"
     except RecursionError:

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 from oneclaw.reasons import Reason
 
 
-class ModelFailure(Exception):
+class ModelRequestError(Exception):
     """The model could not answer."""
 
     # The code of its wording: what happened, and what to do next. Rows store it.
@@ -33,21 +33,21 @@ class ModelFailure(Exception):
         return str(self.reason)
 
 
-class NoKey(ModelFailure):
+class NoKeyError(ModelRequestError):
     """No API key is set."""
 
     reason_code = "model.no_key"
     code = "no_key"
 
 
-class KeyRefused(ModelFailure):
+class KeyRefusedError(ModelRequestError):
     """The model's server refused the API key."""
 
     reason_code = "model.key_refused"
     code = "key_refused"
 
 
-class RateLimited(ModelFailure):
+class RateLimitedError(ModelRequestError):
     """The model's server takes no more requests for the moment."""
 
     reason_code = "model.rate_limited"
@@ -61,7 +61,7 @@ class RateLimited(ModelFailure):
         return Reason(self.reason_code, seconds)
 
 
-class Overloaded(ModelFailure):
+class OverloadedError(ModelRequestError):
     """The model is overloaded."""
 
     reason_code = "model.overloaded"
@@ -69,7 +69,7 @@ class Overloaded(ModelFailure):
     retryable = True
 
 
-class Unreachable(ModelFailure):
+class UnreachableError(ModelRequestError):
     """The model's server cannot be reached."""
 
     reason_code = "model.unreachable"
@@ -77,76 +77,76 @@ class Unreachable(ModelFailure):
     retryable = True
 
 
-class TimedOut(ModelFailure):
+class ModelTimeoutError(ModelRequestError):
     """The model's server fell silent."""
 
     reason_code = "model.timed_out"
     code = "timed_out"
 
 
-class TookTooLong(ModelFailure):
+class TurnTimeoutError(ModelRequestError):
     """This answer took longer than one may, so it was ended."""
 
     reason_code = "model.took_too_long"
     code = "took_too_long"
 
 
-class AnswerTooLarge(ModelFailure):
+class AnswerTooLargeError(ModelRequestError):
     """This answer grew larger than one may be, so it was ended."""
 
     reason_code = "model.answer_too_large"
     code = "answer_too_large"
 
 
-class CutOff(ModelFailure):
+class CutOffError(ModelRequestError):
     """The connection to the model broke before the answer was whole."""
 
     reason_code = "model.cut_off"
     code = "cut_off"
 
 
-class ContextTooLong(ModelFailure):
+class ContextTooLongError(ModelRequestError):
     """This conversation has become too long for the model."""
 
     reason_code = "model.context_too_long"
     code = "context_too_long"
 
 
-class SpendLimit(ModelFailure):
+class SpendLimitError(ModelRequestError):
     """The account at the model's provider has reached its spending limit."""
 
     reason_code = "model.spend_limit"
     code = "spend_limit"
 
 
-class UnknownModel(ModelFailure):
+class UnknownModelError(ModelRequestError):
     """The model's server does not know this model."""
 
     reason_code = "model.unknown_model"
     code = "unknown_model"
 
 
-class BadRequest(ModelFailure):
+class BadRequestError(ModelRequestError):
     """The model's server did not accept the request."""
 
     reason_code = "model.bad_request"
     code = "bad_request"
 
 
-class Refused(ModelFailure):
+class AnswerRefusedError(ModelRequestError):
     """The model declined to answer this."""
 
     reason_code = "model.refused"
     code = "refused"
 
 
-class ModelError(ModelFailure):
+class UnreadableAnswerError(ModelRequestError):
     """The model's server answered with something that cannot be read."""
 
     reason_code = "model.unreadable"
 
 
-class ServerFault(ModelFailure):
+class ServerFaultError(ModelRequestError):
     """The model's server had a fault of its own."""
 
     reason_code = "model.server_fault"
@@ -154,34 +154,34 @@ class ServerFault(ModelFailure):
 
 
 # Failures by `error.type` of the API; other types are decided by the HTTP status.
-BY_TYPE: dict[str, type[ModelFailure]] = {
-    "authentication_error": KeyRefused,
-    "permission_error": KeyRefused,
-    "billing_error": SpendLimit,
-    "not_found_error": UnknownModel,
-    "request_too_large": ContextTooLong,
-    "rate_limit_error": RateLimited,
-    "overloaded_error": Overloaded,
-    "timeout_error": ServerFault,
-    "api_error": ServerFault,
-    "invalid_request_error": BadRequest,
+BY_TYPE: dict[str, type[ModelRequestError]] = {
+    "authentication_error": KeyRefusedError,
+    "permission_error": KeyRefusedError,
+    "billing_error": SpendLimitError,
+    "not_found_error": UnknownModelError,
+    "request_too_large": ContextTooLongError,
+    "rate_limit_error": RateLimitedError,
+    "overloaded_error": OverloadedError,
+    "timeout_error": ServerFaultError,
+    "api_error": ServerFaultError,
+    "invalid_request_error": BadRequestError,
 }
 CONTEXT = re.compile(r"context (?:window|limit|length)")
 REDIRECTS = (301, 302, 303, 307, 308)
-BY_STATUS: dict[int, type[ModelFailure]] = {
-    401: KeyRefused,
-    402: SpendLimit,
-    403: KeyRefused,
-    404: UnknownModel,
-    408: ServerFault,
-    413: ContextTooLong,
-    429: RateLimited,
-    503: Overloaded,
-    529: Overloaded,
+BY_STATUS: dict[int, type[ModelRequestError]] = {
+    401: KeyRefusedError,
+    402: SpendLimitError,
+    403: KeyRefusedError,
+    404: UnknownModelError,
+    408: ServerFaultError,
+    413: ContextTooLongError,
+    429: RateLimitedError,
+    503: OverloadedError,
+    529: OverloadedError,
 }
 
 
-def of_answer(status: int, body: Any, retry_after: float | None = None) -> ModelFailure:
+def failure_of_response(status: int, body: Any, retry_after: float | None = None) -> ModelRequestError:
     """Return the failure for an error response: its HTTP `status` (200 inside a stream) and its JSON `body`."""
     error = body.get("error") if isinstance(body, dict) else None
     error = error if isinstance(error, dict) else {}
@@ -191,18 +191,18 @@ def of_answer(status: int, body: Any, retry_after: float | None = None) -> Model
     return _which(status, kind, cause, detail)(f"{status} {kind}: {detail}"[:1000], retry_after)
 
 
-def _which(status: int, kind: str, cause: str, detail: str) -> type[ModelFailure]:
+def _which(status: int, kind: str, cause: str, detail: str) -> type[ModelRequestError]:
     if "spend_limit" in cause or "billing" in cause:
-        return SpendLimit
+        return SpendLimitError
     if status in REDIRECTS or (status == 404 and not kind):
         # The server at this address is not the API.
-        return Unreachable
-    found = BY_TYPE.get(kind) or BY_STATUS.get(status) or (ServerFault if status >= 500 else BadRequest)
-    if found is BadRequest:
+        return UnreachableError
+    found = BY_TYPE.get(kind) or BY_STATUS.get(status) or (ServerFaultError if status >= 500 else BadRequestError)
+    if found is BadRequestError:
         # The API has no types for these two failures: only their text tells them apart.
         wording = detail.lower()
         if "prompt is too long" in wording or CONTEXT.search(wording):
-            return ContextTooLong
+            return ContextTooLongError
         if "credit balance" in wording or "usage limit" in wording or "spend limit" in wording:
-            return SpendLimit
+            return SpendLimitError
     return found

@@ -17,16 +17,16 @@ def shortened(text: str, budget: int, rest: str) -> str:
     """
     if len(text) <= budget:
         return text
-    head, tail = kept(budget)
-    marker = gap(len(text) - head - tail, rest)
+    head, tail = kept_chars(budget)
+    marker = omission_marker(len(text) - head - tail, rest)
     return text[:head] + marker[: budget - head - tail] + text[len(text) - tail :]
 
 
-def kept(budget: int) -> tuple[int, int]:
+def kept_chars(budget: int) -> tuple[int, int]:
     """Return how many characters are kept of the start and of the end of a text that is longer than `budget`."""
     return budget * 7 // 10, budget * 2 // 10
 
 
-def gap(left_out: int, rest: str) -> str:
+def omission_marker(left_out: int, rest: str) -> str:
     """Return the marker that replaces `left_out` characters."""
     return f"\n\n[… {left_out:,} characters are left out here; {rest} …]\n\n"

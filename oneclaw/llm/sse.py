@@ -4,7 +4,7 @@
 EVENT_MAX_BYTES = 16 * 1024 * 1024
 
 
-class Parser:
+class EventParser:
     """An incremental parser; an incomplete event at the end is dropped."""
 
     def __init__(self) -> None:

@@ -48,7 +48,7 @@ def bundled_script(name: str, read: Read) -> str:
         if module in parts:
             return
         for match in SCRIPT_IMPORT.finditer(read(module)):
-            add(resolved(module, match[2]), (*importers, module))
+            add(resolved_name(module, match[2]), (*importers, module))
         parts[module] = as_entry(module, read(module)) if module == name else as_function(module, read(module))
 
     add(name, ())
@@ -72,7 +72,7 @@ def with_constants(module: str, text: str, *, keep_exports: bool = False) -> str
 
     def import_line(match: re.Match[str]) -> str:
         names = (match[1] or "").strip().rstrip(",").replace(" as ", ": ")
-        return f"const {{ {names} }} = {constant(resolved(module, match[2]))};" if names else ""
+        return f"const {{ {names} }} = {constant(resolved_name(module, match[2]))};" if names else ""
 
     text = SCRIPT_IMPORT.sub(import_line, text)
     refuse(module, SCRIPT_UNKNOWN, SCRIPT_EXPORT.sub("", text) if keep_exports else text)
@@ -88,7 +88,7 @@ def bundled_style(name: str, read: Read) -> str:
     """Return the style sheet `name` with each import replaced by the imported text."""
 
     def imported(match: re.Match[str]) -> str:
-        other = resolved(name, match[1])
+        other = resolved_name(name, match[1])
         text = bundled_style(other, read)
         if "url(" in text and posixpath.dirname(other) != posixpath.dirname(name):
             raise BundleError(f"{other} names files beside it, and {name} lies in another folder.")
@@ -99,7 +99,7 @@ def bundled_style(name: str, read: Read) -> str:
     return text
 
 
-def resolved(name: str, relative: str) -> str:
+def resolved_name(name: str, relative: str) -> str:
     """Return the name of the file at the path `relative` to the file `name`."""
     return posixpath.normpath(posixpath.join(posixpath.dirname(name), relative))
 

@@ -51,8 +51,8 @@ def serve(say: Callable[[str], object]) -> None:
         for module in SHARED:
             importlib.import_module(module)
         llm.load()
-        let_go_of_database()
-        supervise(children, {answering: announcement.make}, on_poll=hold_database)
+        close_database()
+        supervise(children, {answering: announcement.make}, on_poll=ensure_guardian)
     settings.DEMO_ADDRESS_FILE.unlink(missing_ok=True)
     if home := embedded_home():
         embedded.ensure(home).leave()
@@ -114,7 +114,7 @@ class Announcement:
             self.say(f"Make the first account: {link}")
         if settings.NEEDS_DEMO:
             self.say("A small demo model answers. For a real one, start again with ANTHROPIC_API_KEY=… set.")
-        let_go_of_database()
+        close_database()
 
 
 def demo_model() -> Child:
@@ -126,7 +126,7 @@ def demo_model() -> Child:
     return Child("demo model", partial(roles.demo_model, port), patience=3)
 
 
-def let_go_of_database() -> None:
+def close_database() -> None:
     """Close the connection and its pool: neither connections nor threads of a pool may be forked."""
     connection.close()
     connection.close_pool()  # type: ignore[attr-defined]
@@ -138,7 +138,7 @@ def embedded_home() -> Path | None:
     return Path(home) if home else None
 
 
-def hold_database() -> None:
+def ensure_guardian() -> None:
     """Start a new guardian for the embedded PostgreSQL if the last one was killed."""
     if home := embedded_home():
         embedded.EmbeddedPostgres(home).hold()

@@ -55,7 +55,7 @@ def bundles(paths: dict[str, Any]) -> dict[str, Any]:
     return found
 
 
-class HashedWhenCollected(CompressedManifestStaticFilesStorage):
+class HashedStaticFilesStorage(CompressedManifestStaticFilesStorage):
     """A storage with hashed names; a file that was not collected keeps its plain name, as in tests and development."""
 
     # A dynamic import of a script uses the hashed name.

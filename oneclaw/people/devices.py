@@ -30,14 +30,14 @@ class Device:
     is_here: bool
 
 
-def of(user: User, session_key: str | None) -> list[Device]:
+def devices_of(user: User, session_key: str | None) -> list[Device]:
     """Return the devices of the valid sign-ins of `user`: that of `session_key` first, then the newest."""
     found = UserSession.objects.purge_and_list(user)
     devices = [Device(each, name_of(each.user_agent), each.session_key == session_key) for each in found]
     return sorted(devices, key=lambda device: (not device.is_here, -device.sign_in.created_at.timestamp()))
 
 
-def end(user: User, device_id: int) -> None:
+def end_sign_in(user: User, device_id: int) -> None:
     """End the sign-in `device_id` of `user`; do nothing when it has ended or belongs to another person."""
     sign_in = UserSession.objects.filter(user=user, pk=device_id).first()
     if sign_in is not None:

@@ -99,7 +99,7 @@ class KeyForm(forms.Form):
     )
     period = forms.ChoiceField(
         label=_("Expires after"),
-        initial=keys.USUAL,
+        initial=keys.DEFAULT_PERIOD,
         choices=[
             ("month", _("30 days")),
             ("quarter", _("90 days")),

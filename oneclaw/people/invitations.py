@@ -78,7 +78,7 @@ def invitation_link(user: User, base: str = "") -> str:
     return (base or base_url()) + reverse("welcome", args=[uid, default_token_generator.make_token(user)])
 
 
-def invited(uid: str, token: str, *, lock: bool = False) -> User | None:
+def invited_user(uid: str, token: str, *, lock: bool = False) -> User | None:
     """Return the person whom the link is for; None when it is no longer valid.
 
     With `lock`, the row stays locked until the end of the transaction.
@@ -119,7 +119,7 @@ def create_first_account(**fields: Any) -> User | None:
 
 
 @receiver(user_logged_in)
-def take_timezone(sender: object, request: HttpRequest, user: User, **kwargs: object) -> None:
+def save_browser_timezone(sender: object, request: HttpRequest, user: User, **kwargs: object) -> None:
     """Set the person's timezone from the browser at sign-in, unless they have chosen one."""
     name = request.POST.get("timezone", "")
     if not user.timezone_chosen and name != user.timezone and name in zoneinfo.available_timezones():

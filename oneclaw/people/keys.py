@@ -14,7 +14,7 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from oneclaw.models import ApiKey, User
-from oneclaw.text import Told
+from oneclaw.text import UserFacingError
 
 # By it people and secret scanners recognise a token of OneClaw.
 PREFIX = "oc_"
@@ -29,14 +29,14 @@ PERIODS: Mapping[str, dt.timedelta | None] = {
     "year": dt.timedelta(days=365),
     "never": None,
 }
-USUAL = "year"
+DEFAULT_PERIOD = "year"
 # Keys that a person may have.
 MAX_KEYS = 50
 # The time of last use is written at most this often.
-NOTED_EVERY = dt.timedelta(minutes=1)
+LAST_USED_INTERVAL = dt.timedelta(minutes=1)
 
 
-class TooManyKeysError(Told):
+class TooManyKeysError(UserFacingError):
     """The person has the maximum number of keys."""
 
     words = _("You have reached the maximum number of keys. Revoke one first.")
@@ -62,15 +62,15 @@ def make(user: User, name: str, period: str) -> tuple[ApiKey, str]:
     return key, token
 
 
-def whose(token: str) -> User | None:
+def user_of(token: str) -> User | None:
     """Return the person whose key has this token, and record its use; None when the key is not valid."""
     key = ApiKey.objects.live().select_related("user").filter(token_hash=hashed(token)).first()
     if key is None:
         return None
     now = timezone.now()
-    if key.last_used_at is None or key.last_used_at <= now - NOTED_EVERY:
+    if key.last_used_at is None or key.last_used_at <= now - LAST_USED_INTERVAL:
         # Of several concurrent requests, one writes.
-        before = Q(last_used_at=None) | Q(last_used_at__lte=now - NOTED_EVERY)
+        before = Q(last_used_at=None) | Q(last_used_at__lte=now - LAST_USED_INTERVAL)
         ApiKey.objects.filter(before, pk=key.pk).update(last_used_at=now)
     return key.user
 

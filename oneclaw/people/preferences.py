@@ -11,7 +11,9 @@ from django.utils.translation.trans_real import parse_accept_lang_header
 from oneclaw.models import User
 
 
-def own_preferences(get_response: Callable[[HttpRequest], HttpResponse]) -> Callable[[HttpRequest], HttpResponse]:
+def preferences_middleware(
+    get_response: Callable[[HttpRequest], HttpResponse],
+) -> Callable[[HttpRequest], HttpResponse]:
     """Return a middleware that activates the preferences of the signed-in person, which override the browser's."""
 
     def answer(request: HttpRequest) -> HttpResponse:
@@ -37,7 +39,7 @@ def language_of(user: object, accepted: str = "") -> str:
     return settings.LANGUAGE_CODE
 
 
-def accepted_by(scope: Any) -> str:
+def accept_language_of(scope: Any) -> str:
     """Return the Accept-Language header of an ASGI scope; "" when it has none."""
     return next((value.decode("latin-1") for name, value in scope["headers"] if name == b"accept-language"), "")
 

@@ -34,7 +34,7 @@ def welcome(request: HttpRequest, uid: str, token: str) -> HttpResponse:
     """Let a new person choose a password, and sign them in; the link is not valid afterwards."""
     with transaction.atomic():
         # Of two concurrent uses of the link, the second waits here and finds it used.
-        user = invitations.invited(uid, token, lock=request.method == "POST")
+        user = invitations.invited_user(uid, token, lock=request.method == "POST")
         if user is None:
             return render(request, "people/link_ended.html", status=410)
         form = WelcomeForm(request.POST or None, user=user, initial={"name": user.first_name})
@@ -84,7 +84,7 @@ def settings_shown(
     context = {
         "form": form,
         "timezones": sorted(zoneinfo.available_timezones()),
-        "devices": devices.of(request.user, request.session.session_key),
+        "devices": devices.devices_of(request.user, request.session.session_key),
         "key_form": key_form,
         "keys": request.user.api_keys.all(),
         "token": token,
@@ -96,7 +96,7 @@ def settings_shown(
 @require_POST
 def end_device(request: SignedInRequest, device_id: int) -> HttpResponse:
     """Sign out on the device `device_id`, which may be the current one."""
-    devices.end(request.user, device_id)
+    devices.end_sign_in(request.user, device_id)
     messages.success(request, _("Signed out on that device."))
     return redirect("settings")
 

@@ -51,7 +51,12 @@ class EmbeddedPostgres:
 
     def params(self) -> dict[str, Any]:
         """Return the connection parameters of libpq."""
-        return {"host": str(guardian.Place(self.home).sockets), "port": 5432, "user": "oneclaw", "dbname": "oneclaw"}
+        return {
+            "host": str(guardian.ServerLayout(self.home).sockets),
+            "port": 5432,
+            "user": "oneclaw",
+            "dbname": "oneclaw",
+        }
 
     def join(self) -> None:
         """Make this process a user of the server, and wait until the server answers; fast if it is a user already."""

@@ -70,7 +70,7 @@ log_timezone = UTC
 """
 
 
-class Place:
+class ServerLayout:
     """Paths and account of the server of one data folder."""
 
     def __init__(self, home: Path) -> None:
@@ -133,14 +133,14 @@ def main(home: str, binaries: str, lock: str) -> None:
     with open(int(lock), "w") as own:
         own.write(str(os.getpid()))
         own.flush()
-        Guardian(Place(Path(home)), Path(binaries)).guard()
+        Guardian(ServerLayout(Path(home)), Path(binaries)).guard()
         own.truncate(0)
 
 
 class Guardian:
     """The loop that keeps one server running."""
 
-    def __init__(self, layout: Place, binaries: Path) -> None:
+    def __init__(self, layout: ServerLayout, binaries: Path) -> None:
         self.binaries = binaries
         self.layout = layout
 
@@ -166,7 +166,7 @@ class Guardian:
             folder = Path(tempfile.mkdtemp(dir=OPEN_FOLDER))
             folder.chmod(0o755)
             self.layout.link.symlink_to(folder / self.layout.link.name)
-            self.layout = Place(self.layout.home)
+            self.layout = ServerLayout(self.layout.home)
         self._own_folder(self.layout.sockets)
         if os.geteuid() == 0 and not reachable(self.binaries / "postgres"):
             self.binaries = self._copy_binaries()

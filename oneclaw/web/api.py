@@ -25,14 +25,14 @@ from oneclaw.threads import in_database
 from oneclaw.web.pagination import BadCursorError
 
 # Rows of a page of a list: by default, and at most.
-LISTED, MOST_LISTED = 50, 200
+PAGE_DEFAULT_ROWS, PAGE_MAX_ROWS = 50, 200
 NO_KEY = (
     "This needs a key that works. Create one under “API keys” on the settings page, and send it with each request "
     "as “Authorization: Bearer oc_…”."
 )
 
 
-class Refused(Exception):
+class ApiError(Exception):
     """A refusal of a request: an HTTP status, a code for programs, a sentence for people, and further JSON values."""
 
     def __init__(self, status: int, code: str, sentence: str, **more: Any):
@@ -47,7 +47,7 @@ class Problem(Schema):
     text: str = Field(description="One sentence for people.", examples=["This conversation no longer exists."])
 
 
-class Given(Schema):
+class RequestBody(Schema):
     """A request body. An unknown name is an error, so that typing mistakes are found."""
 
     model_config = ConfigDict(extra="forbid")
@@ -71,19 +71,19 @@ class Key(HttpBearer):
 
     def authenticate(self, request: HttpRequest, token: str) -> Any:
         """Return the person whose key `token` is; None when it is not valid. Awaitable for async operations."""
-        return self._soon(token) if self.is_async else at_home(keys.whose(token))
+        return self._soon(token) if self.is_async else with_preferences(keys.user_of(token))
 
     async def _soon(self, token: str) -> User | None:
-        return at_home(await in_database(keys.whose, token))
+        return with_preferences(await in_database(keys.user_of, token))
 
 
-def at_home(user: User | None) -> User | None:
+def with_preferences(user: User | None) -> User | None:
     """Return `user` after activating their language and timezone for this request."""
     activate(user)
     return user
 
 
-class Readable(JSONRenderer):
+class UnicodeJSONRenderer(JSONRenderer):
     """A JSON renderer that writes non-ASCII characters unescaped."""
 
     json_dumps_params: Mapping[str, Any] = {"ensure_ascii": False}
@@ -93,16 +93,16 @@ class Api(NinjaAPI):
     """The API, whose responses must not be stored by caches: each is about one person."""
 
     def create_response(self, request: HttpRequest, data: Any, **how: Any) -> HttpResponse:
-        return kept_by_none(super().create_response(request, data, **how))
+        return uncached(super().create_response(request, data, **how))
 
     def create_temporal_response(self, request: HttpRequest) -> HttpResponse:
-        return kept_by_none(super().create_temporal_response(request))
+        return uncached(super().create_temporal_response(request))
 
     def get_openapi_operation_id(self, operation: Operation) -> str:
         return operation.view_func.__name__
 
 
-def kept_by_none(response: HttpResponse) -> HttpResponse:
+def uncached(response: HttpResponse) -> HttpResponse:
     """Return `response` with a header that forbids caches to store it."""
     response["Cache-Control"] = "private, no-store"
     return response
@@ -113,7 +113,7 @@ api = Api(
     version="1",
     description="Conversations and memory of the person whose key it is.",
     auth=Key(),
-    renderer=Readable(),
+    renderer=UnicodeJSONRenderer(),
     docs_url=None,
     docs_decorator=cache_control(max_age=3600),
     urls_namespace="api",
@@ -121,55 +121,57 @@ api = Api(
 router = Router(tags=["person"])
 
 
-def answers(usual: Mapping[int, Any] | type, *refusals: int) -> dict[int, Any]:
+def responses(usual: Mapping[int, Any] | type, *refusals: int) -> dict[int, Any]:
     """Return the responses of an operation: `usual` (by status, or for 200), and Problem for 401 and `refusals`."""
     expected = dict(usual) if isinstance(usual, Mapping) else {200: usual}
     return expected | dict.fromkeys((401, *refusals), Problem)
 
 
-def told(request: HttpRequest, status: int, code: str, text: str, **more: Any) -> HttpResponse:
+def problem_response(request: HttpRequest, status: int, code: str, text: str, **more: Any) -> HttpResponse:
     """Return an error response with `code`, `text` and the further JSON values `more`."""
     return api.create_response(request, {"code": code, "text": text} | more, status=status)
 
 
-@api.exception_handler(Refused)
-def refused(request: HttpRequest, refusal: Refused) -> HttpResponse:
-    return told(request, refusal.status, refusal.code, refusal.sentence, **refusal.more)
+@api.exception_handler(ApiError)
+def on_api_error(request: HttpRequest, refusal: ApiError) -> HttpResponse:
+    return problem_response(request, refusal.status, refusal.code, refusal.sentence, **refusal.more)
 
 
 @api.exception_handler(AuthenticationError)
-def not_known(request: HttpRequest, error: AuthenticationError) -> HttpResponse:
-    response = told(request, 401, "no_key", NO_KEY)
+def on_authentication_error(request: HttpRequest, error: AuthenticationError) -> HttpResponse:
+    response = problem_response(request, 401, "no_key", NO_KEY)
     response["WWW-Authenticate"] = 'Bearer realm="OneClaw"'
     return response
 
 
 @api.exception_handler(ValidationError)
-def not_valid(request: HttpRequest, error: ValidationError) -> HttpResponse:
+def on_validation_error(request: HttpRequest, error: ValidationError) -> HttpResponse:
     """Return 422 with the first validation error and the name of its field."""
     first = error.errors[0]
-    return told(request, 422, "invalid", f"{first['loc'][-1]}: {first['msg']}.")
+    return problem_response(request, 422, "invalid", f"{first['loc'][-1]}: {first['msg']}.")
 
 
 @api.exception_handler(BadCursorError)
-def no_such_place(request: HttpRequest, error: BadCursorError) -> HttpResponse:
-    return told(request, 422, "invalid", "cursor: Take it from “next” of the page before, as it is.")
+def on_bad_cursor(request: HttpRequest, error: BadCursorError) -> HttpResponse:
+    return problem_response(request, 422, "invalid", "cursor: Take it from “next” of the page before, as it is.")
 
 
 @api.exception_handler(HttpError)
-def not_read(request: HttpRequest, error: HttpError) -> HttpResponse:
-    return told(request, error.status_code, "invalid", "The body must be JSON.")
+def on_http_error(request: HttpRequest, error: HttpError) -> HttpResponse:
+    return problem_response(request, error.status_code, "invalid", "The body must be JSON.")
 
 
 @api.exception_handler(RequestDataTooBig)
-def too_large(request: HttpRequest, error: RequestDataTooBig) -> HttpResponse:
-    return told(request, 413, "too_large", "This request is too large.")
+def on_large_body(request: HttpRequest, error: RequestDataTooBig) -> HttpResponse:
+    return problem_response(request, 413, "too_large", "This request is too large.")
 
 
 @csrf_exempt
-def nowhere(request: HttpRequest, **captured: str) -> HttpResponse:
+def no_such_address(request: HttpRequest, **captured: str) -> HttpResponse:
     """Return 404 for an address under /api/ that does not exist."""
-    return told(request, 404, "not_found", "The API has no such address. /api/v1/openapi.json lists all of them.")
+    return problem_response(
+        request, 404, "not_found", "The API has no such address. /api/v1/openapi.json lists all of them."
+    )
 
 
 class Person(Schema):
@@ -181,7 +183,7 @@ class Person(Schema):
     today: dt.date = Field(description="Which day it is for this person.")
 
 
-@router.get("/me", response=answers(Person))
+@router.get("/me", response=responses(Person))
 def me(request: KeyedRequest) -> Person:
     """Return who you are: the person whose key it is."""
     user = request.auth

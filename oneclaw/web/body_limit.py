@@ -7,7 +7,7 @@ from typing import Any
 from django.utils import translation
 from django.utils.translation import gettext_lazy
 
-from oneclaw.people.preferences import accepted_by, language_of
+from oneclaw.people.preferences import accept_language_of, language_of
 
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
@@ -21,7 +21,7 @@ class BodyTooLargeError(Exception):
     """The body is longer than allowed, although its Content-Length was not."""
 
 
-class BoundedBodies:
+class BodyLimitMiddleware:
     """An ASGI middleware that answers a request whose body has more than `max_bytes` bytes with 413."""
 
     def __init__(self, application: Application, max_bytes: int) -> None:
@@ -57,7 +57,7 @@ class BoundedBodies:
 
 async def refuse(scope: Message, send: Send) -> None:
     """Send 413 in the language of the Accept-Language header: the person is not known yet."""
-    with translation.override(language_of(None, accepted_by(scope))):
+    with translation.override(language_of(None, accept_language_of(scope))):
         body = json.dumps({"code": "too_large", "text": str(REFUSAL)}).encode()
     headers = [
         (b"content-type", b"application/json"),

@@ -8,7 +8,7 @@ from django.middleware.gzip import GZipMiddleware
 COMPRESSION_MIN_BYTES = 1500
 
 
-class CompressedPages(GZipMiddleware):
+class PageCompressionMiddleware(GZipMiddleware):
     """Django's middleware for some responses only.
 
     Against the BREACH attack, Django masks the CSRF token anew in each response and adds up to 100 random bytes.

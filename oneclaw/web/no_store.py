@@ -8,7 +8,7 @@ from django.http import HttpRequest, HttpResponse
 from django.utils.cache import patch_cache_control
 
 
-def kept_by_no_cache(get_response: Callable[[HttpRequest], HttpResponse]) -> Callable[[HttpRequest], HttpResponse]:
+def no_store_middleware(get_response: Callable[[HttpRequest], HttpResponse]) -> Callable[[HttpRequest], HttpResponse]:
     """Return a middleware that forbids storing responses to signed-in browsers, unless they have a Cache-Control."""
 
     def answer(request: HttpRequest) -> HttpResponse:

@@ -10,7 +10,7 @@ from django.http.request import split_domain_port, validate_host
 DEFAULT_PORTS = {"http": 80, "https": 443, "ws": 80, "wss": 443}
 
 
-class SameOrigin:
+class SameOriginMiddleware:
     """An ASGI middleware that denies a WebSocket whose Origin is not the address that the request was sent to.
 
     A browser always sends the origin; a page of another site can forge neither it nor the Host header.
@@ -21,12 +21,12 @@ class SameOrigin:
 
     async def __call__(self, scope: dict[str, Any], receive: Any, send: Any) -> Any:
         headers = {name: value.decode("latin-1") for name, value in scope["headers"]}
-        if allowed(headers.get(b"origin", ""), headers.get(b"host", "")):
+        if is_allowed_origin(headers.get(b"origin", ""), headers.get(b"host", "")):
             return await self.application(scope, receive, send)
         return await WebsocketDenier()(scope, receive, send)
 
 
-def allowed(origin: str, host: str) -> bool:
+def is_allowed_origin(origin: str, host: str) -> bool:
     """Return whether a page of `origin` may open a socket on `host` (with its port)."""
     if not origin:
         return False

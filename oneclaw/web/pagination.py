@@ -12,12 +12,12 @@ class BadCursorError(ValueError):
     """The text is not a cursor of this list."""
 
 
-def cursor_of(*parts: str | int) -> str:
+def encode_cursor(*parts: str | int) -> str:
     """Return the cursor after a row, which `parts` identify in the order of the list."""
     return base64.urlsafe_b64encode(json.dumps(parts).encode()).decode().rstrip("=")
 
 
-def moment(text: str) -> dt.datetime:
+def aware_moment(text: str) -> dt.datetime:
     """Return the moment in ISO format `text`, in UTC. Raise ValueError without a timezone. For `decode_cursor`."""
     at = dt.datetime.fromisoformat(text)
     if at.tzinfo is None:
@@ -25,7 +25,7 @@ def moment(text: str) -> dt.datetime:
     return at.astimezone(dt.UTC)
 
 
-def place_of(cursor: str, *kinds: Callable[[Any], Any]) -> list[Any]:
+def decode_cursor(cursor: str, *kinds: Callable[[Any], Any]) -> list[Any]:
     """Return the parts of `cursor`, each converted by its function in `kinds`. Raise BadCursorError when invalid."""
     try:
         parts = json.loads(base64.b64decode(cursor + "=" * (-len(cursor) % 4), altchars=b"-_", validate=True))

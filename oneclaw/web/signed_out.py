@@ -13,7 +13,9 @@ from django_htmx.http import HttpResponseClientRedirect
 from oneclaw.people.requests import SignedInRequest
 
 
-def page_goes_to_sign_in(get_response: Callable[[HttpRequest], HttpResponse]) -> Callable[[HttpRequest], HttpResponse]:
+def sign_in_redirect_middleware(
+    get_response: Callable[[HttpRequest], HttpResponse],
+) -> Callable[[HttpRequest], HttpResponse]:
     """Return a middleware that replaces a redirect to the sign-in page by a redirect of the whole page.
 
     Otherwise htmx would follow it and insert the sign-in page as the part. Signing in leads back to the page.

@@ -10,7 +10,7 @@ from django.middleware.security import SecurityMiddleware
 from servestatic.middleware import ServeStaticMiddleware
 
 
-class StaticFiles(ServeStaticMiddleware):
+class StaticFilesMiddleware(ServeStaticMiddleware):
     """A middleware that answers requests for static files itself; they reach no other middleware."""
 
     def add_cache_headers(self, headers: Headers, path: str, url: str) -> None:

@@ -63,7 +63,7 @@ def test_one_object_brings_all_that_an_app_has_for_the_chat(ada, dice, client):
     said.message.refresh_from_db()
     assert said.message.meta["context"]["dice"] == [RED | {"heading": "Roll for me"}]
     assert ChatSession.objects.get().system_context["dice"] == [RED]
-    assert commands.called_by("/roll now") == (DICE.commands["/roll"], "now")
+    assert commands.parse_call("/roll now") == (DICE.commands["/roll"], "now")
     settle(said)
     details = details_of(Message.objects.select_related("session", "turn").get(pk=said.answer.pk))
     assert Detail("Dice", "Roll for me") in details.from_extensions
@@ -95,7 +95,7 @@ def test_what_is_unregistered_is_gone(ada, dice):
     extensions.unregister(DICE)
     try:
         assert "roll_dice" not in [tool["name"] for tool in build_request(send(ada).turn).tools]
-        assert commands.called_by("/roll now") is None
+        assert commands.parse_call("/roll now") is None
         assert extensions.tool_heading("roll_dice", "done") == "Roll dice"
     finally:
         extensions.register(DICE)

@@ -38,11 +38,13 @@ class World:
         self.results = results
         self.calling = with_tools.answer
         following = transcript.finish_tools(self.turn, with_tools.answer, results, RESULT, CARDS)
-        self.answer = transcript.settle(self.turn, following, [{"type": "text", "text": "Yes"}], "complete", **FINISHED)
+        self.answer = transcript.finish_turn(
+            self.turn, following, [{"type": "text", "text": "Yes"}], "complete", **FINISHED
+        )
 
         stopped = send(ada, "And then?", self.session.pk)
-        transcript.settle(stopped.turn, stopped.answer, [{"type": "text", "text": "A"}, TOOL_USE], "stopped")
-        self.retried = retry.again(ada, stopped.answer.pk, "retry")[0]
+        transcript.finish_turn(stopped.turn, stopped.answer, [{"type": "text", "text": "A"}, TOOL_USE], "stopped")
+        self.retried = retry.repeat(ada, stopped.answer.pk, "retry")[0]
         abandon(self.retried)
         transcript.sweep()
         lost = send(ada, "More", self.session.pk)

@@ -16,10 +16,10 @@ from memory.policy.paths import BadPathError
 from oneclaw import llm
 from oneclaw.demo import scripted as model
 from oneclaw.models import User
-from oneclaw.reasons import Reason, other
-from oneclaw.text import BadText, checked
+from oneclaw.reasons import Reason, verbatim
+from oneclaw.text import InvalidTextError, validated_text
 from oneclaw.threads import in_database
-from oneclaw.web.body_limit import BoundedBodies
+from oneclaw.web.body_limit import BodyLimitMiddleware
 from tests.chat.live.test_socket import Client
 from tests.conversations import send, settle
 
@@ -144,7 +144,7 @@ def test_cards_that_were_kept_in_one_language_are_shown_in_another(ada, client):
     accepted = send(ada)
     results = transcript.finish_round(accepted.turn, accepted.answer, [use])
     following = transcript.finish_tools(accepted.turn, accepted.answer, results, [], {"t1": card})
-    transcript.settle(accepted.turn, following, [{"type": "text", "text": "Kept."}], "complete")
+    transcript.finish_turn(accepted.turn, following, [{"type": "text", "text": "Kept."}], "complete")
     answer = Message.objects.get(pk=accepted.answer.pk)
     assert "Saved to memory" in answer.html
     messages = Message.objects.filter(session=answer.session).order_by("seq")
@@ -160,7 +160,7 @@ def test_what_ended_with_the_server_is_told_in_the_readers_language(ada):
     use = {"type": "tool_use", "id": "t1", "name": "save_memory", "input": {"content": "Tea."}}
     accepted = send(ada)
     transcript.finish_round(accepted.turn, accepted.answer, [use])
-    transcript.give_up(accepted.turn)
+    transcript.interrupt_own_turn(accepted.turn)
     with translation.override("de"):
         assert "Unterbrochen." in "".join(page_messages(Message.objects.order_by("seq")))
 
@@ -201,17 +201,17 @@ def test_what_a_tool_found_is_told_in_the_readers_language(ada):
 
 
 def test_a_sentence_is_made_when_it_is_asked_for():
-    with pytest.raises(BadText) as refused:
-        checked("a" * 16_001, longest=16_000)
+    with pytest.raises(InvalidTextError) as refused:
+        validated_text("a" * 16_001, longest=16_000)
     assert str(refused.value) == "The message has 16,001 characters; at most 16,000 can be sent at once."
     with translation.override("de"):
         assert refused.value.sentence.startswith("Die Nachricht hat ")
-        with pytest.raises(BadText, match=r"hat 16\.001 Zeichen; höchstens 16\.000 können"):
-            checked("a" * 16_001, longest=16_000)
-        assert llm.RateLimited(retry_after=30).sentence.endswith("Versuche es in 30 Sekunden noch einmal.")
-        assert llm.RateLimited(retry_after=1).sentence.endswith("Versuche es in 1 Sekunde noch einmal.")
-        assert llm.RateLimited().reason.in_english.endswith("Wait a little and try again.")
-        assert llm.RateLimited(retry_after=3600).reason.in_english.endswith("Try again in 60 minutes.")
+        with pytest.raises(InvalidTextError, match=r"hat 16\.001 Zeichen; höchstens 16\.000 können"):
+            validated_text("a" * 16_001, longest=16_000)
+        assert llm.RateLimitedError(retry_after=30).sentence.endswith("Versuche es in 30 Sekunden noch einmal.")
+        assert llm.RateLimitedError(retry_after=1).sentence.endswith("Versuche es in 1 Sekunde noch einmal.")
+        assert llm.RateLimitedError().reason.in_english.endswith("Wait a little and try again.")
+        assert llm.RateLimitedError(retry_after=3600).reason.in_english.endswith("Try again in 60 minutes.")
     # Without names, a percent sign is one.
     assert str(BadPathError("100%")) == "100%"
 
@@ -223,8 +223,8 @@ def test_the_history_says_why_in_the_readers_language():
         assert str(restored) == "Änderung 3 wiederhergestellt"
         assert restored.in_english == "Restored change 3"
         assert str(Reason("change.saved")) == "In einem Gespräch gespeichert"
-        assert str(other("What an admin wrote, 100%")) == "What an admin wrote, 100%"
-    assert other("") is None
+        assert str(verbatim("What an admin wrote, 100%")) == "What an admin wrote, 100%"
+    assert verbatim("") is None
 
 
 def test_what_the_model_is_told_is_english_and_on_the_persons_clock_whoever_asks(ada):
@@ -243,5 +243,5 @@ async def test_what_is_refused_before_anybody_knows_who_asks_is_in_the_browsers_
         sent.append(message)
 
     scope = {"type": "http", "headers": [(b"content-length", b"11"), (b"accept-language", b"de-AT,de;q=0.9")]}
-    await BoundedBodies(None, 10)(scope, None, send)
+    await BodyLimitMiddleware(None, 10)(scope, None, send)
     assert json.loads(sent[1]["body"])["text"] == "Diese Anfrage ist zu groß."

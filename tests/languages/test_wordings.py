@@ -11,7 +11,7 @@ from django.utils import translation
 from chat.library.organise import ACTIONS
 from chat.models import Turn
 from memory.models import EmbeddingModel
-from oneclaw.llm import ModelFailure
+from oneclaw.llm import ModelRequestError
 from oneclaw.reasons import Reason, register, wordings
 
 ROOT = Path(__file__).parents[2]
@@ -63,7 +63,7 @@ class Everything(dict):
 
 
 def test_what_is_made_of_a_name_has_its_words():
-    made = [failure.reason_code for failure in (ModelFailure, *ModelFailure.__subclasses__())]
+    made = [failure.reason_code for failure in (ModelRequestError, *ModelRequestError.__subclasses__())]
     made += [f"conversations.{action}" for action in ACTIONS]
     made += [f"folder.name_{code}" for code in ("bad_frame", "bad_text", "empty", "too_long")]
     sources = "".join(path.read_text() for path in (ROOT / "chat" / "transfer" / "importing").glob("*.py"))

@@ -96,7 +96,7 @@ def test_forgetting_looks_through_its_conversations(ada, agent, session):
 
 def test_what_it_remembers_is_called_as_it_is(ada, agent):
     space, other = agent_space(agent, ada), own_space(talk(ada, Agent.objects.create(slug="house", name="House")))
-    agents.write(agent, agents.Draft("Journal", "", "", []))
+    agents.update(agent, agents.AgentDraft("Journal", "", "", []))
     assert Space.objects.get(pk=space.pk).name == "Journal"
     assert Space.objects.get(pk=other.pk).name != "Journal"
 

@@ -106,7 +106,7 @@ def test_leaving_flushes_the_session_that_was_open(session, say, ada, told, djan
     say(session, "first")
     Presence.objects.create(user=ada, session=session, here=True, seen_at=timezone.now() - dt.timedelta(seconds=61))
     with django_capture_on_commit_callbacks(execute=True):
-        presence.tell_left()
+        presence.sweep()
     assert (Flush.objects.get().session, Flush.objects.get().reason) == (session, "left")
 
 

@@ -13,7 +13,7 @@ from chat.models import ChatSession, Message
 from memory.documents import write
 from memory.models import MemoryDocument
 from oneclaw.models import Space
-from oneclaw.text import BadText, checked, mended_json
+from oneclaw.text import InvalidTextError, replace_unstorable_in_json, validated_text
 from tests.conversations import FINISHED, send, settle
 
 UNSTORABLE = ["a\0b", "half \ud800", "\udfff"]
@@ -24,8 +24,8 @@ SENTENCE = "contains characters that cannot be stored"
 def test_a_frame_with_it_is_refused(text):
     # JSON can say what UTF-8 cannot.
     said = decoded(json.dumps({"type": "send", "text": text}))["text"]
-    with pytest.raises(BadText, match=SENTENCE) as refused:
-        checked(said, longest=100)
+    with pytest.raises(InvalidTextError, match=SENTENCE) as refused:
+        validated_text(said, longest=100)
     assert refused.value.code == "bad_text"
 
 
@@ -34,9 +34,9 @@ def test_a_frame_with_it_is_refused(text):
     [("a" * 5000, 5000), ("🦞" * 5000, 5000), ("e\u0301" * 2500, 5000), ("a\r\n" * 2500, 5000), ("👩‍🚀" * 1000, 3000)],
 )
 def test_length_is_counted_in_code_points_and_a_line_end_is_one(text, length):
-    assert len(checked(text, longest=length)) == length
-    with pytest.raises(BadText, match=f"has {length + 1:,} characters; at most {length:,}"):
-        checked(text + "a", longest=length)
+    assert len(validated_text(text, longest=length)) == length
+    with pytest.raises(InvalidTextError, match=f"has {length + 1:,} characters; at most {length:,}"):
+        validated_text(text + "a", longest=length)
 
 
 def test_the_form_and_the_title_refuse_it_with_a_sentence(client, ada):
@@ -72,10 +72,12 @@ def test_bytes_that_are_no_utf8_are_replaced_or_refused(client, ada, scripted):
 def test_what_a_model_says_and_passes_to_tools_is_mended(ada, text):
     accepted = send(ada)
     block = {"type": "tool_use", "id": "toolu_1", "name": "note", "input": {text: [text]}}
-    transcript.settle(accepted.turn, accepted.answer, [{"type": "text", "text": text}, block], "stopped", **FINISHED)
+    transcript.finish_turn(
+        accepted.turn, accepted.answer, [{"type": "text", "text": text}, block], "stopped", **FINISHED
+    )
     stored = Message.objects.get(pk=accepted.answer.pk)
     assert "\ufffd" in stored.text
-    assert stored.content[1]["input"] == mended_json({text: [text]})
+    assert stored.content[1]["input"] == replace_unstorable_in_json({text: [text]})
 
 
 @pytest.mark.parametrize("text", UNSTORABLE)

@@ -108,7 +108,7 @@ def parts(live, ada):
     for accepted in (tea, coffee, old, gone):
         settle(accepted, "**Camomile**, and `code`.")
     session = tea.message.session
-    folder = organise.folder_called(ada, "Kitchen")
+    folder = organise.get_or_create_folder(ada, "Kitchen")
     organise.organise(ada, [coffee.message.session_id], "move", folder)
     organise.organise(ada, [old.message.session_id], "archive")
     organise.organise(ada, [gone.message.session_id], "delete")
@@ -120,10 +120,10 @@ def parts(live, ada):
     return pressed | {
         "session_id": session.pk,
         "message_id": tea.message.pk,
-        "attachment_id": store.keep(ada, "cat.png", files.image()).pk,
+        "attachment_id": store.store_file(ada, "cat.png", files.image()).pk,
         "job_id": ImportJob.objects.create(owner=ada, name="export.zip", status="done", total=1, done=1, brought=1).pk,
         "prompt_id": saved_prompts.save(ada, "greet", "Greet {{name}} kindly").pk,
-        "slug": agents.make(ada, agents.Draft("Poet", "Rhyme.", "", [])).slug,
+        "slug": agents.create(ada, agents.AgentDraft("Poet", "Rhyme.", "", [])).slug,
         "folder_id": folder.pk,
         "link_id": link.pk,
         "token": token,

@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from chat.library import sidebar
 from chat.models import ChatSession, Message, default_agent
-from oneclaw.reasons import other
+from oneclaw.reasons import verbatim
 from tests.conversations import FINISHED, TOOL_USE, send, settle
 
 
@@ -75,8 +75,8 @@ def test_how_an_answer_ended_is_said_with_what_to_do(signed_in, ada, status, wor
 
     accepted = send(ada)
     content = [{"type": "text", "text": "Half"}]
-    transcript.settle(
-        accepted.turn, accepted.answer, content, status, code="key_refused", error=other('The key was "refused".')
+    transcript.finish_turn(
+        accepted.turn, accepted.answer, content, status, code="key_refused", error=verbatim('The key was "refused".')
     )
     html = page(signed_in, f"/c/{accepted.message.session_id}")
     assert words in html
@@ -96,7 +96,7 @@ def test_an_answer_that_was_too_long_can_be_continued(signed_in, ada):
 
     accepted = send(ada)
     content = [{"type": "text", "text": "Half"}]
-    transcript.settle(accepted.turn, accepted.answer, content, "complete", stop_reason="max_tokens")
+    transcript.finish_turn(accepted.turn, accepted.answer, content, "complete", stop_reason="max_tokens")
     html = page(signed_in, f"/c/{accepted.message.session_id}")
     assert 'data-action="continue"' in html
     assert 'data-action="retry"' not in html
@@ -171,9 +171,9 @@ def test_the_list_is_by_the_persons_own_days(ada):
 
 def test_late_evening_there_is_not_tomorrow_here(ada):
     today = dt.date(2026, 11, 21)
-    assert sidebar.name_of(dt.date(2026, 11, 21), today) == "Today"
-    assert sidebar.name_of(dt.date(2026, 11, 22), today) == "Today"
-    assert sidebar.name_of(dt.date(2026, 11, 20), today) == "Yesterday"
+    assert sidebar.day_heading(dt.date(2026, 11, 21), today) == "Today"
+    assert sidebar.day_heading(dt.date(2026, 11, 22), today) == "Today"
+    assert sidebar.day_heading(dt.date(2026, 11, 20), today) == "Yesterday"
 
 
 @pytest.mark.parametrize("at", ["0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59-14:00", "2026-11-21T00:00:00", "x"])
@@ -182,7 +182,7 @@ def test_behind_no_moment_there_is_no_part_of_the_list(signed_in, at):
 
 
 def test_older_ones_are_one_click_away(signed_in, ada, monkeypatch):
-    monkeypatch.setattr(sidebar, "LISTED", 2)
+    monkeypatch.setattr(sidebar, "PAGE_SESSIONS", 2)
     for title in ("oldest", "older", "newest"):
         send(ada, title)
     assert page(signed_in, "/").count('class="session"') == 2
@@ -208,7 +208,7 @@ def names_in(html):
 
 
 def test_older_ones_come_part_by_part_each_once(signed_in, ada, stranger, monkeypatch):
-    monkeypatch.setattr(sidebar, "LISTED", 4)
+    monkeypatch.setattr(sidebar, "PAGE_SESSIONS", 4)
     rest(ada, 9)
     html = page(signed_in, "/")
     seen, whens = names_in(html), re.findall(r'sessions__when">([^<]+)<', html)
@@ -223,7 +223,7 @@ def test_older_ones_come_part_by_part_each_once(signed_in, ada, stranger, monkey
 
 
 def test_what_moved_up_meanwhile_makes_nobody_miss_or_see_one_twice(signed_in, ada, monkeypatch):
-    monkeypatch.setattr(sidebar, "LISTED", 3)
+    monkeypatch.setattr(sidebar, "PAGE_SESSIONS", 3)
     listed = rest(ada, 6)
     html = page(signed_in, "/")
     next_ones = re.search(r'hx-get="(/sessions/older[^"]+)"', html)[1]
@@ -234,8 +234,8 @@ def test_what_moved_up_meanwhile_makes_nobody_miss_or_see_one_twice(signed_in, a
 
 
 def test_the_list_comes_back_as_long_as_it_was(signed_in, ada, monkeypatch):
-    monkeypatch.setattr(sidebar, "LISTED", 2)
-    monkeypatch.setattr(sidebar, "MOST_LISTED", 5)
+    monkeypatch.setattr(sidebar, "PAGE_SESSIONS", 2)
+    monkeypatch.setattr(sidebar, "LIST_MAX_SESSIONS", 5)
     rest(ada, 7)
     for listed, shown in (("", 2), ("?listed=4", 4), ("?listed=0", 2), ("?listed=999999", 5)):
         assert len(names_in(page(signed_in, f"/sessions{listed}"))) == shown
@@ -256,7 +256,7 @@ def test_no_place_in_the_list_is_no_page(signed_in, after):
 
 
 def test_a_stranger_has_an_older_list_of_their_own(client, ada, stranger, monkeypatch):
-    monkeypatch.setattr(sidebar, "LISTED", 1)
+    monkeypatch.setattr(sidebar, "PAGE_SESSIONS", 1)
     rest(ada, 3)
     client.force_login(ada)
     found = re.search(r'hx-get="(/sessions/older[^"]+)"', page(client, "/"))[1]

@@ -395,7 +395,7 @@ def seventy(live, ada):
 
 
 async def test_older_ones_come_while_one_scrolls_and_stay(live, ada, three, seventy, listed, monkeypatch):
-    monkeypatch.setattr(sidebar, "LISTED", 30)
+    monkeypatch.setattr(sidebar, "PAGE_SESSIONS", 30)
     async with open_page(live, ada) as page:
         await page.goto("/")
         await expect(entries(page)).to_have_count(30)

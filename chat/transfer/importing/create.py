@@ -10,14 +10,14 @@ from django.db.models import OuterRef, Subquery
 from django.utils import timezone
 
 from chat.conversations import lifecycle
-from chat.conversations.transcript import fields_of, kept_html, opening_words
+from chat.conversations.transcript import content_columns, first_words, html_columns
 from chat.library import organise
 from chat.models import ChatSession, Folder, Message, Turn, default_agent
 from chat.signals import session_imported
 from chat.transfer.importing.conversation import Conversation, Said
 from chat.transfer.importing.reasons import NotBrought
 from oneclaw.models import User
-from oneclaw.text import BadText
+from oneclaw.text import InvalidTextError
 
 # Rows of one INSERT.
 BATCH = 500
@@ -89,7 +89,7 @@ def new_session(owner: User, conversation: Conversation, last: dt.datetime) -> C
         owner=owner,
         agent=agent,
         mode=conversation.mode,
-        title=title or opening_words(first),
+        title=title or first_words(first),
         titled_by=ChatSession.Titled.PERSON if title else ChatSession.Titled.NOBODY,
         last_seq=len(said),
         read_seq=len(said),
@@ -106,8 +106,8 @@ def new_session(owner: User, conversation: Conversation, last: dt.datetime) -> C
 
 def folder_of(owner: User, name: str) -> Folder | None:
     try:
-        return organise.folder_called(owner, name) if name else None
-    except (BadText, organise.TooManyFolders):
+        return organise.get_or_create_folder(owner, name) if name else None
+    except (InvalidTextError, organise.TooManyFoldersError):
         return None
 
 
@@ -184,7 +184,7 @@ def message_row(
         usage=said.usage,
         created_at=said.created_at or timezone.now(),
         finished_at=said.finished_at if said.role != "user" else None,
-        **fields_of(said.content),
+        **content_columns(said.content),
     )
 
 
@@ -193,7 +193,7 @@ def keep_html(rows: list[Message]) -> None:
     cards = {row.parent_id: row.meta["cards"] for row in rows if "cards" in row.meta}
     for row in rows:
         if row.role == Message.Role.ASSISTANT:
-            for name, value in kept_html(row.content, cards.get(row.pk, {})).items():
+            for name, value in html_columns(row.content, cards.get(row.pk, {})).items():
                 setattr(row, name, value)
 
 

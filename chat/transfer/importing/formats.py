@@ -6,7 +6,7 @@ import logging
 from chat.transfer.importing import chatgpt, claude, own
 from chat.transfer.importing.conversation import Conversation
 from chat.transfer.importing.reasons import MOST_MESSAGES, NotBrought
-from oneclaw.text import mended_json
+from oneclaw.text import replace_unstorable_in_json
 
 logger = logging.getLogger(__name__)
 
@@ -14,7 +14,7 @@ logger = logging.getLogger(__name__)
 def conversation_of(raw: bytes) -> Conversation:
     """Raises NotBrought."""
     try:
-        value = mended_json(json.loads(raw))
+        value = replace_unstorable_in_json(json.loads(raw))
     except (ValueError, RecursionError):
         raise NotBrought("broken") from None
     if not isinstance(value, dict):
@@ -35,7 +35,7 @@ def conversation_of(raw: bytes) -> Conversation:
 def title_of(raw: bytes) -> str:
     """What one that was left aside is called, if that can be found out."""
     try:
-        value = mended_json(json.loads(raw))
+        value = replace_unstorable_in_json(json.loads(raw))
     except (ValueError, RecursionError):
         return ""
     found = value.get("title") or value.get("name") if isinstance(value, dict) else ""

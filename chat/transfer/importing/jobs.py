@@ -28,7 +28,7 @@ from oneclaw import pubsub
 from oneclaw.jobs import ClaimLostError
 from oneclaw.models import User
 from oneclaw.tasks import hint
-from oneclaw.text import mended
+from oneclaw.text import replace_unstorable
 
 logger = logging.getLogger(__name__)
 
@@ -52,7 +52,7 @@ def begin(user: User, upload: UploadedFile | None) -> ImportJob:
         raise FileRefused("not_json")
     if ImportJob.objects.visible_to(user).open().exists():
         raise FileRefused("open")
-    job = ImportJob(owner=user, name=" ".join(mended(upload.name or "").split())[:200])
+    job = ImportJob(owner=user, name=" ".join(replace_unstorable(upload.name or "").split())[:200])
     _store(upload, path_of(job.pk))
     try:
         with transaction.atomic():

@@ -24,8 +24,8 @@ from chat.transfer.importing.conversation import (
     words,
 )
 from chat.transfer.importing.reasons import NotBrought
-from chat.turns.tools import as_kept
-from oneclaw.reasons import Param, Reason, other, wordings
+from chat.turns.tools import as_stored
+from oneclaw.reasons import Param, Reason, verbatim, wordings
 
 FORMAT, VERSION = "oneclaw.conversation", 1
 ROLES = {"user", "assistant", "tool"}
@@ -121,7 +121,7 @@ def message(value: Mapping[str, Any], parent: int | None) -> tuple[Said, int]:
         usage=usage_of(mapping(value.get("usage"))),
         cards=cards_of(mapping(value.get("cards"))) if role == "tool" else {},
         error_code=words(error.get("code"), 40),
-        error=reason_of(error.get("reason")) or other(words(error.get("text"), 500)),
+        error=reason_of(error.get("reason")) or verbatim(words(error.get("text"), 500)),
     )
     return said, left_out
 
@@ -159,8 +159,8 @@ def card_of(card: Mapping[str, Any]) -> dict[str, Any]:
     seconds, said = card.get("seconds"), mapping(card.get("reasons")) or card
     return {
         "state": "failed" if card.get("state") == "failed" else "done",
-        "summary": as_kept(reason_of(said.get("summary")) or words(said.get("summary"), 300)),
-        "lines": [as_kept(reason_of(line) or plain(line)[:1000]) for line in listing(said.get("lines"))[:MOST_LINES]],
+        "summary": as_stored(reason_of(said.get("summary")) or words(said.get("summary"), 300)),
+        "lines": [as_stored(reason_of(line) or plain(line)[:1000]) for line in listing(said.get("lines"))[:MOST_LINES]],
     } | ({"seconds": seconds} if isinstance(seconds, int | float) and math.isfinite(seconds) else {})
 
 

@@ -3,7 +3,7 @@
 from django.conf import settings
 
 from oneclaw.reasons import Reason
-from oneclaw.text import counted
+from oneclaw.text import formatted_number
 
 # Bytes of JSON of one conversation, how deep its parts may lie in each other, and its messages.
 LARGEST = 50 * 1024 * 1024
@@ -42,9 +42,9 @@ def of_conversation(code: str) -> str:
 
 def limits() -> dict[str, str]:
     return {
-        "file": counted(settings.IMPORT_MEGABYTES),
-        "unpacked": counted(settings.IMPORT_UNPACKED_MEGABYTES),
-        "largest": counted(LARGEST // 1024 // 1024),
-        "messages": counted(MOST_MESSAGES),
-        "conversations": counted(MOST_CONVERSATIONS),
+        "file": formatted_number(settings.IMPORT_MEGABYTES),
+        "unpacked": formatted_number(settings.IMPORT_UNPACKED_MEGABYTES),
+        "largest": formatted_number(LARGEST // 1024 // 1024),
+        "messages": formatted_number(MOST_MESSAGES),
+        "conversations": formatted_number(MOST_CONVERSATIONS),
     }

@@ -19,17 +19,17 @@ from numpy.typing import NDArray
 
 from memory.index.embeddings.failures import EmbeddingError
 from oneclaw.reasons import Reason
-from oneclaw.text import mended
+from oneclaw.text import replace_unstorable
 
 logger = logging.getLogger(__name__)
 
 # The size of a batch in tokens (estimated at three bytes each) and in texts, and how many batches run in parallel.
 BATCH_MAX_TOKENS, BATCH_MAX_TEXTS, PARALLEL_BATCHES = 8000, 256, 4
 # Attempts at a batch, the backoff before the second one (doubled for each further one), and its upper bound.
-BATCH_ATTEMPTS, BACKOFF, LONGEST_WAIT = 3, 0.5, 10.0
+BATCH_ATTEMPTS, BACKOFF_SECONDS, RETRY_DELAY_MAX_SECONDS = 3, 0.5, 10.0
 BATCH_TIMEOUT_SECONDS = 30.0
 # The cooldown after a failure: the first one, and the upper bound.
-FIRST_REST, COOLDOWN_MAX_SECONDS = 15.0, 300.0
+COOLDOWN_MIN_SECONDS, COOLDOWN_MAX_SECONDS = 15.0, 300.0
 # Longer texts are cut before they are sent: no model reads more.
 TEXT_MAX_CHARS = 24_000
 # A text that a server rejects is halved until it has at most this length: some models read little.
@@ -96,7 +96,9 @@ class EmbeddingServer:
                 if not left or not failure.passing:
                     self._start_cooldown(failure.reason)
                     raise
-                time.sleep(min(failure.retry_after or BACKOFF * 2 ** (attempts - 1 - left), LONGEST_WAIT))
+                time.sleep(
+                    min(failure.retry_after or BACKOFF_SECONDS * 2 ** (attempts - 1 - left), RETRY_DELAY_MAX_SECONDS)
+                )
             else:
                 self._cooldown = self._until = 0.0
                 self.width = rows.shape[1]
@@ -148,7 +150,7 @@ class EmbeddingServer:
             said = content.decode(errors="replace")
             said = said.replace(self.secret, "…") if self.secret else said
             raise EmbeddingError(
-                Reason("embedding.refused", {"status": response.status_code, "said": mended(said[:200])}),
+                Reason("embedding.refused", {"status": response.status_code, "said": replace_unstorable(said[:200])}),
                 passing=response.status_code in (408, 409, 425, 429) or response.status_code >= 500,
                 retry_after=_seconds(response.headers.get("retry-after")),
                 refused=response.status_code in (400, 413, 422),
@@ -166,7 +168,7 @@ class EmbeddingServer:
     def _start_cooldown(self, reason: Reason) -> None:
         with self._lock:
             self._reason = reason
-            self._cooldown = min(self._cooldown * 2 or FIRST_REST, COOLDOWN_MAX_SECONDS)
+            self._cooldown = min(self._cooldown * 2 or COOLDOWN_MIN_SECONDS, COOLDOWN_MAX_SECONDS)
             self._until = time.monotonic() + self._cooldown
         logger.warning("%s is left alone for %d s: %s", self.name, self._cooldown, reason.in_english)
 

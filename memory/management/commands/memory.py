@@ -21,7 +21,7 @@ from memory.forgetting import forget as forgetting
 from memory.forgetting import plan as forget_plans
 from memory.notes import coverage, flush
 from memory.notes import status as backlog
-from memory.search.manager import SLACK, HybridSearchManager
+from memory.search.manager import PASSAGE_SLACK_POINTS, HybridSearchManager
 from memory.search.passage import Passage
 from memory.transfer import workspace
 from oneclaw.models import Space, User
@@ -124,7 +124,7 @@ class Command(BaseCommand):
         **_: Any,
     ) -> None:
         """Write the passages for one query, or for each query of a file."""
-        slack = SLACK if slack is None else slack
+        slack = PASSAGE_SLACK_POINTS if slack is None else slack
         manager = HybridSearchManager([Space.objects.own_of(user)])
         if queries is not None:
             for asked in read_queries(queries, user):

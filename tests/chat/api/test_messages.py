@@ -153,7 +153,7 @@ async def test_what_is_said_is_in_the_persons_own_language(say, settings, ada):
 
 
 async def test_who_waits_for_too_much_is_told_at_once(say, scripted, monkeypatch):
-    monkeypatch.setattr(waiting, "WAITS_PER_USER", 0)
+    monkeypatch.setattr(waiting, "USER_MAX_WAITS", 0)
     scripted.script(model.answer(model.text(["One"] + [" more"] * 20, pace=0.05)))
     told = await say("Count")
     assert (told.status_code, told.json()["answer"]["status"]) == (202, "running")

@@ -6,8 +6,8 @@ import pytest
 
 from chat.conversations import lifecycle, transcript
 from chat.models import Agent, ChatSession, Message, Turn
-from oneclaw.reasons import other
-from oneclaw.web.pagination import cursor_of
+from oneclaw.reasons import verbatim
+from oneclaw.web.pagination import encode_cursor
 from tests.conversations import FINISHED, TOOL_USE, send, settle
 from tests.programs import refusal
 
@@ -38,8 +38,8 @@ def test_conversations_are_listed_page_by_page(adas, ada, stranger):
 
 @pytest.mark.parametrize("parts", [("2026-11-21T20:00:00", str(uuid.UUID(int=1))), (float("inf"),), (), ("x", "y")])
 def test_a_cursor_of_somebodys_own_is_refused(adas, parts):
-    assert refusal(adas.get("/sessions", cursor=cursor_of(*parts))) == (422, "invalid")
-    revisions = adas.get("/memory/documents/MEMORY.md/revisions", cursor=cursor_of(*parts))
+    assert refusal(adas.get("/sessions", cursor=encode_cursor(*parts))) == (422, "invalid")
+    revisions = adas.get("/memory/documents/MEMORY.md/revisions", cursor=encode_cursor(*parts))
     assert refusal(revisions)[0] in (404, 422)
 
 
@@ -58,13 +58,13 @@ def test_a_conversation_tells_what_was_said_and_what_it_took(adas, ada):
     results = transcript.finish_round(first.turn, first.answer, content, **FINISHED)
     result = [{"type": "tool_result", "tool_use_id": "toolu_1", "content": "Done."}]
     following = transcript.finish_tools(first.turn, first.answer, results, result, {})
-    transcript.settle(
+    transcript.finish_turn(
         first.turn,
         following,
         [],
         "failed",
         code="overloaded",
-        error=other("The model is busy."),
+        error=verbatim("The model is busy."),
         usage={"input_tokens": 7},
     )
     response = adas.get(f"/sessions/{first.message.session_id}")

@@ -12,8 +12,8 @@ import pytest
 from PIL import Image
 
 from chat.attachments import examine, extract
-from chat.attachments.examine import Refused, examined
-from chat.attachments.slots import NoPlace
+from chat.attachments.examine import FileRefusedError, examine_file
+from chat.attachments.slots import NoSlotError
 from tests import files
 
 
@@ -55,13 +55,13 @@ def test_an_image_that_does_not_get_small_by_its_size_gets_it_by_its_quality():
     noise = Image.effect_noise((1500, 1500), 200)
     kept = io.BytesIO()
     noise.save(kept, "PNG")
-    assert kept.tell() > extract.LARGEST_IMAGE
-    assert len(base64.b64decode(found("image", kept.getvalue())["small"])) <= extract.LARGEST_IMAGE
+    assert kept.tell() > extract.IMAGE_MAX_BYTES
+    assert len(base64.b64decode(found("image", kept.getvalue())["small"])) <= extract.IMAGE_MAX_BYTES
 
 
 def test_an_image_that_lies_on_its_side_stands_up():
     exif = Image.Exif()
-    exif[extract.ORIENTATION] = 6
+    exif[extract.ORIENTATION_TAG_ID] = 6
     said = found("image", files.image((40, 30), "JPEG", exif=exif))
     assert (said["width"], said["height"]) == (30, 40)
     with Image.open(io.BytesIO(base64.b64decode(said["small"]))) as small:
@@ -99,10 +99,10 @@ def test_a_page_without_end_is_cut():
 
 def test_the_process_that_reads_writes_no_more_than_is_read(settings, monkeypatch):
     settings.FILE_TEXT = 100_000
-    monkeypatch.setattr("chat.attachments.examine.largest_output", lambda longest: 100)
+    monkeypatch.setattr("chat.attachments.examine.output_max_bytes", lambda longest: 100)
     # Its one line of text does not come whole.
     data = files.docx(files.paragraph("x" * 500))
-    assert examined("a.docx", data).text == ""
+    assert examine_file("a.docx", data).text == ""
     program = "from chat.attachments import extract as e; e.LINES_MAX_BYTES = 90; e.main()"
     with tempfile.TemporaryFile() as said:
         command = [sys.executable, "-c", program, "docx", "10"]
@@ -113,25 +113,25 @@ def test_the_process_that_reads_writes_no_more_than_is_read(settings, monkeypatc
 
 def test_a_text_that_speaks_of_pdfs_is_a_text(settings):
     text = "A PDF begins with %PDF-1.7 in its first line."
-    said = examined("notes.md", text.encode())
+    said = examine_file("notes.md", text.encode())
     assert (said.kind, said.media_type, said.text) == ("text", "text/markdown", text)
     settings.FILE_KINDS = ["pdf"]
-    with pytest.raises(Refused) as refused:
-        examined("notes.md", text.encode())
+    with pytest.raises(FileRefusedError) as refused:
+        examine_file("notes.md", text.encode())
     assert refused.value.code == "corrupt"
 
 
 def test_who_waits_too_long_for_a_place_is_told_so(monkeypatch):
-    monkeypatch.setattr(examine, "PATIENCE", 0.01)
-    with examine._places.slot(7, 1):
-        with pytest.raises(Refused) as refused:
-            examined("cat.png", files.image(), 7)
+    monkeypatch.setattr(examine, "EXTRACT_TIMEOUT_SECONDS", 0.01)
+    with examine._slots.slot(7, 1):
+        with pytest.raises(FileRefusedError) as refused:
+            examine_file("cat.png", files.image(), 7)
         assert refused.value.code == "busy"
         assert "Attach “cat.png” again" in refused.value.sentence
         # Another person has the other place, and a third one none.
-        with examine._places.slot(8, 0.01), pytest.raises(NoPlace), examine._places.slot(9, 0.01):
+        with examine._slots.slot(8, 0.01), pytest.raises(NoSlotError), examine._slots.slot(9, 0.01):
             pass
-    with examine._places.slot(7, 0.01):
+    with examine._slots.slot(7, 0.01):
         pass
 
 
@@ -159,7 +159,7 @@ def test_a_word_document_that_unpacks_without_end_is_read_to_its_limit(monkeypat
     body = files.docx(files.paragraph("x" * 100) * 50_000)
     assert len(body) < 100_000
     assert 900 < len(found("docx", body)["text"]) <= 1200
-    monkeypatch.setattr(extract, "LARGEST_XML", 200_000)
+    monkeypatch.setattr(extract, "XML_MAX_BYTES", 200_000)
     assert len(found("docx", body, longest=10_000_000)["text"]) < 300_000
 
 
@@ -169,13 +169,13 @@ def test_another_archive_is_no_word_document():
 
 @pytest.mark.parametrize("data", [b"caf\xc3\xa9\r\nTea", "café\nTea".encode("utf-8-sig"), "café\nTea".encode("utf-16")])
 def test_text_is_read_by_its_byte_order_mark_or_as_utf8(data):
-    said = examined("notes.md", data)
+    said = examine_file("notes.md", data)
     assert (said.kind, said.media_type, said.text) == ("text", "text/markdown", "café\nTea")
 
 
 def test_a_long_text_is_cut_in_its_middle(settings):
     settings.FILE_TEXT = 1000
-    said = examined("a.txt", b"a" * 5000 + b"end")
+    said = examine_file("a.txt", b"a" * 5000 + b"end")
     assert len(said.text) < 1100
     assert "the file is longer" in said.text
     assert said.text.endswith("end")
@@ -194,36 +194,36 @@ def test_a_long_text_is_cut_in_its_middle(settings):
 )
 def test_a_refusal_is_one_sentence(settings, data, code, sentence):
     settings.FILE_SIZE = 1024
-    with pytest.raises(Refused) as refused:
-        examined("x", data)
+    with pytest.raises(FileRefusedError) as refused:
+        examine_file("x", data)
     assert refused.value.code == code
     assert sentence in refused.value.sentence
 
 
 def test_a_kind_that_the_settings_leave_out_is_refused(settings):
     settings.FILE_KINDS = ["text"]
-    with pytest.raises(Refused) as refused:
-        examined("cat.txt", files.image())
+    with pytest.raises(FileRefusedError) as refused:
+        examine_file("cat.txt", files.image())
     assert refused.value.code == "type"
     assert "PNG" not in refused.value.sentence
 
 
 def test_a_file_that_takes_too_long_is_refused(monkeypatch):
-    monkeypatch.setattr("chat.attachments.examine.PATIENCE", 0.01)
-    with pytest.raises(Refused) as refused:
-        examined("cat.png", files.image())
+    monkeypatch.setattr("chat.attachments.examine.EXTRACT_TIMEOUT_SECONDS", 0.01)
+    with pytest.raises(FileRefusedError) as refused:
+        examine_file("cat.png", files.image())
     assert refused.value.code == "corrupt"
 
 
 def test_a_damaged_file_ends_only_the_process_that_reads_it():
-    whole = examined("cat.png", files.image())
+    whole = examine_file("cat.png", files.image())
     assert (whole.kind, whole.width) == ("image", 40)
     for name, data in {
         "cat.png": files.image()[:60],
         "a.pdf": b"%PDF-1.7\nnothing",
         "a.docx": b"PK\x03\x04nothing",
     }.items():
-        with pytest.raises(Refused) as refused:
-            examined(name, data)
+        with pytest.raises(FileRefusedError) as refused:
+            examine_file(name, data)
         assert refused.value.code == "corrupt"
         assert name in refused.value.sentence

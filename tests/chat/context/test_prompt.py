@@ -1,7 +1,7 @@
 """What the model is sent."""
 
 from chat import extensions
-from chat.context.prompt import build_request, conversation
+from chat.context.prompt import api_messages, build_request
 from chat.conversations import transcript
 from chat.extensions import Extension, PromptSection
 from tests.conversations import FINISHED, TOOL_USE, send, settle
@@ -33,16 +33,16 @@ def test_tool_results_travel_as_user_messages_and_the_placeholder_not_at_all(ada
     results = transcript.finish_round(accepted.turn, accepted.answer, [TOOL_USE], **FINISHED)
     block = {"type": "tool_result", "tool_use_id": "toolu_1", "content": "ok"}
     transcript.finish_tools(accepted.turn, accepted.answer, results, [block], {})
-    messages = conversation(accepted.message.session)
+    messages = api_messages(accepted.message.session)
     assert [message["role"] for message in messages] == ["user", "assistant", "user"]
     assert messages[2]["content"] == [block]
 
 
 def test_two_user_messages_in_a_row_become_one(ada):
     first = send(ada, "One")
-    transcript.settle(first.turn, first.answer, [], "failed")
+    transcript.finish_turn(first.turn, first.answer, [], "failed")
     send(ada, "Two", first.message.session_id)
-    messages = conversation(first.message.session)
+    messages = api_messages(first.message.session)
     assert [block["text"] for block in messages[0]["content"]] == ["One", "Two"]
     assert len(messages) == 1
 

@@ -125,4 +125,4 @@ def test_its_person_can_be_deleted_with_it(ada, agent):
 
 def test_two_of_one_name_are_two(ada):
     draft = agents.checked_draft("Rhymer", "", "", [], "mine")
-    assert agents.make(ada, draft).slug != agents.make(ada, draft).slug
+    assert agents.create(ada, draft).slug != agents.create(ada, draft).slug

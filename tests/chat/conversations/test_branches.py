@@ -6,9 +6,9 @@ import uuid
 import pytest
 from django.core.management import call_command
 
-from chat.context.prompt import conversation
+from chat.context.prompt import api_messages
 from chat.conversations import branches, forking, lifecycle, transcript, versions
-from chat.conversations.model_choice import Choice, NoSuchModel
+from chat.conversations.model_choice import Choice, NoSuchModelError
 from chat.live import replay
 from chat.models import Message, Turn
 from chat.turns import retry
@@ -41,7 +41,7 @@ def test_an_edited_message_stands_beside_the_old_one_and_what_followed_leaves(ad
     assert words(session) == ["Another", "Yes"]
     assert edited.message.parent is None
     assert places(session) == [(2, 2), None]
-    assert [message["content"][0]["text"] for message in conversation(session)] == ["Another", "Yes"]
+    assert [message["content"][0]["text"] for message in api_messages(session)] == ["Another", "Yes"]
     everything = Message.objects.order_by("seq").values_list("text", flat=True)
     assert list(everything) == ["One", "First", "Two", "Second", "Another", "Yes"]
 
@@ -58,8 +58,8 @@ def test_any_version_comes_back_with_its_newest_end(ada):
     first, second, session = said(ada)
     edited = branches.edit(ada, second.message.pk, uuid.uuid4(), "Two, but better")
     settle(edited, "Better")
-    again, answer = retry.again(ada, edited.answer.pk, Turn.Kind.RETRY)
-    transcript.settle(again, answer, [{"type": "text", "text": "Best"}], "complete")
+    again, answer = retry.repeat(ada, edited.answer.pk, Turn.Kind.RETRY)
+    transcript.finish_turn(again, answer, [{"type": "text", "text": "Best"}], "complete")
     assert (words(session), places(session)) == (
         ["One", "First", "Two, but better", "Best"],
         [None, None, (2, 2), (2, 2)],
@@ -85,10 +85,10 @@ def test_an_answer_of_several_messages_is_one_version(ada):
     results = transcript.finish_round(first.turn, first.answer, use)
     result = [{"type": "tool_result", "tool_use_id": "t", "content": "done"}]
     last = transcript.finish_tools(first.turn, first.answer, results, result, {})
-    transcript.settle(first.turn, last, [{"type": "text", "text": "Done"}], "complete")
-    second, answer = retry.again(ada, last.pk, Turn.Kind.RETRY)
+    transcript.finish_turn(first.turn, last, [{"type": "text", "text": "Done"}], "complete")
+    second, answer = retry.repeat(ada, last.pk, Turn.Kind.RETRY)
     assert (answer.version.number, answer.version.before) == (2, first.answer.pk)
-    transcript.settle(second, answer, [{"type": "text", "text": "Without"}], "complete")
+    transcript.finish_turn(second, answer, [{"type": "text", "text": "Without"}], "complete")
     session = branches.show(ada, first.answer.pk)
     assert places(session) == [None, (1, 2), (1, 2), (1, 2)]
 
@@ -100,7 +100,7 @@ def test_an_edit_is_stored_once_and_with_one_text(ada):
     # Whoever lost only the answer to the commit is given its turn again.
     assert branches.edit(ada, first.message.pk, client_id, "Another", holder).turn == edited.turn
     assert branches.edit(ada, first.message.pk, client_id, "Another").duplicate
-    with pytest.raises(transcript.Conflict):
+    with pytest.raises(transcript.ClientIdConflictError):
         branches.edit(ada, first.message.pk, client_id, "Something else")
     assert Message.objects.filter(text="Another").count() == 1
 
@@ -108,9 +108,9 @@ def test_an_edit_is_stored_once_and_with_one_text(ada):
 def test_nothing_moves_while_an_answer_runs(ada):
     first, _, session = said(ada)
     send(ada, "Three", session.pk)
-    with pytest.raises(transcript.Busy):
+    with pytest.raises(transcript.SessionBusyError):
         branches.edit(ada, first.message.pk, uuid.uuid4(), "Another")
-    with pytest.raises(transcript.Busy):
+    with pytest.raises(transcript.SessionBusyError):
         branches.show(ada, first.message.pk)
     assert words(session)[:5] == ["One", "First", "Two", "Second", "Three"]
 
@@ -118,16 +118,16 @@ def test_nothing_moves_while_an_answer_runs(ada):
 def test_only_a_shown_message_of_ones_own_is_edited(ada, stranger):
     first, second, session = said(ada)
     for number in first.answer.pk, 10**9:
-        with pytest.raises(branches.NotShown):
+        with pytest.raises(branches.MessageNotShownError):
             branches.edit(ada, number, uuid.uuid4(), "Another")
     for act in (
         lambda: branches.edit(stranger, first.message.pk, uuid.uuid4(), "x"),
         lambda: branches.show(stranger, first.message.pk),
     ):
-        with pytest.raises(branches.NotShown):
+        with pytest.raises(branches.MessageNotShownError):
             act()
     settle(branches.edit(ada, first.message.pk, uuid.uuid4(), "Another"))
-    with pytest.raises(branches.NotShown):
+    with pytest.raises(branches.MessageNotShownError):
         branches.edit(ada, second.message.pk, uuid.uuid4(), "Late")
     assert words(session) == ["Another", "Hi"]
 
@@ -168,7 +168,7 @@ def test_an_edit_asks_the_model_that_is_chosen_for_it(ada, settings):
     session.refresh_from_db()
     assert session.model == "big"
     second = said(ada)[0]
-    with pytest.raises(NoSuchModel):
+    with pytest.raises(NoSuchModelError):
         branches.edit(ada, second.message.pk, uuid.uuid4(), "Another", choice=Choice(model="nowhere"))
     assert words(second.message.session) == ["One", "First", "Two", "Second"]
 
@@ -177,13 +177,13 @@ def test_a_page_that_saw_an_answer_begin_which_is_not_shown_any_more_is_out_of_d
     first = send(ada, "One")
     settle(first, "First")
     session = first.message.session
-    turn, answer = retry.again(ada, first.answer.pk, Turn.Kind.RETRY)
+    turn, answer = retry.repeat(ada, first.answer.pk, Turn.Kind.RETRY)
     # A page that lost its line now shows message 1, and 3 beginning.
-    transcript.settle(turn, answer, [], "stopped")
+    transcript.finish_turn(turn, answer, [], "stopped")
     branches.show(ada, first.answer.pk)
-    assert replay.was_tried_again(ada.pk, session.pk, 1)
+    assert replay.shows_hidden_message(ada.pk, session.pk, 1)
     # Once it has fetched the list, it is not.
-    assert not replay.was_tried_again(ada.pk, session.pk, 2)
+    assert not replay.shows_hidden_message(ada.pk, session.pk, 2)
 
 
 @pytest.mark.parametrize("act", ["show", "retry", "fork", "edit"])
@@ -192,7 +192,7 @@ def test_a_conversation_that_is_deleted_just_now_is_not_there(client, ada, monke
     client.force_login(ada)
 
     def gone(*arguments):
-        raise lifecycle.SessionNotFound
+        raise lifecycle.SessionNotFoundError
 
     for module in (branches, lifecycle, forking):
         monkeypatch.setattr(module, "lock", gone)

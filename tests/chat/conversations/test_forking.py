@@ -20,17 +20,17 @@ def session(ada):
     """Two turns; the first has a tool and was answered twice, the second was continued."""
     first = send(ada, "One")
     settle(first, "No", "failed")
-    turn, answer = retry.again(ada, first.answer.pk, Turn.Kind.RETRY)
+    turn, answer = retry.repeat(ada, first.answer.pk, Turn.Kind.RETRY)
     use = [{"type": "tool_use", "id": "t", "name": "x", "input": {}}]
     results = transcript.finish_round(turn, answer, use)
     result = [{"type": "tool_result", "tool_use_id": "t", "content": "done"}]
     cards = {"t": {"state": "done", "summary": "Kept.", "lines": []}}
     last = transcript.finish_tools(turn, answer, results, result, cards)
-    transcript.settle(turn, last, [{"type": "text", "text": "First"}], "complete")
+    transcript.finish_turn(turn, last, [{"type": "text", "text": "First"}], "complete")
     second = send(ada, "Two", first.message.session_id)
     settle(second, "Half", "stopped")
-    turn, answer = retry.again(ada, second.answer.pk, Turn.Kind.CONTINUE)
-    transcript.settle(turn, answer, [{"type": "text", "text": "Whole"}], "complete")
+    turn, answer = retry.repeat(ada, second.answer.pk, Turn.Kind.CONTINUE)
+    transcript.finish_turn(turn, answer, [{"type": "text", "text": "Whole"}], "complete")
     ChatSession.objects.update(title="Boxes", system_prompt="You are.", origin="oneclaw:x")
     return ChatSession.objects.get()
 
@@ -54,8 +54,8 @@ def test_a_fork_from_the_middle_takes_the_whole_answer_and_nothing_after(ada, se
 
 def test_a_fork_goes_on_and_its_last_answer_can_be_tried_again(ada, session):
     made = forking.fork(ada, session.messages.get(text="First").pk)
-    turn, answer = retry.again(ada, made.messages.last().pk, Turn.Kind.RETRY)
-    transcript.settle(turn, answer, [{"type": "text", "text": "Other"}], "complete")
+    turn, answer = retry.repeat(ada, made.messages.last().pk, Turn.Kind.RETRY)
+    transcript.finish_turn(turn, answer, [{"type": "text", "text": "Other"}], "complete")
     assert (words(made), answer.version.total) == (["One", "Other"], 2)
     settle(send(ada, "Three", made.pk))
     assert words(made) == ["One", "Other", "Three", "Hi"]
@@ -66,16 +66,16 @@ def test_a_fork_goes_on_and_its_last_answer_can_be_tried_again(ada, session):
 def test_a_fork_that_ends_with_ones_own_message_waits_for_an_answer(ada, session):
     made = forking.fork(ada, session.messages.get(text="Two").pk)
     assert words(made)[-1] == "Two"
-    _, answer = retry.again(ada, made.messages.last().pk, Turn.Kind.RETRY)
+    _, answer = retry.repeat(ada, made.messages.last().pk, Turn.Kind.RETRY)
     assert words(made)[-2:] == ["Two", ""]
     assert answer.turn.attempt == 1
 
 
 def test_nobody_forks_what_is_not_theirs_or_still_being_written(ada, stranger, session):
-    with pytest.raises(branches.NotShown):
+    with pytest.raises(branches.MessageNotShownError):
         forking.fork(stranger, session.messages.first().pk)
     running = send(ada, "Three", session.pk)
-    with pytest.raises(transcript.Busy):
+    with pytest.raises(transcript.SessionBusyError):
         forking.fork(ada, running.answer.pk)
     assert words(forking.fork(ada, session.messages.get(text="Whole").pk))[-1] == "Whole"
 

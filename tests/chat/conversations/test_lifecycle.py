@@ -61,13 +61,13 @@ def test_nobody_ends_somebody_elses_conversation(ada, stranger, client):
     session = send(ada).message.session
     client.force_login(stranger)
     assert client.post(reverse("end", args=[session.pk])).status_code == 404
-    with pytest.raises(lifecycle.SessionNotFound):
-        commands.obey(stranger, session.pk, "new")
+    with pytest.raises(lifecycle.SessionNotFoundError):
+        commands.end_conversation(stranger, session.pk, "new")
     session.refresh_from_db()
     assert session.ended_at is None
 
 
 def test_a_conversation_that_does_not_exist_yet_has_nothing_to_end(ada, heard):
-    commands.obey(ada, uuid.uuid4(), "new")
+    commands.end_conversation(ada, uuid.uuid4(), "new")
     assert heard == []
     assert not Message.objects.exists()

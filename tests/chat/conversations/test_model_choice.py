@@ -45,11 +45,11 @@ def test_the_list_is_read_from_the_environment(monkeypatch):
 
 
 def test_the_servers_model_is_always_offered(settings):
-    assert list(model_choice.offered()) == ["server-model", "great-model", "small-model"]
+    assert list(model_choice.offered_models()) == ["server-model", "great-model", "small-model"]
     settings.MODELS = {}
-    assert model_choice.offered() == {"server-model": "server-model"}
+    assert model_choice.offered_models() == {"server-model": "server-model"}
     settings.MODELS = {"server-model": "Usual"}
-    assert model_choice.offered() == {"server-model": "Usual"}
+    assert model_choice.offered_models() == {"server-model": "Usual"}
 
 
 def test_a_message_chooses_the_model_from_then_on(ada):
@@ -63,17 +63,17 @@ def test_a_message_chooses_the_model_from_then_on(ada):
     other = begin(ada, session, model="small-model")
     assert asked_of(other) == "small-model"
     answer = settle(other)
-    retried, _ = retry.again(ada, answer.pk, "retry", choice=Choice(model=""))
+    retried, _ = retry.repeat(ada, answer.pk, "retry", choice=Choice(model=""))
     assert prompt.build_request(retried).model == "server-model"
 
 
 def test_a_model_that_is_not_offered_is_refused_and_makes_nothing(ada):
-    with pytest.raises(model_choice.NoSuchModel):
+    with pytest.raises(model_choice.NoSuchModelError):
         begin(ada, model="secret-model")
     assert not ChatSession.objects.exists()
     first = begin(ada)
     settle(first)
-    with pytest.raises(model_choice.NoSuchModel):
+    with pytest.raises(model_choice.NoSuchModelError):
         begin(ada, first.message.session_id, model="secret-model")
     assert ChatSession.objects.get().last_seq == 2
 
@@ -110,7 +110,7 @@ def test_the_agent_stays_as_the_first_message_chose(ada, agent):
     first = begin(ada, agent="hers")
     settle(first)
     session = first.message.session_id
-    with pytest.raises(model_choice.OtherAgent):
+    with pytest.raises(model_choice.OtherAgentError):
         begin(ada, session, agent="oneclaw")
     settle(begin(ada, session, agent="hers"))
     assert not send(ada, "More", session).duplicate
@@ -128,7 +128,7 @@ def test_a_message_sent_twice_is_known_whatever_it_names(ada, agent):
 def test_nobody_begins_with_an_agent_that_is_not_theirs_or_not_there(ada, stranger, agent, gone):
     fields = {name: stranger if value == "stranger" else value for name, value in gone.items()}
     Agent.objects.filter(pk=agent.pk).update(**fields)
-    with pytest.raises(model_choice.NoSuchAgent):
+    with pytest.raises(model_choice.NoSuchAgentError):
         begin(ada, agent="hers")
     assert not ChatSession.objects.exists()
 

@@ -55,7 +55,7 @@ def test_without_a_word_of_it_a_conversation_reads_and_writes(ada):
 
 def test_the_mode_cannot_be_changed_after_the_first_message(ada):
     session = begin(ada, "temporary")
-    with pytest.raises(transcript.OtherMode):
+    with pytest.raises(transcript.OtherModeError):
         transcript.accept(ada, session.pk, uuid.uuid4(), "More", mode="agent")
     assert Message.objects.filter(text="More").count() == 0
     assert not transcript.accept(ada, session.pk, uuid.uuid4(), "More", mode="temporary").duplicate
@@ -132,7 +132,7 @@ def test_the_end_of_a_temporary_conversation_erases_it(ada, client, how):
     client.force_login(ada)
     assert client.get(session.get_absolute_url()).status_code == 404
     assert organise(ada, [session.pk], "restore") == 0
-    with pytest.raises(lifecycle.SessionNotFound):
+    with pytest.raises(lifecycle.SessionNotFoundError):
         send(ada, "More", session.pk)
 
 

@@ -58,7 +58,7 @@ def test_a_new_chat_is_no_switch(ada, heard):
 
 def test_the_session_of_another_person_cannot_be_opened(ada, stranger, heard):
     session = conversation(ada)
-    with pytest.raises(lifecycle.SessionNotFound):
+    with pytest.raises(lifecycle.SessionNotFoundError):
         lifecycle.open_session(stranger, session.pk)
     assert heard == []
 
@@ -129,10 +129,10 @@ def leavers():
 def test_a_person_has_left_when_no_socket_was_open_for_a_minute(ada, leavers, settings):
     session = conversation(ada)
     presence.arrive(ada)
-    assert presence.tell_left() == 0
+    assert presence.sweep() == 0
     Presence.objects.update(seen_at=timezone.now() - dt.timedelta(seconds=settings.LEAVE_SECONDS + 1))
-    assert presence.tell_left() == 1
-    assert presence.tell_left() == 0
+    assert presence.sweep() == 1
+    assert presence.sweep() == 0
     assert leavers == [(ada, session)]
 
 
@@ -140,7 +140,7 @@ def test_an_open_socket_anywhere_keeps_a_person_here(ada, leavers, settings):
     presence.arrive(ada)
     Presence.objects.update(seen_at=timezone.now() - dt.timedelta(seconds=settings.LEAVE_SECONDS + 1))
     presence.renew([ada.pk])
-    assert presence.tell_left() == 0
+    assert presence.sweep() == 0
 
 
 def ask(client, session, more=""):
@@ -158,15 +158,15 @@ def test_a_page_that_only_polls_notices_a_new_day_and_keeps_its_person_here(clie
     assert heard == [("day", session, yesterday, ada.day())]
     Presence.objects.update(seen_at=long_ago)
     ask(client, session)
-    assert presence.tell_left() == 0
+    assert presence.sweep() == 0
     Presence.objects.update(seen_at=long_ago)
-    assert presence.tell_left() == 1
+    assert presence.sweep() == 1
 
 
 def test_a_page_that_only_polls_costs_one_query_more(client, ada, django_assert_num_queries):
-    presence.look_in(ada)
+    presence.arrive_unless_recent(ada)
     with django_assert_num_queries(1):
-        presence.look_in(ada)
+        presence.arrive_unless_recent(ada)
 
 
 def test_a_page_that_only_polls_switches_conversations(client, ada, heard):

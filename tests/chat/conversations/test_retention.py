@@ -29,7 +29,7 @@ def deleted(session, days):
 
 @pytest.fixture
 def files(ada):
-    return [store.keep(ada, name, b"Tea") for name in ("gone.txt", "shared.txt")]
+    return [store.store_file(ada, name, b"Tea") for name in ("gone.txt", "shared.txt")]
 
 
 def test_everything_of_it_goes_and_nothing_of_others(ada, files, settings, django_capture_on_commit_callbacks):
@@ -75,14 +75,14 @@ def test_one_that_cannot_go_keeps_no_other_here(ada, monkeypatch, caplog):
     stuck, old = talk(ada), talk(ada)
     deleted(stuck, 32)
     deleted(old, 31)
-    forget = store.forget
+    forget = store.delete_files_of
 
     def failing(session):
         if session == stuck:
             raise OperationalError("deadlock detected")
         forget(session)
 
-    monkeypatch.setattr(store, "forget", failing)
+    monkeypatch.setattr(store, "delete_files_of", failing)
     tasks.purge()
     assert ChatSession.objects.get() == stuck
     assert "could not be purged" in caplog.text
@@ -90,7 +90,7 @@ def test_one_that_cannot_go_keeps_no_other_here(ada, monkeypatch, caplog):
 
 
 def test_a_deleted_agent_goes_with_its_last_conversation(ada):
-    agent = agents.make(ada, agents.Draft("Poet", "", "", []))
+    agent = agents.create(ada, agents.AgentDraft("Poet", "", "", []))
     session = talk(ada)
     ChatSession.objects.filter(pk=session.pk).update(agent=agent)
     agents.delete(agent)

@@ -5,9 +5,9 @@ import uuid
 import pytest
 
 from chat.conversations import transcript
-from chat.conversations.saved_prompts import pieces, save, variables
+from chat.conversations.saved_prompts import save, split_at_variables, variables
 from chat.models import SavedPrompt
-from oneclaw.text import BadText
+from oneclaw.text import InvalidTextError
 
 TEXT = "Translate into {{ language }}:\n\n{{the text}}\n\nOnly {{language}}."
 
@@ -19,21 +19,21 @@ def prompt(ada):
 
 def test_variables_are_asked_for_once_each():
     assert variables(TEXT) == ["language", "the text"]
-    assert pieces("a {{b}} c") == ["a ", "b", " c"]
+    assert split_at_variables("a {{b}} c") == ["a ", "b", " c"]
     for plain in ("{{}} {{ }} {b}", "{{a\nb}}", "{{" + "x" * 41 + "}}"):
-        assert pieces(plain) == [plain]
+        assert split_at_variables(plain) == [plain]
 
 
 @pytest.mark.parametrize("name", ["", "two words", "/", "a/b", "x" * 41, "new", "END", "/remember", "compact", "a\x00"])
 def test_a_name_that_can_be_no_command_is_refused(ada, name):
-    with pytest.raises(BadText):
+    with pytest.raises(InvalidTextError):
         save(ada, name, "Text")
     assert not SavedPrompt.objects.exists()
 
 
 def test_a_name_is_in_lower_case_and_without_its_slash(ada, stranger, prompt):
     assert save(ada, " /Übersetzen-2 ", "Text").name == "übersetzen-2"
-    with pytest.raises(BadText, match="already"):
+    with pytest.raises(InvalidTextError, match="already"):
         save(ada, "Translate", "Text")
     assert save(stranger, "translate", "Text").owner == stranger
 

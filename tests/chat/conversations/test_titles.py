@@ -64,12 +64,12 @@ def test_without_the_model_the_first_words_stay_and_the_next_answer_tries_again(
 def test_it_is_asked_for_after_an_answer_and_only_while_it_has_no_name(session, settings, monkeypatch):
     hinted = []
     monkeypatch.setattr(titles, "hint", lambda task, row: hinted.append(row))
-    titles.when_answered(session=session)
+    titles.enqueue_naming(session=session)
     settings.TITLES = False
-    titles.when_answered(session=session)
+    titles.enqueue_naming(session=session)
     settings.TITLES = True
     session.titled_by = "person"
-    titles.when_answered(session=session)
+    titles.enqueue_naming(session=session)
     assert hinted == [str(session.pk)]
 
 
@@ -77,7 +77,7 @@ def test_a_worker_is_told_to_name_it(session, monkeypatch, django_capture_on_com
     told = []
     monkeypatch.setattr(tasks.name_session, "apply_async", lambda arguments, *rest, **options: told.append(arguments))
     with django_capture_on_commit_callbacks(execute=True):
-        titles.when_answered(session=session)
+        titles.enqueue_naming(session=session)
     assert [list(arguments) for arguments in told] == [[str(session.pk)]]
 
 
@@ -87,8 +87,8 @@ def test_a_temporary_conversation_is_called_so_and_no_model_is_asked(ada, script
     accepted = transcript.accept(ada, uuid.uuid4(), uuid.uuid4(), "Between us", mode="temporary")
     settle(accepted)
     session = ChatSession.objects.get()
-    titles.when_answered(session=session)
-    titles.name(session.pk)
+    titles.enqueue_naming(session=session)
+    titles.name_session(session.pk)
     session.refresh_from_db()
     assert (session.title, hinted, scripted.messages) == ("Temporary chat", [], [])
 
@@ -109,5 +109,5 @@ def test_what_becomes_of_an_answer(said, title):
 
 
 def test_the_demo_model_names_it_too(session):
-    messages = titles.asked(list(session.messages.shown())).messages
+    messages = titles.title_request(list(session.messages.shown())).messages
     assert "tea" in str(reply({"messages": messages}))

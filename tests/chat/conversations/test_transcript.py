@@ -64,13 +64,13 @@ def test_whoever_lost_only_the_answer_to_the_commit_is_given_the_turn_again(ada,
 
 def test_the_same_client_id_with_another_text_is_refused(ada):
     first = send(ada)
-    with pytest.raises(transcript.Conflict):
+    with pytest.raises(transcript.ClientIdConflictError):
         send(ada, "Other words", first.message.session_id, first.message.client_id)
 
 
 def test_a_second_message_waits_for_the_running_turn(ada):
     first = send(ada)
-    with pytest.raises(transcript.Busy):
+    with pytest.raises(transcript.SessionBusyError):
         send(ada, session_id=first.message.session_id)
     settle(first)
     assert send(ada, session_id=first.message.session_id).message.seq == 3
@@ -78,14 +78,14 @@ def test_a_second_message_waits_for_the_running_turn(ada):
 
 def test_nobody_writes_into_the_session_of_another(ada, stranger):
     first = send(ada)
-    with pytest.raises(lifecycle.SessionNotFound):
+    with pytest.raises(lifecycle.SessionNotFoundError):
         send(stranger, session_id=first.message.session_id)
 
 
 def test_nobody_writes_into_a_deleted_session(ada):
     first = send(ada)
     lifecycle.delete(first.message.session)
-    with pytest.raises(lifecycle.SessionNotFound):
+    with pytest.raises(lifecycle.SessionNotFoundError):
         send(ada, session_id=first.message.session_id)
 
 
@@ -168,7 +168,7 @@ def test_a_session_that_begins_while_a_page_looks_for_it_is_not_somebody_elses(a
 
     with connection.execute_wrapper(begun_after_the_first_look):
         assert lifecycle.find(ada, session_id) == begun[0].message.session
-    with pytest.raises(lifecycle.SessionNotFound):
+    with pytest.raises(lifecycle.SessionNotFoundError):
         lifecycle.find(stranger, session_id)
 
 
@@ -232,7 +232,7 @@ def test_the_old_holder_may_not_write_after_the_sweep(ada):
     accepted = send(ada)
     abandon(accepted.turn)
     transcript.sweep()
-    with pytest.raises(transcript.LeaseLost):
+    with pytest.raises(transcript.LeaseLostError):
         settle(accepted)
 
 
@@ -249,7 +249,7 @@ def test_a_crash_between_a_tool_and_its_result_leaves_a_result_that_says_so(ada)
 
 def test_a_stopped_answer_whose_tool_never_ran_has_a_result_that_says_so(ada):
     accepted = send(ada)
-    transcript.settle(accepted.turn, accepted.answer, [TOOL_USE], "stopped")
+    transcript.finish_turn(accepted.turn, accepted.answer, [TOOL_USE], "stopped")
     assert Message.objects.get(role="tool").content[0]["content"] == transcript.NEVER_RAN
 
 

@@ -6,7 +6,7 @@ from django.db import IntegrityError, connection
 from chat.library import organise, sidebar
 from chat.models import ChatSession, Folder, Message
 from chat.signals import session_ended
-from oneclaw.text import BadText
+from oneclaw.text import InvalidTextError
 from tests.conversations import send, settle
 
 
@@ -59,16 +59,16 @@ def test_a_folder_holds_what_was_moved_into_it(signed_in, ada, sessions):
 
 
 def test_folders_have_names_of_their_own_and_an_end(ada, monkeypatch):
-    first, second = organise.folder_called(ada, "A"), organise.folder_called(ada, "B")
-    assert organise.folder_called(ada, " A ") == first
-    with pytest.raises(organise.FolderExists):
+    first, second = organise.get_or_create_folder(ada, "A"), organise.get_or_create_folder(ada, "B")
+    assert organise.get_or_create_folder(ada, " A ") == first
+    with pytest.raises(organise.FolderExistsError):
         organise.rename_folder(second, "A")
-    with pytest.raises(BadText):
+    with pytest.raises(InvalidTextError):
         organise.rename_folder(second, "x" * 61)
-    monkeypatch.setattr(organise, "MOST_FOLDERS", 2)
-    with pytest.raises(organise.TooManyFolders):
-        organise.folder_called(ada, "C")
-    assert organise.folder_called(ada, "B") == second
+    monkeypatch.setattr(organise, "PERSON_MAX_FOLDERS", 2)
+    with pytest.raises(organise.TooManyFoldersError):
+        organise.get_or_create_folder(ada, "C")
+    assert organise.get_or_create_folder(ada, "B") == second
 
 
 def test_archived_ones_leave_the_list_and_are_noted(ada, sessions, django_capture_on_commit_callbacks):
@@ -171,7 +171,7 @@ def test_a_stranger_reads_nothing_for_you(client, stranger, sessions):
 
 def test_the_list_takes_two_queries_however_long_it_is(ada, sessions, django_assert_num_queries):
     organise.organise(ada, [sessions[0].pk], "pin")
-    ChatSession.objects.filter(pk=sessions[1].pk).update(folder=organise.folder_called(ada, "A"))
+    ChatSession.objects.filter(pk=sessions[1].pk).update(folder=organise.get_or_create_folder(ada, "A"))
     with django_assert_num_queries(2):
         listing = sidebar.listing(ada)
         _ = [session.is_unread for _, group in listing.groups for session in group]

@@ -111,8 +111,8 @@ def test_a_search_that_stops_says_so(client, ada, tea, monkeypatch):
 
 
 def test_files_are_found_by_their_names(client, ada, stranger):
-    old, new, _unsent = (store.keep(ada, name, b"Tea") for name in ("Tea <1>.txt", "grüntee.md", "tea.csv"))
-    theirs = store.keep(stranger, "tea.md", b"Theirs")
+    old, new, _unsent = (store.store_file(ada, name, b"Tea") for name in ("Tea <1>.txt", "grüntee.md", "tea.csv"))
+    theirs = store.store_file(stranger, "tea.md", b"Theirs")
     said = transcript.accept(ada, uuid.uuid4(), uuid.uuid4(), "Look", files=[old.pk, new.pk])
     settle(said)
     transcript.accept(stranger, uuid.uuid4(), uuid.uuid4(), "Look", files=[theirs.pk])

@@ -10,7 +10,7 @@ from chat.conversations.model_choice import NO_CHOICE, Choice
 from chat.live import frames
 from chat.live.errors import FrameError
 from chat.live.frames import client_frame, decoded, frame_of
-from oneclaw.text import BadText
+from oneclaw.text import InvalidTextError
 
 CLIENT_ID, SESSION, FILE = uuid.uuid4(), uuid.uuid4(), uuid.uuid4()
 SEND = {"type": "send", "client_id": str(CLIENT_ID), "session": str(SESSION), "text": "Hello"}
@@ -92,7 +92,7 @@ IS_NO_NAME = [7, ["a"], {}, "x" * 101, "\ud800"]
 )
 def test_each_wrong_field_has_its_sentence(fields, field, values, sentence):
     for value in values:
-        with pytest.raises((FrameError, BadText)) as refused:
+        with pytest.raises((FrameError, InvalidTextError)) as refused:
             client_frame(fields | {field: value})
         assert (refused.value.code, str(refused.value)) == ("bad_frame", sentence), value
 
@@ -113,7 +113,7 @@ def test_each_wrong_field_has_its_sentence(fields, field, values, sentence):
 )
 def test_each_missing_field_has_its_sentence(fields, field, sentence):
     without = {name: value for name, value in fields.items() if name != field}
-    with pytest.raises((FrameError, BadText)) as refused:
+    with pytest.raises((FrameError, InvalidTextError)) as refused:
         client_frame(without)
     assert (refused.value.code, str(refused.value)) == ("bad_frame", sentence)
 
@@ -125,7 +125,7 @@ def test_each_missing_field_has_its_sentence(fields, field, sentence):
 )
 def test_text_that_cannot_be_stored_is_refused_in_the_readers_language(settings, fields, text, code):
     settings.MESSAGE_LENGTH = 10
-    with pytest.raises(BadText) as refused:
+    with pytest.raises(InvalidTextError) as refused:
         client_frame(fields | {"text": text})
     assert refused.value.code == code
     english = str(refused.value)
@@ -135,7 +135,7 @@ def test_text_that_cannot_be_stored_is_refused_in_the_readers_language(settings,
 
 def test_a_message_may_have_only_so_many_files(settings):
     settings.FILES_OF_A_MESSAGE = 3
-    with pytest.raises(BadText) as refused:
+    with pytest.raises(InvalidTextError) as refused:
         client_frame(SEND | {"files": [str(uuid.uuid4()) for _ in range(4)]})
     assert refused.value.code == "too_many"
 
@@ -143,7 +143,7 @@ def test_a_message_may_have_only_so_many_files(settings):
 def test_what_is_wrong_first_is_said_alone():
     with pytest.raises(FrameError, match="client_id must be a UUID"):
         client_frame({"type": "send", "session": "x", "files": "x"})
-    with pytest.raises(BadText, match="files must be a list"):
+    with pytest.raises(InvalidTextError, match="files must be a list"):
         client_frame(SEND | {"files": "x", "text": ""})
 
 

@@ -349,7 +349,7 @@ def test_the_page_the_rows_and_a_plain_list_agree(ada, scripted, settings):
     settings.CHECKPOINT_SECONDS = 0.1
     scripted.default = words_for
     with asyncio.Runner() as loop:
-        loop.run(llm.warm())  # as a process does at its start
+        loop.run(llm.warm_up())  # as a process does at its start
         run(type("ProtocolOfAda", (Protocol,), {"ada": ada, "loop": loop}), settings=BOUNDS)
 
 

@@ -498,7 +498,7 @@ async def test_what_others_wrote_while_a_turn_ran_here_is_read_at_its_end(ada, s
         await client.send(session, "Hello")
         await client.hear("block")
         await in_database(lambda: transcript.append(ChatSession.objects.get(), "user", text="From elsewhere"))
-        await in_database(transcript.announce, session)
+        await in_database(transcript.notify_changed, session)
         await client.hear("done", final=True)
         elsewhere = await client.hear("message")
         assert "From elsewhere" in elsewhere["html"]

@@ -37,16 +37,18 @@ def session(ada):
     first = send(ada, "Remember that I like tea")
     results = transcript.finish_round(first.turn, first.answer, [TOOL_USE], **FINISHED)
     following = transcript.finish_tools(first.turn, first.answer, results, RESULT, CARDS)
-    transcript.settle(first.turn, following, [{"type": "text", "text": "**Yes**, I do."}], "complete", **FINISHED)
+    transcript.finish_turn(first.turn, following, [{"type": "text", "text": "**Yes**, I do."}], "complete", **FINISHED)
     session_id = first.message.session_id
     stopped = send(ada, "And `milk`?", session_id)
-    transcript.settle(stopped.turn, stopped.answer, [{"type": "text", "text": "Mi"}], "stopped", **FINISHED)
-    turn, again = retry.again(ada, stopped.answer.pk, "retry")
-    transcript.settle(turn, again, [], "failed", code="overloaded", error=Reason("model.rate_limited", {"seconds": 30}))
-    turn, again = retry.again(ada, again.pk, "retry")
-    transcript.settle(turn, again, [{"type": "text", "text": "Milk is fi"}], "stopped", **FINISHED)
-    turn, more = retry.again(ada, again.pk, "continue")
-    transcript.settle(turn, more, [{"type": "text", "text": "ne."}], "complete", **FINISHED)
+    transcript.finish_turn(stopped.turn, stopped.answer, [{"type": "text", "text": "Mi"}], "stopped", **FINISHED)
+    turn, again = retry.repeat(ada, stopped.answer.pk, "retry")
+    transcript.finish_turn(
+        turn, again, [], "failed", code="overloaded", error=Reason("model.rate_limited", {"seconds": 30})
+    )
+    turn, again = retry.repeat(ada, again.pk, "retry")
+    transcript.finish_turn(turn, again, [{"type": "text", "text": "Milk is fi"}], "stopped", **FINISHED)
+    turn, more = retry.repeat(ada, again.pk, "continue")
+    transcript.finish_turn(turn, more, [{"type": "text", "text": "ne."}], "complete", **FINISHED)
     Message.objects.filter(pk=first.message.pk).update(
         meta={"context": {"memory": [{"text": "Ada was born in Bern."}]}}
     )

@@ -24,7 +24,7 @@ def session(ada):
     first = send(ada, "Remember <b>that</b>")
     results = transcript.finish_round(first.turn, first.answer, [{"type": "text", "text": "Saving."}, CALL], **FINISHED)
     following = transcript.finish_tools(first.turn, first.answer, results, RESULT, CARDS)
-    transcript.settle(first.turn, following, [{"type": "text", "text": "**Done.**"}], "complete", **FINISHED)
+    transcript.finish_turn(first.turn, following, [{"type": "text", "text": "**Done.**"}], "complete", **FINISHED)
     session = ChatSession.objects.get()
     second = send(ada, "What do I like?", session.pk)
     thought = {"type": "thinking", "thinking": "Secretly likes tea.", "signature": "x"}

@@ -28,7 +28,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
     ],
 )
 def test_what_is_a_command(text, argument):
-    called = commands.called_by(text)
+    called = commands.parse_call(text)
     assert (called[1] if called else None) == argument
 
 
@@ -103,7 +103,7 @@ def test_the_conversation_goes_on_with_what_was_done(ada, settings):
     content = [{"type": "tool_result", "tool_use_id": call["id"], "content": "{}"}]
     answer = transcript.finish_tools(accepted.turn, accepted.answer, results, content, {})
     reply = commands.reply_to(accepted.turn)
-    transcript.settle(accepted.turn, answer, [reply[-2].block], "complete")
+    transcript.finish_turn(accepted.turn, answer, [reply[-2].block], "complete")
     again = transcript.accept(ada, accepted.message.session_id, uuid.uuid4(), "Thanks")
     said = prompt.build_request(again.turn).messages
     assert [message["role"] for message in said] == ["user", "assistant", "user", "assistant", "user"]

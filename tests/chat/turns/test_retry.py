@@ -4,7 +4,7 @@ import uuid
 
 import pytest
 
-from chat.context.prompt import CONTINUE, build_request
+from chat.context.prompt import CONTINUE_REQUEST, build_request
 from chat.conversations import transcript
 from chat.models import Message, Turn
 from chat.turns import retry
@@ -14,7 +14,7 @@ from tests.conversations import send, settle
 def test_a_retry_is_a_second_attempt_and_the_first_leaves_the_branch(ada):
     first = send(ada)
     settle(first, "Bad", "failed")
-    turn, answer = retry.again(ada, first.answer.pk, Turn.Kind.RETRY)
+    turn, answer = retry.repeat(ada, first.answer.pk, Turn.Kind.RETRY)
     assert (turn.attempt, turn.prompt) == (2, first.message)
     shown = list(first.message.session.messages.shown())
     assert shown == [first.message, answer]
@@ -24,26 +24,26 @@ def test_a_retry_is_a_second_attempt_and_the_first_leaves_the_branch(ada):
 def test_whoever_lost_only_the_answer_to_the_commit_is_given_the_attempt_again(ada):
     first, holder = send(ada), uuid.uuid4()
     settle(first, "Bad", "failed")
-    begun = retry.again(ada, first.answer.pk, Turn.Kind.RETRY, holder)
-    assert retry.again(ada, first.answer.pk, Turn.Kind.RETRY, holder) == begun
+    begun = retry.repeat(ada, first.answer.pk, Turn.Kind.RETRY, holder)
+    assert retry.repeat(ada, first.answer.pk, Turn.Kind.RETRY, holder) == begun
     assert first.message.attempts.count() == 2
 
 
 def test_continue_keeps_the_half_and_asks_the_model_to_go_on(ada):
     first = send(ada)
     settle(first, "Half an", "stopped")
-    turn, _ = retry.again(ada, first.answer.pk, Turn.Kind.CONTINUE)
+    turn, _ = retry.repeat(ada, first.answer.pk, Turn.Kind.CONTINUE)
     request = build_request(turn)
     assert [message["role"] for message in request.messages] == ["user", "assistant", "user"]
     assert request.messages[1]["content"][0]["text"] == "Half an"
-    assert request.messages[2]["content"][0]["text"] == CONTINUE
+    assert request.messages[2]["content"][0]["text"] == CONTINUE_REQUEST
 
 
 def test_nobody_repeats_the_answer_of_another(ada, stranger):
     first = send(ada)
     settle(first)
     with pytest.raises(retry.NothingToRepeatError):
-        retry.again(stranger, first.answer.pk, Turn.Kind.RETRY)
+        retry.repeat(stranger, first.answer.pk, Turn.Kind.RETRY)
 
 
 def test_an_answer_in_the_middle_is_not_repeated(ada):
@@ -52,22 +52,22 @@ def test_an_answer_in_the_middle_is_not_repeated(ada):
     second = send(ada, "More", first.message.session_id)
     settle(second)
     with pytest.raises(retry.NothingToRepeatError):
-        retry.again(ada, first.answer.pk, Turn.Kind.RETRY)
+        retry.repeat(ada, first.answer.pk, Turn.Kind.RETRY)
 
 
 @pytest.mark.parametrize("kind", [Turn.Kind.RETRY, Turn.Kind.CONTINUE])
 def test_an_answer_that_another_tab_has_repeated_meanwhile_is_not_repeated_again(ada, kind):
     first = send(ada)
     settle(first, "Half", "failed")
-    second = retry.again(ada, first.answer.pk, kind)
-    transcript.settle(*second, [{"type": "text", "text": "Whole"}], "complete")
+    second = retry.repeat(ada, first.answer.pk, kind)
+    transcript.finish_turn(*second, [{"type": "text", "text": "Whole"}], "complete")
     for late in Turn.Kind.RETRY, Turn.Kind.CONTINUE:
         with pytest.raises(retry.NothingToRepeatError):
-            retry.again(ada, first.answer.pk, late)
-    assert retry.again(ada, second[1].pk, Turn.Kind.RETRY)[0].attempt == 3
+            retry.repeat(ada, first.answer.pk, late)
+    assert retry.repeat(ada, second[1].pk, Turn.Kind.RETRY)[0].attempt == 3
 
 
 def test_a_running_answer_is_not_repeated(ada):
     first = send(ada)
-    with pytest.raises(transcript.Busy):
-        retry.again(ada, first.answer.pk, Turn.Kind.RETRY)
+    with pytest.raises(transcript.SessionBusyError):
+        retry.repeat(ada, first.answer.pk, Turn.Kind.RETRY)

@@ -12,7 +12,7 @@ from memory.models import MemoryDocument, MemoryRevision
 from memory.policy import switches
 from oneclaw.models import Space, SpaceMember
 from oneclaw.reasons import Reason
-from oneclaw.web.pagination import cursor_of
+from oneclaw.web.pagination import encode_cursor
 from tests.programs import refusal
 
 MEMORY = "/memory/documents/MEMORY.md"
@@ -114,7 +114,7 @@ def test_what_memory_cannot_hold_is_refused_in_its_words(adas, path, text, statu
     ):
         assert refusal(answer) == (status, code)
     assert not MemoryDocument.objects.exists()
-    forged = cursor_of("\0.md")
+    forged = encode_cursor("\0.md")
     assert refusal(adas.get("/memory/documents", cursor=forged)) == (422, "invalid")
 
 

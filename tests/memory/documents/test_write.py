@@ -128,7 +128,7 @@ def test_an_operation_with_a_key_happens_once_in_a_space(space, strangers_space,
 @pytest.mark.parametrize("text", ["a\x00b", "a\ud800b"])
 def test_text_that_cannot_be_stored_is_refused(space, text):
     for operation in (Append(text), Replace(text, 0), Append("a", heading=text)):
-        with pytest.raises(write.BadText, match="NUL or half a surrogate pair"):
+        with pytest.raises(write.InvalidTextError, match="NUL or half a surrogate pair"):
             write.apply(space, "MEMORY.md", operation, BY_TOOL)
 
 
@@ -175,7 +175,7 @@ def test_the_revisions_add_up_to_every_content_that_the_document_had(space, step
         }[kind]
         try:
             write.apply(space, "a.md", operation, BY_TOOL)
-        except (write.BadText, write.MissingDocumentError):
+        except (write.InvalidTextError, write.MissingDocumentError):
             continue
         document = MemoryDocument.objects.filter(path="a.md").first()
         if document:

@@ -23,7 +23,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 @pytest.fixture(autouse=True)
 def no_rest(monkeypatch):
     """Files count as written whole at once."""
-    monkeypatch.setattr(disk, "REST_SECONDS", 0)
+    monkeypatch.setattr(disk, "WRITE_REST_SECONDS", 0)
 
 
 @pytest.fixture
@@ -151,7 +151,7 @@ def test_each_editors_way_of_saving_is_taken_in_once(space, memory, document_of,
 
 
 def test_a_file_that_is_being_written_is_left_alone_until_it_rests(space, memory, document_of, monkeypatch):
-    monkeypatch.setattr(disk, "REST_SECONDS", 60)
+    monkeypatch.setattr(disk, "WRITE_REST_SECONDS", 60)
     memory.write_text("")
     assert scan_folder(space)
     write.apply(space, "MEMORY.md", Append("- four"), PAGE)
@@ -234,7 +234,7 @@ def test_the_scan_looks_through_every_folder(space, memory, document_of):
     memory.write_text("- scanned\n")
     (settings.WORKSPACES / "999999").mkdir()
     (settings.WORKSPACES / "nobody's").mkdir()
-    watch.scan()
+    watch.scan_all()
     assert document_of(space).content == "- scanned\n"
 
 

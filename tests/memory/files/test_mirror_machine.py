@@ -14,7 +14,7 @@ from memory.documents.write import Append, Author, Delete, Replace, Source
 from memory.files import disk, folders, mirror
 from memory.files.import_changes import import_changes
 from memory.files.scan import scan_folder
-from memory.invariants import not_the_sum
+from memory.invariants import find_content_mismatches
 from memory.models import MemoryDocument
 from oneclaw.models import Space, User
 
@@ -139,7 +139,7 @@ class Mirror(RuleBasedStateMachine):
             elif file.exists():
                 assert file.read_bytes().decode() == document.content
         self.no_line_is_lost()
-        assert list(not_the_sum()) == []
+        assert list(find_content_mismatches()) == []
         transaction.set_rollback(True)
         self.atomic.__exit__(None, None, None)
 
@@ -160,7 +160,7 @@ def changed(content: str, place: int, line: str) -> str:
 
 @pytest.mark.django_db
 def test_file_and_document_settle_and_every_text_is_kept(monkeypatch, tmp_path, settings):
-    monkeypatch.setattr(disk, "REST_SECONDS", 0)
+    monkeypatch.setattr(disk, "WRITE_REST_SECONDS", 0)
     settings.WORKSPACES = tmp_path
     quick = hypothesis_settings(
         max_examples=20, stateful_step_count=15, deadline=None, suppress_health_check=list(HealthCheck)

@@ -42,7 +42,7 @@ from memory.search.manager import HybridSearchManager
 from memory.tools.save_memory import SAVE
 from oneclaw import invariants
 from oneclaw.demo.scripted import answer
-from oneclaw.llm.quoting import kept
+from oneclaw.llm.quoting import kept_chars
 from oneclaw.models import Space
 from oneclaw.reasons import Reason
 from tests.conversations import FINISHED, send, settle
@@ -113,7 +113,7 @@ def talk(session, say, space):
     results = [{"type": "tool_result", "tool_use_id": key, "content": json.dumps(told[key])} for key in told]
     cards = {key: {"state": "done", "summary": "", "lines": [LINE] if key != "d" else ["kept"]} for key in told}
     say(session, "", role="tool", content=results, meta={"cards": cards})
-    Message.objects.filter(pk=asked.pk).update(**transcript.kept_html(uses, cards))
+    Message.objects.filter(pk=asked.pk).update(**transcript.html_columns(uses, cards))
 
 
 def test_it_is_nowhere_any_more(space, session, say, write, forget, ada):
@@ -186,7 +186,7 @@ def test_the_prompt_of_a_conversation_that_knew_it_is_built_without_it(space, ad
 @pytest.mark.parametrize("is_kept", [True, False])
 def test_a_line_of_which_a_shortened_prompt_holds_a_part_is_found(space, ada, write, forget, is_kept):
     """Nothing but the data says whether the line is among those that were sent."""
-    budget, _ = kept(FILE_MAX_CHARS)
+    budget, _ = kept_chars(FILE_MAX_CHARS)
     before = "\n".join(f"- Line {number} of many." for number in range(2000))
     before = before[: budget - 20].rpartition("\n")[0]
     line = f"- {MARKER} " + "lives in Lisbon and in Porto " * 10 + "."
@@ -423,7 +423,7 @@ def test_a_line_number_of_before_deletes_no_other_line(space, write, forget, ada
 
 
 def test_a_file_that_still_has_it_loses_it(space, write, forget, monkeypatch, django_capture_on_commit_callbacks):
-    monkeypatch.setattr("memory.files.disk.REST_SECONDS", 0)
+    monkeypatch.setattr("memory.files.disk.WRITE_REST_SECONDS", 0)
     write(space, f"{LINE}\n- tea\n")
     forget()
     folder = folders.folder_of(space)
@@ -510,7 +510,7 @@ def test_an_answer_that_was_being_written_is_cleaned_when_it_is_done(space, ada,
     cards = {"a": {"state": "done", "summary": "", "lines": [f"MEMORY.md:1–1 {LINE}"]}}
     last = transcript.finish_tools(running.turn, running.answer, results, told, cards)
     assert holders(MARKER, "chat") == ["Message"]
-    transcript.settle(running.turn, last, [{"type": "text", "text": "In Lisbon."}], "complete", **FINISHED)
+    transcript.finish_turn(running.turn, last, [{"type": "text", "text": "In Lisbon."}], "complete", **FINISHED)
     forgetting.finish_all()
     assert holders(MARKER, "chat") == []
     assert Forgetting.objects.get().finished_at is not None
@@ -586,14 +586,14 @@ def test_an_index_that_was_being_made_meanwhile_is_made_again(space, session, sa
     write(space, f"{LINE}\n")
     say(session, WORDS)
     index = conversations.request(session)
-    make = conversations.made
+    make = conversations.build_chunks
 
     def meanwhile(*arguments):
         made = make(*arguments)
-        monkeypatch.setattr(conversations, "made", make)
+        monkeypatch.setattr(conversations, "build_chunks", make)
         forget()
         return made
 
-    monkeypatch.setattr(conversations, "made", meanwhile)
+    monkeypatch.setattr(conversations, "build_chunks", meanwhile)
     assert conversations.run(index) is False
     assert holders(MARKER, "memory") == []

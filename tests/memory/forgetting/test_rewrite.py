@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memory.documents.diff import apply_hunks, diff
-from memory.forgetting.rewrite import erased
+from memory.forgetting.rewrite import erase_lines
 
 # Few lines, some of them to go, so that they meet; and texts with and without a last line end.
 LINES = st.sampled_from(["", "tea", "milk", "SECRET", "SECRET too"])
@@ -23,7 +23,7 @@ def lines_of(history):
 def test_what_remains_is_a_history_of_the_contents_without_the_lines(contents):
     history = [diff(before, after) for before, after in zip(["", *contents], contents, strict=False)]
     text = ""
-    for content, old, (hunks, after) in zip(contents, history, erased(history, is_gone), strict=True):
+    for content, old, (hunks, after) in zip(contents, history, erase_lines(history, is_gone), strict=True):
         text = apply_hunks(text, hunks)
         assert text == after == "\n".join(line for line in content.split("\n") if not is_gone(line))
         assert lines_of(hunks) <= lines_of(old) | {""}
@@ -31,4 +31,4 @@ def test_what_remains_is_a_history_of_the_contents_without_the_lines(contents):
 
 def test_without_such_lines_nothing_changes():
     history = [diff("", "tea\n"), diff("tea\n", "tea\nmilk\n")]
-    assert [hunks for hunks, _ in erased(history, is_gone)] == history
+    assert [hunks for hunks, _ in erase_lines(history, is_gone)] == history

@@ -13,7 +13,7 @@ from memory.index.documents import index_document
 from memory.models import DocumentIndex, MemoryChunk, MemoryDocument, TextVector
 from memory.notes import status
 from memory.text.chunking import units
-from memory.text.index_format import LAYOUT
+from memory.text.index_format import LAYOUT_VERSION
 from oneclaw.models import Space
 
 LINES = "# Notes\n\n- The kayak is red.\n- The boat is blue.\n- The car is grey.\n"
@@ -84,7 +84,7 @@ def test_a_text_whose_vector_is_pruned_while_it_comes_back_waits_for_another(ada
 
 def test_an_indexer_that_read_an_older_version_does_not_overwrite_a_newer_one(ada, write, monkeypatch):
     document = write(ada, "MEMORY.md", LINES)
-    read = indexing.Made.of
+    read = indexing.IndexContent.of
     seen = []
 
     def slow(found):
@@ -94,7 +94,7 @@ def test_an_indexer_that_read_an_older_version_does_not_overwrite_a_newer_one(ad
             MemoryDocument.objects.filter(pk=found.pk).update(content="- Newest.\n", version=found.version + 1)
         return made
 
-    monkeypatch.setattr(indexing.Made, "of", slow)
+    monkeypatch.setattr(indexing.IndexContent, "of", slow)
     index_document(document.pk, force=True)
     assert list(ids(document)) == ["- Newest."]
     document.refresh_from_db()
@@ -206,7 +206,7 @@ def test_the_state_of_the_index_counts_what_waits_and_what_is_behind(ada, write,
 def test_an_index_of_another_layout_is_made_again(ada, write, search):
     document = write(ada, "MEMORY.md", LINES)
     write(ada, "other.md", "- A boat.\n")
-    DocumentIndex.objects.filter(document=document).update(layout=LAYOUT - 1)
+    DocumentIndex.objects.filter(document=document).update(layout=LAYOUT_VERSION - 1)
     MemoryDocument.objects.filter(pk=document.pk).update(version=document.version + 1)
     assert search(ada, "kayak") == []
     assert vectors.state(MemoryDocument.objects.all())["drift"] == 1, "counted once, whatever else is behind"

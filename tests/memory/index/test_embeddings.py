@@ -23,7 +23,7 @@ NOTES = "- The kayak is red.\n- The boat is blue.\n- The car is grey.\n"
 
 @pytest.fixture(autouse=True)
 def no_waiting(monkeypatch):
-    monkeypatch.setattr(remote, "BACKOFF", 0.01)
+    monkeypatch.setattr(remote, "BACKOFF_SECONDS", 0.01)
 
 
 def test_a_save_does_not_wait_for_a_server_and_the_sweep_catches_up(ada, write, search, embeddings):
@@ -95,7 +95,7 @@ def test_indexing_while_the_server_is_away_says_how_many_wait_for_their_vectors(
 
 
 def test_after_its_rest_a_server_is_asked_again_and_the_notice_goes(ada, write, embeddings, monkeypatch):
-    monkeypatch.setattr(remote, "FIRST_REST", 0.05)
+    monkeypatch.setattr(remote, "COOLDOWN_MIN_SECONDS", 0.05)
     write(ada, "MEMORY.md", NOTES)
     embeddings.script = [401]
     assert vectors.embed_pending() == 0
@@ -169,7 +169,7 @@ def test_a_large_memory_is_searched_by_signs_again_after_another_width(
     ada, write, search, embeddings, settings, monkeypatch
 ):
     settings.EXACT_UNITS = 2
-    monkeypatch.setattr(cache, "CACHED_UNITS_MIN", 1)
+    monkeypatch.setattr(cache, "CACHED_MIN_UNITS", 1)
     write(ada, "MEMORY.md", NOTES)
     vectors.embed_pending()
     assert search(ada, "kayak")[0].vector_score > 0
@@ -374,7 +374,7 @@ def test_a_server_that_refuses_everything_is_left_alone(ada, write, embeddings):
 
 
 def test_a_server_that_says_to_wait_an_hour_is_not_waited_for(embeddings, monkeypatch):
-    monkeypatch.setattr(remote, "LONGEST_WAIT", 0.05)
+    monkeypatch.setattr(remote, "RETRY_DELAY_MAX_SECONDS", 0.05)
     embeddings.script, embeddings.retry_after = [429], "3600"
     started = time.monotonic()
     assert len(embedder().embed(["a"])) == 1

@@ -11,10 +11,10 @@ from django.utils import timezone
 from chat.conversations import branches, forking, lifecycle
 from chat.extensions import ToolCall, ToolError
 from chat.models import ChatSession, Message, Presence, default_agent
-from chat.turns.loop import tell_finished
+from chat.turns.loop import send_turn_finished
 from memory import tasks
 from memory.index import conversations, vectors
-from memory.index.conversations import BYTES, MESSAGES
+from memory.index.conversations import UNINDEXED_MIN_BYTES, UNINDEXED_MIN_MESSAGES
 from memory.index.documents import index_document
 from memory.models import TextVector, TranscriptChunk, TranscriptIndex
 from memory.policy import switches
@@ -158,19 +158,19 @@ def test_pruning_keeps_the_vectors_of_what_was_said(talk):
 def test_a_conversation_deleted_while_it_is_indexed_does_not_come_back(talk, monkeypatch):
     other = talk("The ferry to Naxos leaves at seven.", index=False)
     index_id = conversations.request(other)
-    made = conversations.made
+    made = conversations.build_chunks
 
     def deleted_meanwhile(*args):
         lifecycle.delete(other)
         return made(*args)
 
-    monkeypatch.setattr(conversations, "made", deleted_meanwhile)
+    monkeypatch.setattr(conversations, "build_chunks", deleted_meanwhile)
     assert not conversations.run(index_id)
     assert not TranscriptIndex.objects.exists()
 
 
 def test_after_fifty_messages_it_is_due_five_seconds_later(session, talk, say):
-    other = talk(*["Tea"] * (MESSAGES - 1), index=False)
+    other = talk(*["Tea"] * (UNINDEXED_MIN_MESSAGES - 1), index=False)
     assert conversations.after_turn(other) is None
     say(other, "The ferry to Naxos")
     index_id = conversations.after_turn(other)
@@ -188,7 +188,7 @@ def test_after_fifty_messages_it_is_due_five_seconds_later(session, talk, say):
 
 
 def test_a_conversation_that_never_rests_is_not_put_off_for_ever(talk):
-    other = talk(*["Tea"] * 2 * MESSAGES, index=False)
+    other = talk(*["Tea"] * 2 * UNINDEXED_MIN_MESSAGES, index=False)
     conversations.after_turn(other)
     first = TranscriptIndex.objects.get().due_at
     conversations.after_turn(other)
@@ -196,8 +196,8 @@ def test_a_conversation_that_never_rests_is_not_put_off_for_ever(talk):
 
 
 def test_after_a_hundred_kilobytes_of_text_it_is_due_as_well(talk):
-    assert conversations.after_turn(talk("ä" * (BYTES // 2 - 1), index=False)) is None
-    assert conversations.after_turn(talk("ä" * (BYTES // 2), index=False)) is not None
+    assert conversations.after_turn(talk("ä" * (UNINDEXED_MIN_BYTES // 2 - 1), index=False)) is None
+    assert conversations.after_turn(talk("ä" * (UNINDEXED_MIN_BYTES // 2), index=False)) is not None
 
 
 def test_the_end_of_a_turn_tells_a_worker(ada, monkeypatch, django_capture_on_commit_callbacks):
@@ -205,11 +205,11 @@ def test_the_end_of_a_turn_tells_a_worker(ada, monkeypatch, django_capture_on_co
     monkeypatch.setattr(
         tasks.index_transcript, "apply_async", lambda args, **options: told.append(options["countdown"])
     )
-    monkeypatch.setattr(conversations, "MESSAGES", 2)
+    monkeypatch.setattr(conversations, "UNINDEXED_MIN_MESSAGES", 2)
     accepted = send(ada)
     settle(accepted)
     with django_capture_on_commit_callbacks(execute=True):
-        tell_finished(accepted.turn)
+        send_turn_finished(accepted.turn)
     assert told == [5.0]
 
 

@@ -12,7 +12,7 @@ from memory.documents import write
 from memory.documents.write import Author, Replace, Source
 from memory.models import DocumentJob, MemoryDocument
 from memory.notes import document_jobs, flush, recent
-from memory.notes.recent import Summary, read, updated
+from memory.notes.recent import ConversationSummary, read, updated
 from oneclaw.demo.scripted import answer, error
 from oneclaw.jobs import ClaimLostError
 from oneclaw.models import Space
@@ -57,7 +57,9 @@ def test_the_same_conversation_updates_its_own_section_and_moves_to_the_top(sess
 def test_the_newest_thirty_are_kept_and_what_a_person_wrote_stays():
     text = "My own words.\n\n## A section of my own\n\nstays\n"
     for number in range(35):
-        text = updated(text, f"00000000-0000-4000-8000-{number:012}", Summary(f"Talk {number}", "x", AT), 30)
+        text = updated(
+            text, f"00000000-0000-4000-8000-{number:012}", ConversationSummary(f"Talk {number}", "x", AT), 30
+        )
     assert text.startswith("My own words.\n\n## 2026-11-21 15:32 [Talk 34]")
     assert text.count("/c/") == 30
     assert "[Talk 5]" in text

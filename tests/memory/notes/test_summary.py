@@ -4,7 +4,7 @@ import datetime as dt
 
 import pytest
 
-from memory.notes.summary import Said, extract, notes_of, summarise, transcript
+from memory.notes.summary import TranscriptEntry, extract, notes_of, summarise, transcript
 from oneclaw.demo.scripted import answer
 from oneclaw.llm.quoting import quoted, shortened
 
@@ -12,7 +12,7 @@ DAY = dt.date(2026, 11, 21)
 
 
 def said(text, role="user", hour=14):
-    return Said(role, dt.datetime(2026, 11, 21, hour, 5, tzinfo=dt.UTC), text)
+    return TranscriptEntry(role, dt.datetime(2026, 11, 21, hour, 5, tzinfo=dt.UTC), text)
 
 
 def test_the_transcript_says_who_said_what_when():

@@ -2,7 +2,7 @@
 
 import pytest
 
-from memory.policy.tombstones import Phrase, keyed, of_phrases, words_of
+from memory.policy.tombstones import Phrase, line_hash, of_phrases, words_of
 
 LINE = "- My sister Zora lives in Lisbon."
 
@@ -45,8 +45,8 @@ def test_what_was_said_loses_just_the_words(known):
 
 def test_a_hash_is_of_one_space_and_one_key(settings):
     words = words_of(LINE)
-    first = keyed(1, words)
+    first = line_hash(1, words)
     assert len(first) == 64
-    assert keyed(2, words) != first
+    assert line_hash(2, words) != first
     settings.SECRET_KEY = "another" * 10
-    assert keyed(1, words) != first
+    assert line_hash(1, words) != first

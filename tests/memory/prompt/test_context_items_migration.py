@@ -6,7 +6,7 @@ import pytest
 from django.apps import apps
 
 from chat.context import per_message
-from chat.context.prompt import conversation
+from chat.context.prompt import api_messages
 from chat.models import ChatSession, Message
 from chat.rendering.details import details_of
 from memory.documents.write import Append, Author, Source, apply
@@ -79,7 +79,7 @@ def test_recalled_text_becomes_items_that_give_the_same_bytes(session, say, migr
         {"kind": "recalled", "path": "MEMORY.md", "revision": None, "lines": [1, 1], "text": "- Ada likes "},
     ]  # fmt: skip
     assert "</recalled> water &lt;b>" in per_message.items_of(meta, "memory")[0]["text"]
-    assert conversation(session)[0]["content"][0] == {"type": "text", "text": BEFORE}
+    assert api_messages(session)[0]["content"][0] == {"type": "text", "text": BEFORE}
     assert (kept(nothing), kept(plain)) == ({"context": {}}, {})
     migrate(backwards=True)
     assert (kept(message), kept(nothing), kept(plain)) == ({"beside": BEFORE, "other": 1}, {"beside": ""}, {})
@@ -93,7 +93,7 @@ def test_text_that_the_items_would_not_give_stays_as_it_is(session, say, migrate
     message = say(session, "When does it leave?", meta={"beside": text})
     migrate()
     assert [item["kind"] for item in per_message.items_of(kept(message), "memory")] == ["text"]
-    assert conversation(session)[0]["content"][0]["text"] == text
+    assert api_messages(session)[0]["content"][0]["text"] == text
     message.refresh_from_db()
     assert [each.name for each in details_of(message).from_extensions] == ["Memory"]
     migrate(backwards=True)

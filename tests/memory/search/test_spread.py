@@ -20,7 +20,7 @@ PLACES = ("Lisbon", "Zurich", "Oslo", "Kyoto", "Lima", "Dublin", "Accra", "Quito
 
 @pytest.fixture(autouse=True)
 def nothing_kept(monkeypatch):
-    monkeypatch.setattr(cache, "CACHED_UNITS_MIN", 1)
+    monkeypatch.setattr(cache, "CACHED_MIN_UNITS", 1)
     cache.clear()
     yield
     cache.clear()
@@ -159,10 +159,10 @@ def test_near_words_stay_known_while_another_thread_forgets_them(monkeypatch):
 
 def test_vectors_come_back_after_a_question_that_had_none(large, settings, monkeypatch):
     settings.EXACT_UNITS = 1000
-    asks = vectors.of_question
-    monkeypatch.setattr(vectors, "of_question", lambda model, question: None)
+    asks = vectors.question_vector
+    monkeypatch.setattr(vectors, "question_vector", lambda model, question: None)
     assert large.search("Who sold the piano?", min_score=0)[0].vector_score == 0
-    monkeypatch.setattr(vectors, "of_question", asks)
+    monkeypatch.setattr(vectors, "question_vector", asks)
     assert large.search("Who sold the piano?", min_score=0)[0].vector_score
 
 

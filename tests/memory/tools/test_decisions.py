@@ -32,7 +32,7 @@ def save(ada, django_capture_on_commit_callbacks):
         with django_capture_on_commit_callbacks(execute=True):
             block, card = call_tool(accepted.turn, accepted.answer, use, "")
         following = transcript.finish_tools(accepted.turn, accepted.answer, results, [block], {use["id"]: card})
-        transcript.settle(accepted.turn, following, [{"type": "text", "text": "Done."}], "complete", **FINISHED)
+        transcript.finish_turn(accepted.turn, following, [{"type": "text", "text": "Done."}], "complete", **FINISHED)
         return accepted.message.session
 
     return save

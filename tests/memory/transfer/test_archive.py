@@ -8,7 +8,7 @@ from memory.documents import write
 from memory.documents.write import Author, Delete, Replace, Source
 from memory.policy.access import agent_space
 from memory.transfer import workspace
-from memory.transfer.archive import opened as opening
+from memory.transfer.archive import read_archive as opening
 from oneclaw.models import Space
 
 

@@ -142,7 +142,7 @@ def test_the_same_name_in_two_unicode_forms_is_taken_once(at, space):
             packed([(f"{number}.md", b"0" * DOCUMENT_MAX_BYTES) for number in range(51)]),
             "unpacks to more than 52,428,800 bytes",
         ),
-        (packed([(f"{number}.md", "") for number in range(archive.MOST_FILES + 1)]), "contains 5,001 files"),
+        (packed([(f"{number}.md", "") for number in range(archive.ARCHIVE_MAX_FILES + 1)]), "contains 5,001 files"),
     ],
 )
 def test_an_archive_that_is_none_or_a_bomb_is_refused_whole(at, data, why):
@@ -163,7 +163,7 @@ def test_what_is_packed_in_an_unusual_way_is_refused_with_a_sentence(at, space, 
 
 
 def test_a_file_that_is_too_large_is_not_even_read(at, monkeypatch):
-    monkeypatch.setattr(archive, "LARGEST_ARCHIVE", 100)
+    monkeypatch.setattr(archive, "ARCHIVE_MAX_BYTES", 100)
     assert "Nothing was imported." in look(at, b"x" * 101, status=422)
     assert at.post("/memory/import").status_code == 422
 

@@ -6,7 +6,7 @@ from django.urls import reverse
 from memory.documents import write
 from memory.documents.write import Author, Delete, Replace, Source
 from oneclaw.models import Space, SpaceMember
-from oneclaw.reasons import Reason, other
+from oneclaw.reasons import Reason, verbatim
 
 
 @pytest.fixture
@@ -51,7 +51,7 @@ def test_a_document_is_shown_as_it_reads_and_as_it_is_written(page, space, appen
 def test_the_history_says_who_how_why_and_what(page, space, append, say, session):
     message = say(session, "Remember tea.")
     document = append(space, "- tea", message_id=message.pk, reason=Reason("change.saved")).document
-    write.apply(space, "MEMORY.md", Replace("- <b>coffee</b>\n", 1), Author(Source.ADMIN, reason=other("Corrected")))
+    write.apply(space, "MEMORY.md", Replace("- <b>coffee</b>\n", 1), Author(Source.ADMIN, reason=verbatim("Corrected")))
     text = page(address(document))
     assert "admin · Corrected" in text
     assert "<del>− - tea</del>" in text

@@ -8,7 +8,7 @@ import pytest
 from memory.documents import write
 from memory.documents.write import Append, Author, Replace, Source
 from oneclaw.models import Space
-from oneclaw.reasons import Reason, other
+from oneclaw.reasons import Reason, verbatim
 from oneclaw.threads import in_database
 from tests.browser import DESKTOP, PHONE, open_page, violations
 
@@ -22,7 +22,9 @@ MEMORY = (
 def remember(ada):
     space = Space.objects.own_of(ada)
     write.apply(space, "MEMORY.md", Append(MEMORY), Author(Source.TOOL, ada, reason=Reason("change.saved")))
-    write.apply(space, "MEMORY.md", Replace(MEMORY + "- More.\n", 1), Author(Source.ADMIN, reason=other("Corrected")))
+    write.apply(
+        space, "MEMORY.md", Replace(MEMORY + "- More.\n", 1), Author(Source.ADMIN, reason=verbatim("Corrected"))
+    )
     for day in range(1, 9):
         path = f"memory/2026-11-{day:02}.md"
         write.apply(space, path, Append("## 14:05 Tea\n\n- Notes."), Author(Source.FLUSH, ada))

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from oneclaw import llm
 from oneclaw.demo.scripted import answer, cut, ended, recorded, text, thinking, tool_use
-from oneclaw.llm.events import Reader
+from oneclaw.llm.events import AnswerReader
 
 REQUEST = llm.Request("claude-test", [], [{"role": "user", "content": "Hello?"}])
 STREAMS = {
@@ -20,7 +20,7 @@ STREAMS = {
 
 def read(*pieces):
     """(events, how it ended)"""
-    reader, events = Reader("claude-test"), []
+    reader, events = AnswerReader("claude-test"), []
     for piece in pieces:
         events += reader.feed(piece)
     reader.close()
@@ -53,7 +53,7 @@ def test_a_cut_at_any_byte_is_never_whole(name):
         events, reader = read(whole[:offset])
         assert not finished(events), offset
         assert not reader.finished, offset
-        assert type(reader.failure) is llm.CutOff, offset
+        assert type(reader.failure) is llm.CutOffError, offset
         assert text_of_all.startswith(said(events))
         assert len(said(events)) >= before
         before = len(said(events))
@@ -81,7 +81,7 @@ async def test_the_same_over_the_wire(scripted, monkeypatch, name, break_it):
     for offset in range(1, length, length // 12):
         scripted.script(break_it(STREAMS[name], after=offset))
         events = []
-        with pytest.raises((llm.CutOff, llm.Unreachable)):
+        with pytest.raises((llm.CutOffError, llm.UnreachableError)):
             await collect(events)
         assert not finished(events), offset
 
@@ -98,7 +98,7 @@ async def test_the_same_over_the_wire(scripted, monkeypatch, name, break_it):
 def test_an_answer_without_a_stop_reason_its_end_or_its_last_block_is_cut(stream):
     events, reader = read(stream)
     assert not finished(events)
-    assert type(reader.failure) is llm.CutOff
+    assert type(reader.failure) is llm.CutOffError
 
 
 @pytest.mark.parametrize(
@@ -119,7 +119,7 @@ def test_an_answer_without_a_stop_reason_its_end_or_its_last_block_is_cut(stream
 def test_what_is_no_event_of_an_answer_is_a_model_error(event):
     events, reader = read(event)
     assert events == []
-    assert type(reader.failure) is llm.ModelError
+    assert type(reader.failure) is llm.UnreadableAnswerError
 
 
 def test_what_the_api_may_bring_one_day_is_passed_over():

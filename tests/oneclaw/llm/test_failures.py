@@ -53,7 +53,7 @@ async def outcome(request=REQUEST):
                 waits.append(event.seconds)
             elif isinstance(event, llm.Finished):
                 return said, waits, event
-    except llm.ModelFailure as failure:
+    except llm.ModelRequestError as failure:
         return said, waits, failure
     raise AssertionError("A stream ends with Finished or a failure.")
 
@@ -61,18 +61,18 @@ async def outcome(request=REQUEST):
 @pytest.mark.parametrize(
     ("reply", "expected"),
     [
-        (key_refused(), llm.KeyRefused),
-        (error(403, "permission_error", "no"), llm.KeyRefused),
-        (error(402, "billing_error", "pay"), llm.SpendLimit),
-        (spend_limit(), llm.SpendLimit),
-        (unknown_model("claude-test"), llm.UnknownModel),
-        (bad_request(), llm.BadRequest),
-        (context_too_long(), llm.ContextTooLong),
-        (error(413, "request_too_large", "big"), llm.ContextTooLong),
-        (rate_limited(retry_after=600), llm.RateLimited),
-        (html(), llm.ModelError),
-        (bad_request("input length and `max_tokens` exceed context limit: 1 + 2 > 3"), llm.ContextTooLong),
-        (garbled(WHOLE), llm.ModelError),
+        (key_refused(), llm.KeyRefusedError),
+        (error(403, "permission_error", "no"), llm.KeyRefusedError),
+        (error(402, "billing_error", "pay"), llm.SpendLimitError),
+        (spend_limit(), llm.SpendLimitError),
+        (unknown_model("claude-test"), llm.UnknownModelError),
+        (bad_request(), llm.BadRequestError),
+        (context_too_long(), llm.ContextTooLongError),
+        (error(413, "request_too_large", "big"), llm.ContextTooLongError),
+        (rate_limited(retry_after=600), llm.RateLimitedError),
+        (html(), llm.UnreadableAnswerError),
+        (bad_request("input length and `max_tokens` exceed context limit: 1 + 2 > 3"), llm.ContextTooLongError),
+        (garbled(WHOLE), llm.UnreadableAnswerError),
     ],
 )
 async def test_what_cannot_pass_is_not_tried_again(scripted, reply, expected):
@@ -113,10 +113,10 @@ async def test_before_any_text_what_may_pass_is_tried_again(scripted, reply):
 @pytest.mark.parametrize(
     ("reply", "expected"),
     [
-        (rate_limited(retry_after=0.01), llm.RateLimited),
-        (overloaded(), llm.Overloaded),
-        (server_fault(), llm.ServerFault),
-        (reset(WHOLE), llm.Unreachable),
+        (rate_limited(retry_after=0.01), llm.RateLimitedError),
+        (overloaded(), llm.OverloadedError),
+        (server_fault(), llm.ServerFaultError),
+        (reset(WHOLE), llm.UnreachableError),
     ],
 )
 async def test_it_is_tried_three_times_at_most(scripted, reply, expected):
@@ -144,12 +144,12 @@ async def test_a_wait_that_is_too_long_is_told_to_the_person(scripted):
 @pytest.mark.parametrize(
     ("reply", "expected"),
     [
-        (overloaded(WHOLE, after="Hello"), llm.Overloaded),
-        (reset(WHOLE, after="Hello"), llm.CutOff),
-        (cut(WHOLE, after="Hello"), llm.CutOff),
-        (ended(WHOLE, after="Hello"), llm.CutOff),
-        (garbled(WHOLE, after="Hello"), llm.ModelError),
-        (cut(answer("Hello", tool_use("t", {"a": 1})), after="Hello"), llm.CutOff),
+        (overloaded(WHOLE, after="Hello"), llm.OverloadedError),
+        (reset(WHOLE, after="Hello"), llm.CutOffError),
+        (cut(WHOLE, after="Hello"), llm.CutOffError),
+        (ended(WHOLE, after="Hello"), llm.CutOffError),
+        (garbled(WHOLE, after="Hello"), llm.UnreadableAnswerError),
+        (cut(answer("Hello", tool_use("t", {"a": 1})), after="Hello"), llm.CutOffError),
     ],
 )
 async def test_after_text_what_came_is_kept_and_nothing_is_tried_again(scripted, reply, expected):
@@ -166,7 +166,7 @@ async def test_silence_ends_by_the_timeout(scripted, settings, after):
     scripted.script(stalled(WHOLE, after=after))
     began = time.monotonic()
     said, waits, failure = await outcome()
-    assert type(failure) is llm.TimedOut
+    assert type(failure) is llm.ModelTimeoutError
     assert said.startswith("Hello") == bool(after)
     assert waits == []
     assert time.monotonic() - began < 2
@@ -185,7 +185,7 @@ async def test_a_server_that_is_not_there(scripted, settings):
         port = taken.getsockname()[1]
     settings.ANTHROPIC_BASE_URL = f"http://127.0.0.1:{port}"
     _, waits, failure = await outcome()
-    assert type(failure) is llm.Unreachable
+    assert type(failure) is llm.UnreachableError
     assert len(waits) == 2
 
 
@@ -205,15 +205,15 @@ async def test_an_address_that_does_not_accept_is_given_up_in_time(scripted, set
         assert time.monotonic() - began < 3
         for waiting in held:
             waiting.close()
-    assert type(failure) is llm.Unreachable
+    assert type(failure) is llm.UnreachableError
 
 
 async def test_without_a_key_nothing_is_asked(settings):
     settings.ANTHROPIC_API_KEY = settings.ANTHROPIC_BASE_URL = settings.DEMO_URL = ""
     _, waits, failure = await outcome()
-    assert type(failure) is llm.NoKey
+    assert type(failure) is llm.NoKeyError
     assert waits == []
-    with pytest.raises(llm.NoKey):
+    with pytest.raises(llm.NoKeyError):
         await llm.count_tokens(REQUEST)
 
 
@@ -221,7 +221,7 @@ async def test_credentials_of_the_environment_are_not_picked_up(settings, monkey
     monkeypatch.setenv("ANTHROPIC_API_KEY", "from the environment")
     monkeypatch.setenv("ANTHROPIC_AUTH_TOKEN", "from the environment")
     settings.ANTHROPIC_API_KEY = settings.ANTHROPIC_BASE_URL = settings.DEMO_URL = ""
-    assert type((await outcome())[2]) is llm.NoKey
+    assert type((await outcome())[2]) is llm.NoKeyError
 
 
 async def test_a_base_url_without_a_key_is_asked_with_a_placeholder(scripted, settings):
@@ -235,7 +235,7 @@ async def test_an_address_where_something_else_answers(scripted, status):
     page = Reply(status=status, headers={"content-type": "text/html", "location": "http://127.0.0.1:1/"}, body=b"<p>")
     scripted.default = lambda body: page
     _, _, failure = await outcome()
-    assert type(failure) is llm.Unreachable
+    assert type(failure) is llm.UnreachableError
     assert "ANTHROPIC_BASE_URL" in failure.sentence
 
 
@@ -259,10 +259,10 @@ async def test_no_secret_is_told(scripted, settings):
 
 async def test_other_requests_fail_in_the_same_ways(scripted, settings):
     scripted.script(unknown_model())
-    with pytest.raises(llm.UnknownModel):
+    with pytest.raises(llm.UnknownModelError):
         await llm.complete(REQUEST)
     settings.ANTHROPIC_BASE_URL += "/nowhere"
-    with pytest.raises(llm.UnknownModel):
+    with pytest.raises(llm.UnknownModelError):
         await llm.models()
 
 
@@ -277,7 +277,7 @@ async def test_stopping_passes_through(scripted):
 
 def test_every_failure_has_its_own_sentence_and_a_code_of_the_protocol():
     protocol = (Path(__file__).parents[3] / "docs" / "protocol.md").read_text()
-    failures = llm.ModelFailure.__subclasses__()
+    failures = llm.ModelRequestError.__subclasses__()
     assert len({failure().sentence for failure in failures}) == len(failures) >= 14
     for failure in failures:
         assert f"`{failure.code}`" in protocol

@@ -17,7 +17,7 @@ LINES = st.lists(
 
 
 def events(*pieces):
-    parser = sse.Parser()
+    parser = sse.EventParser()
     return [event for piece in pieces for event in parser.feed(piece)]
 
 

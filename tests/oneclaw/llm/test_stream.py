@@ -9,7 +9,7 @@ import pytest
 
 from oneclaw import llm
 from oneclaw.demo.scripted import answer, text, thinking, tool_use
-from oneclaw.llm.events import Reader
+from oneclaw.llm.events import AnswerReader
 
 REQUEST = llm.Request("claude-test", [{"type": "text", "text": "Be kind."}], [{"role": "user", "content": "Hello?"}])
 
@@ -91,7 +91,7 @@ async def test_a_tool_call_with_broken_arguments_is_empty_and_says_so(scripted, 
 
 def started(block):
     """What the reader makes of a block that starts and stops."""
-    reader = Reader("m")
+    reader = AnswerReader("m")
     messages = [
         {"type": "content_block_start", "index": 0, "content_block": block},
         {"type": "content_block_stop", "index": 0},
@@ -114,7 +114,7 @@ def started(block):
 def test_a_block_of_a_wrong_shape_is_a_typed_failure(block):
     events, failure = started(block)
     assert events == []
-    assert isinstance(failure, llm.ModelError)
+    assert isinstance(failure, llm.UnreadableAnswerError)
 
 
 def test_a_tool_call_without_any_input_has_none():
@@ -139,7 +139,7 @@ async def test_complete_gives_the_text_of_the_whole_answer(scripted):
 
 async def test_a_refusal_is_no_text_of_an_answer(scripted):
     scripted.script(answer("I ", stop_reason="refusal"))
-    with pytest.raises(llm.Refused):
+    with pytest.raises(llm.AnswerRefusedError):
         await llm.complete(REQUEST)
 
 
@@ -179,7 +179,7 @@ async def test_leaving_early_closes_the_connection(scripted):
 
 
 async def test_warming_asks_nobody(scripted):
-    await llm.warm()
+    await llm.warm_up()
     assert scripted.requests == []
     assert said(await collect()) == "Hello from the scripted model."
 

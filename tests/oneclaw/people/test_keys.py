@@ -30,7 +30,7 @@ def test_a_new_key_is_shown_once_and_only_its_hash_is_kept(client, ada):
     assert f"Backup <code>…{token[-4:]}</code>" in page
     assert "never used" in page
     assert token not in str(ApiKey.objects.values())
-    assert keys.whose(token) == ada
+    assert keys.user_of(token) == ada
 
 
 @pytest.mark.parametrize("fields", [{"name": " "}, {"name": "x" * 61}, {"period": "ever"}])
@@ -57,46 +57,46 @@ def test_a_revoked_key_opens_nothing(client, ada):
     client.force_login(ada)
     response = client.post(f"/settings/keys/{key.pk}/revoke", follow=True)
     assert "The key was revoked." in response.content.decode()
-    assert keys.whose(token) is None
+    assert keys.user_of(token) is None
 
 
 def test_nobody_sees_or_revokes_the_key_of_somebody_else(client, ada, stranger):
     key, token = keys.make(ada, "Backup", "never")
     client.force_login(stranger)
     client.post(f"/settings/keys/{key.pk}/revoke")
-    assert keys.whose(token) == ada
+    assert keys.user_of(token) == ada
     assert key.ending not in client.get("/settings/").content.decode()
 
 
 def test_an_expired_key_and_that_of_a_closed_account_open_nothing(ada):
     key, token = keys.make(ada, "Backup", "month")
-    assert keys.whose(token) == ada
-    assert keys.whose(token[:-1]) is None
-    assert keys.whose(key.token_hash) is None
+    assert keys.user_of(token) == ada
+    assert keys.user_of(token[:-1]) is None
+    assert keys.user_of(key.token_hash) is None
     User.objects.update(is_active=False)
-    assert keys.whose(token) is None
+    assert keys.user_of(token) is None
     User.objects.update(is_active=True)
     ApiKey.objects.update(expires_at=timezone.now())
-    assert keys.whose(token) is None
+    assert keys.user_of(token) is None
 
 
 def test_a_new_password_leaves_keys_alone(ada):
     _, token = keys.make(ada, "Backup", "never")
     ada.set_password("another long evening")
     ada.save()
-    assert keys.whose(token) == ada
+    assert keys.user_of(token) == ada
 
 
 def test_that_a_key_was_used_is_written_down_once_a_minute(ada, django_assert_num_queries):
     key, token = keys.make(ada, "Backup", "never")
-    keys.whose(token)
+    keys.user_of(token)
     key.refresh_from_db()
     assert timezone.now() - key.last_used_at < dt.timedelta(seconds=10)
     with django_assert_num_queries(1):
-        keys.whose(token)
-    before = key.last_used_at - keys.NOTED_EVERY
+        keys.user_of(token)
+    before = key.last_used_at - keys.LAST_USED_INTERVAL
     ApiKey.objects.update(last_used_at=before)
-    keys.whose(token)
+    keys.user_of(token)
     key.refresh_from_db()
     assert key.last_used_at > before
 
@@ -112,7 +112,7 @@ def test_admins_see_whose_keys_there_are_and_revoke_them(client, ada, admin_pers
         assert "secret project" not in page
     assert client.get("/admin/oneclaw/apikey/add/").status_code == 403
     client.post(f"/admin/oneclaw/apikey/{key.pk}/delete/", {"post": "yes"})
-    assert keys.whose(token) is None
+    assert keys.user_of(token) is None
 
 
 @pytest.mark.browser
@@ -128,11 +128,11 @@ async def test_a_person_makes_copies_and_revokes_a_key(live, ada):
         await page.get_by_role("button", name="Copy").click()
         await expect(page.locator("[data-copy-told]")).to_have_text("Copied.")
         copied = await page.evaluate("navigator.clipboard.readText()")
-        assert await in_database(keys.whose, copied) == ada
+        assert await in_database(keys.user_of, copied) == ada
         # The button is still what it was, and a browser that refuses is no silent one.
         await page.evaluate("() => { navigator.clipboard.write = () => Promise.reject(new Error()); }")
         await page.get_by_role("button", name="Copy").click()
         await expect(page.locator("[data-copy-told]")).to_contain_text("Select the text and copy it yourself")
         await page.get_by_role("button", name="Revoke: Backup").click()
         await expect(page.get_by_text("The key was revoked.")).to_be_visible()
-        assert await in_database(keys.whose, copied) is None
+        assert await in_database(keys.user_of, copied) is None

@@ -71,7 +71,7 @@ def test_a_sign_in_elsewhere_is_listed_and_can_be_ended(ada):
     desk, phone = signed_in(ada.email, FIREFOX), signed_in(ada.email, IPHONE)
     page = html(desk)
     assert page.index("Firefox, Linux <strong>this device</strong>") < page.index("Safari, iOS")
-    (elsewhere,) = [device for device in devices.of(ada, desk.session.session_key) if not device.is_here]
+    (elsewhere,) = [device for device in devices.devices_of(ada, desk.session.session_key) if not device.is_here]
     desk.post(f"/settings/devices/{elsewhere.sign_in.pk}/end")
     assert "Safari, iOS" not in html(desk)
     assert phone.get("/settings/").status_code == 302
@@ -79,7 +79,7 @@ def test_a_sign_in_elsewhere_is_listed_and_can_be_ended(ada):
 
 def test_nobody_ends_the_sign_in_of_somebody_else(ada, stranger):
     desk, other = signed_in(ada.email, FIREFOX), signed_in(stranger.email, FIREFOX)
-    (mine,) = devices.of(ada, None)
+    (mine,) = devices.devices_of(ada, None)
     other.post(f"/settings/devices/{mine.sign_in.pk}/end")
     assert desk.get("/settings/").status_code == 200
 

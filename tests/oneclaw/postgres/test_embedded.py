@@ -72,7 +72,7 @@ def test_it_stops_when_its_last_user_is_killed(home, users):
     assert lives(server)
     second.kill()
     until(lambda: not lives(server) and not lives(keeper))
-    assert not (guardian.Place(home).data / "postmaster.pid").exists()
+    assert not (guardian.ServerLayout(home).data / "postmaster.pid").exists()
 
 
 def test_leaving_sees_it_stop_unless_others_use_it(home, users):
@@ -132,7 +132,7 @@ def test_everything_killed_at_once_leaves_nothing_running_and_starts_again(home,
 
 def test_a_pid_file_with_the_number_of_another_process_does_not_keep_it_from_starting(home, users):
     user = users(home)
-    pidfile = guardian.Place(home).data / "postmaster.pid"
+    pidfile = guardian.ServerLayout(home).data / "postmaster.pid"
     lines = pidfile.read_text().splitlines(keepends=True)
     for process in (user.pid, guardian_of(home), server_of(home)):
         os.kill(process, signal.SIGKILL)
@@ -181,7 +181,7 @@ def test_folders_that_are_closed_to_others_stay_closed(folder, users):
     users(closed / "home")
     assert closed.stat().st_mode & 0o777 == 0o700
     assert (closed / "home" / "pg18").is_symlink()
-    place = guardian.Place(closed / "home").data.parent
+    place = guardian.ServerLayout(closed / "home").data.parent
     assert place.parent == guardian.OPEN_FOLDER
     os.kill(guardian_of(closed / "home"), signal.SIGTERM)
     until(lambda: not guardian_of(closed / "home"))

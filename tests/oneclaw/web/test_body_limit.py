@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from oneclaw.web.body_limit import BoundedBodies
+from oneclaw.web.body_limit import BodyLimitMiddleware
 
 
 async def answered(*chunks, announced=None):
@@ -28,7 +28,7 @@ async def answered(*chunks, announced=None):
         sent.append(message)
 
     headers = [] if announced is None else [(b"content-length", str(announced).encode())]
-    await BoundedBodies(application, 10)({"type": "http", "headers": headers}, receive, send)
+    await BodyLimitMiddleware(application, 10)({"type": "http", "headers": headers}, receive, send)
     if sent[0]["status"] == 413:
         assert json.loads(sent[1]["body"])["code"] == "too_large"
     return sent[0]["status"], b"".join(read)

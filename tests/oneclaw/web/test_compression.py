@@ -50,7 +50,7 @@ def test_the_length_tells_nothing_exact(rf):
     def answer():
         return HttpResponse(b"<p>" * 1000)
 
-    middleware = compression.CompressedPages(lambda request: answer())
+    middleware = compression.PageCompressionMiddleware(lambda request: answer())
     lengths = {len(middleware(rf.get("/", headers=TAKEN)).content) for _ in range(50)}
     assert len(lengths) > 5
     assert max(lengths) < len(answer().content) / 2

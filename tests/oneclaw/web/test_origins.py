@@ -2,7 +2,7 @@
 
 import pytest
 
-from oneclaw.web.origins import allowed
+from oneclaw.web.origins import is_allowed_origin
 
 
 @pytest.mark.parametrize(
@@ -27,4 +27,4 @@ from oneclaw.web.origins import allowed
 def test_a_socket_is_for_the_pages_of_this_server(settings, origin, host, may):
     settings.ORIGINS = ["https://chat.example.org"]
     settings.ALLOWED_HOSTS = ["localhost", "127.0.0.1", "[::1]", "chat.example.org"]
-    assert allowed(origin, host) is may
+    assert is_allowed_origin(origin, host) is may

@@ -74,7 +74,7 @@ class Stage:
         return async_to_sync(start_of_answer)(application, content_length=LARGEST_BODY + 1)
 
     def image(self, **headers):
-        kept = store.keep(self.ada, "cat.png", files.image())
+        kept = store.store_file(self.ada, "cat.png", files.image())
         return self.get(f"/files/{kept.pk}", headers=headers and {"If-None-Match": f'"{kept.sha256}"'})
 
 
