@@ -1,4 +1,4 @@
-"""Conversations over the HTTP API: listed, read, written in, organised, by the same code as page and socket."""
+"""The routes of the HTTP API for conversations; they call the same code as page and socket."""
 
 import uuid
 from collections.abc import Iterator
@@ -41,21 +41,21 @@ router = Router(tags=["conversations"])
 
 # The HTTP status of a protocol error code; 422 for every other one.
 STATUS = {"not_found": 404, "conflict": 409, "busy": 409, "other_mode": 409, "other_agent": 409}
-# Of a client_id without a session: the session that it begins, the same one each time.
+# The namespace of the ids of sessions that a client_id begins: the same session each time.
 BEGUN_BY = uuid.UUID("6f1c3c0e-6d0a-4d0c-9f57-0c1a3f4b7d21")
 LONGEST_WAIT = 60
 
 
 @router.get("/models", response=responses(list[ModelOut]))
 def models(request: KeyedRequest) -> list[ModelOut]:
-    """The models that a message may name."""
+    """List the models that a message may name."""
     offered = model_choice.offered_models().items()
     return [ModelOut(name=name, label=label, is_default=name == settings.MODEL) for name, label in offered]
 
 
 @router.get("/agents", response=responses(list[AgentOut]))
 def agents(request: KeyedRequest) -> list[AgentOut]:
-    """Who may be chosen to answer, the default first."""
+    """List the agents that can be chosen, the default first."""
     default_agent()
     return [AgentOut.of(agent) for agent in Agent.objects.visible_to(request.auth)]
 
@@ -67,7 +67,7 @@ def session_list(
     cursor: str = "",
     limit: int = Query(PAGE_DEFAULT_ROWS, ge=1, le=PAGE_MAX_ROWS),
 ) -> SessionsOut:
-    """Your conversations, the last active first: those in the list, or the archived ones; no temporary ones."""
+    """List your conversations, the last active first: those in the list, or the archived ones; no temporary ones."""
     own = ChatSession.objects.visible_to(request.auth)
     found = own.written().exclude(archived_at=None) if archived else own.listed()
     if cursor:
@@ -83,7 +83,7 @@ def session_list(
 
 @router.get("/sessions/{uuid:session_id}", response=responses(SessionWithMessages, 404))
 def session(request: KeyedRequest, session_id: uuid.UUID) -> SessionWithMessages:
-    """One conversation with its newest messages. What you read here stays unread on the page."""
+    """Get one conversation with its newest messages. What you read here stays unread on the page."""
     found = own_session(request.auth, session_id)
     newest = list(said(found).order_by("-seq")[: PAGE_DEFAULT_ROWS + 1])
     messages = [MessageOut.of(message) for message in reversed(newest[:PAGE_DEFAULT_ROWS])]
@@ -98,7 +98,7 @@ def message_list(
     after: int = Query(0, ge=0, lt=2**62, description="Messages with a place after this one."),
     limit: int = Query(PAGE_DEFAULT_ROWS, ge=1, le=PAGE_MAX_ROWS),
 ) -> MessagesOut:
-    """What is shown of the conversation, in order."""
+    """List the shown messages of a conversation, in order."""
     found = list(said(own_session(request.auth, session_id)).filter(seq__gt=after).order_by("seq")[: limit + 1])
     more = found[limit - 1].seq if len(found) > limit else None
     return MessagesOut(items=[MessageOut.of(message) for message in found[:limit]], next=more)
@@ -106,7 +106,7 @@ def message_list(
 
 @router.patch("/sessions/{uuid:session_id}", response=responses(SessionOut, 404, 409, 422))
 def change_session(request: KeyedRequest, session_id: uuid.UUID, change: SessionChange) -> SessionOut:
-    """Rename, pin or archive a conversation, or take that back."""
+    """Rename, pin or archive a conversation, or undo that."""
     user = request.auth
     with refusals(), transaction.atomic():
         found = own_session(user, session_id)
@@ -151,7 +151,7 @@ async def send(
     message: MessageIn,
     wait: float = Query(0, ge=0, le=LONGEST_WAIT, description="Seconds to wait for the answer."),
 ) -> Status[SentOut]:
-    """Say something. 202: it is stored and being answered; 200: with `wait`, the answer has ended."""
+    """Send a message. 202: it is stored and being answered; 200: with `wait`, the answer has ended."""
     user, client_id = request.auth, message.client_id or uuid.uuid4()
     session_id = message.session or uuid.uuid5(BEGUN_BY, f"{user.pk}:{client_id}")
     with refusals():
@@ -189,7 +189,7 @@ def refusals() -> Iterator[None]:
 
 
 def own_session(user: User, session_id: uuid.UUID) -> ChatSession:
-    """The person's session. What is deleted, and what is somebody else's, looks as if it had never been."""
+    """Return the person's session. Raise NotFound alike for a deleted, another person's and an unknown one."""
     found = ChatSession.objects.visible_to(user).select_related("agent").filter(pk=session_id).first()
     if found is None:
         raise ApiError(404, *code_and_sentence(lifecycle.SessionNotFoundError()))
@@ -197,7 +197,7 @@ def own_session(user: User, session_id: uuid.UUID) -> ChatSession:
 
 
 def said(session: ChatSession) -> MessageQuerySet:
-    """What is shown of a conversation, without the results of tools."""
+    """Return the shown messages of a conversation, without the results of tools."""
     return session.messages.shown().exclude(role=Message.Role.TOOL).select_related("turn").defer("html", "meta")
 
 

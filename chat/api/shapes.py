@@ -1,4 +1,4 @@
-"""What the API says of conversations, and what it takes: agents, models, sessions, messages, answers."""
+"""Schemas of the HTTP API for conversations: agents, models, sessions, messages, answers."""
 
 import datetime as dt
 import uuid
@@ -15,7 +15,7 @@ from oneclaw.web.api import PAGE_DEFAULT_ROWS, RequestBody
 
 
 class AgentOut(Schema):
-    """Who may be chosen to answer in a new conversation."""
+    """An agent that can be chosen for a new conversation."""
 
     slug: str = Field(examples=["oneclaw"])
     name: str = Field(examples=["OneClaw"])
@@ -59,7 +59,7 @@ class SessionOut(Schema):
 
     @classmethod
     def of(cls, session: ChatSession) -> "SessionOut":
-        """Of a session whose agent is loaded."""
+        """Return the schema of `session`, whose agent is loaded."""
         return cls(
             id=session.pk,
             title=session.title,
@@ -76,7 +76,7 @@ class SessionOut(Schema):
 
 
 class TokensOut(Schema):
-    """What the request for this message took."""
+    """The token usage of the request for this message."""
 
     input: int
     cached: int = Field(description="Read from the provider's cache, beside `input`.")
@@ -103,7 +103,7 @@ class FailureOut(Schema):
 
 
 class MessageOut(Schema):
-    """What was said. An answer that calls tools is several messages, one for each request to the model."""
+    """One message. An answer that calls tools is several messages, one for each request to the model."""
 
     id: str
     seq: int = Field(description="Its place in the conversation.")
@@ -120,7 +120,7 @@ class MessageOut(Schema):
 
     @classmethod
     def of(cls, message: Message) -> "MessageOut":
-        """Of a message whose turn is loaded."""
+        """Return the schema of `message`, whose turn is loaded."""
         return cls(
             id=str(message.pk),
             seq=message.seq,
@@ -177,7 +177,7 @@ class MessagesOut(Schema):
 
 
 class SessionChange(RequestBody):
-    """What is missing, or null, stays as it is."""
+    """The changes of a conversation. A missing field or null leaves the value as it is."""
 
     title: str | None = Field(default=None, examples=["Tea"])
     pinned: bool | None = None
@@ -185,7 +185,7 @@ class SessionChange(RequestBody):
 
 
 class MessageIn(RequestBody):
-    """What you say."""
+    """The message that you send."""
 
     text: str = Field(description="Markdown; /new, /reset or /end alone ends the conversation.", examples=["Hello!"])
     session: uuid.UUID | None = Field(default=None, description="In which conversation; a new one begins without it.")
@@ -200,7 +200,7 @@ class MessageIn(RequestBody):
 
 
 class SentOut(Schema):
-    """Where your message stands, and how far its answer is."""
+    """The sequence number of your message, and the state of its answer."""
 
     session: uuid.UUID
     client_id: uuid.UUID

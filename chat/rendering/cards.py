@@ -10,13 +10,13 @@ class Card(TypedDict):
     summary: str
     # What was saved or found.
     lines: list[str]
-    # The address of a page where the person can take back what the call did.
+    # The address of a page where the person can undo what the call did.
     undo: NotRequired[str]
-    # What the call made, by a number that its tool understands.
+    # The id of what the call made, for its tool.
     made: NotRequired[int | None]
-    # What became of it since (chat.turns.tools.Since).
+    # The tool's update of it (chat.extensions.Since).
     since: NotRequired[Any]
-    # What the model was told, shortened.
+    # What the model got, shortened.
     result: NotRequired[str]
     seconds: NotRequired[float]
 

@@ -1,6 +1,6 @@
-"""Footnotes in Markdown: [^name] points to a note that begins with "[^name]: " and stands where it was written.
+"""Footnotes in Markdown: [^name] refers to a note that begins with "[^name]: " and is shown where it was written.
 
-A note's number is its place among the notes, so that one that comes later changes no earlier number. Notes have no ids:
+A note's number is its position among the notes, so that a later note changes no earlier number. Notes have no ids:
 a page shows many messages; static/js/notes.js finds a note within its own.
 """
 
@@ -15,7 +15,7 @@ from markdown_it.rules_inline import StateInline
 from markdown_it.token import Token
 from mdit_py_plugins.footnote import footnote_plugin
 
-# Notes of one message that can be pointed to.
+# Notes of one message that can be referred to.
 MOST = 64
 
 
@@ -29,7 +29,7 @@ def add_to(parser: MarkdownIt) -> None:
 
 
 def environment(names: dict[str, int]) -> dict[str, Any]:
-    """What the parser keeps under "footnotes"; the keys of `names` are those of the notes so far, in order."""
+    """Return what the parser keeps under "footnotes"; the keys of `names` are those of the notes so far, in order."""
     return {"refs": names, "list": {}}
 
 

@@ -1,4 +1,4 @@
-r"""Formulas in Markdown: TeX between $…$, $$…$$, \(…\) or \[…\], which stays as it was written until the page sets it.
+r"""Formulas in Markdown: TeX between $…$, $$…$$, \(…\) or \[…\], which stays unchanged until the page typesets it.
 
 Where a block ends never depends on what comes after it, so that a text may stream: $$ or \[ alone on a line begins a
 block, which ends with the line that closes it or before a blank one.
@@ -63,7 +63,7 @@ def _of_its_own(state: StateBlock, first: int, end: int, silent: bool) -> bool:
 
 
 def _last_line(state: StateBlock, first: int, end: int, closer: str) -> tuple[int, int]:
-    """(its last line, where in the text it is closed or -1)"""
+    """Return its last line, and the offset in the text at which it is closed, or -1."""
     line = first + 1
     while line < end and not state.isEmpty(line) and state.sCount[line] >= state.blkIndent:
         closed = _closed(state.src, closer, state.bMarks[line] + state.tShift[line], state.eMarks[line])
@@ -103,7 +103,7 @@ def _among_words(state: StateInline, silent: bool) -> bool:
         return True
     if opener != "$$":
         return False
-    # Neither of the two begins a formula by itself.
+    # Neither of the two dollars begins a formula.
     if not silent:
         state.append_pending(opener)
     state.pos = inside
@@ -111,7 +111,7 @@ def _among_words(state: StateInline, silent: bool) -> bool:
 
 
 def _is_no_money(source: str, begin: int, closed: int) -> bool:
-    """Whether it stands as a formula does: nothing but it between the dollars, and no word or number outside them."""
+    """Return whether $…$ is a formula: no space inside next to the dollars, and no word or number outside them."""
     before, after, content = source[begin - 1 : begin], source[closed + 1 : closed + 2], source[begin + 1 : closed]
     return not (
         before.isalnum() or after.isalnum() or content[0].isspace() or content[-1].isspace() or AMOUNT.match(content)
@@ -119,7 +119,7 @@ def _is_no_money(source: str, begin: int, closed: int) -> bool:
 
 
 def _closed(source: str, closer: str, begin: int, end: int) -> int:
-    """Where it stands between `begin` and `end`, with no backslash before it; -1 if nowhere."""
+    """Return the offset of `closer` between `begin` and `end`, with no backslash before it; -1 if there is none."""
     found = source.find(closer, begin, end)
     while found >= 0:
         before = source[begin:found]

@@ -1,4 +1,4 @@
-"""Code in colours: spans with Pygments' short class names, which static/code.css gives their colours."""
+"""Syntax highlighting: spans with Pygments' short class names, which the style sheet colours."""
 
 import functools
 import time
@@ -9,9 +9,9 @@ from pygments.lexers import get_lexer_by_name
 from pygments.token import STANDARD_TYPES, Token, _TokenType
 from pygments.util import ClassNotFound
 
-# Characters of code above which colours cost more than they help.
+# Longer code is not highlighted.
 LONGEST = 40_000
-# Seconds that one piece of code may take.
+# Time after which one piece of code is shown without colours.
 PATIENCE = 0.25
 
 PLAIN = {Token.Text, Token.Text.Whitespace, Token.Name, Token.Punctuation}
@@ -19,7 +19,7 @@ CLASSES = {name for name in STANDARD_TYPES.values() if name}
 
 
 def highlighted(code: str, language: str) -> str:
-    """`code` as HTML, escaped; in colours when the language is known and it does not take too long."""
+    """Return `code` as escaped HTML, highlighted when the language is known and highlighting does not take too long."""
     lexer = _lexer(language.lower()) if language and len(code) <= LONGEST else None
     if lexer is None:
         return escape(code, quote=False)
@@ -44,7 +44,7 @@ def _lexer(language: str) -> Lexer | None:
 
 @functools.cache
 def _class(kind: _TokenType) -> str:
-    """The class of the nearest token type that has one; "" for what has the colour of plain text."""
+    """Return the class of the nearest token type that has one; "" for what has the colour of plain text."""
     while kind not in STANDARD_TYPES:
         assert kind.parent is not None
         kind = kind.parent

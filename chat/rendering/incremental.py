@@ -6,28 +6,28 @@ from dataclasses import replace
 from chat.rendering import markdown
 from chat.rendering.plain_text import CodeSeam, WordSeam, seam
 
-# Counted up whenever the same text gets other HTML: stored HTML of another version is made anew.
+# Incremented whenever the same text gets other HTML: stored HTML of another version is rendered again.
 VERSION = 5
-# Characters of an open block above which it is told late when it costs much.
+# Length of an open block above which its changes are delayed when they cost much.
 LONG = 4_000
-# Seconds of processor time that one look at a growing text may take; the finished one has more.
+# Processor time that one update of a growing text may take; the finished text has more.
 HASTE = 0.1
 
 
 def render(text: str) -> str:
-    """A whole message as safe HTML."""
+    """Return a whole message as safe HTML."""
     return "\n".join(blocks(text))
 
 
 def blocks(text: str) -> list[str]:
-    """The top-level blocks of a finished text, each as safe HTML."""
+    """Return the top-level blocks of a finished text, each as safe HTML."""
     return [block.html for block in markdown.rendered(_plain_line_ends(text), markdown.Definitions())]
 
 
 class GrowingText:
     """One text block while it streams. After the last delta, blocks() are those of the finished text.
 
-    Only the last block is open; a block is settled when a complete line begins the next one.
+    Only the last block is open; a block is closed, and no longer changes, when a complete line begins the next one.
     """
 
     def __init__(self) -> None:
@@ -35,18 +35,18 @@ class GrowingText:
         self._tail = ""
         self._new: list[str] = []
         self._after_return = False
-        # Of settled blocks: their Markdown and HTML, and the links and footnotes that they define.
+        # Markdown and HTML of the closed blocks, and the links and footnotes that they define.
         self._sources: list[str] = []
-        self._settled: list[str] = []
+        self._closed: list[str] = []
         self._definitions = markdown.Definitions()
-        # What was known when the settled blocks were rendered.
+        # The definitions with which the closed blocks were rendered.
         self._known = self._definitions.known()
         # The HTML of the blocks of the tail.
         self._kept: dict[markdown.Source, str] = {}
-        # Every block as it is now, and as changes() told it last.
+        # Every block as it is now, and as changes() returned it last.
         self._now: list[str] = []
-        self._told: list[str] = []
-        self._seam: WordSeam | CodeSeam | None = None
+        self._sent: list[str] = []
+        self._append_point: WordSeam | CodeSeam | None = None
         self._not_before = 0.0
 
     def append(self, delta: str) -> None:
@@ -58,50 +58,50 @@ class GrowingText:
             self._new.append(_plain_line_ends(delta))
 
     def changes(self) -> list[tuple[int, str]]:
-        """(index, HTML) of each block whose HTML changed since the last call; "" for one that is no more.
+        """Return (index, HTML) of each block whose HTML changed since the last call; "" for one that was removed.
 
-        A very long open block may be told late, so that a message never costs more than a tenth of a processor.
+        Changes of a very long open block are delayed, so that a message never costs more than a tenth of a processor.
         """
         if len(self._tail) < LONG or time.monotonic() >= self._not_before:
             self._update(HASTE)
-        if self._now is self._told:
+        if self._now is self._sent:
             return []
-        before, self._told = self._told, self._now
-        common = min(len(before), len(self._told))
-        changed = [(index, self._told[index]) for index in range(common) if before[index] != self._told[index]]
-        changed += list(enumerate(self._told))[common:]
+        before, self._sent = self._sent, self._now
+        common = min(len(before), len(self._sent))
+        changed = [(index, self._sent[index]) for index in range(common) if before[index] != self._sent[index]]
+        changed += list(enumerate(self._sent))[common:]
         return changed + [(index, "") for index in range(common, len(before)) if before[index]]
 
     def blocks(self) -> list[str]:
-        """Every block of the text so far, each as safe HTML."""
+        """Return every block of the text so far, each as safe HTML."""
         self._update(markdown.PATIENCE)
         return self._now
 
-    def _update(self, patience: float) -> None:
+    def _update(self, seconds: float) -> None:
         if not self._new:
             return
         fresh = "".join(self._new)
         self._new = []
         self._tail += fresh
-        sewn = self._seam.grown(fresh) if self._seam else None
-        if sewn is not None:
-            self._now = [*self._now[:-1], sewn]
+        appended = self._append_point.grown(fresh) if self._append_point else None
+        if appended is not None:
+            self._now = [*self._now[:-1], appended]
             return
         began = time.thread_time()
         definitions = self._definitions.copy()
-        growing = markdown.rendered(self._tail, definitions, patience, self._kept)
+        growing = markdown.rendered(self._tail, definitions, seconds, self._kept)
         known = definitions.known()
         if known != self._known:
             self._known = known
-            self._render_settled_again(definitions, patience)
+            self._render_closed_again(definitions, seconds)
         if "\n" in fresh:
-            growing = self._settle(growing, patience)
+            growing = self._close(growing, seconds)
         self._kept = {block.source: block.html for block in growing}
-        self._now = self._settled + [block.html for block in growing]
-        self._seam = self._new_seam(growing) if growing else None
+        self._now = self._closed + [block.html for block in growing]
+        self._append_point = self._new_append_point(growing) if growing else None
         self._not_before = time.monotonic() + 10 * (time.thread_time() - began)
 
-    def _new_seam(self, growing: list[markdown.Block]) -> WordSeam | CodeSeam | None:
+    def _new_append_point(self, growing: list[markdown.Block]) -> WordSeam | CodeSeam | None:
         last = growing[-1]
         if last.end_line <= self._tail.rstrip().count("\n"):
             # A definition follows, which is no block.
@@ -109,12 +109,12 @@ class GrowingText:
         lines = self._tail.split("\n", last.first_line)
         above = lines[growing[-2].end_line if len(growing) > 1 else 0 : last.first_line]
         if any(line.strip() for line in above):
-            # A definition stands right above, which may take this line for its title.
+            # A definition is right above, which may take this line for its title.
             return None
         return seam(lines[last.first_line], last.html)
 
-    def _settle(self, growing: list[markdown.Block], patience: float) -> list[markdown.Block]:
-        """Take every block out of the tail that no further line can change; returns those that stay in it."""
+    def _close(self, growing: list[markdown.Block], seconds: float) -> list[markdown.Block]:
+        """Remove every block from the tail that no further line can change; return those that stay in it."""
         complete = self._tail[: self._tail.rfind("\n") + 1]
         lines = complete.split("\n")
         for index, block in reversed(list(enumerate(growing))):
@@ -126,7 +126,7 @@ class GrowingText:
         if len(spans) < 2:
             return growing
         # A line that is not complete yet may seem to begin or to change a block.
-        outline = spans if complete == self._tail else markdown.outline(complete, patience)
+        outline = spans if complete == self._tail else markdown.outline(complete, seconds)
         if len(outline) < 2 or outline[:-1] != spans[: len(outline) - 1]:
             return growing
         end = outline[-1][0]
@@ -136,22 +136,22 @@ class GrowingText:
         return self._cut(lines[:end], len(outline) - 1, growing)
 
     def _cut(self, lines: list[str], count: int, growing: list[markdown.Block]) -> list[markdown.Block]:
-        """Settle the first `count` blocks, which stand on `lines`."""
+        """Close the first `count` blocks, whose text is `lines`."""
         text = "".join(f"{line}\n" for line in lines)
         markdown.define(text, self._definitions)
         self._sources += [block.source[0] for block in growing[:count]]
-        self._settled += [block.html for block in growing[:count]]
+        self._closed += [block.html for block in growing[:count]]
         self._tail = self._tail[len(text) :]
-        gone = len(lines)
+        cut = len(lines)
         left = growing[count:]
-        return [replace(block, first_line=block.first_line - gone, end_line=block.end_line - gone) for block in left]
+        return [replace(block, first_line=block.first_line - cut, end_line=block.end_line - cut) for block in left]
 
-    def _render_settled_again(self, definitions: markdown.Definitions, patience: float) -> None:
-        """A definition has come that earlier blocks may have been waiting for."""
+    def _render_closed_again(self, definitions: markdown.Definitions, seconds: float) -> None:
+        """Render the closed blocks again that a new definition may change."""
         for index, source in enumerate(self._sources):
             if "[" in source:
-                again = markdown.rendered(source, definitions.copy(), patience)
-                self._settled[index] = again[0].html if again else ""
+                again = markdown.rendered(source, definitions.copy(), seconds)
+                self._closed[index] = again[0].html if again else ""
 
 
 def _plain_line_ends(text: str) -> str:

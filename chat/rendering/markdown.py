@@ -1,4 +1,4 @@
-"""One Markdown text to the safe HTML of its top-level blocks. The only place where a model's text becomes HTML."""
+"""Markdown to the safe HTML of its top-level blocks. The only place where a model's text becomes HTML."""
 
 import re
 import time
@@ -18,13 +18,13 @@ from markdown_it.token import Token
 from chat.rendering import footnotes, formulas
 from chat.rendering.highlighting import CLASSES, highlighted
 
-# Blocks inside blocks; below this the text is shown as it was written.
+# Blocks inside blocks; deeper ones are shown as plain text.
 DEEPEST = 16
-# Characters of one paragraph, above which it is shown as it was written.
+# Longer paragraphs are shown as plain text.
 LONGEST_PARAGRAPH = 30_000
 # Link definitions of one message; further ones are not looked up.
 MOST_DEFINITIONS = 64
-# Seconds of processor time that one text may take.
+# Processor time that one text may take.
 PATIENCE = 0.5
 
 
@@ -36,13 +36,14 @@ class Overrun(Exception):
 
 
 class Clock:
-    """Says when the patience with one text has ended. Looks at the time only now and then: looking costs, too."""
+    """A limit of processor time for one text. It reads the time at every 64th tick only, because that costs too."""
 
-    def __init__(self, patience: float) -> None:
-        self._until = time.thread_time() + patience
+    def __init__(self, seconds: float) -> None:
+        self._until = time.thread_time() + seconds
         self._steps = 0
 
     def tick(self) -> None:
+        """Count one step of the parser. Raise Overrun when the time is over."""
         self._steps += 1
         if not self._steps & 63 and time.thread_time() > self._until:
             raise Overrun
@@ -50,23 +51,23 @@ class Clock:
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A top-level block: the lines it stands on, what its HTML is made of, and that HTML."""
+    """A top-level block: its lines, what its HTML is made of, and that HTML."""
 
     first_line: int
     end_line: int
     source: "Source"
     html: str
-    # Whether a blank line after it ends it for good: a list or a footnote may go on.
+    # Whether a blank line after it ends it; a list or a footnote may go on.
     ends_with_blank: bool = False
 
 
-# The text of a block, and what is defined if it may point to that: equal ones become the same HTML.
+# The text of a block, and the definitions if it may refer to them: equal sources become the same HTML.
 Source = tuple[str, tuple[Any, ...]]
 
 
 @dataclass(frozen=True, slots=True)
 class Definitions:
-    """What earlier and later blocks of a message may point to: the parser's links, and the names of footnotes."""
+    """What the blocks of a message may refer to: the parser's links, and the names of footnotes."""
 
     links: dict[str, Any] = field(default_factory=dict)
     notes: dict[str, int] = field(default_factory=dict)
@@ -75,7 +76,7 @@ class Definitions:
         return Definitions(dict(self.links), dict(self.notes))
 
     def known(self) -> tuple[Any, ...]:
-        """Equal when every text becomes the same HTML with them."""
+        """Return a value that is equal for definitions with which every text becomes the same HTML."""
         links = ((label, link["href"], link["title"]) for label, link in self.links.items())
         return (*links, *self.notes)
 
@@ -83,10 +84,10 @@ class Definitions:
 def rendered(
     text: str, definitions: Definitions, patience: float = PATIENCE, kept: MutableMapping[Source, str] | None = None
 ) -> list[Block]:
-    """The top-level blocks of `text`. `definitions` are those so far; what `text` defines is added.
+    """Return the top-level blocks of `text`. `definitions` are those so far; what `text` defines is added to them.
 
-    What is in `kept` is not made again; what had to be made is added. Text that would take longer than `patience` is
-    one block that shows it as it was written.
+    `kept` is a cache of HTML by source, which is read and filled. Text that would take longer than `patience` seconds
+    of processor time becomes one block of plain text.
     """
     kept = {} if kept is None else kept
     env = _environment(definitions, patience)
@@ -99,7 +100,7 @@ def rendered(
 
 
 def define(text: str, definitions: Definitions, patience: float = PATIENCE) -> None:
-    """Add what `text` defines."""
+    """Add to `definitions` what `text` defines."""
     if "]:" not in text:
         return
     try:
@@ -109,7 +110,7 @@ def define(text: str, definitions: Definitions, patience: float = PATIENCE) -> N
 
 
 def outline(text: str, patience: float = PATIENCE) -> list[tuple[int, int]]:
-    """(first line, end line) of each top-level block, the cheap half of rendered(); [] when it takes too long."""
+    """Return (first line, end line) of each top-level block, without rendering; [] when it takes too long."""
     tokens: list[Token] = []
     try:
         PARSER.block.parse(text, PARSER, {"clock": Clock(patience)}, tokens)
@@ -119,12 +120,12 @@ def outline(text: str, patience: float = PATIENCE) -> list[tuple[int, int]]:
 
 
 def as_written(text: str) -> str:
-    """Text without any markup read into it."""
+    """Return `text` as HTML without parsing any markup."""
     return f'<pre class="plain" tabindex="0">{escape(text, quote=False)}</pre>'
 
 
 def code(content: str, language: str, colours: bool = True) -> str:
-    """A block of code, with the language's name for the page to show."""
+    """Return a block of code as HTML, with the language's name for the page to show."""
     language = "".join(LANGUAGE.findall(language[:40]))
     name = f' data-language="{language}"' if language else ""
     shown = highlighted(content, language) if colours else escape(content, quote=False)
@@ -132,7 +133,7 @@ def code(content: str, language: str, colours: bool = True) -> str:
 
 
 def _groups(tokens: Sequence[Token]) -> Iterator[list[Token]]:
-    """The tokens of each top-level block."""
+    """Yield the tokens of each top-level block."""
     group: list[Token] = []
     for token in tokens:
         group.append(token)
@@ -163,7 +164,7 @@ def _block(
     env["clock"].tick()
     first, end = _lines(group)
     text = "\n".join(lines[first:end])
-    # A block of code is another one when its last line has ended.
+    # The end of its last line changes a block of code.
     text += "\n" if end < len(lines) and group[0].type != "paragraph_open" else ""
     source = (text, known if "[" in text else ())
     if source not in kept:
@@ -190,7 +191,7 @@ ADDRESS = re.compile(r"://[^\s<>\x00-\x1f]+")
 
 
 def _deep(state: StateBlock, first: int, end: int, silent: bool) -> bool:
-    """Where the parser would drop text that is nested too deeply, keep it as written."""
+    """Keep text that is nested too deeply as plain text, which the parser would drop."""
     state.env["clock"].tick()
     if silent or state.level < DEEPEST:
         return False
@@ -207,7 +208,7 @@ def _in_time(state: StateInline, silent: bool) -> bool:
 
 
 def _address(state: StateInline, silent: bool) -> bool:
-    """A bare http(s) address becomes a link."""
+    """Make a link of a bare http(s) address."""
     if silent or state.linkLevel > 0 or state.src[state.pos] != ":":
         return False
     scheme = next((name for name in ("https", "http") if state.pending.endswith(name)), None)
@@ -227,7 +228,7 @@ def _address(state: StateInline, silent: bool) -> bool:
 
 
 def _without_trailing_punctuation(address: str) -> str:
-    """As people write them: a full stop after an address, or a parenthesis around it, is not part of it."""
+    """Return `address` without a full stop after it or a closing parenthesis around it."""
     closing = address.count(")") - address.count("(")
     end = len(address)
     while end and (address[end - 1] in "?!.,:;*_~'\"]|" or (address[end - 1] == ")" and closing > 0)):
@@ -237,14 +238,14 @@ def _without_trailing_punctuation(address: str) -> str:
 
 
 def _few_definitions(state: StateCore) -> None:
-    """Between blocks and their text: a message's definitions are bounded."""
+    """Limit the definitions of a message, after its blocks are known and before their text is parsed."""
     definitions = state.env.get("references", {})
     for label in list(definitions)[MOST_DEFINITIONS:]:
         del definitions[label]
 
 
 def _inline(state: StateCore) -> None:
-    """Instead of the parser's own rule: a very long paragraph is shown as it was written."""
+    """Parse the text of blocks like the parser's own rule, but show a very long paragraph as plain text."""
     for token in state.tokens:
         if token.type == "inline" and len(token.content) <= LONGEST_PARAGRAPH:
             token.children = []
@@ -254,7 +255,7 @@ def _inline(state: StateCore) -> None:
 
 
 def _images_as_links(state: StateCore) -> None:
-    """No picture is fetched because a model says so: it becomes a link that a person may follow."""
+    """Replace images by links, so that a browser fetches nothing because a model wrote it."""
     for token in state.tokens:
         if token.type != "inline" or not any(child.type == "image" for child in token.children or []):
             continue
@@ -274,7 +275,7 @@ def _images_as_links(state: StateCore) -> None:
 
 
 class Renderer(RendererHTML):
-    """What differs from the parser's own HTML."""
+    """The parser's HTML renderer with the elements that differ here."""
 
     def as_written(self, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
         return as_written(tokens[index].content)
@@ -318,7 +319,7 @@ class Renderer(RendererHTML):
 
 
 def _closed(fence: Token) -> bool:
-    """Whether the closing line of a fenced block has come."""
+    """Return whether a fenced block has its closing line."""
     first, end = fence.map or [0, 0]
     unfinished = bool(fence.content) and not fence.content.endswith("\n")
     return not unfinished and end - first - 2 == fence.content.count("\n")
@@ -356,7 +357,7 @@ ATTRIBUTES: Mapping[str, set[str]] = {
 }
 # The one kind of address without a host that stays: a conversation.
 OWN_ADDRESS = re.compile(r"/c/[0-9a-f-]{36}")
-# The last step, always: whatever the parser may have let through ends here.
+# Always the last step, whatever the parser has let through.
 CLEANER = nh3.Cleaner(
     tags=TAGS,
     attributes={name: set(allowed) for name, allowed in ATTRIBUTES.items()},

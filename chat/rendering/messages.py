@@ -1,4 +1,4 @@
-"""Pieces of the conversation as HTML: the same for the page and for the frames of the socket."""
+"""HTML of the messages of a conversation, for pages and for the frames of the socket."""
 
 import functools
 import json
@@ -22,18 +22,19 @@ from chat.rendering import incremental
 from chat.rendering.cards import RUNNING_CARD, Card
 from oneclaw.reasons import Reason
 
-# What the HTML of a message is made of.
+# The columns that the HTML of a message is made of.
 SHOWN_COLUMNS = (
     *("session", "parent", "role", "seq", "status", "content", "meta", "text", "html", "html_version", "stop_reason"),
     *("turn__status", "turn__error"),
 )
-# Messages that a page shows at once; behind every place.
+# Messages that a page shows at once.
 PAGE = 50
+# Above the sequence number of every message.
 END = 2**60
-# What a row of actions that is kept for every message has in place of the id.
+# Stands for the message's id in a row of actions that is cached for all messages.
 ID_SLOT = "-message-id-"
 
-# A card in the HTML of an answer. What stands in it is escaped, so that nothing in it ends it.
+# A card in the HTML of an answer. Its content is escaped, so that the first end tag is its own.
 CARD = re.compile(r'<section class="card [^>]*?data-tool="([^"]*)".*?</section>', re.DOTALL)
 
 
@@ -92,11 +93,11 @@ def has_ending(message: Message) -> bool:
 
 
 def newest_messages(session_id: uuid.UUID, csrf_token: str = "", before: int = END) -> list[SafeString]:
-    """The last PAGE shown messages of a session with a place before `before`, in order, each as HTML; before them a way
-    to earlier ones, if there are any.
+    """Return the last PAGE shown messages of a session with a sequence number below `before`, in order, each as HTML;
+    before them a link to earlier ones, if there are any.
 
-    The page begins with what a person said, so that no answer stands without its question, no tool without its result.
-    The forms of cards carry the token, here and below.
+    The page begins with a person's message, so that no answer is without its question and no tool call without its
+    result. The forms of cards carry `csrf_token`.
     """
     found = list(newest(session_id, before))[::-1]
     if len(found) <= PAGE:
@@ -106,7 +107,10 @@ def newest_messages(session_id: uuid.UUID, csrf_token: str = "", before: int = E
 
 
 def messages_from(messages: QuerySet[Message], seq: int, csrf_token: str = "") -> list[SafeString]:
-    """The same for all messages from place `seq` on, and what was said before the first of them."""
+    """Return all messages from sequence number `seq` on as HTML, with the person's message before the first of them.
+
+    A link to earlier ones comes first, if there are any. The forms of cards carry `csrf_token`.
+    """
     by_person = messages.filter(role=Message.Role.USER, seq__lte=seq).order_by("-seq").values_list("seq", flat=True)
     found = loaded(messages.filter(seq__gte=by_person.first() or seq))
     shown = articles(found, csrf_token)
@@ -119,7 +123,7 @@ def earlier_html(listed: Sequence[Message]) -> SafeString:
 
 
 def page_messages(messages: QuerySet[Message], csrf_token: str = "") -> list[SafeString]:
-    """The messages of a page, in order, each as HTML."""
+    """Return `messages` in order, each as HTML. The forms of cards carry `csrf_token`."""
     return articles(loaded(messages), csrf_token)
 
 
@@ -128,7 +132,7 @@ def loaded(messages: QuerySet[Message]) -> list[Message]:
 
 
 def newest(session_id: uuid.UUID, before: int) -> QuerySet[Message]:
-    """A page of shown messages and one more, the newest first."""
+    """Return a page of shown messages and one more, the newest first."""
     shown = Message.objects.shown().filter(session=session_id, seq__lt=before)
     return as_shown(shown.order_by("-seq")[: PAGE + 1])
 
@@ -144,7 +148,7 @@ def articles(listed: Sequence[Message], csrf_token: str = "") -> list[SafeString
 
 
 def cards_of(messages: Iterable[Message], csrf_token: str = "") -> dict[str, Card]:
-    """The cards of the tool results among these messages, by tool_use id, each with what became of it since. Sync."""
+    """Return the cards of the tool results among `messages`, by tool_use id, each with its tool's update. Sync."""
     cards: dict[str, Card] = {}
     names: dict[str, str] = {}
     for message in messages:
@@ -161,7 +165,7 @@ def cards_of(messages: Iterable[Message], csrf_token: str = "") -> dict[str, Car
 
 
 def card_again(answer: Message, tool_use_id: str, since: CallUpdate) -> str:
-    """The card of one call of `answer` as it is now; "" while its result is not stored. Sync."""
+    """Return the card of one call of `answer` as it is now; "" while its result is not stored. Sync."""
     use = next(use for use in answer.tool_uses() if use["id"] == tool_use_id)
     for meta in Message.objects.filter(parent=answer, role=Message.Role.TOOL).values_list("meta", flat=True):
         if card := meta.get("cards", {}).get(tool_use_id):
@@ -177,13 +181,13 @@ def answer_html(message: Message, results: Mapping[str, Card]) -> SafeString:
 
 
 def is_in_our_words(html: str) -> bool:
-    """Whether the words around cards and thoughts in a kept HTML, if there are any, are in the reader's language."""
+    """Return whether the words of cards and thoughts in stored HTML, if there are any, are in the reader's language."""
     return 'data-words="' not in html or f'data-words="{get_language()}"' in html
 
 
 def with_news(message: Message, results: Mapping[str, Card]) -> SafeString:
-    """The answer's HTML as it was kept, with the cards that are made anew for each reader: those of failed calls, and
-    those of which something became since."""
+    """Return the answer's stored HTML with the cards that are rendered for each reader: those of failed calls, and
+    those with an update since."""
     uses = {use["id"]: use for use in message.tool_uses() if is_made_anew(results.get(use["id"], RUNNING_CARD))}
 
     def card(found: re.Match[str]) -> str:
@@ -199,9 +203,10 @@ def is_made_anew(card: Card) -> bool:
 
 
 def rendered(content: Sequence[Mapping[str, Any]], results: Mapping[str, Card], *, to_keep: bool = False) -> SafeString:
-    """The display blocks of an answer's content; Message.html keeps them once the answer and its tools are done.
+    """Return the display blocks of an answer; Message.html stores them once the answer and its tools are complete.
 
-    `to_keep` leaves a slot in place of the card of a failed call, for `with_news` to fill."""
+    With `to_keep` the card of a failed call is an empty slot, which `with_news` fills.
+    """
     blocks: list[str] = []
     for block in content:
         if block["type"] == "text":
@@ -221,15 +226,15 @@ def slot_html(tool_use_id: str) -> SafeString:
     return render_to_string("chat/_card_slot.html", {"id": tool_use_id})
 
 
-# Lines of code above which a piece is folded.
+# A longer piece of code is folded.
 LONG_CODE = 30
 CODE = re.compile(r'<pre class="code".*?</pre>', re.DOTALL)
 
 
 def furnished(html: str) -> str:
-    """The HTML of a display block, each piece of code with its button, and a long one with a way to unfold it.
+    """Return the HTML of a display block, each piece of code with its button, and a long one with a way to unfold it.
 
-    The elements have no words of their own, so that they can be kept: static/js/code.js gives them those of the page.
+    The elements have no words, so that they can be stored in any language: static/js/code.js adds those of the page.
     """
     return CODE.sub(_furnished, html) if '<pre class="code"' in html else html
 
@@ -241,14 +246,14 @@ def _furnished(found: re.Match[str]) -> str:
 
 
 def thinking_html(text: str) -> str:
-    """What a model thought, folded; "" for nothing."""
+    """Return a thinking block, folded; "" for an empty one."""
     if not text.strip():
         return ""
     return render_to_string("chat/_thinking.html", {"text": text.strip(), "words": get_language()})
 
 
 def card_html(use: Mapping[str, Any], card: Card) -> str:
-    """The card of a tool_use block."""
+    """Return the card of the tool_use block `use`."""
     return tool_card_html(
         use["id"],
         use["name"],
@@ -281,8 +286,11 @@ def tool_card_html(
     result: str = "",
     seconds: float | None = None,
 ) -> str:
-    """The card of one tool call. `state` is running, done or failed; `lines` are what was saved or found; `undo` is the
-    address where it can be taken back; `since` is what became of it, `result` what the model was told."""
+    """Return the card of one tool call.
+
+    `state` is running, done or failed; `lines` are what was saved or found; `undo` is the address where it can be
+    undone; `since` is the tool's update; `result` is what the model got; `seconds` is how long the call took.
+    """
     context = {
         "id": tool_use_id,
         "name": name,

@@ -1,7 +1,7 @@
-"""Where plain words may be sewn to the HTML of a block that grows, without reading its Markdown again.
+"""Append plain words to the HTML of a growing block without parsing its Markdown again.
 
-Most of what a model adds are letters and spaces in a paragraph, or anything at all inside a block of code. Reading the
-whole block again for each of them is what streaming Markdown costs; this avoids most of it.
+Most of what a model adds are letters and spaces in a paragraph, or anything at all inside a block of code. Parsing the
+whole block again for each of them is the main cost of streaming Markdown; this avoids most of it.
 """
 
 import re
@@ -19,7 +19,7 @@ LAST_WORD = re.compile(rf"(?:\A|[ \n])((?=[^ \n]*[^\W\d_])(?:{PLAIN_CHARACTER}|[
 CLOSING_TAGS = re.compile(
     r"(?:</(?:p|li|ul|ol|blockquote|h3|t[dhr]|thead|tbody|table|div)>\s*|<t[dh](?: class=\"[a-z]+\")?></t[dh]>\s*)+\Z"
 )
-# Characters of a paragraph up to which it surely stays one that is read as Markdown.
+# Longer paragraphs are parsed again: those above the parser's own limit are not Markdown.
 LONGEST_PARAGRAPH = 15_000
 CODE_END = "</code></pre>"
 # The parser drops a last line that has only white space so far.
@@ -27,7 +27,7 @@ BLANK_LINE = re.compile(r"(?<=\n)[ \t]+\Z")
 
 
 class WordSeam:
-    """Between the last word of a paragraph, list, heading or table and the tags that close it."""
+    """The position between the last word of a paragraph, list, heading or table and the tags that close it."""
 
     def __init__(self, head: str, closing: str, plain: re.Pattern[str], room: int) -> None:
         self._head, self._closing, self._plain, self._room = head, closing, plain, room
@@ -35,7 +35,7 @@ class WordSeam:
         self._spaces = ""
 
     def grown(self, fresh: str) -> str | None:
-        """The block's HTML with `fresh` at its end; None when its Markdown must be read again."""
+        """Return the block's HTML with `fresh` at its end; None when its Markdown must be parsed again."""
         self._room -= len(fresh)
         if self._room < 0 or not self._plain.fullmatch(fresh):
             return None
@@ -47,14 +47,14 @@ class WordSeam:
 
 
 class CodeSeam:
-    """At the end of a block of code whose fence is still open."""
+    """The position at the end of a block of code whose fence is still open."""
 
     def __init__(self, head: str, fence: str, waiting: str) -> None:
         # `fence` is the character that may close it; `waiting` the end of its text that is not shown yet.
         self._head, self._fence, self._waiting = head, fence, waiting
 
     def grown(self, fresh: str) -> str | None:
-        """As above."""
+        """Return the block's HTML with `fresh` at its end; None when its Markdown must be parsed again."""
         if self._fence in fresh:
             return None
         text = self._waiting + fresh
@@ -67,7 +67,7 @@ class CodeSeam:
 
 
 def seam(source: str, html: str) -> WordSeam | CodeSeam | None:
-    """The seam of a block with this Markdown and HTML, if it has one."""
+    """Return where text can be appended to a block with this Markdown and HTML; None when nowhere."""
     fence = source[:3]
     if fence in ("```", "~~~"):
         return _code_seam(source, html, fence[0])

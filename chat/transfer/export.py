@@ -1,4 +1,4 @@
-"""A conversation as text to take along, a piece at a time: JSON with everything (docs/export.md), Markdown to read."""
+"""Export a conversation piece by piece: as JSON with everything (docs/export.md), or as Markdown for reading."""
 
 import datetime as dt
 import json
@@ -19,18 +19,18 @@ from oneclaw.reasons import Reason
 PIECE = 50
 # Characters of a file's name without its ending.
 LONGEST_NAME = 80
-# What Windows, macOS or Linux does not take in a name.
+# Characters that Windows, macOS or Linux does not allow in a name.
 NOT_IN_NAMES = re.compile(r'[<>:"/\\|?*]')
-# Control characters, marks that turn the direction of what follows, and what is assigned to nothing.
+# Unicode categories: control characters, marks that change the direction of text, and unassigned characters.
 INVISIBLE = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
 
 Pieces = Iterator[str]
-# Takes the place after which messages are wanted; the messages, at most PIECE of them.
+# Takes a sequence number, and returns the messages after it, at most PIECE of them.
 Pages = Callable[[int], list[Message]]
 
 
 def pages_of(messages: QuerySet[Message]) -> Pages:
-    """The messages page by page, each by one query of its own."""
+    """Yield the messages page by page, each from its own query."""
     listed = messages.select_related("turn", "parent").order_by("seq")
 
     def page(after: int) -> list[Message]:
@@ -40,7 +40,7 @@ def pages_of(messages: QuerySet[Message]) -> Pages:
 
 
 def as_json(session: ChatSession) -> Pieces:
-    """Every branch, every status, every call of a tool; without what memory laid beside a message."""
+    """Yield the JSON of a conversation: all branches, statuses and tool calls, without the context from memory."""
     head = {
         "format": FORMAT,
         "version": VERSION,
@@ -64,8 +64,8 @@ def as_json(session: ChatSession) -> Pieces:
 
 
 def message_of(message: Message) -> dict[str, Any]:
-    """One message as docs/export.md describes it. What is empty is missing."""
-    told: dict[str, Any] = {
+    """Return one message as docs/export.md describes it. Empty values are left out."""
+    exported: dict[str, Any] = {
         "seq": message.seq,
         "parent": message.parent.seq if message.parent else None,
         "shown": message.active,
@@ -75,34 +75,34 @@ def message_of(message: Message) -> dict[str, Any]:
         "content": [block_of(block) for block in message.content],
     }
     if message.finished_at:
-        told["finished_at"] = written(message.finished_at)
+        exported["finished_at"] = written(message.finished_at)
     if cards := message.meta.get("cards"):
-        told["cards"] = {identity: card_of(card) for identity, card in cards.items()}
+        exported["cards"] = {identity: card_of(card) for identity, card in cards.items()}
     for name in ("model", "stop_reason", "usage"):
         if value := getattr(message, name):
-            told[name] = value
+            exported[name] = value
     if message.status == Message.Status.FAILED and message.turn:
         reason = message.turn.error
-        told["error"] = {"code": message.turn.error_code, "text": reason.in_english if reason else ""}
+        exported["error"] = {"code": message.turn.error_code, "text": reason.in_english if reason else ""}
         if reason:
-            told["error"]["reason"] = reason.as_json
-    return told
+            exported["error"]["reason"] = reason.as_json
+    return exported
 
 
 def block_of(block: dict[str, Any]) -> dict[str, Any]:
-    """A file is told by its name alone; by its id nobody else could do anything."""
+    """Return the block for the export; a file has only its name, because its id has no meaning outside."""
     return {name: value for name, value in block.items() if name != "id"} if block["type"] == "attachment" else block
 
 
 def card_of(card: dict[str, Any]) -> dict[str, Any]:
-    """Without the ways back, which lead into the memory of this person here. The words are English; what was said by a
-    code is told by it as well, so that it can be shown in another language."""
-    told: dict[str, Any] = {name: card[name] for name in ("state", "seconds") if name in card}
+    """Return the card without its undo, which leads into the memory of this person. The words are English; a reason has
+    its code too, so that it can be shown in another language."""
+    exported: dict[str, Any] = {name: card[name] for name in ("state", "seconds") if name in card}
     summary, lines = card.get("summary", ""), card.get("lines", [])
-    told |= {"summary": said(summary), "lines": [said(line) for line in lines]}
+    exported |= {"summary": said(summary), "lines": [said(line) for line in lines]}
     if any(Reason.of(text) for text in (summary, *lines)):
-        told["reasons"] = {"summary": summary, "lines": lines}
-    return told
+        exported["reasons"] = {"summary": summary, "lines": lines}
+    return exported
 
 
 def said(text: object) -> str:
@@ -112,15 +112,15 @@ def said(text: object) -> str:
 
 
 def as_markdown(session: ChatSession) -> Pieces:
-    """What is shown, to be read by people: one section a message, one line a call of a tool."""
+    """Yield the shown messages as Markdown: one section for each message, one line for each tool call."""
     local = session.owner.local
     begun, last = local(session.created_at), local(session.active_at)
     yield f"# {one_line(session.name)}\n\n"
     times = f"{begun:%Y-%m-%d %H:%M} to {last:%Y-%m-%d %H:%M} ({session.owner.zone.key})"
     yield f"*With {one_line(session.agent.name)}, {times}*\n"
-    elsewhere = session.messages.filter(active=False).exclude(role=Message.Role.TOOL).count()
-    if elsewhere:
-        yield f"\n*{elsewhere} more messages stand on other branches; the export as JSON has them.*\n"
+    hidden = session.messages.filter(active=False).exclude(role=Message.Role.TOOL).count()
+    if hidden:
+        yield f"\n*{hidden} more messages stand on other branches; the export as JSON has them.*\n"
     cards: dict[str, Any] = {}
     waiting: list[Message] = []
     for message in each(pages_of(session.messages.shown())):
@@ -175,7 +175,7 @@ def one_line(text: str) -> str:
 
 
 def file_name(session: ChatSession, ending: str) -> str:
-    """What the file is called: the person's day of its last message, its title, and what no system takes left out."""
+    """Return a file name: the person's day of the last message, and the title without characters that are not allowed."""
     title = NOT_IN_NAMES.sub(" ", one_line(session.name))
     title = "".join(sign for sign in title if sign == " " or unicodedata.category(sign) not in INVISIBLE)
     title = one_line(title)[:LONGEST_NAME].strip(". ") or "Conversation"

@@ -1,7 +1,7 @@
-"""A conversation for everybody who has the link: as it was at that moment, without what came from memory.
+"""Share a conversation by a link: a copy as it was at that moment, without content from memory.
 
-link, token = share(session, "week")       # the token is told once, and only its hash is kept
-find(token)                                # what the page shows; None for everything that is not to be shown
+link, token = share(session, "week")       # the token is returned once; only its hash is stored
+find(token)                                # what the page shows; None for an invalid link
 """
 
 import datetime as dt
@@ -20,7 +20,7 @@ from chat.rendering import incremental
 from chat.rendering.messages import furnished
 from oneclaw.text import UserFacingError
 
-# How long a link opens; None: until it is revoked.
+# How long a link is valid; None: until it is revoked.
 PERIODS: Mapping[str, dt.timedelta | None] = {
     "day": dt.timedelta(days=1),
     "week": dt.timedelta(days=7),
@@ -38,20 +38,20 @@ MEMORY, TOOL, FILE = "memory", "tool", "file"
 
 
 class NotShareable(UserFacingError):
-    """There is nothing to share, or nothing that may be."""
+    """The conversation is empty or temporary."""
 
     words = _("This conversation cannot be shared, because it is temporary or has no messages.")
 
 
 class TooMany(UserFacingError):
-    """The person shares as much as can be shared at a time."""
+    """The person has the maximum number of shared links."""
 
     words = _("You have reached the maximum number of shared links. Revoke one first.")
 
 
 def share(session: ChatSession, period: str) -> tuple[SharedLink, str]:
-    """A link to the conversation as it is shown now, and its token. `period` is one of PERIODS. Raises NotShareable,
-    TooMany."""
+    """Create a link to the conversation as it is shown now; return the link and its token. `period` is one of PERIODS.
+    Raise NotShareable or TooMany."""
     lasts = PERIODS[period]
     shown = [] if session.mode == ChatSession.Mode.TEMPORARY else snapshot(session)
     if not shown:
@@ -71,12 +71,12 @@ def share(session: ChatSession, period: str) -> tuple[SharedLink, str]:
 
 
 def find(token: str) -> SharedLink | None:
-    """The link with this token, if it still opens. One that never was and one that is no more look the same."""
+    """Return the valid link with this token; None alike for an unknown, expired or revoked one."""
     return SharedLink.objects.live().filter(token_hash=hashed(token)).first()
 
 
 def shown(link: SharedLink) -> list[dict[str, Any]]:
-    """The messages of the link, each piece of code with its button, as in the chat."""
+    """Return the messages of the link, each piece of code with its button, as in the chat."""
     return [
         message
         | {"parts": [part | {"html": furnished(part["html"])} if "html" in part else part for part in message["parts"]]}
@@ -85,7 +85,7 @@ def shown(link: SharedLink) -> list[dict[str, Any]]:
 
 
 def revoke(links: SharedLinkQuerySet) -> int:
-    """Delete links with what they showed; how many there were."""
+    """Delete links with their copies; return how many there were."""
     return links.delete()[0]
 
 
@@ -94,23 +94,23 @@ def hashed(token: str) -> str:
 
 
 def snapshot(session: ChatSession) -> list[dict[str, Any]]:
-    """The shown and finished messages as parts that hold no other part of the conversation: {"text"} of a person,
-    {"html"} of an answer, {"left_out"} for what is not shown to others."""
-    told: list[dict[str, Any]] = []
+    """Return the shown and finished messages as parts: {"text"} of a person, {"html"} of an answer, {"left_out"} for
+    what is not shown to others."""
+    copied: list[dict[str, Any]] = []
     for message in session.messages.shown().settled().exclude(role=Message.Role.TOOL):
         parts = parts_of(message)
         if not parts:
             continue
-        if told and told[-1]["role"] == message.role == Message.Role.ASSISTANT:
+        if copied and copied[-1]["role"] == message.role == Message.Role.ASSISTANT:
             # An answer in several steps is one.
-            told[-1]["parts"] = without_repetition([*told[-1]["parts"], *parts])
+            copied[-1]["parts"] = without_repetition([*copied[-1]["parts"], *parts])
         else:
-            told.append({"role": message.role, "parts": without_repetition(parts)})
-    return told
+            copied.append({"role": message.role, "parts": without_repetition(parts)})
+    return copied
 
 
 def parts_of(message: Message) -> list[Part]:
-    """Known kinds of blocks only: thoughts, and whatever is yet to be invented, stay behind."""
+    """Return the parts of a message. Only known kinds of blocks are copied: thoughts and future kinds are not."""
     parts: list[Part] = []
     for block in message.content:
         if block["type"] == "text" and message.role == Message.Role.USER:
@@ -127,5 +127,5 @@ def parts_of(message: Message) -> list[Part]:
 
 
 def without_repetition(parts: list[Part]) -> list[Part]:
-    """Several things in a row that were left out for one reason are one."""
+    """Merge consecutive parts that were left out for the same reason."""
     return [part for before, part in zip([{}, *parts], parts, strict=False) if "left_out" not in part or part != before]

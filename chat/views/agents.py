@@ -15,7 +15,7 @@ from oneclaw.text import InvalidTextError
 @login_required
 @require_GET
 def agent_list(request: SignedInRequest) -> HttpResponse:
-    """The person's own agents, and the server's."""
+    """Show the person's own agents and the server's."""
     servers = Agent.objects.visible_to(request.user).filter(owner=None)
     context = {"own": Agent.objects.own_of(request.user), "servers": servers}
     return render(request, "chat/agents.html", context)
@@ -36,7 +36,7 @@ def edit_agent(request: SignedInRequest, slug: str) -> HttpResponse:
 @login_required
 @require_http_methods(["GET", "POST"])
 def delete_agent(request: SignedInRequest, slug: str) -> HttpResponse:
-    """GET asks once more."""
+    """Ask for confirmation (GET), or delete the agent (POST)."""
     agent = own_agent(request, slug)
     if request.method == "POST":
         agents.delete(agent)
@@ -45,22 +45,22 @@ def delete_agent(request: SignedInRequest, slug: str) -> HttpResponse:
 
 
 def edited(request: SignedInRequest, agent: Agent | None) -> HttpResponse:
-    """The form of an agent, or a new one; POST saves it."""
+    """Show the form of `agent`, or of a new one for None; POST saves it."""
     labels, refusal = extensions.tool_labels(), ""
     shown = agent or Agent()
     if request.method == "POST":
-        given = request.POST
-        on = given.getlist("tools")
+        form = request.POST
+        on = form.getlist("tools")
         try:
-            fields = (given.get("name"), given.get("instructions"), given.get("model"), on, given.get("memory"))
+            fields = (form.get("name"), form.get("instructions"), form.get("model"), on, form.get("memory"))
             draft = agents.checked_draft(*fields)
         except InvalidTextError as error:
             refusal = error.sentence
             # As it was typed, for the form alone.
-            shown.name, shown.instructions = given.get("name", ""), given.get("instructions", "")
-            shown.model, shown.tools_off = given.get("model", ""), [name for name in labels if name not in on]
+            shown.name, shown.instructions = form.get("name", ""), form.get("instructions", "")
+            shown.model, shown.tools_off = form.get("model", ""), [name for name in labels if name not in on]
             if agent is None:
-                shown.own_memory = given.get("memory") == "own"
+                shown.own_memory = form.get("memory") == "own"
         else:
             agents.update(agent, draft) if agent else agents.create(request.user, draft)
             return redirect("agents")
@@ -75,5 +75,5 @@ def edited(request: SignedInRequest, agent: Agent | None) -> HttpResponse:
 
 
 def own_agent(request: SignedInRequest, slug: str) -> Agent:
-    """The person's own; anybody else's, and the server's, look as if they were not there."""
+    """Return the person's own agent; raise Http404 for another person's or the server's."""
     return get_object_or_404(Agent.objects.own_of(request.user), slug=slug)

@@ -17,7 +17,7 @@ from chat.models import Attachment
 from oneclaw.models import User
 from oneclaw.people.requests import SignedInRequest
 
-# Nothing in a file runs, loads or sends anything, whatever a browser takes it for.
+# Nothing in a file may run, load or send anything, whatever type a browser takes it for.
 SANDBOX = "sandbox; default-src 'none'"
 # A browser puts an image that is opened by itself into a page of its own making, with a style.
 SANDBOX_OF_IMAGES = "sandbox; script-src 'none'; connect-src 'none'; frame-src 'none'; object-src 'none'"
@@ -45,7 +45,7 @@ def attach(request: SignedInRequest, session_id: uuid.UUID) -> HttpResponse:
 
 
 def kept_file(user: User, upload: UploadedFile, attachment_id: uuid.UUID | None = None) -> Attachment:
-    """The upload as an attachment of the person. Raises Refused."""
+    """Store `upload` as an attachment of `user`. Raise Refused when it is not accepted."""
     name, size = store.clean_name(upload.name or ""), upload.size or 0
     if size > settings.FILE_SIZE:
         raise too_large_error(name, size)
@@ -55,7 +55,7 @@ def kept_file(user: User, upload: UploadedFile, attachment_id: uuid.UUID | None 
 @login_required
 @require_POST
 def remove(request: SignedInRequest, attachment_id: uuid.UUID) -> HttpResponse:
-    """The person does not want to send it after all; nothing when it is not there, or sent."""
+    """Delete an attachment that is not sent; do nothing when it does not exist or is sent."""
     store.remove(request.user, attachment_id)
     return HttpResponse(status=204)
 
@@ -63,7 +63,7 @@ def remove(request: SignedInRequest, attachment_id: uuid.UUID) -> HttpResponse:
 @login_required
 @require_safe
 def serve(request: SignedInRequest, attachment_id: uuid.UUID) -> HttpResponse:
-    """The file, or (`small`) what the page shows of a large image. Images may be shown; anything else is a download."""
+    """Send the file, or with `small` the preview of a large image. Images are shown; other files are downloads."""
     file = store.visible_file(request.user, attachment_id)
     if file is None:
         raise Http404
@@ -80,7 +80,7 @@ def serve(request: SignedInRequest, attachment_id: uuid.UUID) -> HttpResponse:
     is_image = file.kind == Attachment.Kind.IMAGE
     response["Content-Disposition"] = content_disposition_header(not is_image, file.name) or "attachment"
     response["ETag"] = etag
-    # Asked for again each time, so that whoever signs in next with this browser is not shown it.
+    # Checked each time, so that another person who signs in with this browser does not see it.
     response["Cache-Control"] = "private, no-cache"
     response["X-Content-Type-Options"] = "nosniff"
     response["Cross-Origin-Resource-Policy"] = "same-origin"
@@ -89,7 +89,7 @@ def serve(request: SignedInRequest, attachment_id: uuid.UUID) -> HttpResponse:
 
 
 def content_type(file: Attachment, *, is_small: bool) -> str:
-    """Text of any kind is plain text: none of it is a page."""
+    """Return the type to send; any text is sent as plain text, so that none of it is a page."""
     if file.kind == Attachment.Kind.TEXT:
         return "text/plain"
     return file.small_type if is_small else file.media_type

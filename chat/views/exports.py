@@ -20,14 +20,14 @@ from oneclaw.threads import in_database
 
 WRITERS = {"md": exporting.as_markdown, "json": exporting.as_json}
 TYPES = {"md": "text/markdown; charset=utf-8", "json": "application/json", "zip": "application/zip"}
-# Characters that are sent at once, about.
+# Bytes that are sent at once, about.
 ENOUGH = 64 * 1024
 
 
 @login_required
 @require_GET
 async def export(request: SignedInRequest, session_id: uuid.UUID, kind: str) -> HttpResponseBase:
-    """One conversation as Markdown or as JSON."""
+    """Send one conversation as Markdown or as JSON."""
     session = await in_database(own_session, await request.auser(), session_id)
     pieces = (piece.encode() for piece in WRITERS[kind](session))
     return download(pieces, exporting.file_name(session, kind), kind)
@@ -36,7 +36,7 @@ async def export(request: SignedInRequest, session_id: uuid.UUID, kind: str) -> 
 @login_required
 @require_http_methods(["GET", "POST"])
 async def export_many(request: SignedInRequest) -> HttpResponseBase:
-    """POST: the conversations `id`, or all on none. GET: every conversation of the person. As one zip file."""
+    """Send one zip file: of the conversations `id` (POST, all when there is none), or of every conversation (GET)."""
     user = await request.auser()
     try:
         chosen = {uuid.UUID(value) for value in request.POST.getlist("id")}
@@ -55,7 +55,7 @@ def own_session(user: User, session_id: uuid.UUID) -> ChatSession:
 
 
 def own_ids(user: User, chosen: set[uuid.UUID]) -> list[uuid.UUID]:
-    """In the order of the list, archived ones too."""
+    """Return the ids of the person's conversations among `chosen`, in the order of the list, archived ones too."""
     written = ChatSession.objects.visible_to(user).written()
     if chosen:
         written = written.filter(pk__in=list(chosen)[: organise.REQUEST_MAX_SESSIONS])
@@ -71,13 +71,13 @@ def download(pieces: Iterator[bytes], name: str, kind: str) -> HttpResponse | St
 
 
 async def streamed(pieces: Iterator[bytes]) -> AsyncIterator[bytes]:
-    """The pieces, each made where the database may be asked, and only when the browser has taken those before it."""
+    """Yield `pieces`, each made in the database thread, and only when the browser has taken those before it."""
     while part := await in_database(enough, pieces):
         yield part
 
 
 def enough(pieces: Iterator[bytes]) -> bytes:
-    """The next pieces together; b"" at the end."""
+    """Return the next pieces together; b"" at the end."""
     parts, size = [], 0
     for piece in pieces:
         parts.append(piece)
@@ -88,7 +88,7 @@ def enough(pieces: Iterator[bytes]) -> bytes:
 
 
 class Outgoing(io.RawIOBase):
-    """What a zip file is written into: it forgets what was sent, so it cannot be sought in."""
+    """The output of a zip file that is sent while it is written: it does not keep what was sent and cannot seek."""
 
     def __init__(self) -> None:
         self._waiting = bytearray()
@@ -107,7 +107,7 @@ class Outgoing(io.RawIOBase):
 
 
 def zipped(user: User, ids: list[uuid.UUID]) -> Iterator[bytes]:
-    """Each conversation as Markdown and as JSON, with the time of its last message."""
+    """Yield a zip file with each conversation as Markdown and as JSON, dated by its last message."""
     outgoing = Outgoing()
     with zipfile.ZipFile(outgoing, "w", zipfile.ZIP_DEFLATED) as archive:
         for session_id in ids:

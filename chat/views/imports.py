@@ -1,4 +1,4 @@
-"""The page that brings conversations from elsewhere, and says how far it is: fetch, call one thing, render."""
+"""The page that imports conversations and shows the progress: fetch, call one thing, render."""
 
 import uuid
 
@@ -11,14 +11,14 @@ from chat.models import ImportJob
 from chat.transfer.importing import jobs, reasons
 from oneclaw.people.requests import SignedInRequest
 
-# Imports that the page tells of.
+# Imports that the page lists.
 LISTED = 5
 
 
 @login_required
 @require_http_methods(["GET", "POST"])
 def import_page(request: SignedInRequest) -> HttpResponse:
-    """GET: the form, and what became of the last files. POST: another file."""
+    """Show the form and the last imports (GET), or begin another import (POST)."""
     refusal = ""
     if request.method == "POST":
         try:
@@ -27,20 +27,20 @@ def import_page(request: SignedInRequest) -> HttpResponse:
         except reasons.FileRefused as refused:
             refusal = reasons.of_file(refused.code)
     found = ImportJob.objects.visible_to(request.user)[:LISTED]
-    context = {"jobs": [told(job) for job in found], "refusal": refusal, "limits": reasons.limits()}
+    context = {"jobs": [worded(job) for job in found], "refusal": refusal, "limits": reasons.limits()}
     return render(request, "chat/import.html", context, status=422 if refusal else 200)
 
 
 @login_required
 @require_GET
 def import_progress(request: SignedInRequest, job_id: uuid.UUID) -> HttpResponse:
-    """How far one is, for the page to show in place of what it shows."""
+    """Show the progress of one import, which replaces what the page shows of it."""
     job = get_object_or_404(ImportJob.objects.visible_to(request.user), pk=job_id)
-    return render(request, "chat/_import.html", told(job)) if request.htmx else redirect("import")
+    return render(request, "chat/_import.html", worded(job)) if request.htmx else redirect("import")
 
 
-def told(job: ImportJob) -> dict[str, object]:
-    """A job with its reasons in words."""
+def worded(job: ImportJob) -> dict[str, object]:
+    """Return a job for the template, with its reasons in words."""
     problems = [(each["number"], each["title"], reasons.of_conversation(each["why"])) for each in job.problems]
     return {
         "job": job,

@@ -24,14 +24,14 @@ from oneclaw.text import InvalidTextError
 
 # Conversations of one page.
 LISTED = 100
-# What undoes an action that takes a conversation out of sight.
+# The actions that undo those that remove a conversation from the list.
 UNDO = {"delete": "restore", "archive": "unarchive"}
 
 
 @login_required
 @require_GET
 def all_conversations(request: SignedInRequest) -> HttpResponse:
-    """Every conversation of the person, to choose several of them; also archived and deleted ones (`show`)."""
+    """Show every conversation of the person for selection; with `show` also archived and deleted ones."""
     show, folder = request.GET.get("show", ""), None
     if show.startswith("folder-"):
         folder = get_object_or_404(request.user.folders, pk=_number(show.removeprefix("folder-")))
@@ -60,7 +60,7 @@ def shown(user: User, show: str, folder: Folder | None) -> ChatSessionQuerySet:
 @login_required
 @require_GET
 def menu(request: SignedInRequest, session_id: uuid.UUID) -> HttpResponse:
-    """What can be done with one conversation: in the list's menu, in that of its head (`head`), or on a page."""
+    """Show the actions of one conversation: in the menu of the list, in that of its header (`head`), or on a page."""
     session = pages.own_session(request, session_id)
     context = {
         "session": session,
@@ -76,7 +76,7 @@ def menu(request: SignedInRequest, session_id: uuid.UUID) -> HttpResponse:
 @login_required
 @require_POST
 def organise(request: SignedInRequest) -> HttpResponse:
-    """Do one thing (`do`) to the conversations `id`, and say so with a way back."""
+    """Apply the action `do` to the conversations `id`, and show a toast with an undo."""
     action = request.POST.get("do", "")
     if action not in organising.ACTIONS:
         raise SuspiciousOperation("do is not an action")
@@ -91,12 +91,12 @@ def organise(request: SignedInRequest) -> HttpResponse:
     changed = organising.organise(request.user, ids, action, folder)
     undo = UNDO.get(action, "") if changed else ""
     toast = Toast(said(action, changed), undo, [str(session_id) for session_id in ids] if undo else [])
-    gone = action == "delete" and request.POST.get("current", "") in toast.ids
-    return answered(request, toast, gone=gone)
+    is_deleted = action == "delete" and request.POST.get("current", "") in toast.ids
+    return answered(request, toast, is_deleted=is_deleted)
 
 
 def folder_meant(request: SignedInRequest) -> Folder | None:
-    """The folder to move to: a new one by its name, or `folder`; None takes out of every folder."""
+    """Return the folder to move to: a new one by its name, or `folder`; None removes from every folder."""
     if request.POST.get("new_folder", "").strip():
         return organising.get_or_create_folder(request.user, request.POST["new_folder"])
     chosen = request.POST.get("folder", "")
@@ -104,14 +104,14 @@ def folder_meant(request: SignedInRequest) -> Folder | None:
 
 
 def said(action: str, changed: int) -> Reason:
-    """Return what has happened to so many conversations."""
+    """Return the sentence that `action` changed `changed` conversations."""
     if not changed:
         return Reason("conversations.unchanged")
     return Reason(f"conversations.{action}", {"number": changed})
 
 
 def folder_refused(refusal: InvalidTextError | organising.TooManyFoldersError | organising.FolderExistsError) -> Reason:
-    """Return why a folder is not called so."""
+    """Return why the name of a folder is refused."""
     match refusal:
         case InvalidTextError():
             lengths = {name: value for name, value in refusal.named.items() if isinstance(value, int)}
@@ -122,10 +122,10 @@ def folder_refused(refusal: InvalidTextError | organising.TooManyFoldersError | 
             return Reason("folder.exists")
 
 
-def answered(request: SignedInRequest, toast: Toast, *, gone: bool = False) -> HttpResponse:
-    """To the list of the chat: the list anew with the toast, unless what the page shows is `gone`. To any page: back to
-    it, where the toast waits."""
-    if request.htmx and not gone:
+def answered(request: SignedInRequest, toast: Toast, *, is_deleted: bool = False) -> HttpResponse:
+    """Return the chat's list with the toast to htmx, unless the shown session is deleted (`is_deleted`); redirect
+    otherwise, and store the toast for the next page."""
+    if request.htmx and not is_deleted:
         return pages.listed(request, request.POST.get("current", ""), toast)
     toasts.keep(request, toast)
     if request.htmx:
@@ -148,7 +148,7 @@ def rename_folder(request: SignedInRequest, folder_id: int) -> HttpResponse:
 @login_required
 @require_POST
 def delete_folder(request: SignedInRequest, folder_id: int) -> HttpResponse:
-    """The folder goes, its conversations stay."""
+    """Delete a folder and keep its conversations."""
     organising.delete_folder(get_object_or_404(request.user.folders, pk=folder_id))
     toasts.keep(request, Toast(Reason("folder.deleted")))
     return redirect("conversations")
@@ -157,7 +157,7 @@ def delete_folder(request: SignedInRequest, folder_id: int) -> HttpResponse:
 @login_required
 @require_POST
 def read(request: SignedInRequest, session_id: uuid.UUID) -> HttpResponse:
-    """A page has shown the messages up to `seq`."""
+    """Record that a page has shown the messages up to `seq`."""
     organising.mark_read(request.user, session_id, _number(request.POST.get("seq", "")))
     return HttpResponse(status=204)
 

@@ -1,4 +1,4 @@
-"""What can be done with one message, for pages with and without a script: fetch, call one thing, render."""
+"""The actions of one message, for pages with and without a script: fetch, call one thing, render."""
 
 import uuid
 
@@ -23,14 +23,14 @@ from oneclaw.reasons import Reason
 from oneclaw.text import InvalidTextError
 from oneclaw.threads import in_database
 
-# What is said to whoever presses something that cannot be done just now.
+# The answer to an action that is not possible while an answer is running.
 BUSY = Reason("conversation.busy")
 # Another tab has changed or deleted the conversation just now.
-GONE = (branches.MessageNotShownError, lifecycle.SessionNotFoundError)
+CHANGED_ERRORS = (branches.MessageNotShownError, lifecycle.SessionNotFoundError)
 
 
 def own_message(user: User, message_id: int) -> Message:
-    """The person's message, with its session and turn; 404 otherwise."""
+    """Return the person's message with its session and turn. Raise Http404 when there is none."""
     rows = Message.objects.visible_to(user).select_related("session__agent", "session__owner", "turn__prompt")
     message = rows.exclude(role=Message.Role.TOOL).filter(pk=message_id).first()
     if message is None:
@@ -39,7 +39,7 @@ def own_message(user: User, message_id: int) -> Message:
 
 
 def back(request: SignedInRequest, message: Message, refusal: Reason | None = None) -> HttpResponse:
-    """To the conversation, with a word about what was not done."""
+    """Redirect to the conversation, with a toast about what was refused."""
     if refusal:
         toasts.keep(request, Toast(refusal, bad=True))
     return redirect(message.session)
@@ -48,7 +48,7 @@ def back(request: SignedInRequest, message: Message, refusal: Reason | None = No
 @login_required
 @require_GET
 def details(request: SignedInRequest, message_id: int) -> HttpResponse:
-    """Who wrote it, when, what it cost and what went into it: in a dialog, or a page of its own."""
+    """Show who wrote the message, when, its cost and its context, in a dialog or on a page."""
     message = own_message(request.user, message_id)
     template = "chat/_details.html" if request.htmx else "chat/details.html"
     return render(request, template, {"details": details_of(message), "message": message})
@@ -57,7 +57,7 @@ def details(request: SignedInRequest, message_id: int) -> HttpResponse:
 @login_required
 @require_GET
 def raw(request: SignedInRequest, message_id: int) -> HttpResponse:
-    """The Markdown as it was written; of an answer in several messages, all of it up to this one."""
+    """Send the Markdown of a message; of an answer in several messages, all of it up to this one."""
     message = own_message(request.user, message_id)
     texts = [message.text]
     if message.role == Message.Role.ASSISTANT:
@@ -75,7 +75,7 @@ def raw(request: SignedInRequest, message_id: int) -> HttpResponse:
 @login_required
 @require_http_methods(["GET", "POST"])
 async def edit(request: SignedInRequest, message_id: int) -> HttpResponseBase:
-    """GET: a form with the words. POST: the message is said anew, as by the frame `edit`."""
+    """Show a form with the text (GET), or make a new version of the message as the frame `edit` does (POST)."""
     user = await request.auser()
     message = await in_database(own_message, user, message_id)
     if message.role != Message.Role.USER:
@@ -111,7 +111,7 @@ def show(request: SignedInRequest, message_id: int) -> HttpResponse:
         branches.show(request.user, message.pk)
     except transcript.SessionBusyError:
         return back(request, message, BUSY)
-    except GONE:
+    except CHANGED_ERRORS:
         raise Http404 from None
     return back(request, message)
 
@@ -127,7 +127,7 @@ async def again(request: SignedInRequest, message_id: int, kind: str) -> HttpRes
         await handle(user, frame_of(RetryFrame, type=kind, message=str(message.pk)))
     except transcript.SessionBusyError:
         refusal = BUSY
-    except GONE:
+    except CHANGED_ERRORS:
         raise Http404 from None
     except retry.NothingToRepeatError:
         refusal = Reason("conversation.not_last")
@@ -137,11 +137,11 @@ async def again(request: SignedInRequest, message_id: int, kind: str) -> HttpRes
 @login_required
 @require_POST
 def fork(request: SignedInRequest, message_id: int) -> HttpResponse:
-    """Another conversation with copies of everything up to this message; the page goes there."""
+    """Fork the conversation at this message, and redirect to the fork."""
     message = own_message(request.user, message_id)
     try:
         return redirect(forking.fork(request.user, message.pk))
     except transcript.SessionBusyError:
         return back(request, message, BUSY)
-    except GONE:
+    except CHANGED_ERRORS:
         raise Http404 from None

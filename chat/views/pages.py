@@ -40,8 +40,10 @@ from oneclaw.threads import in_database, in_tool_thread
 @login_required
 @require_GET
 def new_chat(request: SignedInRequest) -> HttpResponse:
-    """A page for a conversation that begins with its first message; the page knows its id from the start. The address
-    may name the agent and the mode to begin with."""
+    """Show a page for a new conversation, which has its id already and is stored with its first message.
+
+    The address may name the agent and the mode.
+    """
     mode = request.GET.get("mode", "")
     begun = mode if mode in ChatSession.Mode.values else ChatSession.Mode.AGENT
     return page(request, uuid.uuid4(), None, mode=begun, choice=Choice(agent=request.GET.get("agent")))
@@ -67,7 +69,7 @@ def page(
     mode: str = ChatSession.Mode.AGENT,
     choice: Choice = NO_CHOICE,
 ) -> HttpResponse:
-    """The whole page. `refusal` says why the message `text` was not taken, to somebody without a socket; `mode` and
+    """Return the whole page. `refusal` says why the message `text` of a page without a socket was refused; `mode` and
     `choice` are what was chosen for it."""
     before = place(request, "before") if "before" in request.GET else END
     context = {
@@ -92,7 +94,7 @@ def page(
 
 
 def choices_for(user: User, session: ChatSession | None, choice: Choice) -> dict[str, Any]:
-    """Who may be chosen to answer: of an existing conversation only the model."""
+    """Return the agents and models that can be chosen; for an existing conversation only the models."""
     agents = [session.agent] if session else list(Agent.objects.visible_to(user))
     if not agents or not (session or agents[0].is_default):
         agents.insert(0, default_agent())
@@ -119,7 +121,7 @@ def own_session(request: SignedInRequest, session_id: uuid.UUID) -> ChatSession:
 @login_required
 @require_GET
 def session_list(request: SignedInRequest) -> HttpResponse:
-    """The sidebar's list, and the title of the session that the page shows (`current`)."""
+    """Show the sidebar's list, and the title of the session that the page shows (`current`)."""
     return listed(request, request.GET.get("current", ""))
 
 
@@ -130,7 +132,7 @@ def listed(request: SignedInRequest, current: str, toast: Toast | None = None) -
 
 
 def listing_for(request: SignedInRequest) -> sidebar.Listing:
-    """As long as the page has it already (`listed`); with `older` as long as it can be without a script."""
+    """Return the list as long as the page has it (`listed`); with `older` (no script) the longest list."""
     asked = request.POST if request.method == "POST" else request.GET
     most = sidebar.LIST_MAX_SESSIONS if "older" in request.GET else number_in(asked, "listed")
     return sidebar.listing(request.user, most=min(max(most, sidebar.PAGE_SESSIONS), sidebar.LIST_MAX_SESSIONS))
@@ -139,7 +141,7 @@ def listing_for(request: SignedInRequest) -> sidebar.Listing:
 @login_required
 @require_GET
 def older_sessions(request: SignedInRequest) -> HttpResponse:
-    """What follows in the sidebar's list behind the place `after`."""
+    """Show the part of the sidebar's list after the cursor `after`."""
     try:
         edge = sidebar.ListCursor.read(request.GET.get("after", ""))
     except ValueError:
@@ -150,7 +152,7 @@ def older_sessions(request: SignedInRequest) -> HttpResponse:
 
 
 def session_shown(request: SignedInRequest, current: str) -> ChatSession | None:
-    """The person's session that the page says it shows; None for a new one, and for nonsense."""
+    """Return the person's session that the page shows; None for a new one or an invalid id."""
     try:
         return ChatSession.objects.visible_to(request.user).filter(pk=uuid.UUID(current)).first()
     except ValueError:
@@ -160,7 +162,7 @@ def session_shown(request: SignedInRequest, current: str) -> ChatSession | None:
 @login_required
 @require_http_methods(["GET", "POST"])
 def rename(request: SignedInRequest, session_id: uuid.UUID) -> HttpResponse:
-    """GET: the form, on a page of its own or in place of the list's row. POST: the new title."""
+    """Show the form, on a page or in place of the list's row (GET), or save the new title (POST)."""
     session = own_session(request, session_id)
     refusal = ""
     if request.method == "POST":
@@ -178,11 +180,11 @@ def rename(request: SignedInRequest, session_id: uuid.UUID) -> HttpResponse:
 @login_required
 @require_GET
 def messages_after(request: SignedInRequest, session_id: uuid.UUID) -> HttpResponse:
-    """Shown messages as articles: the newest; those with a place after `after`, which a page without a socket asks
-    for; or those with a place before `before`, as many as a page has, or all from the place `to` on.
+    """Show messages as articles: the newest; those with a sequence number above `after`, for a page without a socket;
+    or those below `before`, one page of them, or all from `to` on.
 
-    Status 205 when the message at `after` is not shown any more, because it was tried again: the page fetches all.
-    With `open` the person looks at this conversation from now on, as by the frame of that name.
+    Status 205 when the message `after` is not shown any more, because it was tried again: the page then fetches all.
+    With `open` the person looks at this conversation from now on, as by the frame `open`.
     """
     session = own_session(request, session_id)
     presence.arrive_unless_recent(request.user)
@@ -202,13 +204,13 @@ def messages_after(request: SignedInRequest, session_id: uuid.UUID) -> HttpRespo
 
 
 def place(request: SignedInRequest, name: str) -> int:
-    """A place in a conversation out of the address; 0 when it is not there."""
+    """Return a sequence number from the address; 0 when there is none. Raise Http404 when it is no number."""
     return number_in(request.GET, name)
 
 
-def number_in(given: QueryDict, name: str) -> int:
-    """A number out of an address or a form; 0 when it is not there, Http404 when it is none."""
-    value = given.get(name, "0")
+def number_in(fields: QueryDict, name: str) -> int:
+    """Return a number from an address or a form; 0 when it is absent. Raise Http404 when it is no number."""
+    value = fields.get(name, "0")
     if not value.isascii() or not value.isdigit() or len(value) > 18:
         raise Http404
     return int(value)
@@ -217,7 +219,7 @@ def number_in(given: QueryDict, name: str) -> int:
 @login_required
 @require_POST
 async def send(request: SignedInRequest, session_id: uuid.UUID) -> HttpResponseBase:
-    """Take a message without a socket, as by the frame `send`, with the same client_id."""
+    """Accept a message from a page without a socket as the frame `send` does, with the same client_id."""
     user = await request.auser()
     text = request.POST.get("text", "")
     try:
@@ -259,7 +261,7 @@ async def send(request: SignedInRequest, session_id: uuid.UUID) -> HttpResponseB
 
 
 def files_of(request: SignedInRequest, user: User, client_id: uuid.UUID) -> list[str]:
-    """Keep the files of the form, each once however often it is sent; return their ids. Raises Refused."""
+    """Keep the files of the form, each once however often it is sent, and return their ids. Raise Refused."""
     uploads = request.FILES.getlist("files")
     if len(uploads) > settings.FILES_OF_A_MESSAGE:
         raise store.too_many_error()
@@ -279,7 +281,7 @@ def hashed(upload: UploadedFile) -> str:
 
 
 def refused(request: SignedInRequest, session_id: uuid.UUID, status: int, refusal: str, text: str) -> HttpResponse:
-    """The page with the message still in the composer, and why it was not taken."""
+    """Return the page with the message still in the composer, and why it was refused."""
     session = session_shown(request, str(session_id))
     mode = request.POST.get("mode") or ChatSession.Mode.AGENT
     choice = Choice(request.POST.get("agent") or None, request.POST.get("model"))
@@ -289,7 +291,7 @@ def refused(request: SignedInRequest, session_id: uuid.UUID, status: int, refusa
 @login_required
 @require_POST
 def end(request: SignedInRequest, session_id: uuid.UUID) -> HttpResponse:
-    """The conversation is over (`reason`: end or archive); the page begins another one."""
+    """End the conversation (`reason`: end or archive), and redirect to a new one."""
     reason = request.POST.get("reason", "end")
     if reason not in ("end", "archive"):
         raise SuspiciousOperation("reason is neither end nor archive")

@@ -20,7 +20,7 @@ from oneclaw.text import InvalidTextError
 @login_required
 @require_http_methods(["GET", "POST"])
 def prompt_list(request: SignedInRequest) -> HttpResponse:
-    """Every prompt of the person; POST adds one."""
+    """Show every prompt of the person; POST adds one."""
     refusal = ""
     if request.method == "POST":
         try:
@@ -38,16 +38,16 @@ def prompt_list(request: SignedInRequest) -> HttpResponse:
 @require_http_methods(["GET", "POST"])
 def edit_prompt(request: SignedInRequest, prompt_id: int) -> HttpResponse:
     prompt = get_object_or_404(request.user.saved_prompts, pk=prompt_id)
-    refusal, given = "", {"name": prompt.name, "text": prompt.text}
+    refusal, fields = "", {"name": prompt.name, "text": prompt.text}
     if request.method == "POST":
-        given = {"name": request.POST.get("name", ""), "text": request.POST.get("text", "")}
+        fields = {"name": request.POST.get("name", ""), "text": request.POST.get("text", "")}
         try:
-            saved_prompts.save(request.user, given["name"], given["text"], prompt)
+            saved_prompts.save(request.user, fields["name"], fields["text"], prompt)
         except InvalidTextError as error:
             refusal = error.sentence
         else:
             return redirect("prompts")
-    context = {"prompt": prompt, "refusal": refusal, "given": given}
+    context = {"prompt": prompt, "refusal": refusal, "given": fields}
     return render(request, "chat/edit_prompt.html", context, status=422 if refusal else 200)
 
 
@@ -61,7 +61,7 @@ def delete_prompt(request: SignedInRequest, prompt_id: int) -> HttpResponse:
 @login_required
 @require_GET
 def command_list(request: SignedInRequest) -> JsonResponse:
-    """What `/` offers in the composer of the conversation `current` (a new one when it is not there).
+    """Send what `/` offers in the composer of the conversation `current` (a new one when it is not there).
 
     Each has its `name`, what it is `about`, and a `kind`: send (leaves as it is), write (begins a message), or insert
     (a prompt; every second one of its `pieces` is a variable)."""

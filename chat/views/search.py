@@ -1,4 +1,4 @@
-"""Search over one's own conversations: a page, and what the palette shows while somebody types."""
+"""Search over the person's own conversations: a page, and the results of the palette while typing."""
 
 from django.contrib.auth.decorators import login_required
 from django.http import HttpResponse

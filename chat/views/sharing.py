@@ -1,4 +1,4 @@
-"""Links to a conversation: made, listed and revoked by its owner, and read by whoever has one."""
+"""Shared links of a conversation: created, listed and revoked by its owner, and open to all who have the link."""
 
 import uuid
 
@@ -19,7 +19,7 @@ from chat.views.toasts import Toast
 from oneclaw.people.requests import SignedInRequest
 from oneclaw.reasons import Reason
 
-# Of a shared page: its own looks and scripts, which ask for nothing else; no form, no frame.
+# A shared page may load its own styles and scripts and nothing else; no form, no frame.
 POLICY = {
     "default-src": "'none'",
     "script-src": "'self'",
@@ -36,7 +36,7 @@ POLICY = {
 @never_cache
 @require_http_methods(["GET", "POST"])
 def share(request: SignedInRequest, session_id: uuid.UUID) -> HttpResponse:
-    """GET: how long a link should open, and the links that there are. POST: a new one, whose address is shown once."""
+    """Show the form and the existing links (GET), or create a link, whose address is shown once (POST)."""
     session = pages.own_session(request, session_id)
     address = refusal = ""
     if request.method == "POST":
@@ -69,7 +69,7 @@ def periods() -> list[tuple[str, str]]:
 @login_required
 @require_GET
 def shared_links(request: SignedInRequest) -> HttpResponse:
-    """Everything that the person shares."""
+    """Show all shared links of the person."""
     links = SharedLink.objects.visible_to(request.user).select_related("session").defer("snapshot")
     context = {"links": links, "toast": toasts.take(request), "here": request.path}
     return render(request, "chat/shared_links.html", context)
@@ -98,7 +98,7 @@ def said(count: int) -> Reason:
 @never_cache
 @csp(POLICY)  # type: ignore[arg-type]
 def shared(request: HttpRequest, token: str) -> HttpResponse:
-    """What somebody shares, for everybody; the same page for every link that opens nothing."""
+    """Show a shared conversation to anybody; every invalid link gets the same page."""
     link = sharing.find(token)
     context = {"link": link, "shown": sharing.shown(link) if link else ()}
     response = render(request, "chat/shared.html", context, status=200 if link else 404)

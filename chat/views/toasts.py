@@ -1,4 +1,4 @@
-"""One sentence about what has just been done, with a way back; it waits for the next page if need be."""
+"""One sentence about an action, with an undo; it is kept for the next page if needed."""
 
 from dataclasses import asdict, dataclass, field
 
@@ -13,19 +13,19 @@ KEY = "notice"
 @dataclass(frozen=True)
 class Toast:
     reason: Reason
-    # The action of chat/library/organise.py that takes it back, and the conversations that it is about.
+    # The action of chat/library/organise.py that undoes it, and its conversations.
     undo: str = ""
     ids: list[str] = field(default_factory=list)
     bad: bool = False
 
 
 def keep(request: HttpRequest, toast: Toast) -> None:
-    """For the next page that this browser opens."""
+    """Store `toast` for the next page that this browser opens."""
     request.session[KEY] = asdict(toast) | {"reason": toast.reason.as_json}
 
 
 def take(request: HttpRequest) -> Toast | None:
-    """What waits for this browser, once."""
+    """Return and remove the toast stored for this browser; None when there is none."""
     kept = request.session.pop(KEY, None)
     reason = Reason.of(kept["reason"]) if kept else None
     return Toast(**kept | {"reason": reason}) if reason else None

@@ -28,40 +28,40 @@ from chat.transfer.importing.conversation import (
 )
 from chat.transfer.importing.reasons import MOST_MESSAGES, NotBrought
 
-# What the program tells its model, or the model itself, and nobody reads.
+# Kinds of content between the program and its model, which are not shown to the person.
 HIDDEN_KINDS = {"thoughts", "reasoning_recap", "user_editable_context", "model_editable_context"}
 # References to sources, in characters that no font has.
 CITATION = re.compile("\ue200[^\ue201]*\ue201|[\ue200-\ue206]")
-# Steps of answers, and what nobody is shown, are nodes as well.
+# Steps of answers and hidden messages are nodes as well.
 MOST_NODES = 5 * MOST_MESSAGES
 PICTURE = "*A picture was here.*"
 
 
 def conversation(value: Mapping[str, Any]) -> Conversation:
-    """`value` is one element of conversations.json. Raises NotBrought."""
+    """Return the conversation of `value`, one element of conversations.json. Raise NotBrought when it is invalid."""
     if len(value["mapping"]) > MOST_NODES:
         raise NotBrought("too_many")
     nodes = {key: node for key, node in value["mapping"].items() if isinstance(node, dict)}
     parents = {key: node.get("parent") if isinstance(node.get("parent"), str) else None for key, node in nodes.items()}
     messages: list[Said] = []
     left_out = 0
-    # Where each node, or the nearest one before it that is shown, stands in `messages`.
-    places: dict[str, int | None] = {}
+    # The index in `messages` of each node, or of the nearest shown one before it.
+    indexes: dict[str, int | None] = {}
     order = in_order(parents)
     sisters = Counter(parents.values())
-    # Nodes beside which nothing else follows the last message that is shown.
+    # Nodes that are the only continuation of the last shown message.
     alone: set[str] = set()
     hidden: set[str] = set()
-    # The texts of answers in several steps, by place.
+    # The texts of answers in several steps, by index.
     steps: dict[int, list[str]] = {}
     for key in order:
         before_it = parents[key] or ""
-        parent = places.get(before_it)
+        parent = indexes.get(before_it)
         said, left = message(mapping(nodes[key].get("message")))
         if sisters[parents[key]] == 1 and (before_it not in hidden or before_it in alone):
             alone.add(key)
         if said is None:
-            places[key] = parent
+            indexes[key] = parent
             hidden.add(key)
             continue
         left_out += left
@@ -71,14 +71,14 @@ def conversation(value: Mapping[str, Any]) -> Conversation:
             steps.setdefault(parent, [before.text]).append(said.text)
             before.finished_at, before.status = said.finished_at, said.status
             before.model = before.model or said.model
-            places[key] = parent
+            indexes[key] = parent
             continue
-        said.parent, places[key] = parent, len(messages)
+        said.parent, indexes[key] = parent, len(messages)
         messages.append(said)
     current = value.get("current_node")
-    last = places.get(current) if isinstance(current, str) else None
-    for place, texts in steps.items():
-        messages[place].content = spoken(plain(joined(texts)))
+    last = indexes.get(current) if isinstance(current, str) else None
+    for index, texts in steps.items():
+        messages[index].content = spoken(plain(joined(texts)))
     identity = words(value.get("conversation_id"), LONGEST_ID) or words(value.get("id"), LONGEST_ID)
     return Conversation(
         origin=f"chatgpt:{identity}",
@@ -93,7 +93,7 @@ def conversation(value: Mapping[str, Any]) -> Conversation:
 
 
 def message(value: Mapping[str, Any]) -> tuple[Said | None, int]:
-    """A message without its parent, and what stayed behind of it; None for what nobody was shown."""
+    """Return a message without its parent, and the number of files left out; None for a hidden message."""
     author, about = mapping(value.get("author")), mapping(value.get("metadata"))
     role, recipient = author.get("role"), words(value.get("recipient")) or "all"
     content = mapping(value.get("content"))
@@ -128,10 +128,10 @@ def message(value: Mapping[str, Any]) -> tuple[Said | None, int]:
 
 
 def text_of(content: Mapping[str, Any], recipient: str) -> tuple[str, int]:
-    """The words of a message as Markdown, and how many pictures and recordings stayed behind."""
+    """Return the text of a message as Markdown, and the number of pictures and recordings left out."""
     kind = content.get("content_type")
     if recipient != "all":
-        # What was given to a tool.
+        # The input of a tool.
         code = content.get("text") or "\n".join(part for part in listing(content.get("parts")) if isinstance(part, str))
         language = words(content.get("language"))
         return fenced(code, language if language not in ("", "unknown") else recipient.partition(".")[0]), 0
@@ -157,5 +157,5 @@ def part_of(part: object) -> tuple[str, int]:
         return plain(mapping(part).get("text")), 0
     if "image" in kind:
         return PICTURE, 1
-    # A recording stands beside its transcription.
+    # A recording comes with its transcription.
     return ("", 1) if "audio" in kind or "video" in kind else ("", 0)

@@ -27,33 +27,33 @@ from chat.transfer.importing.conversation import (
 )
 
 ROLES = {"human": "user", "user": "user", "assistant": "assistant"}
-# Characters of what a tool was told or brought that are kept.
+# Characters of a tool's input or result that are kept.
 LONGEST_OF_TOOL = 4_000
 
 
 def conversation(value: Mapping[str, Any]) -> Conversation:
-    """`value` is one element of conversations.json."""
-    given = [each for each in value["chat_messages"] if isinstance(each, dict)]
-    ids = [words(each.get("uuid")) or f"#{number}" for number, each in enumerate(given)]
-    named = any(words(each.get("parent_message_uuid")) in ids for each in given)
+    """Return the conversation of `value`, one element of conversations.json."""
+    listed = [each for each in value["chat_messages"] if isinstance(each, dict)]
+    ids = [words(each.get("uuid")) or f"#{number}" for number, each in enumerate(listed)]
+    named = any(words(each.get("parent_message_uuid")) in ids for each in listed)
     parents: dict[str, str | None] = {}
-    for number, each in enumerate(given):
+    for number, each in enumerate(listed):
         before = ids[number - 1] if number else None
         parents[ids[number]] = words(each.get("parent_message_uuid")) if named else before
-    by_id = dict(zip(ids, given, strict=True))
+    by_id = dict(zip(ids, listed, strict=True))
     messages: list[Said] = []
-    places: dict[str, int | None] = {}
+    indexes: dict[str, int | None] = {}
     left_out = 0
     for key in in_order(parents):
-        parent = places.get(parents[key] or "")
+        parent = indexes.get(parents[key] or "")
         said, left = message(by_id[key])
         if said is None:
-            places[key] = parent
+            indexes[key] = parent
             continue
-        said.parent, places[key] = parent, len(messages)
+        said.parent, indexes[key] = parent, len(messages)
         messages.append(said)
         left_out += left
-    last = places.get(words(value.get("current_leaf_message_uuid")))
+    last = indexes.get(words(value.get("current_leaf_message_uuid")))
     return Conversation(
         origin=f"claude:{words(value.get('uuid'), LONGEST_ID)}",
         title=words(value.get("name")),
@@ -66,7 +66,7 @@ def conversation(value: Mapping[str, Any]) -> Conversation:
 
 
 def message(value: Mapping[str, Any]) -> tuple[Said | None, int]:
-    """A message without its parent, and how many files of it stayed behind; None when nothing is in it."""
+    """Return a message without its parent, and the number of files left out; None for an empty message."""
     role = ROLES.get(words(value.get("sender")))
     if role is None:
         return None, 0
@@ -86,7 +86,7 @@ def message(value: Mapping[str, Any]) -> tuple[Said | None, int]:
 
 
 def block_of(block: Mapping[str, Any]) -> str:
-    """A content block as Markdown; "" for thoughts and for what the person was not shown."""
+    """Return a content block as Markdown; "" for thoughts and for hidden blocks."""
     kind, name = block.get("type"), words(block.get("name"), 60)
     if name in MEMORY_TOOLS:
         return ""
@@ -100,18 +100,19 @@ def block_of(block: Mapping[str, Any]) -> str:
     return ""
 
 
-def call_of(name: str, given: Mapping[str, Any]) -> str:
-    """What a tool was told. An artifact is what it holds."""
+def call_of(name: str, arguments: Mapping[str, Any]) -> str:
+    """Return a tool call with its input as Markdown; for an artifact its content."""
     if name == "artifacts":
-        title = words(given.get("title"))
-        language = words(given.get("language")) or ("markdown" if "markdown" in words(given.get("type")) else "")
-        return joined([f"**{title}**" if title else "", fenced(given.get("content"), language)])
-    told = json.dumps(given, ensure_ascii=False, indent=2) if given else ""
-    return joined([f"*{name}*" if name else "", fenced(shortened(told), "json")])
+        title = words(arguments.get("title"))
+        kind = words(arguments.get("type"))
+        language = words(arguments.get("language")) or ("markdown" if "markdown" in kind else "")
+        return joined([f"**{title}**" if title else "", fenced(arguments.get("content"), language)])
+    shown = json.dumps(arguments, ensure_ascii=False, indent=2) if arguments else ""
+    return joined([f"*{name}*" if name else "", fenced(shortened(shown), "json")])
 
 
 def files_of(value: Mapping[str, Any]) -> tuple[list[str], int]:
-    """What was attached: the text of a document, or its name; and how many files stayed behind."""
+    """Return the text or name of each attachment, and the number of files left out."""
     parts, left_out = [], 0
     for each in listing(value.get("attachments")):
         parts.append(joined([attached(mapping(each).get("file_name")), fenced(mapping(each).get("extracted_content"))]))

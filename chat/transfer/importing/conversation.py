@@ -1,4 +1,4 @@
-"""A conversation as it comes out of a file, before it is stored; and the pieces that its readers share. Pure."""
+"""A conversation read from a file, before it is stored, and functions that its readers share. Pure."""
 
 import datetime as dt
 import math
@@ -11,17 +11,17 @@ from chat.transfer.importing.reasons import LONGEST
 from oneclaw.reasons import Reason
 
 Block = dict[str, Any]
-# Characters of an id of another program's; the name of that program stands in front of it.
+# Length of another program's id; the stored one begins with the program's name.
 LONGEST_ID = 150
-# Times before this one are mistakes.
+# Times before this one are ignored as mistakes.
 EARLIEST = dt.datetime(1990, 1, 1, tzinfo=dt.UTC)
-# What other programs remember of a person is theirs: their tools for it leave nothing here.
+# Memory tools of other programs, whose calls are not imported.
 MEMORY_TOOLS = {"bio", "memory_user_edits", "conversation_search", "recent_chats"}
 
 
 @dataclass
 class Said:
-    """One message. `parent` is the place of the one before it in Conversation.messages, or None."""
+    """One message. `parent` is the index of the one before it in Conversation.messages, or None."""
 
     role: str
     parent: int | None
@@ -48,25 +48,25 @@ class Said:
 
 @dataclass
 class Conversation:
-    """Messages in an order in which each stands behind the one that it follows."""
+    """One conversation. Each message comes after its parent."""
 
-    # What it is called where it comes from, with the name of that place.
+    # The name of the program that it comes from, and its id there.
     origin: str
     title: str
     messages: list[Said]
-    # The places of the messages that are shown.
+    # The indexes of the shown messages.
     shown: set[int]
     created_at: dt.datetime | None = None
     active_at: dt.datetime | None = None
     archived: bool = False
     folder: str = ""
     mode: str = "agent"
-    # Pictures and files that stayed behind.
+    # Pictures and files that were left out.
     left_out: int = 0
 
 
 def moment(value: object) -> dt.datetime | None:
-    """A time as other programs write it: seconds since 1970, or ISO 8601. None for what is none."""
+    """Return a time that is written as seconds since 1970 or in ISO 8601; None for anything else."""
     try:
         if isinstance(value, str):
             found = dt.datetime.fromisoformat(value)
@@ -81,12 +81,12 @@ def moment(value: object) -> dt.datetime | None:
 
 
 def words(value: object, longest: int = 200) -> str:
-    """One line of text; "" for anything else."""
+    """Return `value` as one line of text; "" for anything but text."""
     return " ".join(value.split())[:longest] if isinstance(value, str) else ""
 
 
 def plain(value: object) -> str:
-    """Text with our line ends, cut at LONGEST; "" for anything else."""
+    """Return text with line feeds only, cut at LONGEST; "" for anything else."""
     if not isinstance(value, str):
         return ""
     text = value.replace("\r\n", "\n").replace("\r", "\n").strip("\n")
@@ -94,7 +94,7 @@ def plain(value: object) -> str:
 
 
 def fenced(text: object, language: str = "") -> str:
-    """A block of code in Markdown, whatever is in it; "" for nothing."""
+    """Return a fenced block of code in Markdown, whatever it contains; "" for no text."""
     code = plain(text)
     if not code.strip():
         return ""
@@ -113,7 +113,7 @@ def spoken(text: str) -> list[Block]:
 
 
 def attached(name: object) -> str:
-    """What stands in the place of a file that stayed behind."""
+    """Return the Markdown in place of a file that was left out."""
     called = re.sub(r"[*_`\[\]<>]", "", words(name, 120))
     return f"*Attached: {called}*" if called else "*A file was attached here.*"
 
@@ -127,8 +127,7 @@ def listing(value: object) -> list[Any]:
 
 
 def in_order(parents: Mapping[str, str | None]) -> list[str]:
-    """The nodes of a forest, each behind its parent and in front of its younger sisters. What hangs on a ring is
-    missing."""
+    """Return the nodes of a forest, each after its parent and before its younger siblings, without those of a cycle."""
     children: dict[str | None, list[str]] = {}
     for node, parent in parents.items():
         children.setdefault(parent if parent in parents else None, []).append(node)
@@ -141,7 +140,7 @@ def in_order(parents: Mapping[str, str | None]) -> list[str]:
 
 
 def branch(messages: Sequence[Said], last: int | None) -> set[int]:
-    """The places of the message `last` and of all before it."""
+    """Return the indexes of the message `last` and of all before it."""
     shown = set()
     while last is not None:
         shown.add(last)
@@ -150,8 +149,9 @@ def branch(messages: Sequence[Said], last: int | None) -> set[int]:
 
 
 def newest(messages: Sequence[Said]) -> int | None:
-    """The end of the branch that is made of the newest message everywhere; None when there is none."""
-    last: dict[int | None, int] = {said.parent: place for place, said in enumerate(messages)}
+    """Return the index of the last message of the branch that follows the newest version everywhere; None for no
+    messages."""
+    last: dict[int | None, int] = {said.parent: index for index, said in enumerate(messages)}
     at = last.get(None)
     while at in last:
         at = last[at]

@@ -1,4 +1,4 @@
-"""An imported conversation as rows of ours, with its own times, all of it read, and nothing of it to be learnt."""
+"""Store an imported conversation with its own times; it is marked as read, and memory learns nothing from it."""
 
 import datetime as dt
 import uuid
@@ -24,35 +24,35 @@ BATCH = 500
 
 
 class Known(Exception):
-    """This conversation is here already."""
+    """The conversation was imported before or still exists."""
 
 
 @dataclass
 class Attempt:
-    """A turn to come: the answers and tool results that belong to one attempt at a person's message."""
+    """The data of a turn: the answers and tool results that belong to one attempt at a person's message."""
 
     prompt: int
     kind: str
-    # The places of its messages; the last answer is the end of it.
-    places: list[int]
+    # The indexes of its messages; the last answer ends it.
+    indexes: list[int]
 
 
 @transaction.atomic
 def plant(owner: User, conversation: Conversation) -> ChatSession:
-    """Store it. Raises Known when it is here, NotBrought when it was deleted here."""
+    """Store `conversation` for `owner`. Raise Known when it exists already, NotBrought when it was deleted here."""
     refuse_twice(owner, conversation.origin)
     said = conversation.messages
     begun = conversation.created_at or next((each.created_at for each in said if each.created_at), timezone.now())
     session = new_session(owner, conversation, fill_times(said, begun))
     message_ids, attempts = reserved(Message, len(said)), attempts_of(said)
     turn_ids = reserved(Turn, len(attempts))
-    turn_of = {place: turn for turn, attempt in zip(turn_ids, attempts, strict=True) for place in attempt.places}
+    turn_of = {index: turn for turn, attempt in zip(turn_ids, attempts, strict=True) for index in attempt.indexes}
     numbers: Counter[int] = Counter()
     turns = []
     for turn_id, attempt in zip(turn_ids, attempts, strict=True):
         numbers[attempt.prompt] += 1
         turns.append(turn_row(session, said, attempt, pk=turn_id, prompt=message_ids, number=numbers[attempt.prompt]))
-    rows = [message_row(session, conversation, place, message_ids, turn_of.get(place)) for place in range(len(said))]
+    rows = [message_row(session, conversation, index, message_ids, turn_of.get(index)) for index in range(len(said))]
     keep_html(rows)
     # Foreign keys are looked at when the transaction commits.
     Turn.objects.bulk_create(turns, BATCH)
@@ -64,12 +64,12 @@ def plant(owner: User, conversation: Conversation) -> ChatSession:
 
 
 def refuse_twice(owner: User, origin: str) -> None:
-    """Also what was exported here and is here still."""
-    place, _, identity = origin.partition(":")
+    """Raise Known when the owner has the conversation: an earlier import, or the session that was exported."""
+    program, _, identity = origin.partition(":")
     if not identity:
         return
     same = models.Q(origin=origin)
-    if place == "oneclaw" and (session_id := _uuid(identity)):
+    if program == "oneclaw" and (session_id := _uuid(identity)):
         same |= models.Q(pk=session_id)
     here = ChatSession.objects.filter(same, owner=owner)
     if here.filter(deleted_at=None).exists():
@@ -98,7 +98,7 @@ def new_session(owner: User, conversation: Conversation, last: dt.datetime) -> C
         folder=folder_of(owner, conversation.folder),
         origin=conversation.origin if conversation.origin.partition(":")[2] else None,
     )
-    # What Django sets to now when a row is made.
+    # Django sets this to the current time when the row is created.
     session.created_at = conversation.created_at or said[0].created_at or active_at
     session.save(update_fields=["created_at"])
     return session
@@ -112,7 +112,7 @@ def folder_of(owner: User, name: str) -> Folder | None:
 
 
 def fill_times(said: list[Said], begun: dt.datetime) -> dt.datetime:
-    """Give those without a time the one of the message before them; the newest time of all."""
+    """Give messages without a time the one of the message before them; return the newest time."""
     for each in said:
         before = said[each.parent].finished_at if each.parent is not None else None
         each.created_at = each.created_at or before or begun
@@ -121,35 +121,35 @@ def fill_times(said: list[Said], begun: dt.datetime) -> dt.datetime:
 
 
 def attempts_of(said: list[Said]) -> list[Attempt]:
-    """The turns that answers and tool results belong to. What answers no person's message has none. Pure."""
+    """Return the turns of answers and tool results. An answer without a person's message has none. Pure."""
     prompts: list[int | None] = []
     attempts: list[Attempt] = []
-    of_place: dict[int, Attempt] = {}
-    # Tool results after which their turn already goes on, and messages that have an attempt.
+    by_index: dict[int, Attempt] = {}
+    # Tool results that already have a next answer, and the attempts by message.
     continued: set[int] = set()
     asked: set[int] = set()
-    for place, each in enumerate(said):
-        prompts.append(place if each.role == "user" else prompts[each.parent] if each.parent is not None else None)
-        prompt, parent = prompts[place], each.parent
+    for index, each in enumerate(said):
+        prompts.append(index if each.role == "user" else prompts[each.parent] if each.parent is not None else None)
+        prompt, parent = prompts[index], each.parent
         if each.role == "user" or prompt is None or parent is None:
             continue
         if each.role == "tool" or (said[parent].role == "tool" and parent not in continued):
-            attempt = of_place[parent]
+            attempt = by_index[parent]
             continued.add(parent)
         else:
             again = Turn.Kind.RETRY if parent == prompt else Turn.Kind.CONTINUE
             kind = again if prompt in asked else Turn.Kind.SEND
             attempts.append(attempt := Attempt(prompt, kind, []))
             asked.add(prompt)
-        attempt.places.append(place)
-        of_place[place] = attempt
+        attempt.indexes.append(index)
+        by_index[index] = attempt
     return attempts
 
 
 def turn_row(
     session: ChatSession, said: list[Said], attempt: Attempt, *, pk: int, prompt: list[int], number: int
 ) -> Turn:
-    end = next(said[place] for place in reversed(attempt.places) if said[place].role == "assistant")
+    end = next(said[index] for index in reversed(attempt.indexes) if said[index].role == "assistant")
     failed = end.status == "failed"
     return Turn(
         pk=pk,
@@ -166,15 +166,15 @@ def turn_row(
 
 
 def message_row(
-    session: ChatSession, conversation: Conversation, place: int, ids: list[int], turn_id: int | None
+    session: ChatSession, conversation: Conversation, index: int, ids: list[int], turn_id: int | None
 ) -> Message:
-    said = conversation.messages[place]
+    said = conversation.messages[index]
     return Message(
-        pk=ids[place],
+        pk=ids[index],
         session=session,
-        seq=place + 1,
+        seq=index + 1,
         parent_id=ids[said.parent] if said.parent is not None else None,
-        active=place in conversation.shown,
+        active=index in conversation.shown,
         turn_id=turn_id,
         role=said.role,
         status=said.status,
@@ -189,7 +189,7 @@ def message_row(
 
 
 def keep_html(rows: list[Message]) -> None:
-    """So that no page has to render them."""
+    """Store the HTML of the answers, so that no page has to render them."""
     cards = {row.parent_id: row.meta["cards"] for row in rows if "cards" in row.meta}
     for row in rows:
         if row.role == Message.Role.ASSISTANT:
@@ -198,7 +198,7 @@ def keep_html(rows: list[Message]) -> None:
 
 
 def reserved(model: type[models.Model], count: int) -> list[int]:
-    """Ids for rows that point at one another."""
+    """Return `count` ids from the sequence of `model`, for rows that refer to each other."""
     table = model._meta.db_table
     with connection.cursor() as cursor:
         cursor.execute(

@@ -1,4 +1,4 @@
-"""One element of a file as a conversation, whichever program has written it."""
+"""Read one element of a file as a conversation, from any supported program."""
 
 import json
 import logging
@@ -12,7 +12,7 @@ logger = logging.getLogger(__name__)
 
 
 def conversation_of(raw: bytes) -> Conversation:
-    """Raises NotBrought."""
+    """Return the conversation of one element, in JSON. Raise NotBrought when it is invalid or of an unknown format."""
     try:
         value = replace_unstorable_in_json(json.loads(raw))
     except (ValueError, RecursionError):
@@ -33,7 +33,7 @@ def conversation_of(raw: bytes) -> Conversation:
 
 
 def title_of(raw: bytes) -> str:
-    """What one that was left aside is called, if that can be found out."""
+    """Return the title of a skipped conversation; "" when it cannot be read."""
     try:
         value = replace_unstorable_in_json(json.loads(raw))
     except (ValueError, RecursionError):

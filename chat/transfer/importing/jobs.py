@@ -43,7 +43,7 @@ ORPHAN_SECONDS = 3600
 
 
 def begin(user: User, upload: UploadedFile | None) -> ImportJob:
-    """Store the person's file, and the job to import it. Raises FileRefused."""
+    """Store the person's file, and the job to import it. Raise FileRefused when the file is not accepted."""
     if upload is None or upload.file is None:
         raise FileRefused("none")
     if upload.size is None or upload.size > settings.IMPORT_MEGABYTES * 1024 * 1024:
@@ -65,7 +65,7 @@ def begin(user: User, upload: UploadedFile | None) -> ImportJob:
 
 
 def run(job_id: uuid.UUID) -> bool:
-    """Go on with this job, if it is due and no other worker does. Returns whether more is to be done."""
+    """Continue the job if it is due and not claimed by another worker. Return whether work remains."""
     job = ImportJob.objects.claim(job_id)
     if job is None:
         return False
@@ -140,7 +140,7 @@ def _take_in(job: ImportJob) -> bool:
 
 @transaction.atomic
 def _take_in_one(job: ImportJob, raw: bytes, refused: str, following: int) -> None:
-    """Store one conversation, and that it is dealt with: the next one begins at `following`."""
+    """Store one conversation, and the offset `following` at which the next one begins, in one transaction."""
     changes: dict[str, object] = {}
     try:
         if refused:
@@ -163,7 +163,7 @@ def _take_in_one(job: ImportJob, raw: bytes, refused: str, following: int) -> No
 
 
 def _plant(job: ImportJob, conversation: Conversation) -> None:
-    """Store the conversation. Raises Known and NotBrought."""
+    """Store the conversation. Raise Known or NotBrought."""
     try:
         plant(job.owner, conversation)
     except DataError as error:

@@ -1,4 +1,4 @@
-"""The conversations in a JSON file one by one, so that a file of any size takes the memory of its largest one."""
+"""Split a JSON file into its conversations, with no more memory than its largest one needs."""
 
 import re
 from collections.abc import Iterator
@@ -10,7 +10,7 @@ from chat.transfer.importing.reasons import DEEPEST, LARGEST, FileRefused
 PIECE = 256 * 1024
 # White space, and the bytes of the mark that Windows puts in front.
 BLANK = b" \t\r\n\xef\xbb\xbf"
-# What matters outside of a string, and a string up to its end. All signs are ASCII, which UTF-8 uses for nothing else.
+# Brackets and quotes outside of a string, and a string up to its end. In UTF-8, ASCII bytes have no other meaning.
 OUTSIDE = re.compile(rb'["\[\]{}]')
 INSIDE = re.compile(rb'(?:[^"\\]++|\\.)*+', re.DOTALL)
 
@@ -23,7 +23,7 @@ class Readable(Protocol):
 
 
 def elements(stream: Readable) -> Iterator[Element]:
-    """The objects of the array that the stream holds, or the one object that it holds, undecoded.
+    """Yield the objects of the array in the stream, or the one object in it, undecoded.
 
     Raises FileRefused when it holds neither, or ends too early. What is between the objects is passed over.
     """
@@ -42,7 +42,7 @@ def elements(stream: Readable) -> Iterator[Element]:
 
 
 class Splitter:
-    """Bytes in, whole elements out. `level` is how deep the elements lie."""
+    """A parser that takes bytes and yields whole elements. `level` is the nesting depth of the elements."""
 
     def __init__(self, level: int) -> None:
         self._level = level

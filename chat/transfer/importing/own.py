@@ -1,6 +1,6 @@
-"""Our own export (docs/export.md), as this or an earlier version has written it.
+"""Read our own export (docs/export.md), written by this or an earlier version.
 
-Whoever has the file may have changed it: what would not hold in our tables is left aside here.
+The file may have been edited: content that is not valid in our tables is left out here.
 """
 
 import math
@@ -32,7 +32,7 @@ ROLES = {"user", "assistant", "tool"}
 # A status of its own has only what is finished; what ran when it was exported ended there.
 STATUSES = {"complete": "complete", "stopped": "stopped", "interrupted": "interrupted", "failed": "failed"}
 MODES = {"agent": "agent", "chat": "chat", "temporary": "chat"}
-# What the model's server takes as the id and as the name of a tool's call.
+# What the model's server accepts as id and name of a tool call.
 TOOL_ID, TOOL_NAME = re.compile(r"[\w-]{1,100}", re.ASCII), re.compile(r"[\w-]{1,64}", re.ASCII)
 MOST_LINES = 100
 # Parameters of a reason.
@@ -40,33 +40,33 @@ MOST_PARAMS = 10
 
 
 def conversation(value: Mapping[str, Any]) -> Conversation:
-    """`value` is the whole file."""
+    """Return the conversation of `value`, the whole file. Raise NotBrought when it is invalid."""
     if not isinstance(value.get("version"), int) or value["version"] > VERSION:
         raise NotBrought("newer")
-    given = [each for each in listing(value.get("messages")) if mapping(each).get("role") in ROLES]
+    listed = [each for each in listing(value.get("messages")) if mapping(each).get("role") in ROLES]
     messages: list[Said] = []
-    places: dict[int, int | None] = {}
+    indexes: dict[int, int | None] = {}
     shown: set[int] = set()
-    # Places behind a person's message, which a turn answers; and those whose calls have their results.
+    # Indexes of messages that follow a person's message, and of those whose calls have their results.
     asked: set[int] = set()
     answered: set[int] = set()
     left_out = 0
-    for each in given:
+    for each in listed:
         before = each.get("parent")
-        parent = places.get(before) if isinstance(before, int) else None
+        parent = indexes.get(before) if isinstance(before, int) else None
         said, left = message(each, parent)
         left_out += left
         if said.role == "tool":
             if parent is None or parent not in asked or parent in answered or not fits(messages[parent], said):
                 # Results without their calls: what follows them follows what they would have followed.
-                places[number(each)] = parent
+                indexes[number(each)] = parent
                 continue
             answered.add(parent)
-        places[number(each)] = place = len(messages)
+        indexes[number(each)] = index = len(messages)
         if said.role == "user" or parent in asked:
-            asked.add(place)
+            asked.add(index)
         if each.get("shown") is not False:
-            shown.add(place)
+            shown.add(index)
         messages.append(said)
     drop_open_calls(messages, answered)
     last = max(shown, default=None)
@@ -85,7 +85,7 @@ def conversation(value: Mapping[str, Any]) -> Conversation:
 
 
 def origin(value: Mapping[str, Any]) -> str:
-    """Where it was first: it may have come from elsewhere before it was exported."""
+    """Return the first origin of a conversation, which may have been imported before it was exported."""
     named = words(value.get("origin"))
     if named:
         return named
@@ -96,13 +96,13 @@ def origin(value: Mapping[str, Any]) -> str:
 
 
 def number(value: Mapping[str, Any]) -> int:
-    """Its place in the file; -1 for one that names none."""
+    """Return the number of a message in the file; -1 when it has none."""
     seq = value.get("seq")
     return seq if isinstance(seq, int) else -1
 
 
 def message(value: Mapping[str, Any], parent: int | None) -> tuple[Said, int]:
-    """One message, and how many files stayed behind."""
+    """Return one message, and the number of files left out."""
     role, content, left_out = value["role"], [], 0
     for block in listing(value.get("content")):
         kept = block_of(mapping(block), role)
@@ -131,7 +131,7 @@ def usage_of(value: Mapping[str, Any]) -> dict[str, int] | None:
 
 
 def block_of(block: Mapping[str, Any], role: str) -> list[Block]:
-    """The block as it is stored; nothing for one that does not belong there, such as thoughts."""
+    """Return the block as it is stored; [] for one that is not allowed there, such as thoughts."""
     kind, identity = block.get("type"), block.get("tool_use_id" if role == "tool" else "id")
     if role == "tool":
         if kind != "tool_result" or not isinstance(identity, str) or not TOOL_ID.fullmatch(identity):
@@ -151,7 +151,7 @@ def block_of(block: Mapping[str, Any], role: str) -> list[Block]:
 
 
 def cards_of(value: Mapping[str, Any]) -> dict[str, Any]:
-    """What the page shows of tool results. The way back belongs to the memory in which it was saved: it is gone."""
+    """Return the cards of tool results, without undo, which belongs to the memory in which it was saved."""
     return {identity: card_of(card) for identity, card in value.items() if isinstance(card, dict)}
 
 
@@ -165,7 +165,7 @@ def card_of(card: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def reason_of(value: object) -> Reason | None:
-    """Return the reason that was written there, with parameters of the kinds that it may have; None for none."""
+    """Return the exported reason with the parameters that are allowed; None when there is none."""
     found = Reason.of(value)
     if found is None or found.code not in wordings or len(found.params) > MOST_PARAMS:
         return None
@@ -181,7 +181,7 @@ def param_of(value: object) -> Param:
 
 
 def fits(calling: Said, results: Said) -> bool:
-    """Whether these are the results of exactly these calls. Those without a card get one."""
+    """Return whether `results` are those of exactly the calls of `calling`. Add a card where it is missing."""
     called = calling.tool_ids("tool_use", "id")
     brought = results.tool_ids("tool_result", "tool_use_id")
     if not called or sorted(called) != sorted(brought) or len(set(called)) != len(called):
@@ -191,7 +191,7 @@ def fits(calling: Said, results: Said) -> bool:
 
 
 def drop_open_calls(messages: list[Said], answered: set[int]) -> None:
-    """Every call that is kept has its result: the others are taken out of their messages."""
-    for place, said in enumerate(messages):
-        if place not in answered:
+    """Remove tool calls without a result from their messages."""
+    for index, said in enumerate(messages):
+        if index not in answered:
             said.content = [block for block in said.content if block["type"] != "tool_use"]

@@ -1,4 +1,4 @@
-"""Why something was not imported, and the limits of what is; chat/wordings.py has the sentences."""
+"""Errors and limits of an import; chat/wordings.py has the sentences."""
 
 from django.conf import settings
 
@@ -16,7 +16,7 @@ LONGEST = 200_000
 
 
 class FileRefused(Exception):
-    """The whole file cannot be taken in. `code` is that of a wording import_file.…."""
+    """The whole file cannot be imported. `code` is that of a wording import_file.…."""
 
     def __init__(self, code: str):
         super().__init__(code)
@@ -24,8 +24,7 @@ class FileRefused(Exception):
 
 
 class NotBrought(Exception):
-    """One conversation cannot be taken in. `code` is that of a wording
-    import_conversation.…."""
+    """One conversation cannot be imported. `code` is that of a wording import_conversation.…."""
 
     def __init__(self, code: str):
         super().__init__(code)

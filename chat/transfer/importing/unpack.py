@@ -1,4 +1,4 @@
-"""What is in an uploaded file: JSON as it is, or in a zip file, however large it pretends to be or becomes."""
+"""Unpack an uploaded file, JSON or a zip file of JSON, within limits of size (zip bombs)."""
 
 import re
 import struct
@@ -18,18 +18,18 @@ ZIP = b"PK\x03\x04"
 CONVERSATIONS = re.compile(r"(?:.*/)?conversations(?:-\d+)?\.json")
 # The record at a zip file's end, behind it a comment of at most 64 KiB; in it, the size of the list of files.
 END, LONGEST_END = b"PK\x05\x06", 22 + 65_535
-# Bytes of that list: room for about 100,000 files.
+# Bytes of that list, enough for about 100,000 files.
 LARGEST_LIST = 10 * 1024 * 1024
 
-# How files in a zip file may be packed. Others unpack to anything, and fail in ways of their own.
+# Allowed compression methods of a zip file. Others have no known limits and their own errors.
 METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 
-# In front of each record: why it was left aside, and its bytes.
+# Before each record: why it was skipped, and its length in bytes.
 HEAD = struct.Struct("<16sQ")
 
 
 class Bounded:
-    """A stream that ends with FileRefused when more comes out of it, over all of its files, than may be."""
+    """A limit of unpacked bytes over all files of an upload; reading raises FileRefused beyond it."""
 
     def __init__(self) -> None:
         self.stream: Readable
@@ -44,7 +44,7 @@ class Bounded:
 
 
 def unpack(path: Path, target: Path, alive: Callable[[], None]) -> int:
-    """Write every conversation of the upload into `target`, undecoded; how many they are. Raises FileRefused.
+    """Write every conversation of the upload into `target`, undecoded, and return their number. Raise FileRefused.
 
     `alive` is called all the while.
     """
@@ -60,7 +60,10 @@ def unpack(path: Path, target: Path, alive: Callable[[], None]) -> int:
 
 
 def records(target: Path, position: int) -> Iterator[tuple[bytes, str, int]]:
-    """What `unpack` wrote from this byte on: an element in two, and where the next one begins. Raises FileRefused."""
+    """Yield the records that `unpack` wrote from byte `position` on: JSON, reason to skip, and offset of the next one.
+
+    Raise FileRefused when the file is damaged.
+    """
     try:
         with target.open("rb") as file:
             file.seek(position)
@@ -72,7 +75,7 @@ def records(target: Path, position: int) -> Iterator[tuple[bytes, str, int]]:
 
 
 def elements_of(path: Path) -> Iterator[Element]:
-    """Every conversation in the file, undecoded. Raises FileRefused."""
+    """Yield every conversation in the file, undecoded. Raise FileRefused."""
     bounded = Bounded()
     try:
         with path.open("rb") as file:
@@ -86,19 +89,19 @@ def elements_of(path: Path) -> Iterator[Element]:
 
 
 def looks_right(file: IO[bytes]) -> bool:
-    """Whether the file begins like one that can be taken in."""
+    """Return whether the file begins like one that can be imported."""
     if is_zip(file):
         return True
-    beginning = file.read(1024).lstrip(BLANK)
+    first_bytes = file.read(1024).lstrip(BLANK)
     file.seek(0)
-    return beginning[:1] in (b"[", b"{")
+    return first_bytes[:1] in (b"[", b"{")
 
 
 def is_zip(file: IO[bytes]) -> bool:
     file.seek(0)
-    beginning = file.read(len(ZIP))
+    first_bytes = file.read(len(ZIP))
     file.seek(0)
-    return beginning == ZIP
+    return first_bytes == ZIP
 
 
 def _zipped(file: IO[bytes], bounded: Bounded) -> Iterator[Element]:
@@ -118,7 +121,7 @@ def _zipped(file: IO[bytes], bounded: Bounded) -> Iterator[Element]:
 
 
 def _chosen(archive: zipfile.ZipFile) -> list[zipfile.ZipInfo]:
-    """The files that hold conversations: those that are called so, or else every JSON file, as in our own export."""
+    """Return the files of conversations: those with that name, or else every JSON file, as in our own export."""
     named = [entry for entry in archive.infolist() if entry.filename.endswith(".json")]
     called_so = [entry for entry in named if CONVERSATIONS.fullmatch(entry.filename)]
     return sorted(called_so or named, key=lambda entry: entry.filename)
