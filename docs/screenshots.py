@@ -27,7 +27,8 @@ from django.core.management import call_command
 from PIL import Image, ImageDraw
 from playwright.async_api import Page
 
-from chat.conversations import agents, saved_prompts
+from chat.conversations import agents
+from chat.library import saved_prompts
 from chat.models import SharedLink
 from oneclaw.demo.scripted import ScriptedModel, answer, key_refused, text, tool_use
 from oneclaw.models import User

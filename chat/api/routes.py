@@ -42,8 +42,8 @@ router = Router(tags=["conversations"])
 # The HTTP status of a protocol error code; 422 for every other one.
 STATUS = {"not_found": 404, "conflict": 409, "busy": 409, "other_mode": 409, "other_agent": 409}
 # The namespace of the ids of sessions that a client_id begins: the same session each time.
-BEGUN_BY = uuid.UUID("6f1c3c0e-6d0a-4d0c-9f57-0c1a3f4b7d21")
-LONGEST_WAIT = 60
+SESSION_NAMESPACE = uuid.UUID("6f1c3c0e-6d0a-4d0c-9f57-0c1a3f4b7d21")
+WAIT_MAX_SECONDS = 60
 
 
 @router.get("/models", response=responses(list[ModelOut]))
@@ -149,11 +149,11 @@ def stop(request: KeyedRequest, session_id: uuid.UUID) -> Status[None]:
 async def send(
     request: KeyedRequest,
     message: MessageIn,
-    wait: float = Query(0, ge=0, le=LONGEST_WAIT, description="Seconds to wait for the answer."),
+    wait: float = Query(0, ge=0, le=WAIT_MAX_SECONDS, description="Seconds to wait for the answer."),
 ) -> Status[SentOut]:
     """Send a message. 202: it is stored and being answered; 200: with `wait`, the answer has ended."""
     user, client_id = request.auth, message.client_id or uuid.uuid4()
-    session_id = message.session or uuid.uuid5(BEGUN_BY, f"{user.pk}:{client_id}")
+    session_id = message.session or uuid.uuid5(SESSION_NAMESPACE, f"{user.pk}:{client_id}")
     with refusals():
         await in_database(presence.arrive_unless_recent, user)
         if message.session is not None:

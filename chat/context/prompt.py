@@ -84,7 +84,7 @@ def build_request(turn: Turn, *, tools: bool = True) -> Request:
 def api_messages(session: ChatSession) -> list[dict[str, Any]]:
     """Return the shown and finished messages in the form of the API: alternating roles, no empty block."""
     messages: list[dict[str, Any]] = []
-    rows = list(session.messages.shown().settled().values_list("role", "content", "meta"))
+    rows = list(session.messages.shown().finished().values_list("role", "content", "meta"))
     attached = AttachedFiles(session, [content for _, content, _ in rows])
     for index, (role, _, meta) in enumerate(rows):
         role = "assistant" if role == Message.Role.ASSISTANT else "user"

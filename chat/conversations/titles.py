@@ -28,7 +28,7 @@ TITLE_MAX_WORDS = 8
 @receiver(turn_finished)
 def enqueue_naming(session: ChatSession, **_: Any) -> None:
     """Enqueue the naming of `session`, if it has no title by the model or the person yet."""
-    if settings.TITLES and not session.is_temporary and session.titled_by == ChatSession.Titled.NOBODY:
+    if settings.TITLES and not session.is_temporary and session.titled_by == ChatSession.Titled.NOT_TITLED:
         hint("chat.tasks.name_session", str(session.pk))
 
 
@@ -37,7 +37,7 @@ def name_session(session_id: uuid.UUID) -> None:
 
     When the model fails, the first words stay, and the next answer tries again.
     """
-    unnamed = ChatSession.objects.filter(pk=session_id, titled_by=ChatSession.Titled.NOBODY, deleted_at=None)
+    unnamed = ChatSession.objects.filter(pk=session_id, titled_by=ChatSession.Titled.NOT_TITLED, deleted_at=None)
     unnamed = unnamed.exclude(mode=ChatSession.Mode.TEMPORARY)
     session = unnamed.first()
     if session is None:

@@ -290,7 +290,7 @@ def html_columns(content: list[dict[str, Any]], cards: dict[str, Any]) -> dict[s
 
     The cards of failed calls are left out: they are worded for each reader.
     """
-    return {"html": rendered(content, cards, to_keep=True), "html_version": incremental.VERSION}
+    return {"html": rendered(content, cards, to_keep=True), "html_version": incremental.HTML_VERSION}
 
 
 def update_message(message: Message, **fields: Any) -> None:

@@ -6,9 +6,9 @@ from collections.abc import Iterable
 from django.db.models import Max
 
 from chat.conversations import versions
+from chat.conversations.message_pages import cards_of
 from chat.live.server_frames import DoneFrame, MessageFrame, done_frame, message_frame
 from chat.models import Message, Turn
-from chat.rendering.messages import cards_of
 
 # Above these limits (messages, characters of HTML) a page fetches the list by a request instead of a replay: a response
 # that waits for a slow reader takes no memory of this process.

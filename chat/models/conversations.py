@@ -62,7 +62,7 @@ class ChatSession(models.Model):
         TEMPORARY = "temporary", "no memory at all"
 
     class Titled(models.TextChoices):
-        NOBODY = ""
+        NOT_TITLED = "", "Nobody"
         MODEL = "model"
         PERSON = "person"
 
@@ -80,7 +80,7 @@ class ChatSession(models.Model):
     mode = models.CharField(max_length=10, choices=Mode, default=Mode.AGENT)
     title = models.CharField(max_length=200, blank=True)
     # Who set the title: empty (it is the first words so far), the fast model, or the person, whose title stays.
-    titled_by = models.CharField(max_length=6, choices=Titled, default=Titled.NOBODY, blank=True)
+    titled_by = models.CharField(max_length=6, choices=Titled, default=Titled.NOT_TITLED, blank=True)
     # The number of the newest message; counted up under this row's lock.
     last_seq = models.PositiveBigIntegerField(default=0)
     # In a fork, the messages up to this number are copies.
@@ -224,7 +224,7 @@ class MessageQuerySet(models.QuerySet["Message"]):
         """Return the messages of the shown branch, which is on the page and in the prompt, in order."""
         return self.filter(active=True).order_by("seq")
 
-    def settled(self) -> "MessageQuerySet":
+    def finished(self) -> "MessageQuerySet":
         return self.exclude(status=Message.Status.RUNNING)
 
 

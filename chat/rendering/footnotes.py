@@ -16,7 +16,7 @@ from markdown_it.token import Token
 from mdit_py_plugins.footnote import footnote_plugin
 
 # Notes of one message that can be referred to.
-MOST = 64
+MAX_NOTES = 64
 
 
 def add_to(parser: MarkdownIt) -> None:
@@ -35,7 +35,7 @@ def environment(names: dict[str, int]) -> dict[str, Any]:
 
 def _few(state: StateCore) -> None:
     names = state.env.get("footnotes", {}).get("refs", {})
-    for name in list(names)[MOST:]:
+    for name in list(names)[MAX_NOTES:]:
         del names[name]
 
 

@@ -19,7 +19,7 @@ from markdown_it.token import Token
 DISPLAYED = {"$$": "$$", r"\[": r"\]"}
 AMONG_WORDS = {"$": "$", r"\(": r"\)"}
 # Characters of a formula within a paragraph.
-LONGEST = 2_000
+FORMULA_MAX_CHARS = 2_000
 # "5 and" is the beginning of an amount of money rather than of a formula.
 AMOUNT = re.compile(r"\d[\d.,]*[kKmMbB]?[.,;:!?]?\s+[^\W\d_]{2}")
 
@@ -90,7 +90,7 @@ def _among_words(state: StateInline, silent: bool) -> bool:
         return False
     closer = (DISPLAYED | AMONG_WORDS)[opener]
     inside = begin + len(opener)
-    closed = _closed(source, closer, inside, min(state.posMax, inside + LONGEST))
+    closed = _closed(source, closer, inside, min(state.posMax, inside + FORMULA_MAX_CHARS))
     is_formula = closed >= 0 and bool(source[inside:closed].strip())
     if opener == "$" and is_formula:
         is_formula = _is_no_money(source, begin, closed)

@@ -10,9 +10,9 @@ from pygments.token import STANDARD_TYPES, Token, _TokenType
 from pygments.util import ClassNotFound
 
 # Longer code is not highlighted.
-LONGEST = 40_000
+CODE_MAX_CHARS = 40_000
 # Time after which one piece of code is shown without colours.
-PATIENCE = 0.25
+HIGHLIGHTING_SECONDS = 0.25
 
 PLAIN = {Token.Text, Token.Text.Whitespace, Token.Name, Token.Punctuation}
 CLASSES = {name for name in STANDARD_TYPES.values() if name}
@@ -20,10 +20,10 @@ CLASSES = {name for name in STANDARD_TYPES.values() if name}
 
 def highlighted(code: str, language: str) -> str:
     """Return `code` as escaped HTML, highlighted when the language is known and highlighting does not take too long."""
-    lexer = _lexer(language.lower()) if language and len(code) <= LONGEST else None
+    lexer = _lexer(language.lower()) if language and len(code) <= CODE_MAX_CHARS else None
     if lexer is None:
         return escape(code, quote=False)
-    until = time.perf_counter() + PATIENCE
+    until = time.perf_counter() + HIGHLIGHTING_SECONDS
     html: list[str] = []
     # The unprocessed tokens are the code itself; get_tokens() would strip and add line ends.
     for _, kind, words in lexer.get_tokens_unprocessed(code):

@@ -4,14 +4,14 @@ import time
 from dataclasses import replace
 
 from chat.rendering import markdown
-from chat.rendering.plain_text import CodeSeam, WordSeam, seam
+from chat.rendering.plain_text import CodeAppender, WordAppender, appender_of
 
 # Incremented whenever the same text gets other HTML: stored HTML of another version is rendered again.
-VERSION = 5
+HTML_VERSION = 5
 # Length of an open block above which its changes are delayed when they cost much.
-LONG = 4_000
+LONG_BLOCK_CHARS = 4_000
 # Processor time that one update of a growing text may take; the finished text has more.
-HASTE = 0.1
+UPDATE_SECONDS = 0.1
 
 
 def render(text: str) -> str:
@@ -46,7 +46,7 @@ class GrowingText:
         # Every block as it is now, and as changes() returned it last.
         self._now: list[str] = []
         self._sent: list[str] = []
-        self._append_point: WordSeam | CodeSeam | None = None
+        self._append_point: WordAppender | CodeAppender | None = None
         self._not_before = 0.0
 
     def append(self, delta: str) -> None:
@@ -62,8 +62,8 @@ class GrowingText:
 
         Changes of a very long open block are delayed, so that a message never costs more than a tenth of a processor.
         """
-        if len(self._tail) < LONG or time.monotonic() >= self._not_before:
-            self._update(HASTE)
+        if len(self._tail) < LONG_BLOCK_CHARS or time.monotonic() >= self._not_before:
+            self._update(UPDATE_SECONDS)
         if self._now is self._sent:
             return []
         before, self._sent = self._sent, self._now
@@ -74,7 +74,7 @@ class GrowingText:
 
     def blocks(self) -> list[str]:
         """Return every block of the text so far, each as safe HTML."""
-        self._update(markdown.PATIENCE)
+        self._update(markdown.PARSE_SECONDS)
         return self._now
 
     def _update(self, seconds: float) -> None:
@@ -101,7 +101,7 @@ class GrowingText:
         self._append_point = self._new_append_point(growing) if growing else None
         self._not_before = time.monotonic() + 10 * (time.thread_time() - began)
 
-    def _new_append_point(self, growing: list[markdown.Block]) -> WordSeam | CodeSeam | None:
+    def _new_append_point(self, growing: list[markdown.MarkdownBlock]) -> WordAppender | CodeAppender | None:
         last = growing[-1]
         if last.end_line <= self._tail.rstrip().count("\n"):
             # A definition follows, which is no block.
@@ -111,9 +111,9 @@ class GrowingText:
         if any(line.strip() for line in above):
             # A definition is right above, which may take this line for its title.
             return None
-        return seam(lines[last.first_line], last.html)
+        return appender_of(lines[last.first_line], last.html)
 
-    def _close(self, growing: list[markdown.Block], seconds: float) -> list[markdown.Block]:
+    def _close(self, growing: list[markdown.MarkdownBlock], seconds: float) -> list[markdown.MarkdownBlock]:
         """Remove every block from the tail that no further line can change; return those that stay in it."""
         complete = self._tail[: self._tail.rfind("\n") + 1]
         lines = complete.split("\n")
@@ -135,7 +135,7 @@ class GrowingText:
             end -= 1
         return self._cut(lines[:end], len(outline) - 1, growing)
 
-    def _cut(self, lines: list[str], count: int, growing: list[markdown.Block]) -> list[markdown.Block]:
+    def _cut(self, lines: list[str], count: int, growing: list[markdown.MarkdownBlock]) -> list[markdown.MarkdownBlock]:
         """Close the first `count` blocks, whose text is `lines`."""
         text = "".join(f"{line}\n" for line in lines)
         markdown.define(text, self._definitions)

@@ -19,23 +19,23 @@ from chat.rendering import footnotes, formulas
 from chat.rendering.highlighting import CLASSES, highlighted
 
 # Blocks inside blocks; deeper ones are shown as plain text.
-DEEPEST = 16
+NESTING_MAX_LEVELS = 16
 # Longer paragraphs are shown as plain text.
-LONGEST_PARAGRAPH = 30_000
+PARAGRAPH_MAX_CHARS = 30_000
 # Link definitions of one message; further ones are not looked up.
-MOST_DEFINITIONS = 64
+MAX_DEFINITIONS = 64
 # Processor time that one text may take.
-PATIENCE = 0.5
+PARSE_SECONDS = 0.5
 
 
 CoreRule = Callable[[StateCore], None]
 
 
-class Overrun(Exception):
+class OverrunError(Exception):
     """The text takes too long to parse."""
 
 
-class Clock:
+class TimeLimit:
     """A limit of processor time for one text. It reads the time at every 64th tick only, because that costs too."""
 
     def __init__(self, seconds: float) -> None:
@@ -46,11 +46,11 @@ class Clock:
         """Count one step of the parser. Raise Overrun when the time is over."""
         self._steps += 1
         if not self._steps & 63 and time.thread_time() > self._until:
-            raise Overrun
+            raise OverrunError
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
+class MarkdownBlock:
     """A top-level block: its lines, what its HTML is made of, and that HTML."""
 
     first_line: int
@@ -82,8 +82,11 @@ class Definitions:
 
 
 def rendered(
-    text: str, definitions: Definitions, patience: float = PATIENCE, kept: MutableMapping[Source, str] | None = None
-) -> list[Block]:
+    text: str,
+    definitions: Definitions,
+    patience: float = PARSE_SECONDS,
+    kept: MutableMapping[Source, str] | None = None,
+) -> list[MarkdownBlock]:
     """Return the top-level blocks of `text`. `definitions` are those so far; what `text` defines is added to them.
 
     `kept` is a cache of HTML by source, which is read and filled. Text that would take longer than `patience` seconds
@@ -95,26 +98,26 @@ def rendered(
         groups = list(_groups(_run(OF_BLOCKS, text, env, [])))
         known, lines = definitions.known(), text.split("\n")
         return [_block(group, lines, known, kept, env) for group in groups]
-    except (Overrun, RecursionError):
-        return [Block(0, text.count("\n") + 1, (text, ()), as_written(text))]
+    except (OverrunError, RecursionError):
+        return [MarkdownBlock(0, text.count("\n") + 1, (text, ()), as_written(text))]
 
 
-def define(text: str, definitions: Definitions, patience: float = PATIENCE) -> None:
+def define(text: str, definitions: Definitions, patience: float = PARSE_SECONDS) -> None:
     """Add to `definitions` what `text` defines."""
     if "]:" not in text:
         return
     try:
         _run(OF_BLOCKS, text, _environment(definitions, patience), [])
-    except (Overrun, RecursionError):
+    except (OverrunError, RecursionError):
         return
 
 
-def outline(text: str, patience: float = PATIENCE) -> list[tuple[int, int]]:
+def outline(text: str, patience: float = PARSE_SECONDS) -> list[tuple[int, int]]:
     """Return (first line, end line) of each top-level block, without rendering; [] when it takes too long."""
     tokens: list[Token] = []
     try:
-        PARSER.block.parse(text, PARSER, {"clock": Clock(patience)}, tokens)
-    except (Overrun, RecursionError):
+        PARSER.block.parse(text, PARSER, {"clock": TimeLimit(patience)}, tokens)
+    except (OverrunError, RecursionError):
         return []
     return [_lines(group) for group in _groups(tokens)]
 
@@ -144,7 +147,7 @@ def _groups(tokens: Sequence[Token]) -> Iterator[list[Token]]:
 
 def _environment(definitions: Definitions, patience: float) -> dict[str, Any]:
     notes = footnotes.environment(definitions.notes)
-    return {"references": definitions.links, "footnotes": notes, "clock": Clock(patience)}
+    return {"references": definitions.links, "footnotes": notes, "clock": TimeLimit(patience)}
 
 
 def _run(rules: Sequence[CoreRule], text: str, env: MutableMapping[str, Any], tokens: list[Token]) -> list[Token]:
@@ -160,7 +163,7 @@ def _block(
     known: tuple[Any, ...],
     kept: MutableMapping[Source, str],
     env: MutableMapping[str, Any],
-) -> Block:
+) -> MarkdownBlock:
     env["clock"].tick()
     first, end = _lines(group)
     text = "\n".join(lines[first:end])
@@ -171,7 +174,9 @@ def _block(
         html = PARSER.renderer.render(_run(OF_WORDS, "", env, group), PARSER.options, env)
         kept[source] = CLEANER.clean(html).strip()
     type = group[0].type
-    return Block(first, end, source, kept[source], type in ENDED_BY_BLANK or (type == "fence" and _closed(group[0])))
+    return MarkdownBlock(
+        first, end, source, kept[source], type in ENDED_BY_BLANK or (type == "fence" and _closed(group[0]))
+    )
 
 
 ENDED_BY_BLANK = {
@@ -193,7 +198,7 @@ ADDRESS = re.compile(r"://[^\s<>\x00-\x1f]+")
 def _deep(state: StateBlock, first: int, end: int, silent: bool) -> bool:
     """Keep text that is nested too deeply as plain text, which the parser would drop."""
     state.env["clock"].tick()
-    if silent or state.level < DEEPEST:
+    if silent or state.level < NESTING_MAX_LEVELS:
         return False
     token = state.push("as_written", "", 0)
     token.content = state.getLines(first, end, state.blkIndent, False)
@@ -240,14 +245,14 @@ def _without_trailing_punctuation(address: str) -> str:
 def _few_definitions(state: StateCore) -> None:
     """Limit the definitions of a message, after its blocks are known and before their text is parsed."""
     definitions = state.env.get("references", {})
-    for label in list(definitions)[MOST_DEFINITIONS:]:
+    for label in list(definitions)[MAX_DEFINITIONS:]:
         del definitions[label]
 
 
 def _inline(state: StateCore) -> None:
     """Parse the text of blocks like the parser's own rule, but show a very long paragraph as plain text."""
     for token in state.tokens:
-        if token.type == "inline" and len(token.content) <= LONGEST_PARAGRAPH:
+        if token.type == "inline" and len(token.content) <= PARAGRAPH_MAX_CHARS:
             token.children = []
             state.md.inline.parse(token.content, state.md, state.env, token.children)
         elif token.type == "inline":

@@ -20,13 +20,13 @@ CLOSING_TAGS = re.compile(
     r"(?:</(?:p|li|ul|ol|blockquote|h3|t[dhr]|thead|tbody|table|div)>\s*|<t[dh](?: class=\"[a-z]+\")?></t[dh]>\s*)+\Z"
 )
 # Longer paragraphs are parsed again: those above the parser's own limit are not Markdown.
-LONGEST_PARAGRAPH = 15_000
+APPEND_MAX_CHARS = 15_000
 CODE_END = "</code></pre>"
 # The parser drops a last line that has only white space so far.
 BLANK_LINE = re.compile(r"(?<=\n)[ \t]+\Z")
 
 
-class WordSeam:
+class WordAppender:
     """The position between the last word of a paragraph, list, heading or table and the tags that close it."""
 
     def __init__(self, head: str, closing: str, plain: re.Pattern[str], room: int) -> None:
@@ -46,7 +46,7 @@ class WordSeam:
         return self._head + self._closing
 
 
-class CodeSeam:
+class CodeAppender:
     """The position at the end of a block of code whose fence is still open."""
 
     def __init__(self, head: str, fence: str, waiting: str) -> None:
@@ -66,7 +66,7 @@ class CodeSeam:
         return f"{self._head}\n{CODE_END}" if self._waiting else f"{self._head}{CODE_END}"
 
 
-def seam(source: str, html: str) -> WordSeam | CodeSeam | None:
+def appender_of(source: str, html: str) -> WordAppender | CodeAppender | None:
     """Return where text can be appended to a block with this Markdown and HTML; None when nowhere."""
     fence = source[:3]
     if fence in ("```", "~~~"):
@@ -79,10 +79,10 @@ def seam(source: str, html: str) -> WordSeam | CodeSeam | None:
         # What the block does not end with has become something else.
         return None
     plain = PLAIN_IN_LINK if "](" in source else PLAIN
-    return WordSeam(head, closing.group(), plain, LONGEST_PARAGRAPH - len(source))
+    return WordAppender(head, closing.group(), plain, APPEND_MAX_CHARS - len(source))
 
 
-def _code_seam(source: str, html: str, fence: str) -> CodeSeam | None:
+def _code_seam(source: str, html: str, fence: str) -> CodeAppender | None:
     _, line_end, content = source.partition("\n")
     last_line = content.rstrip().rpartition("\n")[2].strip()
     if not line_end or not html.endswith(CODE_END) or (last_line and set(last_line) == {fence}):
@@ -91,5 +91,5 @@ def _code_seam(source: str, html: str, fence: str) -> CodeSeam | None:
     if BLANK_LINE.search(source) or source.endswith("\n"):
         waiting = source[len(source.rstrip(" \t")) :]
         # The line end before it is in the HTML unless the code is still empty.
-        return CodeSeam(head[:-1], fence, "\n" + waiting) if head.endswith("\n") else None
-    return CodeSeam(head, fence, "")
+        return CodeAppender(head[:-1], fence, "\n" + waiting) if head.endswith("\n") else None
+    return CodeAppender(head, fence, "")

@@ -16,9 +16,9 @@ from chat.transfer.importing.own import FORMAT, VERSION
 from oneclaw.reasons import Reason
 
 # Messages of one piece.
-PIECE = 50
+PIECE_MESSAGES = 50
 # Characters of a file's name without its ending.
-LONGEST_NAME = 80
+NAME_MAX_CHARS = 80
 # Characters that Windows, macOS or Linux does not allow in a name.
 NOT_IN_NAMES = re.compile(r'[<>:"/\\|?*]')
 # Unicode categories: control characters, marks that change the direction of text, and unassigned characters.
@@ -34,7 +34,7 @@ def pages_of(messages: QuerySet[Message]) -> Pages:
     listed = messages.select_related("turn", "parent").order_by("seq")
 
     def page(after: int) -> list[Message]:
-        return list(listed.filter(seq__gt=after)[:PIECE])
+        return list(listed.filter(seq__gt=after)[:PIECE_MESSAGES])
 
     return page
 
@@ -175,8 +175,8 @@ def one_line(text: str) -> str:
 
 
 def file_name(session: ChatSession, ending: str) -> str:
-    """Return a file name: the person's day of the last message, and the title without characters that are not allowed."""
+    """Return a file name: the person's day of the last message, and the title without characters not allowed there."""
     title = NOT_IN_NAMES.sub(" ", one_line(session.name))
     title = "".join(sign for sign in title if sign == " " or unicodedata.category(sign) not in INVISIBLE)
-    title = one_line(title)[:LONGEST_NAME].strip(". ") or "Conversation"
+    title = one_line(title)[:NAME_MAX_CHARS].strip(". ") or "Conversation"
     return f"{session.owner.day(session.active_at)} {title}.{ending}"

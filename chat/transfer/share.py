@@ -17,7 +17,7 @@ from chat import extensions
 from chat.context import per_message
 from chat.models import ChatSession, Message, SharedLink, SharedLinkQuerySet
 from chat.rendering import incremental
-from chat.rendering.messages import furnished
+from chat.rendering.messages import with_code_buttons
 from oneclaw.text import UserFacingError
 
 # How long a link is valid; None: until it is revoked.
@@ -29,21 +29,21 @@ PERIODS: Mapping[str, dt.timedelta | None] = {
 }
 USUAL = "week"
 # Bytes of randomness in a token.
-STRENGTH = 24
+TOKEN_BYTES = 24
 # Links that a person may have.
-MOST = 500
+MAX_LINKS = 500
 
 Part = dict[str, str]
 MEMORY, TOOL, FILE = "memory", "tool", "file"
 
 
-class NotShareable(UserFacingError):
+class NotShareableError(UserFacingError):
     """The conversation is empty or temporary."""
 
     words = _("This conversation cannot be shared, because it is temporary or has no messages.")
 
 
-class TooMany(UserFacingError):
+class TooManyLinksError(UserFacingError):
     """The person has the maximum number of shared links."""
 
     words = _("You have reached the maximum number of shared links. Revoke one first.")
@@ -55,10 +55,10 @@ def share(session: ChatSession, period: str) -> tuple[SharedLink, str]:
     lasts = PERIODS[period]
     shown = [] if session.mode == ChatSession.Mode.TEMPORARY else snapshot(session)
     if not shown:
-        raise NotShareable
-    if SharedLink.objects.visible_to(session.owner).count() >= MOST:
-        raise TooMany
-    token, now = secrets.token_urlsafe(STRENGTH), timezone.now()
+        raise NotShareableError
+    if SharedLink.objects.visible_to(session.owner).count() >= MAX_LINKS:
+        raise TooManyLinksError
+    token, now = secrets.token_urlsafe(TOKEN_BYTES), timezone.now()
     link = SharedLink.objects.create(
         session=session,
         token_hash=hashed(token),
@@ -79,7 +79,12 @@ def shown(link: SharedLink) -> list[dict[str, Any]]:
     """Return the messages of the link, each piece of code with its button, as in the chat."""
     return [
         message
-        | {"parts": [part | {"html": furnished(part["html"])} if "html" in part else part for part in message["parts"]]}
+        | {
+            "parts": [
+                part | {"html": with_code_buttons(part["html"])} if "html" in part else part
+                for part in message["parts"]
+            ]
+        }
         for message in link.snapshot
     ]
 
@@ -97,7 +102,7 @@ def snapshot(session: ChatSession) -> list[dict[str, Any]]:
     """Return the shown and finished messages as parts: {"text"} of a person, {"html"} of an answer, {"left_out"} for
     what is not shown to others."""
     copied: list[dict[str, Any]] = []
-    for message in session.messages.shown().settled().exclude(role=Message.Role.TOOL):
+    for message in session.messages.shown().finished().exclude(role=Message.Role.TOOL):
         parts = parts_of(message)
         if not parts:
             continue

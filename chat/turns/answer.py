@@ -5,7 +5,7 @@ from typing import Any
 from chat.models import Message
 from chat.rendering.cards import RUNNING_CARD
 from chat.rendering.incremental import GrowingText
-from chat.rendering.messages import card_html, furnished, thinking_html
+from chat.rendering.messages import card_html, thinking_html, with_code_buttons
 
 
 class GrowingThinking:
@@ -87,7 +87,7 @@ class GrowingAnswer:
             if isinstance(part, str):
                 first += 1
                 continue
-            changed += [(first + index, furnished(html)) for index, html in part.changes()]
+            changed += [(first + index, with_code_buttons(html)) for index, html in part.changes()]
             if part is not self._texts[-1]:
                 # Not for the last part: blocks() would render what changes() postpones.
                 first += len(part.blocks())
@@ -97,7 +97,7 @@ class GrowingAnswer:
         """Return every display block's HTML, in order."""
         blocks: list[str] = []
         for part in self._texts:
-            blocks += [part] if isinstance(part, str) else map(furnished, part.blocks())
+            blocks += [part] if isinstance(part, str) else map(with_code_buttons, part.blocks())
         return blocks
 
 

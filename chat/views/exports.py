@@ -21,7 +21,7 @@ from oneclaw.threads import in_database
 WRITERS = {"md": exporting.as_markdown, "json": exporting.as_json}
 TYPES = {"md": "text/markdown; charset=utf-8", "json": "application/json", "zip": "application/zip"}
 # Bytes that are sent at once, about.
-ENOUGH = 64 * 1024
+CHUNK_BYTES = 64 * 1024
 
 
 @login_required
@@ -72,17 +72,17 @@ def download(pieces: Iterator[bytes], name: str, kind: str) -> HttpResponse | St
 
 async def streamed(pieces: Iterator[bytes]) -> AsyncIterator[bytes]:
     """Yield `pieces`, each made in the database thread, and only when the browser has taken those before it."""
-    while part := await in_database(enough, pieces):
+    while part := await in_database(next_chunk, pieces):
         yield part
 
 
-def enough(pieces: Iterator[bytes]) -> bytes:
+def next_chunk(pieces: Iterator[bytes]) -> bytes:
     """Return the next pieces together; b"" at the end."""
     parts, size = [], 0
     for piece in pieces:
         parts.append(piece)
         size += len(piece)
-        if size >= ENOUGH:
+        if size >= CHUNK_BYTES:
             break
     return b"".join(parts)
 

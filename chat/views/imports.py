@@ -12,7 +12,7 @@ from chat.transfer.importing import jobs, reasons
 from oneclaw.people.requests import SignedInRequest
 
 # Imports that the page lists.
-LISTED = 5
+SHOWN_IMPORTS = 5
 
 
 @login_required
@@ -24,9 +24,9 @@ def import_page(request: SignedInRequest) -> HttpResponse:
         try:
             jobs.begin(request.user, request.FILES.get("file"))
             return redirect("import")
-        except reasons.FileRefused as refused:
+        except reasons.ImportFileRefusedError as refused:
             refusal = reasons.of_file(refused.code)
-    found = ImportJob.objects.visible_to(request.user)[:LISTED]
+    found = ImportJob.objects.visible_to(request.user)[:SHOWN_IMPORTS]
     context = {"jobs": [worded(job) for job in found], "refusal": refusal, "limits": reasons.limits()}
     return render(request, "chat/import.html", context, status=422 if refusal else 200)
 

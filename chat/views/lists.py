@@ -23,7 +23,7 @@ from oneclaw.reasons import Reason
 from oneclaw.text import InvalidTextError
 
 # Conversations of one page.
-LISTED = 100
+PAGE_SIZE = 100
 # The actions that undo those that remove a conversation from the list.
 UNDO = {"delete": "restore", "archive": "unarchive"}
 
@@ -35,7 +35,7 @@ def all_conversations(request: SignedInRequest) -> HttpResponse:
     show, folder = request.GET.get("show", ""), None
     if show.startswith("folder-"):
         folder = get_object_or_404(request.user.folders, pk=_number(show.removeprefix("folder-")))
-    page = Paginator(shown(request.user, show, folder), LISTED).get_page(request.GET.get("page"))
+    page = Paginator(shown(request.user, show, folder), PAGE_SIZE).get_page(request.GET.get("page"))
     context = {
         "page": page,
         "groups": sidebar.by_day(page.object_list, request.user),

@@ -19,6 +19,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from chat.attachments import store
 from chat.attachments.examine import FileRefusedError
 from chat.conversations import lifecycle, model_choice, presence, transcript
+from chat.conversations.message_pages import LAST_NUMBER, messages_from, newest_messages, page_messages
 from chat.conversations.model_choice import NO_CHOICE, Choice
 from chat.library import organise, sidebar
 from chat.live import replay
@@ -26,7 +27,6 @@ from chat.live.errors import FrameError
 from chat.live.frames import SendFrame, frame_of
 from chat.live.handle import Ended, handle
 from chat.models import Agent, ChatSession, default_agent
-from chat.rendering.messages import END, messages_from, newest_messages, page_messages
 from chat.views import toasts
 from chat.views.attachments import kept_file
 from chat.views.toasts import Toast
@@ -71,7 +71,7 @@ def page(
 ) -> HttpResponse:
     """Return the whole page. `refusal` says why the message `text` of a page without a socket was refused; `mode` and
     `choice` are what was chosen for it."""
-    before = place(request, "before") if "before" in request.GET else END
+    before = sequence_number(request, "before") if "before" in request.GET else LAST_NUMBER
     context = {
         "session_id": session_id,
         "session": session,
@@ -190,20 +190,20 @@ def messages_after(request: SignedInRequest, session_id: uuid.UUID) -> HttpRespo
     presence.arrive_unless_recent(request.user)
     if "open" in request.GET:
         lifecycle.open_session(request.user, session_id)
-    messages, token, before = session.messages.shown(), get_token(request), END
+    messages, token, before = session.messages.shown(), get_token(request), LAST_NUMBER
     if "before" in request.GET:
-        before = place(request, "before")
+        before = sequence_number(request, "before")
         if "to" in request.GET:
             messages = messages.filter(seq__lt=before)
-            return HttpResponse("".join(messages_from(messages, place(request, "to"), token)))
-    elif after := place(request, "after"):
+            return HttpResponse("".join(messages_from(messages, sequence_number(request, "to"), token)))
+    elif after := sequence_number(request, "after"):
         if replay.shows_hidden_message(session.owner_id, session.pk, after):
             return HttpResponse(status=HTTPStatus.RESET_CONTENT)
         return HttpResponse("".join(page_messages(messages.filter(seq__gt=after), token)))
     return HttpResponse("".join(newest_messages(session.pk, token, before)))
 
 
-def place(request: SignedInRequest, name: str) -> int:
+def sequence_number(request: SignedInRequest, name: str) -> int:
     """Return a sequence number from the address; 0 when there is none. Raise Http404 when it is no number."""
     return number_in(request.GET, name)
 

@@ -8,8 +8,8 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from chat.conversations import saved_prompts
-from chat.conversations.saved_prompts import split_at_variables, variables
+from chat.library import saved_prompts
+from chat.library.saved_prompts import split_at_variables, variables
 from chat.models import ChatSession, SavedPrompt, default_agent
 from chat.turns import commands
 from chat.views import pages

@@ -46,7 +46,7 @@ def share(request: SignedInRequest, session_id: uuid.UUID) -> HttpResponse:
         try:
             _link, token = sharing.share(session, period)
             address = request.build_absolute_uri(reverse("shared", args=[token]))
-        except (sharing.NotShareable, sharing.TooMany) as refused:
+        except (sharing.NotShareableError, sharing.TooManyLinksError) as refused:
             refusal = refused.sentence
     links = session.shared_links.defer("snapshot")
     context = {

@@ -61,7 +61,7 @@ def find(sessions: QuerySet[ChatSession], known: LineMatcher, is_prefix: IsPrefi
         if any(eraser.is_in_prompt(item) for item in context[NAME]):
             found.prompts.add(pk)
             found.sessions.add(pk)
-    rows: MessageQuerySet = Message.objects.filter(session__in=sessions).settled()
+    rows: MessageQuerySet = Message.objects.filter(session__in=sessions).finished()
     ordered = rows.order_by("session_id", "seq").only(*COLUMNS).iterator(chunk_size=500)
     for session_id, messages in groupby(ordered, key=lambda message: message.session_id):
         _find_in(session_id, messages, eraser, found)

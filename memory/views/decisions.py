@@ -9,7 +9,7 @@ from django.shortcuts import get_object_or_404, redirect
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST
 
-from chat.rendering.messages import card_again
+from chat.conversations.message_pages import updated_card_html
 from memory.documents.write import DocumentError, InvalidTextError
 from memory.models import Decision
 from memory.policy.access import may_write
@@ -37,7 +37,7 @@ def decide(request: SignedInRequest, decision_id: int) -> HttpResponse:
     message, call = decision.revision.message, call_of(decision.revision)
     if request.htmx and message is not None and call is not None:
         since = saved.outcomes([decision.revision_id], get_token(request), refusal)
-        return HttpResponse(card_again(message, call["id"], since[decision.revision_id]))
+        return HttpResponse(updated_card_html(message, call["id"], since[decision.revision_id]))
     if refusal:
         messages.error(request, refusal)
     elif message is not None and request.POST.get("from") == "chat":

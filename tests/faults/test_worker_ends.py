@@ -74,7 +74,7 @@ def test_killed_in_the_model_call_of_every_other_trigger_each_conversation_is_no
         told = """
 from chat.conversations import presence
 from memory.tasks import sweep
-presence.tell_left()
+presence.sweep()
 sweep()
 """
         site.commands.run("shell", "-v0", "-c", told)

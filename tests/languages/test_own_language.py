@@ -9,8 +9,8 @@ from django.utils import timezone, translation
 from django.utils.html import escape
 
 from chat.conversations import transcript
+from chat.conversations.message_pages import page_messages
 from chat.models import Message, Turn
-from chat.rendering.messages import page_messages
 from chat.turns.tools import call_tool
 from memory.policy.paths import BadPathError
 from oneclaw import llm

@@ -7,8 +7,8 @@ from django.urls import URLResolver, get_resolver
 from playwright.async_api import expect
 
 from chat.attachments import store
-from chat.conversations import agents, saved_prompts
-from chat.library import organise
+from chat.conversations import agents
+from chat.library import organise, saved_prompts
 from chat.models import ImportJob
 from chat.transfer import share
 from memory.documents import write as documents

@@ -3,7 +3,7 @@
 import pytest
 from playwright.async_api import expect
 
-from chat.conversations.saved_prompts import save
+from chat.library.saved_prompts import save
 from chat.models import Agent, ChatSession
 from oneclaw.threads import in_database
 from tests.browser import PHONE, open_page, violations

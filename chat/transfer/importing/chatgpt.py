@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from chat.transfer.importing.conversation import (
-    LONGEST_ID,
+    ID_MAX_CHARS,
     MEMORY_TOOLS,
     Conversation,
     Said,
@@ -26,21 +26,21 @@ from chat.transfer.importing.conversation import (
     spoken,
     words,
 )
-from chat.transfer.importing.reasons import MOST_MESSAGES, NotBrought
+from chat.transfer.importing.reasons import MAX_MESSAGES, NotImportableError
 
 # Kinds of content between the program and its model, which are not shown to the person.
 HIDDEN_KINDS = {"thoughts", "reasoning_recap", "user_editable_context", "model_editable_context"}
 # References to sources, in characters that no font has.
 CITATION = re.compile("\ue200[^\ue201]*\ue201|[\ue200-\ue206]")
 # Steps of answers and hidden messages are nodes as well.
-MOST_NODES = 5 * MOST_MESSAGES
+MAX_NODES = 5 * MAX_MESSAGES
 PICTURE = "*A picture was here.*"
 
 
 def conversation(value: Mapping[str, Any]) -> Conversation:
     """Return the conversation of `value`, one element of conversations.json. Raise NotBrought when it is invalid."""
-    if len(value["mapping"]) > MOST_NODES:
-        raise NotBrought("too_many")
+    if len(value["mapping"]) > MAX_NODES:
+        raise NotImportableError("too_many")
     nodes = {key: node for key, node in value["mapping"].items() if isinstance(node, dict)}
     parents = {key: node.get("parent") if isinstance(node.get("parent"), str) else None for key, node in nodes.items()}
     messages: list[Said] = []
@@ -79,7 +79,7 @@ def conversation(value: Mapping[str, Any]) -> Conversation:
     last = indexes.get(current) if isinstance(current, str) else None
     for index, texts in steps.items():
         messages[index].content = spoken(plain(joined(texts)))
-    identity = words(value.get("conversation_id"), LONGEST_ID) or words(value.get("id"), LONGEST_ID)
+    identity = words(value.get("conversation_id"), ID_MAX_CHARS) or words(value.get("id"), ID_MAX_CHARS)
     return Conversation(
         origin=f"chatgpt:{identity}",
         title=words(value.get("title")),

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from chat.transfer.importing.conversation import (
-    LONGEST_ID,
+    ID_MAX_CHARS,
     MEMORY_TOOLS,
     Conversation,
     Said,
@@ -28,7 +28,7 @@ from chat.transfer.importing.conversation import (
 
 ROLES = {"human": "user", "user": "user", "assistant": "assistant"}
 # Characters of a tool's input or result that are kept.
-LONGEST_OF_TOOL = 4_000
+TOOL_MAX_CHARS = 4_000
 
 
 def conversation(value: Mapping[str, Any]) -> Conversation:
@@ -55,7 +55,7 @@ def conversation(value: Mapping[str, Any]) -> Conversation:
         left_out += left
     last = indexes.get(words(value.get("current_leaf_message_uuid")))
     return Conversation(
-        origin=f"claude:{words(value.get('uuid'), LONGEST_ID)}",
+        origin=f"claude:{words(value.get('uuid'), ID_MAX_CHARS)}",
         title=words(value.get("name")),
         messages=messages,
         shown=branch(messages, newest(messages) if last is None else last),
@@ -124,4 +124,4 @@ def files_of(value: Mapping[str, Any]) -> tuple[list[str], int]:
 
 
 def shortened(text: str) -> str:
-    return text if len(text) <= LONGEST_OF_TOOL else text[:LONGEST_OF_TOOL] + "\n…"
+    return text if len(text) <= TOOL_MAX_CHARS else text[:TOOL_MAX_CHARS] + "\n…"

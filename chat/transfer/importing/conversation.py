@@ -7,12 +7,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from chat.transfer.importing.reasons import LONGEST
+from chat.transfer.importing.reasons import MESSAGE_MAX_CHARS
 from oneclaw.reasons import Reason
 
 Block = dict[str, Any]
 # Length of another program's id; the stored one begins with the program's name.
-LONGEST_ID = 150
+ID_MAX_CHARS = 150
 # Times before this one are ignored as mistakes.
 EARLIEST = dt.datetime(1990, 1, 1, tzinfo=dt.UTC)
 # Memory tools of other programs, whose calls are not imported.
@@ -90,7 +90,7 @@ def plain(value: object) -> str:
     if not isinstance(value, str):
         return ""
     text = value.replace("\r\n", "\n").replace("\r", "\n").strip("\n")
-    return text if len(text) <= LONGEST else text[:LONGEST] + "\n\n… (longer than can be imported)"
+    return text if len(text) <= MESSAGE_MAX_CHARS else text[:MESSAGE_MAX_CHARS] + "\n\n… (longer than can be imported)"
 
 
 def fenced(text: object, language: str = "") -> str:

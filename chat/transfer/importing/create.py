@@ -15,15 +15,15 @@ from chat.library import organise
 from chat.models import ChatSession, Folder, Message, Turn, default_agent
 from chat.signals import session_imported
 from chat.transfer.importing.conversation import Conversation, Said
-from chat.transfer.importing.reasons import NotBrought
+from chat.transfer.importing.reasons import NotImportableError
 from oneclaw.models import User
 from oneclaw.text import InvalidTextError
 
 # Rows of one INSERT.
-BATCH = 500
+BATCH_ROWS = 500
 
 
-class Known(Exception):
+class AlreadyImportedError(Exception):
     """The conversation was imported before or still exists."""
 
 
@@ -38,7 +38,7 @@ class Attempt:
 
 
 @transaction.atomic
-def plant(owner: User, conversation: Conversation) -> ChatSession:
+def create_session(owner: User, conversation: Conversation) -> ChatSession:
     """Store `conversation` for `owner`. Raise Known when it exists already, NotBrought when it was deleted here."""
     refuse_twice(owner, conversation.origin)
     said = conversation.messages
@@ -55,8 +55,8 @@ def plant(owner: User, conversation: Conversation) -> ChatSession:
     rows = [message_row(session, conversation, index, message_ids, turn_of.get(index)) for index in range(len(said))]
     keep_html(rows)
     # Foreign keys are looked at when the transaction commits.
-    Turn.objects.bulk_create(turns, BATCH)
-    Message.objects.bulk_create(rows, BATCH)
+    Turn.objects.bulk_create(turns, BATCH_ROWS)
+    Message.objects.bulk_create(rows, BATCH_ROWS)
     asked_at = Message.objects.filter(pk=OuterRef("prompt")).values("created_at")
     session.turns.update(started_at=Subquery(asked_at))
     session_imported.send(ChatSession, user=owner, session=session)
@@ -73,9 +73,9 @@ def refuse_twice(owner: User, origin: str) -> None:
         same |= models.Q(pk=session_id)
     here = ChatSession.objects.filter(same, owner=owner)
     if here.filter(deleted_at=None).exists():
-        raise Known
+        raise AlreadyImportedError
     if here.exists():
-        raise NotBrought("deleted")
+        raise NotImportableError("deleted")
 
 
 def new_session(owner: User, conversation: Conversation, last: dt.datetime) -> ChatSession:
@@ -90,7 +90,7 @@ def new_session(owner: User, conversation: Conversation, last: dt.datetime) -> C
         agent=agent,
         mode=conversation.mode,
         title=title or first_words(first),
-        titled_by=ChatSession.Titled.PERSON if title else ChatSession.Titled.NOBODY,
+        titled_by=ChatSession.Titled.PERSON if title else ChatSession.Titled.NOT_TITLED,
         last_seq=len(said),
         read_seq=len(said),
         active_at=active_at,

@@ -5,7 +5,7 @@ import logging
 
 from chat.transfer.importing import chatgpt, claude, own
 from chat.transfer.importing.conversation import Conversation
-from chat.transfer.importing.reasons import MOST_MESSAGES, NotBrought
+from chat.transfer.importing.reasons import MAX_MESSAGES, NotImportableError
 from oneclaw.text import replace_unstorable_in_json
 
 logger = logging.getLogger(__name__)
@@ -16,19 +16,19 @@ def conversation_of(raw: bytes) -> Conversation:
     try:
         value = replace_unstorable_in_json(json.loads(raw))
     except (ValueError, RecursionError):
-        raise NotBrought("broken") from None
+        raise NotImportableError("broken") from None
     if not isinstance(value, dict):
-        raise NotBrought("unknown")
+        raise NotImportableError("unknown")
     try:
         conversation = _read(value)
     except (LookupError, TypeError, ValueError, AttributeError) as error:
         # Shapes that no reader expects are without end. Nothing of what is in it gets into the log.
         logger.warning("A conversation has another shape than its format: %s", type(error).__name__)
-        raise NotBrought("unknown") from None
+        raise NotImportableError("unknown") from None
     if not any(said.content for said in conversation.messages):
-        raise NotBrought("empty")
-    if len(conversation.messages) > MOST_MESSAGES:
-        raise NotBrought("too_many")
+        raise NotImportableError("empty")
+    if len(conversation.messages) > MAX_MESSAGES:
+        raise NotImportableError("too_many")
     return conversation
 
 
@@ -49,4 +49,4 @@ def _read(value: dict[str, object]) -> Conversation:
         return chatgpt.conversation(value)
     if isinstance(value.get("chat_messages"), list):
         return claude.conversation(value)
-    raise NotBrought("unknown")
+    raise NotImportableError("unknown")

@@ -21,9 +21,9 @@ from django.db.models import F
 from chat.models import ImportJob
 from chat.transfer.importing import unpack
 from chat.transfer.importing.conversation import Conversation
-from chat.transfer.importing.create import Known, plant
+from chat.transfer.importing.create import AlreadyImportedError, create_session
 from chat.transfer.importing.formats import conversation_of, title_of
-from chat.transfer.importing.reasons import FileRefused, NotBrought
+from chat.transfer.importing.reasons import ImportFileRefusedError, NotImportableError
 from oneclaw import pubsub
 from oneclaw.jobs import ClaimLostError
 from oneclaw.models import User
@@ -37,7 +37,7 @@ SLICE_SECONDS = 30.0
 # Between two heartbeats while the file is unpacked.
 HEARTBEAT_SECONDS = ImportJob.LEASE_SECONDS / 10
 # Attempts at one conversation until it is skipped.
-ATTEMPTS_MAX = 3
+MAX_ATTEMPTS = 3
 # The age at which a file that no row names is removed.
 ORPHAN_SECONDS = 3600
 
@@ -45,13 +45,13 @@ ORPHAN_SECONDS = 3600
 def begin(user: User, upload: UploadedFile | None) -> ImportJob:
     """Store the person's file, and the job to import it. Raise FileRefused when the file is not accepted."""
     if upload is None or upload.file is None:
-        raise FileRefused("none")
+        raise ImportFileRefusedError("none")
     if upload.size is None or upload.size > settings.IMPORT_MEGABYTES * 1024 * 1024:
-        raise FileRefused("too_large")
+        raise ImportFileRefusedError("too_large")
     if not unpack.looks_right(upload.file):
-        raise FileRefused("not_json")
+        raise ImportFileRefusedError("not_json")
     if ImportJob.objects.visible_to(user).open().exists():
-        raise FileRefused("open")
+        raise ImportFileRefusedError("open")
     job = ImportJob(owner=user, name=" ".join(replace_unstorable(upload.name or "").split())[:200])
     _store(upload, path_of(job.pk))
     try:
@@ -60,7 +60,7 @@ def begin(user: User, upload: UploadedFile | None) -> ImportJob:
             hint("chat.tasks.take_in", str(job.pk))
     except IntegrityError:
         path_of(job.pk).unlink()
-        raise FileRefused("open") from None
+        raise ImportFileRefusedError("open") from None
     return job
 
 
@@ -73,7 +73,7 @@ def run(job_id: uuid.UUID) -> bool:
         if job.total is None:
             _unpack(job)
         return _take_in(job)
-    except FileRefused as refusal:
+    except ImportFileRefusedError as refusal:
         _finish(job, ImportJob.Status.FAILED, refusal.code)
     except ClaimLostError:
         logger.warning("Import %s was claimed by another worker.", job_id)
@@ -109,8 +109,8 @@ def _store(upload: UploadedFile, path: Path) -> None:
 
 def _unpack(job: ImportJob) -> None:
     """Read the file once, so that each conversation can be found by its position from then on."""
-    if job.attempts > ATTEMPTS_MAX:
-        raise FileRefused("faulty")
+    if job.attempts > MAX_ATTEMPTS:
+        raise ImportFileRefusedError("faulty")
     renewed = time.monotonic()
 
     def alive() -> None:
@@ -121,7 +121,7 @@ def _unpack(job: ImportJob) -> None:
 
     total = unpack.unpack(path_of(job.pk), parts_of(job.pk), alive)
     if not total:
-        raise FileRefused("empty")
+        raise ImportFileRefusedError("empty")
     job.heartbeat(total=total, attempts=1)
     job.total, job.attempts = total, 1
     path_of(job.pk).unlink(missing_ok=True)
@@ -133,7 +133,7 @@ def _take_in(job: ImportJob) -> bool:
         if time.monotonic() - began > SLICE_SECONDS:
             job.release()
             return True
-        _take_in_one(job, raw, "faulty" if job.attempts > ATTEMPTS_MAX else refused, following)
+        _take_in_one(job, raw, "faulty" if job.attempts > MAX_ATTEMPTS else refused, following)
     _finish(job, ImportJob.Status.DONE)
     return False
 
@@ -144,15 +144,15 @@ def _take_in_one(job: ImportJob, raw: bytes, refused: str, following: int) -> No
     changes: dict[str, object] = {}
     try:
         if refused:
-            raise NotBrought(refused)
+            raise NotImportableError(refused)
         conversation = conversation_of(raw)
         _plant(job, conversation)
         changes["brought"] = F("brought") + 1
         changes["messages"] = F("messages") + len(conversation.messages)
         changes["left_out"] = F("left_out") + conversation.left_out
-    except Known:
+    except AlreadyImportedError:
         changes["known"] = F("known") + 1
-    except NotBrought as refusal:
+    except NotImportableError as refusal:
         changes["skipped"] = F("skipped") + 1
         if len(job.problems) < ImportJob.PROBLEMS_MAX:
             job.problems.append({"number": job.done + 1, "title": title_of(raw), "why": refusal.code})
@@ -165,11 +165,11 @@ def _take_in_one(job: ImportJob, raw: bytes, refused: str, following: int) -> No
 def _plant(job: ImportJob, conversation: Conversation) -> None:
     """Store the conversation. Raise Known or NotBrought."""
     try:
-        plant(job.owner, conversation)
+        create_session(job.owner, conversation)
     except DataError as error:
         # A value that JSON in Python has and the database has not, such as NaN. It would be so each time.
         logger.warning("A conversation cannot be stored: %s", type(error.__cause__).__name__)
-        raise NotBrought("faulty") from None
+        raise NotImportableError("faulty") from None
 
 
 def _finish(job: ImportJob, status: str, error: str = "") -> None:

@@ -4,10 +4,10 @@ import re
 from collections.abc import Iterator
 from typing import Protocol
 
-from chat.transfer.importing.reasons import DEEPEST, LARGEST, FileRefused
+from chat.transfer.importing.reasons import CONVERSATION_MAX_BYTES, NESTING_MAX_LEVELS, ImportFileRefusedError
 
 # Bytes that are read at a time.
-PIECE = 256 * 1024
+PIECE_BYTES = 256 * 1024
 # White space, and the bytes of the mark that Windows puts in front.
 BLANK = b" \t\r\n\xef\xbb\xbf"
 # Brackets and quotes outside of a string, and a string up to its end. In UTF-8, ASCII bytes have no other meaning.
@@ -18,27 +18,27 @@ INSIDE = re.compile(rb'(?:[^"\\]++|\\.)*+', re.DOTALL)
 Element = tuple[bytes, str]
 
 
-class Readable(Protocol):
+class ByteReader(Protocol):
     def read(self, size: int, /) -> bytes: ...
 
 
-def elements(stream: Readable) -> Iterator[Element]:
+def elements(stream: ByteReader) -> Iterator[Element]:
     """Yield the objects of the array in the stream, or the one object in it, undecoded.
 
     Raises FileRefused when it holds neither, or ends too early. What is between the objects is passed over.
     """
     splitter = None
-    while piece := stream.read(PIECE):
+    while piece := stream.read(PIECE_BYTES):
         if splitter is None:
             piece = piece.lstrip(BLANK)
             if not piece:
                 continue
             if piece[:1] not in (b"[", b"{"):
-                raise FileRefused("not_json")
+                raise ImportFileRefusedError("not_json")
             splitter = Splitter(level=1 if piece[:1] == b"[" else 0)
         yield from splitter.take(piece)
     if splitter is None or splitter.is_open:
-        raise FileRefused("cut")
+        raise ImportFileRefusedError("cut")
 
 
 class Splitter:
@@ -81,12 +81,12 @@ class Splitter:
                 if self._depth == self._level:
                     begin, self._within, self._refused = found.start(), True, ""
                 self._depth += 1
-                if self._depth > self._level + DEEPEST:
+                if self._depth > self._level + NESTING_MAX_LEVELS:
                     self._refuse("too_deep")
             else:
                 self._depth -= 1
                 if self._depth < 0:
-                    raise FileRefused("cut")
+                    raise ImportFileRefusedError("cut")
                 if self._within and self._depth == self._level:
                     self._keep(piece[begin:at])
                     self._within = False
@@ -98,7 +98,7 @@ class Splitter:
     def _keep(self, part: bytes) -> None:
         if not self._refused:
             self._kept += part
-        if len(self._kept) > LARGEST:
+        if len(self._kept) > CONVERSATION_MAX_BYTES:
             self._refuse("too_large")
 
     def _refuse(self, code: str) -> None:

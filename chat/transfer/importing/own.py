@@ -23,7 +23,7 @@ from chat.transfer.importing.conversation import (
     spoken,
     words,
 )
-from chat.transfer.importing.reasons import NotBrought
+from chat.transfer.importing.reasons import NotImportableError
 from chat.turns.tools import as_stored
 from oneclaw.reasons import Param, Reason, verbatim, wordings
 
@@ -34,15 +34,15 @@ STATUSES = {"complete": "complete", "stopped": "stopped", "interrupted": "interr
 MODES = {"agent": "agent", "chat": "chat", "temporary": "chat"}
 # What the model's server accepts as id and name of a tool call.
 TOOL_ID, TOOL_NAME = re.compile(r"[\w-]{1,100}", re.ASCII), re.compile(r"[\w-]{1,64}", re.ASCII)
-MOST_LINES = 100
+MAX_LINES = 100
 # Parameters of a reason.
-MOST_PARAMS = 10
+MAX_PARAMS = 10
 
 
 def conversation(value: Mapping[str, Any]) -> Conversation:
     """Return the conversation of `value`, the whole file. Raise NotBrought when it is invalid."""
     if not isinstance(value.get("version"), int) or value["version"] > VERSION:
-        raise NotBrought("newer")
+        raise NotImportableError("newer")
     listed = [each for each in listing(value.get("messages")) if mapping(each).get("role") in ROLES]
     messages: list[Said] = []
     indexes: dict[int, int | None] = {}
@@ -160,21 +160,21 @@ def card_of(card: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "state": "failed" if card.get("state") == "failed" else "done",
         "summary": as_stored(reason_of(said.get("summary")) or words(said.get("summary"), 300)),
-        "lines": [as_stored(reason_of(line) or plain(line)[:1000]) for line in listing(said.get("lines"))[:MOST_LINES]],
+        "lines": [as_stored(reason_of(line) or plain(line)[:1000]) for line in listing(said.get("lines"))[:MAX_LINES]],
     } | ({"seconds": seconds} if isinstance(seconds, int | float) and math.isfinite(seconds) else {})
 
 
 def reason_of(value: object) -> Reason | None:
     """Return the exported reason with the parameters that are allowed; None when there is none."""
     found = Reason.of(value)
-    if found is None or found.code not in wordings or len(found.params) > MOST_PARAMS:
+    if found is None or found.code not in wordings or len(found.params) > MAX_PARAMS:
         return None
     return Reason(found.code, {name: param_of(param) for name, param in found.params.items()})
 
 
 def param_of(value: object) -> Param:
     if isinstance(value, list):
-        return [words(each) for each in value[:MOST_PARAMS]]
+        return [words(each) for each in value[:MAX_PARAMS]]
     if type(value) is int and abs(value) < 2**53:
         return value
     return plain(value)[:1000]

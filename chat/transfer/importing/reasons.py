@@ -6,16 +6,16 @@ from oneclaw.reasons import Reason
 from oneclaw.text import formatted_number
 
 # Bytes of JSON of one conversation, how deep its parts may lie in each other, and its messages.
-LARGEST = 50 * 1024 * 1024
-DEEPEST = 100
-MOST_MESSAGES = 10_000
+CONVERSATION_MAX_BYTES = 50 * 1024 * 1024
+NESTING_MAX_LEVELS = 100
+MAX_MESSAGES = 10_000
 # Conversations of one file.
-MOST_CONVERSATIONS = 100_000
+MAX_CONVERSATIONS = 100_000
 # Characters of a message; a longer one is cut.
-LONGEST = 200_000
+MESSAGE_MAX_CHARS = 200_000
 
 
-class FileRefused(Exception):
+class ImportFileRefusedError(Exception):
     """The whole file cannot be imported. `code` is that of a wording import_file.…."""
 
     def __init__(self, code: str):
@@ -23,7 +23,7 @@ class FileRefused(Exception):
         self.code = code
 
 
-class NotBrought(Exception):
+class NotImportableError(Exception):
     """One conversation cannot be imported. `code` is that of a wording import_conversation.…."""
 
     def __init__(self, code: str):
@@ -43,7 +43,7 @@ def limits() -> dict[str, str]:
     return {
         "file": formatted_number(settings.IMPORT_MEGABYTES),
         "unpacked": formatted_number(settings.IMPORT_UNPACKED_MEGABYTES),
-        "largest": formatted_number(LARGEST // 1024 // 1024),
-        "messages": formatted_number(MOST_MESSAGES),
-        "conversations": formatted_number(MOST_CONVERSATIONS),
+        "largest": formatted_number(CONVERSATION_MAX_BYTES // 1024 // 1024),
+        "messages": formatted_number(MAX_MESSAGES),
+        "conversations": formatted_number(MAX_CONVERSATIONS),
     }

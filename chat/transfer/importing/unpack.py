@@ -10,8 +10,8 @@ from typing import IO
 
 from django.conf import settings
 
-from chat.transfer.importing.json_stream import BLANK, Element, Readable, elements
-from chat.transfer.importing.reasons import MOST_CONVERSATIONS, FileRefused
+from chat.transfer.importing.json_stream import BLANK, ByteReader, Element, elements
+from chat.transfer.importing.reasons import MAX_CONVERSATIONS, ImportFileRefusedError
 
 ZIP = b"PK\x03\x04"
 # The file of ChatGPT's and Claude's exports, which large ones have in several parts.
@@ -19,7 +19,7 @@ CONVERSATIONS = re.compile(r"(?:.*/)?conversations(?:-\d+)?\.json")
 # The record at a zip file's end, behind it a comment of at most 64 KiB; in it, the size of the list of files.
 END, LONGEST_END = b"PK\x05\x06", 22 + 65_535
 # Bytes of that list, enough for about 100,000 files.
-LARGEST_LIST = 10 * 1024 * 1024
+DIRECTORY_MAX_BYTES = 10 * 1024 * 1024
 
 # Allowed compression methods of a zip file. Others have no known limits and their own errors.
 METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
@@ -32,14 +32,14 @@ class Bounded:
     """A limit of unpacked bytes over all files of an upload; reading raises FileRefused beyond it."""
 
     def __init__(self) -> None:
-        self.stream: Readable
+        self.stream: ByteReader
         self._left = settings.IMPORT_UNPACKED_MEGABYTES * 1024 * 1024
 
     def read(self, size: int, /) -> bytes:
         piece = self.stream.read(size)
         self._left -= len(piece)
         if self._left < 0:
-            raise FileRefused("unpacked")
+            raise ImportFileRefusedError("unpacked")
         return piece
 
 
@@ -54,8 +54,8 @@ def unpack(path: Path, target: Path, alive: Callable[[], None]) -> int:
             alive()
             records.write(HEAD.pack(refused.encode(), len(raw)) + raw)
             count += 1
-            if count > MOST_CONVERSATIONS:
-                raise FileRefused("many")
+            if count > MAX_CONVERSATIONS:
+                raise ImportFileRefusedError("many")
     return count
 
 
@@ -71,7 +71,7 @@ def records(target: Path, position: int) -> Iterator[tuple[bytes, str, int]]:
                 refused, size = HEAD.unpack(head)
                 yield file.read(size), refused.rstrip(b"\0").decode(), file.tell()
     except FileNotFoundError:
-        raise FileRefused("missing") from None
+        raise ImportFileRefusedError("missing") from None
 
 
 def elements_of(path: Path) -> Iterator[Element]:
@@ -85,7 +85,7 @@ def elements_of(path: Path) -> Iterator[Element]:
                 bounded.stream = file
                 yield from elements(bounded)
     except FileNotFoundError:
-        raise FileRefused("missing") from None
+        raise ImportFileRefusedError("missing") from None
 
 
 def looks_right(file: IO[bytes]) -> bool:
@@ -110,14 +110,14 @@ def _zipped(file: IO[bytes], bounded: Bounded) -> Iterator[Element]:
         with zipfile.ZipFile(file) as archive:
             for entry in _chosen(archive):
                 if entry.flag_bits & 1:
-                    raise FileRefused("encrypted")
+                    raise ImportFileRefusedError("encrypted")
                 if entry.compress_type not in METHODS:
-                    raise FileRefused("packed")
+                    raise ImportFileRefusedError("packed")
                 with archive.open(entry) as bounded.stream:
                     yield from elements(bounded)
     except (zipfile.BadZipFile, NotImplementedError, zlib.error, EOFError, struct.error, ValueError):
         # Also names that are none.
-        raise FileRefused("bad_zip") from None
+        raise ImportFileRefusedError("bad_zip") from None
 
 
 def _chosen(archive: zipfile.ZipFile) -> list[zipfile.ZipInfo]:
@@ -134,8 +134,8 @@ def _refuse_crowded(file: IO[bytes]) -> None:
     end = file.read()
     at = end.rfind(END)
     if at < 0 or len(end) < at + 22:
-        raise FileRefused("bad_zip")
+        raise ImportFileRefusedError("bad_zip")
     (listed,) = struct.unpack_from("<I", end, at + 12)
-    if listed > LARGEST_LIST:
-        raise FileRefused("crowded")
+    if listed > DIRECTORY_MAX_BYTES:
+        raise ImportFileRefusedError("crowded")
     file.seek(0)

@@ -180,6 +180,6 @@ def test_the_list_takes_two_queries_however_long_it_is(ada, sessions, django_ass
 def test_the_page_of_all_has_pages(signed_in, sessions, monkeypatch):
     from chat.views import lists
 
-    monkeypatch.setattr(lists, "LISTED", 2)
+    monkeypatch.setattr(lists, "PAGE_SIZE", 2)
     assert "Page 1 of 2" in signed_in.get("/conversations").content.decode()
     assert "Tea" in signed_in.get("/conversations?page=2").content.decode()

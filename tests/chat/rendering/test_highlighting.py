@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from django.conf import settings
 
-from chat.rendering.highlighting import CLASSES, LONGEST, highlighted
+from chat.rendering.highlighting import CLASSES, CODE_MAX_CHARS, highlighted
 from chat.rendering.incremental import render
 
 STYLES = (Path(settings.BASE_DIR) / "static" / "code.css").read_text()
@@ -30,11 +30,11 @@ def test_indented_code_is_code():
 
 
 def test_very_long_code_is_plain():
-    assert "<span" not in highlighted("if x:\n" * LONGEST, "python")
+    assert "<span" not in highlighted("if x:\n" * CODE_MAX_CHARS, "python")
 
 
 def test_code_that_takes_too_long_is_plain(monkeypatch):
-    monkeypatch.setattr("chat.rendering.highlighting.PATIENCE", -1)
+    monkeypatch.setattr("chat.rendering.highlighting.HIGHLIGHTING_SECONDS", -1)
     assert highlighted("if x < y: pass", "python") == "if x &lt; y: pass"
 
 

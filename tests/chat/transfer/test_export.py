@@ -71,7 +71,7 @@ def bring(user, data):
 
 
 def test_json_holds_every_branch_and_comes_back_as_it_was(ada, stranger, session, monkeypatch):
-    monkeypatch.setattr(export, "PIECE", 2)
+    monkeypatch.setattr(export, "PIECE_MESSAGES", 2)
     ours = told(session)
     assert [(each["role"], each["shown"], each["status"]) for each in ours["messages"]] == [
         ("user", True, "complete"),

@@ -119,7 +119,7 @@ def test_a_conversation_that_goes_on_after_it_was_imported(ada, bring):
 
 @pytest.mark.parametrize("piece", [1, 2, 3, 7, 64])
 def test_a_file_is_split_where_its_conversations_end(monkeypatch, piece):
-    monkeypatch.setattr(json_stream, "PIECE", piece)
+    monkeypatch.setattr(json_stream, "PIECE_BYTES", piece)
     values = [{"a": '[{\\"}]'}, {"b": ['"', "\\", "\\\\"], "c": {"d": "é€𝄞"}}, {}]
     for text in (
         json.dumps(values),
@@ -168,7 +168,7 @@ def test_a_file_that_cannot_be_taken_in_says_why(bring, settings, data, why):
 
 
 def test_a_zip_file_with_too_many_names_is_not_even_read(bring, monkeypatch):
-    monkeypatch.setattr(unpack, "LARGEST_LIST", 40)
+    monkeypatch.setattr(unpack, "DIRECTORY_MAX_BYTES", 40)
     assert bring(as_zip({"conversations.json": as_json([CHATGPT])})).error == "crowded"
 
 
@@ -241,14 +241,14 @@ def test_an_answer_in_many_steps_is_joined_once_and_cut_as_any(bring, monkeypatc
     assert "step 0" in answer.text
     assert "step 3" in answer.text
     assert answer.text.endswith("… (longer than can be imported)")
-    assert len(answer.text) < reasons.LONGEST + 100
-    monkeypatch.setattr(chatgpt, "MOST_NODES", 6)
+    assert len(answer.text) < reasons.MESSAGE_MAX_CHARS + 100
+    monkeypatch.setattr(chatgpt, "MAX_NODES", 6)
     job = bring([CHATGPT | {"mapping": mapping, "conversation_id": "other"}])
     assert job.problems[0]["why"] == "too_many"
 
 
 def test_text_passes_the_gate(bring):
-    text = "a\0b \ud800 c\r\nd" + "x" * reasons.LONGEST
+    text = "a\0b \ud800 c\r\nd" + "x" * reasons.MESSAGE_MAX_CHARS
     messages = [{"uuid": "m", "sender": "human", "text": text, "created_at": "9999-99-99", "updated_at": float("nan")}]
     job = bring(
         [CLAUDE | {"name": "T\0\n" + "t" * 500, "created_at": 1e300, "updated_at": -5, "chat_messages": messages}]
@@ -318,7 +318,7 @@ def test_one_that_breaks_the_worker_is_left_aside_in_the_end(ada, bring, monkeyp
 
     monkeypatch.setattr(jobs, "plant", choosy)
     job = jobs.begin(ada, SimpleUploadedFile("c.json", as_json(numbered(3))))
-    for _ in range(jobs.ATTEMPTS_MAX):
+    for _ in range(jobs.MAX_ATTEMPTS):
         with pytest.raises(RuntimeError):
             jobs.run(job.pk)
         ImportJob.objects.update(lease_until=timezone.now() - dt.timedelta(seconds=1))

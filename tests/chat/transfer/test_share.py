@@ -143,10 +143,10 @@ def test_how_long_it_opens(session, period, days):
 def test_what_cannot_be_shared(client, ada, session, monkeypatch):
     client.force_login(ada)
     assert client.post(f"/c/{session.pk}/share", {"period": "forever"}).status_code == 400
-    monkeypatch.setattr(share, "MOST", 0)
+    monkeypatch.setattr(share, "MAX_LINKS", 0)
     response = client.post(f"/c/{session.pk}/share")
     assert (response.status_code, "Revoke one first" in response.content.decode()) == (422, True)
-    monkeypatch.setattr(share, "MOST", 1)
+    monkeypatch.setattr(share, "MAX_LINKS", 1)
     ChatSession.objects.update(mode="temporary")
     response = client.post(f"/c/{session.pk}/share")
     assert (response.status_code, "temporary or has no messages" in response.content.decode()) == (422, True)

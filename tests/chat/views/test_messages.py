@@ -5,9 +5,9 @@ import uuid
 import pytest
 
 from chat.conversations import branches
+from chat.conversations.message_pages import page_messages
 from chat.models import ChatSession, Message
 from chat.rendering.details import cost_of, details_of, price_of
-from chat.rendering.messages import page_messages
 from tests.conversations import send, settle
 
 PRICES = {"claude-sonnet": (3.0, 15.0, 0.3, 3.75), "claude-sonnet-5-5": (6.0, 30.0, 0.6, 7.5)}

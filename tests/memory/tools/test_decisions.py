@@ -6,8 +6,8 @@ import pytest
 from django.db import connection
 
 from chat.conversations import transcript
+from chat.conversations.message_pages import page_messages
 from chat.models import Message
-from chat.rendering.messages import page_messages
 from chat.turns.tools import call_tool
 from memory.documents import undo, write
 from memory.documents.write import Author, Replace, Source

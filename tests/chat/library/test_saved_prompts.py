@@ -5,7 +5,7 @@ import uuid
 import pytest
 
 from chat.conversations import transcript
-from chat.conversations.saved_prompts import save, split_at_variables, variables
+from chat.library.saved_prompts import save, split_at_variables, variables
 from chat.models import SavedPrompt
 from oneclaw.text import InvalidTextError
 

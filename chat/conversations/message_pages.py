@@ -1,0 +1,107 @@
+"""Load the messages of a conversation for a page: the newest, earlier ones, and the cards of their tool calls."""
+
+import uuid
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+
+from django.db.models import QuerySet
+from django.template.loader import render_to_string
+from django.utils.safestring import SafeString
+
+from chat import extensions
+from chat.conversations import versions
+from chat.extensions import CallUpdate
+from chat.models import Message
+from chat.rendering.cards import Card
+from chat.rendering.messages import card_html, message_html
+
+# The columns that the HTML of a message is made of.
+SHOWN_COLUMNS = (
+    *("session", "parent", "role", "seq", "status", "content", "meta", "text", "html", "html_version", "stop_reason"),
+    *("turn__status", "turn__error"),
+)
+# Messages that a page shows at once.
+PAGE_SIZE = 50
+# Above the sequence number of every message.
+LAST_NUMBER = 2**60
+
+
+def newest_messages(session_id: uuid.UUID, csrf_token: str = "", before: int = LAST_NUMBER) -> list[SafeString]:
+    """Return the last PAGE shown messages of a session with a sequence number below `before`, in order, each as HTML;
+    before them a link to earlier ones, if there are any.
+
+    The page begins with a person's message, so that no answer is without its question and no tool call without its
+    result. The forms of cards carry `csrf_token`.
+    """
+    found = list(newest(session_id, before))[::-1]
+    if len(found) <= PAGE_SIZE:
+        return articles(found, csrf_token)
+    begins = (index for index, message in enumerate(found) if index and message.role == Message.Role.USER)
+    return [earlier_html(found := found[next(begins, 1) :]), *articles(found, csrf_token)]
+
+
+def messages_from(messages: QuerySet[Message], seq: int, csrf_token: str = "") -> list[SafeString]:
+    """Return all messages from sequence number `seq` on as HTML, with the person's message before the first of them.
+
+    A link to earlier ones comes first, if there are any. The forms of cards carry `csrf_token`.
+    """
+    by_person = messages.filter(role=Message.Role.USER, seq__lte=seq).order_by("-seq").values_list("seq", flat=True)
+    found = loaded(messages.filter(seq__gte=by_person.first() or seq))
+    shown = articles(found, csrf_token)
+    return [earlier_html(found), *shown] if found and found[0].seq > 1 else shown
+
+
+def earlier_html(listed: Sequence[Message]) -> SafeString:
+    context = {"session_id": listed[0].session_id, "before": listed[0].seq}
+    return render_to_string("chat/_earlier.html", context)
+
+
+def page_messages(messages: QuerySet[Message], csrf_token: str = "") -> list[SafeString]:
+    """Return `messages` in order, each as HTML. The forms of cards carry `csrf_token`."""
+    return articles(loaded(messages), csrf_token)
+
+
+def loaded(messages: QuerySet[Message]) -> list[Message]:
+    return list(as_shown(messages))
+
+
+def newest(session_id: uuid.UUID, before: int) -> QuerySet[Message]:
+    """Return a page of shown messages and one more, the newest first."""
+    shown = Message.objects.shown().filter(session=session_id, seq__lt=before)
+    return as_shown(shown.order_by("-seq")[: PAGE_SIZE + 1])
+
+
+def as_shown(messages: QuerySet[Message]) -> QuerySet[Message]:
+    return versions.with_families(messages).select_related("turn").only(*SHOWN_COLUMNS)
+
+
+def articles(listed: Sequence[Message], csrf_token: str = "") -> list[SafeString]:
+    versions.mark(listed)
+    results = cards_of(listed, csrf_token)
+    return [message_html(message, results) for message in listed]
+
+
+def cards_of(messages: Iterable[Message], csrf_token: str = "") -> dict[str, Card]:
+    """Return the cards of the tool results among `messages`, by tool_use id, each with its tool's update. Sync."""
+    cards: dict[str, Card] = {}
+    names: dict[str, str] = {}
+    for message in messages:
+        cards |= message.meta.get("cards", {})
+        names |= {use["id"]: use["name"] for use in message.tool_uses()}
+    made: dict[str, dict[int, str]] = defaultdict(dict)
+    for id, card in cards.items():
+        if id in names and (number := card.get("made")) is not None:
+            made[names[id]][number] = id
+    for name, ids in made.items():
+        for number, since in extensions.tool_updates(name, list(ids), csrf_token).items():
+            cards[ids[number]] = cards[ids[number]] | {"since": since}
+    return cards
+
+
+def updated_card_html(answer: Message, tool_use_id: str, since: CallUpdate) -> str:
+    """Return the card of one call of `answer` as it is now; "" while its result is not stored. Sync."""
+    use = next(use for use in answer.tool_uses() if use["id"] == tool_use_id)
+    for meta in Message.objects.filter(parent=answer, role=Message.Role.TOOL).values_list("meta", flat=True):
+        if card := meta.get("cards", {}).get(tool_use_id):
+            return card_html(use, card | {"since": since})
+    return ""
