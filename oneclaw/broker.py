@@ -3,8 +3,11 @@
 from pathlib import Path
 from typing import Any
 
-# The address of kombu's transport through a folder.
+from kombu.transport import TRANSPORT_ALIASES
+
+# The address of the transport through a folder.
 FOLDER = "filesystem://localhost"
+TRANSPORT_ALIASES["filesystem"] = "oneclaw.folder_transport:Transport"
 
 
 def redis_options() -> dict[str, Any]:
