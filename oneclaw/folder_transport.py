@@ -12,20 +12,20 @@ from kombu.utils.json import dumps
 
 
 class Channel(filesystem.Channel):
-    def _put(self, queue: str, payload: Any, **kwargs: Any) -> None:
+    def _put(self, queue: str, message: Any, **kwargs: Any) -> None:
         """Write the message under a name that nobody reads, and rename it.
 
         kombu writes under the final name: a worker that read in between got an empty message, lost it and ended.
         """
-        message = Path(self.data_folder_out, f"{round(time.monotonic() * 1000)}_{uuid.uuid4()}.{queue}.msg")
-        draft = message.with_name(f".{message.name}.draft")
+        file = Path(self.data_folder_out, f"{round(time.monotonic() * 1000)}_{uuid.uuid4()}.{queue}.msg")
+        draft = file.with_name(f".{file.name}.draft")
         try:
-            draft.write_text(dumps(payload))
-            draft.rename(message)
+            draft.write_text(dumps(message))
+            draft.rename(file)
         except OSError as error:
             with contextlib.suppress(OSError):
                 draft.unlink(missing_ok=True)
-            raise ChannelError(f"The message {message} cannot be written.") from error
+            raise ChannelError(f"The message {file} cannot be written.") from error
 
 
 class Transport(filesystem.Transport):
