@@ -57,7 +57,7 @@ def main() -> None:
     assert model, "there is no embedding model"
     with connection.cursor() as cursor:
         for row in map(json.loads, options.queries.read_text().splitlines()):
-            vector = vectors.of_question(model, without_names(row["query"]))
+            vector = vectors.question_vector(model, without_names(row["query"]))
             asked = {"space": space.pk, "any": options.any_word, "words": row["query"]}
             asked |= {"vector": json.dumps(vector.tolist()), "model": models.model_id(model, len(vector))}
             cursor.execute(FUSED, asked)

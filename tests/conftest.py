@@ -6,11 +6,14 @@ import functools
 import importlib
 import inspect
 import os
+import re
 from collections.abc import Iterator
 
 import pytest
 from asgiref.sync import async_to_sync
 from django.utils import translation
+from xdist.remote import Producer
+from xdist.scheduler import LoadScopeScheduling
 
 from tests import leftovers
 
@@ -60,6 +63,20 @@ def pytest_collection(session: pytest.Session) -> None:
         # What cannot be loaded pytest says itself, when it comes to it.
         with contextlib.suppress(ImportError, SyntaxError):
             importlib.import_module(".".join(file.relative_to(root).with_suffix("").parts))
+
+
+class BySetUp(LoadScopeScheduling):
+    """Leave each set-up of the fault cases to one process, which starts it once: what is broken in one does nothing to
+    the other. Everything else goes by files."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        set_up = re.search(r"^tests/faults/.*\[(embedded|team)", nodeid)
+        return set_up[1] if set_up else super()._split_scope(nodeid)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> LoadScopeScheduling | None:
+    return BySetUp(config, log) if config.getoption("dist") == "loadscope" else None
 
 
 @pytest.hookimpl(trylast=True)

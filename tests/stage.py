@@ -274,11 +274,11 @@ def start_postgres(found: House, port: int) -> Running:
     folder = found.folder / "postgres"
     folder.mkdir()
     server = guardian.Guardian(guardian.ServerLayout(folder), embedding.programs())
-    server.settle()
-    listening = ["-c", "listen_addresses=127.0.0.1", "-p", str(port), "-k", str(server.place.sockets)]
-    command = [server.binaries / "postgres", "-D", server.place.data, *listening]
+    server.prepare()
+    listening = ["-c", "listen_addresses=127.0.0.1", "-p", str(port), "-k", str(server.layout.sockets)]
+    command = [server.binaries / "postgres", "-D", server.layout.data, *listening]
     log = found.folder / "postgres.log"
-    running = Running(command, dict(guardian.environment()), log, **server.place.as_owner())
+    running = Running(command, dict(guardian.environment()), log, **server.layout.as_owner())
     found.running["postgres"] = running
     until(lambda: can_connect(port), 60, "PostgreSQL listens")
     return running
@@ -345,7 +345,7 @@ def guardian_of(home: Path) -> int:
 
 def server_of(home: Path) -> int:
     """The process id that the embedded PostgreSQL wrote down; 0 when it has stopped."""
-    return guardian.recorded(guardian.ServerLayout(home).data / "postmaster.pid")
+    return guardian.recorded_pid(guardian.ServerLayout(home).data / "postmaster.pid")
 
 
 def lives(process: int) -> bool:

@@ -3,8 +3,11 @@
 from pathlib import Path
 from typing import Any
 
+from kombu.transport import TRANSPORT_ALIASES
+
 # The URL of kombu's filesystem transport.
 FOLDER_URL = "filesystem://localhost"
+TRANSPORT_ALIASES["filesystem"] = "oneclaw.config.folder_transport:Transport"
 
 
 def redis_options() -> dict[str, Any]:

@@ -8,22 +8,6 @@ from tests.faults.site import SHORT, Embedded, Site, Team, Upstream
 from tests.stage import embedded, team
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Leave each set-up to one worker (`-n 2 --dist loadgroup`): it starts its processes once, and they share nothing
-    with those of the other. xdist reads the marks in a hook of this name too, hence first."""
-    for item in items:
-        if "tests/faults/" in item.nodeid:
-            item.add_marker(pytest.mark.xdist_group(set_up_of(item)))
-
-
-def set_up_of(item: pytest.Item) -> str:
-    chosen = getattr(item, "callspec", None)
-    if chosen and "site" in chosen.params:
-        return chosen.params["site"]
-    return "team" if "team_site" in item.fixturenames else "embedded"
-
-
 @pytest.fixture(scope="session")
 def embedded_house() -> Iterator[Embedded]:
     upstream = Upstream()

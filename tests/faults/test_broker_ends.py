@@ -11,8 +11,9 @@ from tests.stage import until
 pytestmark = [pytest.mark.faults, pytest.mark.timeout(240)]
 
 
-def test_without_redis_people_are_answered_and_what_waited_is_done_afterwards(team_site: Team):
-    site, word = team_site, uuid.uuid4().hex
+@pytest.mark.parametrize("site", ["team"], indirect=True)
+def test_without_redis_people_are_answered_and_what_waited_is_done_afterwards(site: Team):
+    word = uuid.uuid4().hex
     site.upstream.notes = lambda transcript: answer(f"- Noted: {word}." if word in transcript else "- Else.")
     hinted, other = site.ask(f"One thing about {word}."), site.ask("Something else.")
     with site.frozen("worker"):

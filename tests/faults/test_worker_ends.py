@@ -52,8 +52,8 @@ def test_killed_before_during_and_after_the_model_call_each_conversation_is_note
     assert "Too late" not in log
 
 
-def test_killed_in_the_model_call_of_every_other_trigger_each_conversation_is_noted_once(embedded_site: Site):
-    site = embedded_site
+@pytest.mark.parametrize("site", ["embedded"], indirect=True)
+def test_killed_in_the_model_call_of_every_other_trigger_each_conversation_is_noted_once(site: Site):
     words = {reason: f"{reason}-{uuid.uuid4().hex}" for reason in ("day_changed", "left", "idle", "ended")}
     sessions = {reason: site.ask(f"Something about {word}.") for reason, word in words.items()}
     site.upstream.notes = lambda transcript: (

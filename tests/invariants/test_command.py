@@ -63,7 +63,7 @@ def test_a_worker_checks_once_a_day(db):
 
 
 def test_a_run_keeps_the_first_violations_and_counts_all(world, monkeypatch):
-    monkeypatch.setattr(invariants, "KEPT", 1)
+    monkeypatch.setattr(invariants, "STORED_VIOLATIONS", 1)
     ChatSession.objects.update(last_seq=99)
     run = invariants.run()
     assert (run.count, len(run.violations)) == (2, 1)

@@ -24,14 +24,14 @@ async def is_accessible(page):
 
 
 async def test_an_import_shows_how_far_it_is_and_what_came(live, ada, monkeypatch):
-    plant, may_go_on = jobs.plant, threading.Event()
+    plant, may_go_on = jobs.create_session, threading.Event()
 
     def slowly(owner, conversation):
         if conversation.title == "Number 1":
             may_go_on.wait(20)
         return plant(owner, conversation)
 
-    monkeypatch.setattr(jobs, "plant", slowly)
+    monkeypatch.setattr(jobs, "create_session", slowly)
     export = as_zip({"conversations.json": as_json([*numbered(3), {"title": "Odd"}])})
     async with open_page(live, ada) as page:
         await page.goto("/conversations")

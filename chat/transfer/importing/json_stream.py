@@ -14,7 +14,7 @@ BLANK = b" \t\r\n\xef\xbb\xbf"
 OUTSIDE = re.compile(rb'["\[\]{}]')
 INSIDE = re.compile(rb'(?:[^"\\]++|\\.)*+', re.DOTALL)
 
-# The JSON of one conversation, or nothing and why: a code of words.CONVERSATION.
+# The JSON of one conversation, or nothing and why: a code of reasons.CONVERSATION.
 Element = tuple[bytes, str]
 
 

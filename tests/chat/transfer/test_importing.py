@@ -173,7 +173,7 @@ def test_a_zip_file_with_too_many_names_is_not_even_read(bring, monkeypatch):
 
 
 def test_more_conversations_than_anybody_has(bring, monkeypatch):
-    monkeypatch.setattr(unpack, "MOST_CONVERSATIONS", 3)
+    monkeypatch.setattr(unpack, "MAX_CONVERSATIONS", 3)
     assert bring(numbered(3)).brought == 3
     job = bring(numbered(4))
     assert (job.error, job.known) == ("many", 0)
@@ -181,8 +181,8 @@ def test_more_conversations_than_anybody_has(bring, monkeypatch):
 
 
 def test_what_is_left_aside_is_named_with_its_reason(bring, monkeypatch):
-    monkeypatch.setattr(json_stream, "LARGEST", 5_000)
-    monkeypatch.setattr(formats, "MOST_MESSAGES", 3)
+    monkeypatch.setattr(json_stream, "CONVERSATION_MAX_BYTES", 5_000)
+    monkeypatch.setattr(formats, "MAX_MESSAGES", 3)
     deep = '{"title": "Deep", "a": ' + "[" * 200 + "]" * 200 + "}"
     texts = [
         json.dumps(CLAUDE),
@@ -270,7 +270,7 @@ def test_a_tree_that_is_none_is_no_trap(bring):
 
 
 def test_a_killed_worker_is_followed_by_one_that_goes_on(ada, bring, monkeypatch):
-    planted, plant = [], jobs.plant
+    planted, plant = [], jobs.create_session
 
     def killed_at_the_third(owner, conversation):
         planted.append(conversation.title)
@@ -279,7 +279,7 @@ def test_a_killed_worker_is_followed_by_one_that_goes_on(ada, bring, monkeypatch
             raise SystemExit
 
     job = jobs.begin(ada, SimpleUploadedFile("c.json", as_json(numbered(5))))
-    monkeypatch.setattr(jobs, "plant", killed_at_the_third)
+    monkeypatch.setattr(jobs, "create_session", killed_at_the_third)
     with pytest.raises(SystemExit):
         jobs.run(job.pk)
     job.refresh_from_db()
@@ -296,27 +296,27 @@ def test_a_killed_worker_is_followed_by_one_that_goes_on(ada, bring, monkeypatch
 
 
 def test_whoever_lost_the_claim_writes_nothing_more(ada, monkeypatch):
-    plant = jobs.plant
+    plant = jobs.create_session
 
     def slow(owner, conversation):
         ImportJob.objects.update(token="00000000-0000-4000-8000-000000000000")
         return plant(owner, conversation)
 
     job = jobs.begin(ada, SimpleUploadedFile("c.json", as_json(numbered(2))))
-    monkeypatch.setattr(jobs, "plant", slow)
+    monkeypatch.setattr(jobs, "create_session", slow)
     assert jobs.run(job.pk) is False
     assert not ChatSession.objects.exists()
 
 
 def test_one_that_breaks_the_worker_is_left_aside_in_the_end(ada, bring, monkeypatch):
-    plant = jobs.plant
+    plant = jobs.create_session
 
     def choosy(owner, conversation):
         if conversation.title == "Number 1":
             raise RuntimeError
         return plant(owner, conversation)
 
-    monkeypatch.setattr(jobs, "plant", choosy)
+    monkeypatch.setattr(jobs, "create_session", choosy)
     job = jobs.begin(ada, SimpleUploadedFile("c.json", as_json(numbered(3))))
     for _ in range(jobs.MAX_ATTEMPTS):
         with pytest.raises(RuntimeError):

@@ -122,7 +122,7 @@ async def test_stop_whose_hint_is_lost_is_seen_by_the_next_checkpoint(ada, scrip
 
 
 async def test_an_answer_that_grows_too_large_is_ended_with_what_came_and_says_so(ada, scripted, monkeypatch):
-    monkeypatch.setattr(events, "LARGEST_ANSWER", 200)
+    monkeypatch.setattr(events, "ANSWER_MAX_CHARS", 200)
     scripted.script(model.answer("Many words. " * 100))
     turn, answer = await ended(await begun(ada))
     assert (turn.status, turn.error_code) == ("failed", "answer_too_large")
@@ -132,7 +132,7 @@ async def test_an_answer_that_grows_too_large_is_ended_with_what_came_and_says_s
 
 @pytest.mark.parametrize("block", [model.tool_use("note", {"words": "x" * 300}), model.thinking("Hm. " * 100)])
 async def test_arguments_and_thinking_count_as_the_answer(ada, scripted, noted, monkeypatch, block):
-    monkeypatch.setattr(events, "LARGEST_ANSWER", 200)
+    monkeypatch.setattr(events, "ANSWER_MAX_CHARS", 200)
     scripted.script(model.answer(block))
     turn, _ = await ended(await begun(ada))
     assert (turn.status, turn.error_code) == ("failed", "answer_too_large")

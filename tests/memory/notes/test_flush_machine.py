@@ -203,7 +203,7 @@ def notes(text: str) -> str:
 @pytest.mark.django_db
 def test_every_complete_message_is_in_exactly_one_flush(scripted, monkeypatch):
     # What waits between two tries at the model is not of interest here.
-    monkeypatch.setattr("oneclaw.llm.client.FIRST_WAIT", 0)
+    monkeypatch.setattr("oneclaw.llm.client.RETRY_FIRST_SECONDS", 0)
     quick = hypothesis_settings(
         max_examples=8,
         stateful_step_count=20,

@@ -197,7 +197,7 @@ async def test_it_takes_whatever_the_api_takes():
 
 
 async def test_a_fault_of_its_own_is_a_server_fault(monkeypatch, caplog):
-    monkeypatch.setattr(llm.client, "ATTEMPTS", 1)
+    monkeypatch.setattr(llm.client, "MAX_ATTEMPTS", 1)
     with pytest.raises(llm.ServerFaultError):
         await ask([{"type": "tool_result", "tool_use_id": [], "content": "x"}])
     assert "No reply could be made" in caplog.text

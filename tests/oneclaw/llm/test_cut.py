@@ -76,7 +76,7 @@ def test_any_split_of_the_bytes_gives_the_same_answer(name, cuts):
 @pytest.mark.parametrize("break_it", [cut, ended])
 @pytest.mark.parametrize("name", STREAMS)
 async def test_the_same_over_the_wire(scripted, monkeypatch, name, break_it):
-    monkeypatch.setattr(llm.client, "ATTEMPTS", 1)
+    monkeypatch.setattr(llm.client, "MAX_ATTEMPTS", 1)
     length = len(recorded(STREAMS[name]))
     for offset in range(1, length, length // 12):
         scripted.script(break_it(STREAMS[name], after=offset))

@@ -39,7 +39,7 @@ WHOLE = answer("Hello there, world.")
 
 @pytest.fixture(autouse=True)
 def impatient(monkeypatch):
-    monkeypatch.setattr(llm.client, "FIRST_WAIT", 0.05)
+    monkeypatch.setattr(llm.client, "RETRY_FIRST_SECONDS", 0.05)
 
 
 async def outcome(request=REQUEST):

@@ -41,6 +41,6 @@ def test_an_event_without_its_empty_line_does_not_exist():
 
 
 def test_an_event_without_end_is_refused(monkeypatch):
-    monkeypatch.setattr(sse, "LARGEST_EVENT", 1000)
+    monkeypatch.setattr(sse, "EVENT_MAX_BYTES", 1000)
     with pytest.raises(ValueError, match="larger"):
         events(*[b"data: " + b"x" * 400] * 3)

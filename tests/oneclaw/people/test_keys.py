@@ -44,7 +44,7 @@ def test_what_cannot_be_a_key_is_said_beside_the_form(client, ada, fields):
 
 
 def test_there_is_an_end_to_the_keys_of_a_person(client, ada, monkeypatch):
-    monkeypatch.setattr(keys, "MOST", 1)
+    monkeypatch.setattr(keys, "MAX_KEYS", 1)
     client.force_login(ada)
     assert made(client).status_code == 200
     refused = made(client)

@@ -34,7 +34,7 @@ def test_a_page_is_compressed_for_whoever_takes_it(signed_in):
     "path", ["/search?q=Tea", "/memory/?q=Tea", "/manifest.webmanifest", "/healthz", "/conversations/export.zip"]
 )
 def test_nothing_else_is(signed_in, path, monkeypatch):
-    monkeypatch.setattr(compression, "SMALL", 1)
+    monkeypatch.setattr(compression, "COMPRESSION_MIN_BYTES", 1)
     answer = signed_in.get(path, headers=TAKEN)
     assert answer.status_code == 200
     assert not answer.has_header("Content-Encoding")

@@ -11,7 +11,7 @@ from django.test import Client
 
 from chat.attachments import store
 from chat.library import search
-from oneclaw.asgi import LARGEST_BODY, application
+from oneclaw.asgi import BODY_MAX_BYTES, application
 from tests import files
 
 
@@ -71,7 +71,7 @@ class Stage:
         return self.get("/", headers={"Host": "evil.example"})
 
     def too_large(self):
-        return async_to_sync(start_of_answer)(application, content_length=LARGEST_BODY + 1)
+        return async_to_sync(start_of_answer)(application, content_length=BODY_MAX_BYTES + 1)
 
     def image(self, **headers):
         kept = store.store_file(self.ada, "cat.png", files.image())
