@@ -93,7 +93,7 @@ def clean_name(name: str) -> str:
 def checked_ids(value: object) -> list[uuid.UUID]:
     """Return `value`, the `files` of a frame, as ids.
 
-    Raise oneclaw.text.BadText when it is no list of UUIDs, or has duplicates or too many.
+    Raise oneclaw.text.InvalidTextError when it is no list of UUIDs, or has duplicates or too many.
     """
     try:
         if not isinstance(value, list):

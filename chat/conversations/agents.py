@@ -32,7 +32,7 @@ class AgentDraft:
 def checked_draft(
     name: object, instructions: object, model: object, tools: Collection[str], memory: object
 ) -> AgentDraft:
-    """Return the checked fields of a form. Raise BadText when one is invalid."""
+    """Return the checked fields of a form. Raise InvalidTextError when one is invalid."""
     agent_name = " ".join(validated_text(name, longest=Agent.NAME_MAX_CHARS, name=_("The name")).split())
     text = str(instructions or "")
     if text.strip():

@@ -65,7 +65,7 @@ def notify_list(user: User, **_: Any) -> None:
 def get_or_create_folder(user: User, name: str) -> Folder:
     """Return the person's folder `name`, which is created if needed.
 
-    Raise oneclaw.text.BadText when the name is invalid, TooManyFoldersError.
+    Raise oneclaw.text.InvalidTextError when the name is invalid, TooManyFoldersError.
     """
     name = checked_folder_name(name)
     known = user.folders.filter(name=name).first()
@@ -77,7 +77,7 @@ def get_or_create_folder(user: User, name: str) -> Folder:
 
 
 def rename_folder(folder: Folder, name: str | None) -> None:
-    """Rename `folder`. Raise oneclaw.text.BadText when the name is invalid, FolderExistsError."""
+    """Rename `folder`. Raise oneclaw.text.InvalidTextError when the name is invalid, FolderExistsError."""
     folder.name = checked_folder_name(name)
     try:
         with transaction.atomic():
@@ -94,7 +94,7 @@ def delete_folder(folder: Folder) -> None:
 
 
 def checked_folder_name(name: str | None) -> str:
-    """Return the name of a folder with single spaces. Raise oneclaw.text.BadText when it is invalid."""
+    """Return the name of a folder with single spaces. Raise oneclaw.text.InvalidTextError when it is invalid."""
     return " ".join(validated_text(name, longest=Folder.NAME_MAX_CHARS, name=gettext_lazy("The folder's name")).split())
 
 

@@ -18,7 +18,7 @@ RESERVED = ("compact",)
 
 
 def save(user: User, name: object, text: object, prompt: SavedPrompt | None = None) -> SavedPrompt:
-    """Save a new prompt of the person, or change `prompt`. Raise BadText when the name or the text is invalid."""
+    """Save a new prompt of the person, or change `prompt`. Raise InvalidTextError when the name or the text is invalid."""
     row = prompt or SavedPrompt(owner=user)
     row.name = checked_name(name)
     row.text = validated_text(text, longest=TEXT_MAX_CHARS, name=_("The text"))
@@ -31,7 +31,7 @@ def save(user: User, name: object, text: object, prompt: SavedPrompt | None = No
 
 
 def checked_name(name: object) -> str:
-    """Return `name` without its slash, in lower case. Raise BadText when it cannot be a command."""
+    """Return `name` without its slash, in lower case. Raise InvalidTextError when it cannot be a command."""
     word = (
         validated_text(name, longest=SavedPrompt.NAME_MAX_CHARS + 1, name=_("The name"))
         .strip()

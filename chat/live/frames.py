@@ -161,7 +161,7 @@ def decoded(text: str | None) -> dict[str, Any]:
 
 
 def client_frame(fields: Mapping[str, Any]) -> ClientFrame:
-    """Return the validated frame with these `fields`. Raise FrameError or BadText when one is invalid."""
+    """Return the validated frame with these `fields`. Raise FrameError or InvalidTextError when one is invalid."""
     try:
         return _client_frames.validate_python(fields)
     except ValidationError as error:
@@ -169,7 +169,7 @@ def client_frame(fields: Mapping[str, Any]) -> ClientFrame:
 
 
 def frame_of(kind: type[F], **fields: object) -> F:
-    """Return a validated frame of class `kind` with these `fields`. Raise FrameError or BadText when one is invalid."""
+    """Return a validated frame of class `kind` with these `fields`. Raise FrameError or InvalidTextError when one is invalid."""
     try:
         return kind.model_validate(fields)
     except ValidationError as error:

@@ -197,7 +197,7 @@ class Turn(models.Model):
     holder = models.UUIDField(default=uuid.uuid4)
     lease_until = models.DateTimeField()
     stop_requested = models.BooleanField(default=False)
-    # The protocol code of a failure (oneclaw.llm.ModelFailure.code), and the reason that the person is shown.
+    # The protocol code of a failure (oneclaw.llm.ModelRequestError.code), and the reason that the person is shown.
     error_code = models.CharField(max_length=40, blank=True)
     error = ReasonField()
     started_at = models.DateTimeField(auto_now_add=True)

@@ -131,7 +131,7 @@ def apply(space: Space, path: str, operation: Operation, author: Author) -> Memo
     """Change the document at `path` in one transaction, and return the revision; None when nothing had to change.
 
     An operation whose key was used before returns the revision that it made then. The caller has checked that `author`
-    may do this. Raise BadPathError, BadText or a DocumentError when the operation is refused, and LineForgottenError
+    may do this. Raise BadPathError, InvalidTextError or a DocumentError when the operation is refused, and LineForgottenError
     when a tool or a flush adds a forgotten line (memory/documents/guard.py).
     """
     path = checked_path(path)
@@ -155,7 +155,7 @@ def apply(space: Space, path: str, operation: Operation, author: Author) -> Memo
 
 
 def check(path: str, content: str) -> None:
-    """Raise BadText or DocumentTooLargeError when the document at `path` cannot have this content."""
+    """Raise InvalidTextError or DocumentTooLargeError when the document at `path` cannot have this content."""
     if UNSTORABLE.search(content):
         words = _("%(path)s cannot hold this text: it contains NUL or half a surrogate pair.")
         raise InvalidTextError("bad_text", words, path=path)

@@ -55,7 +55,7 @@ def scan_folder(space: Space) -> bool:
 def checked_text(space: Space, found: disk.FolderEntry) -> str:
     """Return the text of the file `found`.
 
-    Raise BadPathError, UnreadableFileError, BadText or DocumentTooLargeError when it cannot be a document.
+    Raise BadPathError, UnreadableFileError, InvalidTextError or DocumentTooLargeError when it cannot be a document.
     """
     if found.is_link:
         raise BadPathError("It is a symbolic link: only plain files are taken in.")

@@ -56,7 +56,7 @@ def compose(job: DocumentJob) -> ConversationSummary | None:
     """Return title and summary by the fast model; None when the person said nothing.
 
     The first line of the conversation is the title when the answer cannot be parsed, or when the model failed
-    MODEL_MAX_ATTEMPTS times. Raise ModelFailure before that.
+    MODEL_MAX_ATTEMPTS times. Raise ModelRequestError before that.
     """
     session = job.session
     fresh = session.messages.filter(active=True, seq__gt=imported_through(session), seq__lte=job.through_seq)

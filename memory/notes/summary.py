@@ -36,7 +36,7 @@ class TranscriptEntry:
 
 
 def summarise(said: Sequence[TranscriptEntry], day: dt.date) -> str:
-    """Return the notes of the fast model about `said`; "" when nothing is worth keeping. Raise ModelFailure."""
+    """Return the notes of the fast model about `said`; "" when nothing is worth keeping. Raise ModelRequestError."""
     if not any(line.role == Message.Role.USER for line in said):
         return ""
     request = llm.Request(

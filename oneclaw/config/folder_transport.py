@@ -14,7 +14,7 @@ from kombu.utils.json import dumps
 class Channel(filesystem.Channel):
     """A channel that writes each message completely before it can be read."""
 
-    def _put(self, queue: str, message: Any, **kwargs: Any) -> None:
+    def _put(self, queue: str, payload: Any, **kwargs: Any) -> None:
         """Write the message under a temporary name and rename it.
 
         kombu writes under the final name: a worker that read in between got an empty message, lost it and ended.
@@ -22,7 +22,7 @@ class Channel(filesystem.Channel):
         file = Path(self.data_folder_out, f"{round(time.monotonic() * 1000)}_{uuid.uuid4()}.{queue}.msg")
         draft = file.with_name(f".{file.name}.draft")
         try:
-            draft.write_text(dumps(message))
+            draft.write_text(dumps(payload))
             draft.rename(file)
         except OSError as error:
             with contextlib.suppress(OSError):
