@@ -18,7 +18,7 @@ RESERVED = ("compact",)
 
 
 def save(user: User, name: object, text: object, prompt: SavedPrompt | None = None) -> SavedPrompt:
-    """Save a new prompt of the person, or change `prompt`. Raise InvalidTextError when the name or the text is invalid."""
+    """Save a new prompt of the person, or change `prompt`. Raise InvalidTextError when name or text is invalid."""
     row = prompt or SavedPrompt(owner=user)
     row.name = checked_name(name)
     row.text = validated_text(text, longest=TEXT_MAX_CHARS, name=_("The text"))

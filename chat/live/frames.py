@@ -169,7 +169,7 @@ def client_frame(fields: Mapping[str, Any]) -> ClientFrame:
 
 
 def frame_of(kind: type[F], **fields: object) -> F:
-    """Return a validated frame of class `kind` with these `fields`. Raise FrameError or InvalidTextError when one is invalid."""
+    """Return a frame of class `kind` with these `fields`. Raise FrameError or InvalidTextError when one is invalid."""
     try:
         return kind.model_validate(fields)
     except ValidationError as error:

@@ -131,8 +131,8 @@ def apply(space: Space, path: str, operation: Operation, author: Author) -> Memo
     """Change the document at `path` in one transaction, and return the revision; None when nothing had to change.
 
     An operation whose key was used before returns the revision that it made then. The caller has checked that `author`
-    may do this. Raise BadPathError, InvalidTextError or a DocumentError when the operation is refused, and LineForgottenError
-    when a tool or a flush adds a forgotten line (memory/documents/guard.py).
+    may do this. Raise BadPathError, InvalidTextError or a DocumentError when the operation is refused, and
+    LineForgottenError when a tool or a flush adds a forgotten line (memory/documents/guard.py).
     """
     path = checked_path(path)
     if isinstance(operation, Append) and not operation.text:

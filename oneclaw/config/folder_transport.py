@@ -14,7 +14,8 @@ from kombu.utils.json import dumps
 class Channel(filesystem.Channel):
     """A channel that writes each message completely before it can be read."""
 
-    def _put(self, queue: str, payload: Any, **kwargs: Any) -> None:
+    # kombu itself names the second argument differently in its two base classes.
+    def _put(self, queue: str, payload: Any, **kwargs: Any) -> None:  # type: ignore[override]
         """Write the message under a temporary name and rename it.
 
         kombu writes under the final name: a worker that read in between got an empty message, lost it and ended.
