@@ -28,6 +28,9 @@ class LateAccess(logging.Handler):
             _late.append(f"{record.name}: {record.getMessage()} {error}")
 
 
+_handler = LateAccess()
+
+
 def follow() -> None:
     """Know each call that a pool of threads is given from now on, and each access that comes too late."""
     submit = ThreadPoolExecutor.submit
@@ -39,7 +42,14 @@ def follow() -> None:
         return future
 
     ThreadPoolExecutor.submit = followed  # type: ignore[method-assign]
-    logging.getLogger().addHandler(LateAccess())
+    listen()
+
+
+def listen() -> None:
+    """Hear what is logged, also after a test that configured logging anew and so removed the handler."""
+    root = logging.getLogger()
+    if _handler not in root.handlers:
+        root.addHandler(_handler)
 
 
 async def with_turns_ended(test: Coroutine[Any, Any, None]) -> None:
