@@ -32,10 +32,10 @@ WORDINGS: Mapping[str, Wording] = {
     ),
     "conversations.unchanged": _("Nothing was changed."),
     "conversations.pin": ngettext_lazy("Pinned.", "%(number)d conversations pinned.", "number"),
-    "conversations.unpin": ngettext_lazy("Unpinned.", "%(number)d conversations are not pinned any more.", "number"),
+    "conversations.unpin": ngettext_lazy("Unpinned.", "%(number)d conversations unpinned.", "number"),
     "conversations.move": ngettext_lazy("Moved.", "%(number)d conversations moved.", "number"),
     "conversations.archive": ngettext_lazy("Archived.", "%(number)d conversations archived.", "number"),
-    "conversations.unarchive": ngettext_lazy("Unarchived.", "%(number)d conversations are back in the list.", "number"),
+    "conversations.unarchive": ngettext_lazy("Unarchived.", "%(number)d conversations unarchived.", "number"),
     "conversations.delete": ngettext_lazy("Deleted.", "%(number)d conversations deleted.", "number"),
     "conversations.restore": ngettext_lazy("Restored.", "%(number)d conversations restored.", "number"),
     "conversations.read": ngettext_lazy("Marked as read.", "%(number)d conversations marked as read.", "number"),
@@ -50,7 +50,7 @@ WORDINGS: Mapping[str, Wording] = {
     "folder.name_too_long": folder_name(
         _("%(name)s has %(length)s characters; at most %(longest)s can be sent at once.")
     ),
-    "links.revoked": ngettext_lazy("Link revoked.", "%(number)d links open nothing any more.", "number"),
+    "links.revoked": ngettext_lazy("Link revoked.", "%(number)d links revoked.", "number"),
     # Why a file of conversations was not imported.
     "import_file.none": _("Choose a file first."),
     "import_file.open": _("Another import is still running: wait until it is done."),

@@ -67,9 +67,9 @@ def test_what_is_made_of_a_name_has_its_words():
     made += [f"conversations.{action}" for action in ACTIONS]
     made += [f"folder.name_{code}" for code in ("bad_frame", "bad_text", "empty", "too_long")]
     sources = "".join(path.read_text() for path in (ROOT / "chat" / "transfer" / "importing").glob("*.py"))
-    refused = re.findall(r'(FileRefused|NotBrought)\("(\w+)"\)', sources)
+    refused = re.findall(r'(ImportFileRefusedError|NotImportableError)\("(\w+)"\)', sources)
     assert len(refused) > 10
-    kinds = {"FileRefused": "import_file", "NotBrought": "import_conversation"}
+    kinds = {"ImportFileRefusedError": "import_file", "NotImportableError": "import_conversation"}
     made += [f"{kinds[kind]}.{code}" for kind, code in refused]
     assert [code for code in made if code not in wordings] == []
 
