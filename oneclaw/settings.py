@@ -235,6 +235,8 @@ if THINKING and not 1024 <= THINKING < MAX_OUTPUT_TOKENS:
     raise ImproperlyConfigured(
         f"ONECLAW_THINKING is {THINKING}; it must be 0, or at least 1024 and less than ONECLAW_MAX_OUTPUT_TOKENS."
     )
+# The lifetime of what the provider's cache keeps of a conversation; "5m" becomes an hour for a person who pauses.
+CACHE = environment.choice("ONECLAW_CACHE", ["off", "5m", "1h"], "5m")
 # US dollars per million tokens, by the start of a model's name; a model without prices shows no cost.
 PRICES = environment.prices("ONECLAW_PRICES")
 # Timeouts in seconds: to connect, without data on a stream, and of a whole turn with its tools.

@@ -73,7 +73,7 @@ def session_list(
     if cursor:
         at, pk = decode_cursor(cursor, aware_moment, uuid.UUID)
         found = found.filter(Q(active_at__lt=at) | Q(active_at=at, pk__lt=pk))
-    rows = found.order_by("-active_at", "-pk").select_related("agent").defer("system_prompt", "system_context")
+    rows = found.order_by("-active_at", "-pk").select_related("agent")
     shown = list(rows[: limit + 1])
     more = (
         encode_cursor(shown[limit - 1].active_at.isoformat(), str(shown[limit - 1].pk)) if len(shown) > limit else None
@@ -198,7 +198,7 @@ def own_session(user: User, session_id: uuid.UUID) -> ChatSession:
 
 def said(session: ChatSession) -> MessageQuerySet:
     """Return the shown messages of a conversation, without the results of tools."""
-    return session.messages.shown().exclude(role=Message.Role.TOOL).select_related("turn").defer("html", "meta")
+    return session.messages.shown().said().select_related("turn").defer("html", "meta")
 
 
 def answer_of(turn: Turn) -> AnswerOut:

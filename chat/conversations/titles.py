@@ -42,7 +42,7 @@ def name_session(session_id: uuid.UUID) -> None:
     session = unnamed.first()
     if session is None:
         return
-    said = list(session.messages.shown().exclude(text="").exclude(role=Message.Role.TOOL)[:2])
+    said = list(session.messages.shown().said().exclude(text="")[:2])
     if [message.role for message in said] != [Message.Role.USER, Message.Role.ASSISTANT] or said[1].is_running:
         return
     try:

@@ -228,9 +228,8 @@ def finish_round(turn: Turn, answer: Message, content: list[dict[str, Any]], **f
     session = lock_held_session(turn)
     if intended := turn.messages.filter(role=Message.Role.TOOL, status=Message.Status.RUNNING).first():
         return intended
-    update_message(
-        answer, status=Message.Status.COMPLETE, finished_at=timezone.now(), **content_columns(content), **fields
-    )
+    fields |= {"status": Message.Status.COMPLETE, "finished_at": timezone.now(), "meta": answer.meta}
+    update_message(answer, **content_columns(content), **fields)
     return append(session, Message.Role.TOOL, turn=turn, parent=answer, status=Message.Status.RUNNING)
 
 
@@ -272,7 +271,7 @@ def finish_turn(
         setattr(turn, name, value)
     if session is None:
         columns |= html_columns(columns["content"], {})
-    update_message(answer, status=status, finished_at=now, **columns, **fields)
+    update_message(answer, status=status, finished_at=now, meta=answer.meta, **columns, **fields)
     if session is not None:
         close_tools(session, turn, answer, NEVER_RAN)
     return answer

@@ -1,4 +1,5 @@
-"""The models of the chat: agents, conversations with their messages and turns, attachments, links, prompts, imports."""
+"""The models of the chat: agents, conversations with their heads, messages and
+turns, attachments, links, prompts, imports."""
 
 from chat.models.agents import Agent, default_agent
 from chat.models.attachments import Attachment, AttachmentQuerySet, MessageFile
@@ -12,6 +13,7 @@ from chat.models.conversations import (
     Presence,
     Turn,
 )
+from chat.models.heads import Head
 from chat.models.imports import ImportJob
 from chat.models.links import SharedLink, SharedLinkQuerySet
 from chat.models.prompts import SavedPrompt
@@ -24,6 +26,7 @@ __all__ = [
     "ChatSession",
     "ChatSessionQuerySet",
     "Folder",
+    "Head",
     "ImportJob",
     "Message",
     "MessageFile",

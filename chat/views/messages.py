@@ -32,7 +32,7 @@ CHANGED_ERRORS = (branches.MessageNotShownError, lifecycle.SessionNotFoundError)
 def own_message(user: User, message_id: int) -> Message:
     """Return the person's message with its session and turn. Raise Http404 when there is none."""
     rows = Message.objects.visible_to(user).select_related("session__agent", "session__owner", "turn__prompt")
-    message = rows.exclude(role=Message.Role.TOOL).filter(pk=message_id).first()
+    message = rows.said().filter(pk=message_id).first()
     if message is None:
         raise Http404
     return message
@@ -61,7 +61,7 @@ def raw(request: SignedInRequest, message_id: int) -> HttpResponse:
     message = own_message(request.user, message_id)
     texts = [message.text]
     if message.role == Message.Role.ASSISTANT:
-        shown = message.session.messages.shown().filter(seq__lt=message.seq).exclude(role=Message.Role.TOOL)
+        shown = message.session.messages.shown().filter(seq__lt=message.seq).said()
         for role, text in shown.order_by("-seq").values_list("role", "text").iterator(chunk_size=50):
             if role == Message.Role.USER:
                 break

@@ -58,6 +58,8 @@ class Request:
     tool_choice: dict[str, Any] | None = None
     # Tokens of thinking before the answer; 0: the server's default.
     thinking: int = 0
+    # Identifies system, tools and messages; kept with the answer, and not sent.
+    digest: str = ""
 
 
 async def stream(request: Request) -> AsyncGenerator[Event]:

@@ -28,7 +28,7 @@ from chat.turns.tools import as_stored
 from oneclaw.reasons import Param, Reason, verbatim, wordings
 
 FORMAT, VERSION = "oneclaw.conversation", 1
-ROLES = {"user", "assistant", "tool"}
+ROLES = {"user", "assistant", "tool", "notice"}
 # A status of its own has only what is finished; what ran when it was exported ended there.
 STATUSES = {"complete": "complete", "stopped": "stopped", "interrupted": "interrupted", "failed": "failed"}
 MODES = {"agent": "agent", "chat": "chat", "temporary": "chat"}
@@ -54,6 +54,10 @@ def conversation(value: Mapping[str, Any]) -> Conversation:
     for each in listed:
         before = each.get("parent")
         parent = indexes.get(before) if isinstance(before, int) else None
+        if each["role"] == "notice":
+            # Words to the model, which a file does not bring: what follows them follows the message before.
+            indexes[number(each)] = parent
+            continue
         said, left = message(each, parent)
         left_out += left
         if said.role == "tool":
