@@ -213,7 +213,7 @@ def _wait(failure: ModelRequestError, attempt: int) -> float | None:
     if failure.retry_after is not None:
         return failure.retry_after if failure.retry_after <= RETRY_MAX_SECONDS else None
     # Jitter spreads the retries of requests that failed at the same time.
-    return RETRY_FIRST_SECONDS * 2 ** (attempt - 1) * random.uniform(0.5, 1)  # noqa: S311
+    return RETRY_FIRST_SECONDS * 2.0 ** (attempt - 1) * random.uniform(0.5, 1)  # noqa: S311
 
 
 def _failure(error: Exception, arrived: bool) -> ModelRequestError:
