@@ -7,29 +7,34 @@ last two when more blocks lie between them than the provider looks back.
 import datetime as dt
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
-from typing import Any
+from typing import Final
 
 from chat.context.view import THINKING, ViewRow
 from chat.models import Message
+from oneclaw.llm import ApiMessage, Block
+from oneclaw.llm.blocks import CacheControl
 
 # The lifetime of a cache entry, by its name in the API.
-SHORT, LONG = "5m", "1h"
+SHORT: Final = "5m"
+LONG: Final = "1h"
 SHORT_SECONDS = 300
 # From a breakpoint, the provider looks back over 20 blocks for an entry; a message of ours may be split by it.
 BETWEEN_MAX_BLOCKS = 15
 
 
-def mark(system: list[dict[str, Any]], messages: list[dict[str, Any]], lifetime: str) -> None:
+def mark(system: list[Block], messages: Sequence[ApiMessage], lifetime: str) -> None:
     """Set the breakpoints in the blocks of `system` and `messages`, which are replaced and not changed.
 
     `lifetime` is SHORT or LONG.
     """
-    control = {"type": "ephemeral", "ttl": lifetime} if lifetime == LONG else {"type": "ephemeral"}
+    control: CacheControl = {"type": "ephemeral"}
+    if lifetime == LONG:
+        control["ttl"] = LONG
     for place, index in [(system, len(system) - 1), *places_in(messages)]:
         place[index] = {**place[index], "cache_control": control}
 
 
-def places_in(messages: Sequence[dict[str, Any]]) -> list[tuple[list[dict[str, Any]], int]]:
+def places_in(messages: Sequence[ApiMessage]) -> list[tuple[list[Block], int]]:
     """Return (blocks, index) of each breakpoint in the messages."""
     blocks = [(message["content"], index) for message in messages for index in range(len(message["content"]))]
     answers = [index for index, message in enumerate(messages) if message["role"] == "assistant"]

@@ -5,7 +5,6 @@ needs the room of older ones, the oldest are released, down to half of the limit
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 from uuid import UUID
 
 from django.conf import settings
@@ -61,7 +60,8 @@ def place(
 def first_shares(files: Sequence[Attachment | None]) -> list[Share]:
     """Return the shares of the files of one message, within the limits of a request: the last ones come first. Pure."""
     shares: list[Share] = [OUT] * len(files)
-    limits, costs = limits_of_request(), []
+    limits = limits_of_request()
+    costs: list[Cost] = []
     for index in reversed(range(len(files))):
         file = files[index]
         if file is not None and is_binary(file) and is_within(limits, *costs, binary_cost(file)):
@@ -100,7 +100,7 @@ def limits_of_request() -> Cost:
 
 def cost_of(shares: Sequence[Share], ids: Sequence[UUID], files: Mapping[UUID, Attachment]) -> Cost:
     """Return what the files of one message take."""
-    total: Any = (0, 0, 0, 0)
+    total: Cost = (0, 0, 0, 0)
     for share, id in zip(shares, ids, strict=True):
         if share == WHOLE and id in files:
             total = added(total, binary_cost(files[id]))

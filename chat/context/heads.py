@@ -6,7 +6,6 @@ thinking is not sent, because it is bound to the old head and may repeat what le
 """
 
 from collections.abc import Sequence
-from typing import Any
 
 from django.db import transaction
 from django.db.models import F, Max
@@ -17,6 +16,7 @@ from django.utils import timezone
 from chat import extensions
 from chat.extensions import ContextItem, PromptSection
 from chat.models import ChatSession, Head
+from oneclaw.llm import ToolDefinition
 
 
 def head_of(session: ChatSession) -> Head:
@@ -85,7 +85,7 @@ def agent_section(session: ChatSession, items: Sequence[ContextItem]) -> str:
 AGENT_SECTION = PromptSection("agent", 100, agent_section)
 
 
-def tool_definitions(session: ChatSession) -> list[dict[str, Any]]:
+def tool_definitions(session: ChatSession) -> list[ToolDefinition]:
     """Return the tools that `session` may use, in the API's form."""
     return [
         {"name": tool.name, "description": tool.description, "input_schema": dict(tool.input_schema)}

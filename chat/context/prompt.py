@@ -15,8 +15,8 @@ from chat.context.files import named_in
 from chat.context.heads import head_of, withhold_thinking
 from chat.context.view import COLUMNS, META_KEY, View, ViewRow, view_of
 from chat.conversations import model_choice
-from chat.models import Attachment, ChatSession, Head, Message, Turn
-from oneclaw.llm import Request
+from chat.models import Attachment, ChatSession, Head, Turn
+from oneclaw.llm import ApiMessage, Block, Request
 
 logger = logging.getLogger(__name__)
 
@@ -33,7 +33,7 @@ def build_request(turn: Turn) -> Request:
     per_message.add_context(session, turn.prompt)
     rows = rows_of(session)
     view = current_view(session, head, rows)
-    system = [{"type": "text", "text": head.system}]
+    system: list[Block] = [{"type": "text", "text": head.system}]
     if settings.CACHE != "off":
         cache_marks.mark(system, view.messages, cache_marks.lifetime_for(settings.CACHE, rows))
     return Request(
@@ -76,7 +76,9 @@ def place_files(session: ChatSession, rows: Sequence[ViewRow]) -> dict[UUID, Att
     files = Attachment.objects.filter(owner=session.owner_id).in_bulk([id for _, ids in having for id in ids])
     stored = [row.sent("files") for row, _ in having]
     shares, released = file_shares.place([ids for _, ids in having], stored, files)
-    changed = {row.seq: (row, after) for (row, _), after, before in zip(having, shares, stored, strict=True) if after != before}
+    changed = {
+        row.seq: (row, after) for (row, _), before, after in zip(having, stored, shares, strict=True) if after != before
+    }
     if changed:
         store_shares(session, changed, released)
     return files
@@ -101,6 +103,6 @@ def answer_meta(digest: str) -> dict[str, Any]:
     return {META_KEY: {"prefix": digest}}
 
 
-def api_messages(session: ChatSession) -> list[dict[str, Any]]:
+def api_messages(session: ChatSession) -> list[ApiMessage]:
     """Return the messages of the next request of `session`, without cache breakpoints. Sync."""
     return current_view(session, head_of(session), rows_of(session)).messages

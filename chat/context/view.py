@@ -15,8 +15,9 @@ from typing import Any
 
 from chat.context import per_message
 from chat.context.file_shares import Share
-from chat.context.files import Block, with_files
+from chat.context.files import with_files
 from chat.models import Attachment, Head, Message
+from oneclaw.llm import ApiMessage, Block
 
 # The blocks that a model signs together with everything before them.
 THINKING = ("thinking", "redacted_thinking")
@@ -50,7 +51,7 @@ COLUMNS = ("seq", "role", "content", "meta", "created_at", "finished_at")
 class View:
     """The messages in the API's form, roles in turn; `digest` identifies them together with the head."""
 
-    messages: list[dict[str, Any]] = field(default_factory=list)
+    messages: list[ApiMessage] = field(default_factory=list)
     digest: str = ""
     # The number of the answer whose thinking was made from something else than what stands before it now; 0: none.
     drifted_seq: int = 0
@@ -86,7 +87,7 @@ def view_of(
 
 
 def sendable(row: ViewRow, files: Mapping[uuid.UUID, Attachment]) -> Iterable[Block]:
-    """Yield the blocks of one message, without empty text and without thinking that was cut off before its signature."""
+    """Yield the blocks of one message, without empty text and without thinking that has no signature."""
     if text := per_message.text_of(row.meta):
         yield {"type": "text", "text": text}
     shares: Sequence[Share] = row.sent("files") or ()

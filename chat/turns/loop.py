@@ -8,7 +8,7 @@ import asyncio
 import logging
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing
-from typing import Any, ParamSpec, TypeVar, cast
+from typing import Any, ParamSpec, TypeVar
 
 from django.conf import settings
 from django.db import InterfaceError, OperationalError
@@ -168,21 +168,21 @@ class RunningTurn:
 
     async def _use_tools(
         self,
-        uses: list[dict[str, Any]],
+        uses: list[llm.Block],
         broken: dict[str, str],
         finished: llm.Finished,
-        notices: Sequence[dict[str, Any]],
+        notices: Sequence[llm.Block],
     ) -> None:
         """Run the calls `uses` of this answer in order, and begin the next answer, which also reads `notices`."""
         answer = self.answer.message
         results = await persist(transcript.finish_round, self.turn, answer, self.answer.content, **columns_of(finished))
-        content: list[dict[str, Any]] = []
+        content: list[llm.Block] = []
         cards: dict[str, Card] = {}
         for use in uses:
             result, card = await in_tool_thread(call_tool, self.turn, answer, use, broken.get(use["id"], ""))
             content.append(result)
-            cards[use["id"]] = cast(Card, card)
-            self.listener.tool_finished(use, cards[use["id"]])
+            cards[use["id"]] = card
+            self.listener.tool_finished(use, card)
         content += notices
         following = await persist(transcript.finish_tools, self.turn, answer, results, content, cards)
         following.version = answer.version

@@ -23,8 +23,8 @@ def repeat(
     """Store a new turn for the user message that `message_id` answers; return it and the placeholder of its answer.
 
     `kind` is Turn.Kind.RETRY: the earlier attempt leaves the shown branch, its rows stay; or CONTINUE: the new answer
-    follows it, after a notice to the model. `message_id` may also be a user message without an answer, as at the end of a fork. The same `holder`
-    again gets its own turn again. `choice` may name another model from now on.
+    follows it, after a notice to the model. `message_id` may also be a user message without an answer, as at the end
+    of a fork. The same `holder` again gets its own turn again. `choice` may name another model from now on.
 
     Raise NothingToRepeatError, SessionBusyError, model_choice.NotOfferedError.
     """

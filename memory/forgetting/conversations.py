@@ -34,8 +34,9 @@ IsPrefix = Callable[[str], bool]
 class Matches:
     """Where forgotten lines were found.
 
-    `heads` are the ids of the heads that hold them, `prompts` the sessions of these heads, `messages` the new columns by message id, `sessions` the
-    sessions that change, and `said_in` the sessions in which a person or the assistant said the words.
+    `heads` are the ids of the heads that hold them, `prompts` the sessions of these heads, `messages` the new columns
+    by message id, `sessions` the sessions that change, and `said_in` the sessions in which a person or the assistant
+    said the words.
     """
 
     heads: set[int] = field(default_factory=set)
