@@ -131,7 +131,7 @@ def attempts_of(said: list[Said]) -> list[Attempt]:
     for index, each in enumerate(said):
         prompts.append(index if each.role == "user" else prompts[each.parent] if each.parent is not None else None)
         prompt, parent = prompts[index], each.parent
-        if each.role == "user" or prompt is None or parent is None:
+        if each.role in ("user", "notice") or prompt is None or parent is None:
             continue
         if each.role == "tool" or (said[parent].role == "tool" and parent not in continued):
             attempt = by_index[parent]
@@ -184,7 +184,7 @@ def message_row(
         usage=said.usage,
         created_at=said.created_at or timezone.now(),
         finished_at=said.finished_at if said.role != "user" else None,
-        **content_columns(said.content),
+        **(content_columns(said.content) | ({"text": ""} if said.role == "notice" else {})),
     )
 
 

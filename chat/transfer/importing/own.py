@@ -9,6 +9,7 @@ import uuid
 from collections.abc import Mapping
 from typing import Any
 
+from chat.context import notices
 from chat.transfer.importing.conversation import (
     Conversation,
     Said,
@@ -54,8 +55,8 @@ def conversation(value: Mapping[str, Any]) -> Conversation:
     for each in listed:
         before = each.get("parent")
         parent = indexes.get(before) if isinstance(before, int) else None
-        if each["role"] == "notice":
-            # Words to the model, which a file does not bring: what follows them follows the message before.
+        if each["role"] == "notice" and (parent is None or each.get("content") != [notices.CONTINUE]):
+            # A file brings no other words of the server: what follows them follows the message before.
             indexes[number(each)] = parent
             continue
         said, left = message(each, parent)
