@@ -1,6 +1,6 @@
 """Cache breakpoints of a request: up to which block the provider may keep what it has read. Pure.
 
-Four are allowed. They stand at the end of the system text, of the previous request, of this request, and between the
+Four are allowed. They are set at the end of the system text, of the previous request, of this request, and between the
 last two when more blocks lie between them than the provider looks back.
 """
 
@@ -30,11 +30,11 @@ def mark(system: list[Block], messages: Sequence[ApiMessage], lifetime: str) -> 
     control: CacheControl = {"type": "ephemeral"}
     if lifetime == LONG:
         control["ttl"] = LONG
-    for place, index in [(system, len(system) - 1), *places_in(messages)]:
-        place[index] = {**place[index], "cache_control": control}
+    for blocks, index in [(system, len(system) - 1), *positions_in(messages)]:
+        blocks[index] = {**blocks[index], "cache_control": control}
 
 
-def places_in(messages: Sequence[ApiMessage]) -> list[tuple[list[Block], int]]:
+def positions_in(messages: Sequence[ApiMessage]) -> list[tuple[list[Block], int]]:
     """Return (blocks, index) of each breakpoint in the messages."""
     blocks = [(message["content"], index) for message in messages for index in range(len(message["content"]))]
     answers = [index for index, message in enumerate(messages) if message["role"] == "assistant"]

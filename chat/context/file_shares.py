@@ -27,7 +27,7 @@ REQUEST_MAX_TEXTS = 2
 Cost = tuple[int, int, int, int]
 
 
-def place(
+def assign_shares(
     named: Sequence[Sequence[UUID]], stored: Sequence[Sequence[Share] | None], files: Mapping[UUID, Attachment]
 ) -> tuple[list[list[Share]], bool]:
     """Return the shares of the files of each message, and whether a stored one changed. Pure.

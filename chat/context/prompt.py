@@ -55,7 +55,7 @@ def current_view(session: ChatSession, head: Head, rows: Sequence[ViewRow]) -> V
 
     When something differs from what an answer was made from, which is a defect, its thinking is withheld.
     """
-    files = place_files(session, rows)
+    files = files_of(session, rows)
     view = view_of(head, rows, files, session.thinking_after_seq)
     if view.drifted_seq:
         logger.error(
@@ -68,14 +68,14 @@ def current_view(session: ChatSession, head: Head, rows: Sequence[ViewRow]) -> V
     return view
 
 
-def place_files(session: ChatSession, rows: Sequence[ViewRow]) -> dict[UUID, Attachment]:
+def files_of(session: ChatSession, rows: Sequence[ViewRow]) -> dict[UUID, Attachment]:
     """Return the attached files of `rows` by id. Store how much of each is sent, in `rows` as well."""
     having = [(row, ids) for row in rows if (ids := [UUID(block["id"]) for block in named_in(row.content)])]
     if not having:
         return {}
     files = Attachment.objects.filter(owner=session.owner_id).in_bulk([id for _, ids in having for id in ids])
     stored = [row.sent("files") for row, _ in having]
-    shares, released = file_shares.place([ids for _, ids in having], stored, files)
+    shares, released = file_shares.assign_shares([ids for _, ids in having], stored, files)
     changed = {
         row.seq: (row, after) for (row, _), before, after in zip(having, stored, shares, strict=True) if after != before
     }

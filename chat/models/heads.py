@@ -4,7 +4,7 @@ from django.db import models
 
 
 class Head(models.Model):
-    """What stands before the messages in every request of a conversation, as it is sent.
+    """The part before the messages of every request of a conversation, as it is sent.
 
     A head is never changed: what a release or a new memory adds is for the heads of other conversations. What must
     leave gets the conversation a new one (chat/context/heads.py).

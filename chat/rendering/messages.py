@@ -26,7 +26,7 @@ CARD = re.compile(r'<section class="card [^>]*?data-tool="([^"]*)".*?</section>'
 
 
 def message_html(message: Message, results: Mapping[str, Card] | None = None) -> SafeString:
-    """Return one stored message as an article; "" for what nobody said: tool results, which the cards show,
+    """Return one stored message as an article; "" for what is not said: tool results, which the cards show,
     and notices to the model.
 
     `results` are the cards of tool results by tool_use id (Message.meta["cards"] of the messages around it).

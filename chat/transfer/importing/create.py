@@ -183,7 +183,7 @@ def message_row(
         stop_reason=said.stop_reason,
         usage=said.usage,
         created_at=said.created_at or timezone.now(),
-        finished_at=said.finished_at if said.role != "user" else None,
+        finished_at=said.finished_at if said.role not in ("user", "notice") else None,
         **(content_columns(said.content) | ({"text": ""} if said.role == "notice" else {})),
     )
 
