@@ -12,6 +12,7 @@ from typing import Any
 from oneclaw.demo import intents
 from oneclaw.demo.messages_server import MessagesServer
 from oneclaw.demo.replies import Reply, ReplyBlock, answer, text, tool_use
+from oneclaw.demo.strict.shape import load_shapes
 
 MODEL = "oneclaw-demo"
 # The pace of answers: a little faster than people read.
@@ -49,6 +50,8 @@ def start(port: int = 0) -> DemoModel:
     """Start the demo model and return it, with its `.url` and `.stop()`. Raise OSError when the port is taken."""
     model = DemoModel(port)
     model.start()
+    # While it already listens: the first request does not wait for it.
+    load_shapes()
     return model
 
 
