@@ -8,6 +8,7 @@ from django.http import Http404, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
+from chat.context.cache_misses import reason_of_miss
 from chat.conversations import branches, forking, lifecycle, transcript
 from chat.live.errors import FrameError
 from chat.live.frames import EditFrame, RetryFrame, frame_of
@@ -51,7 +52,9 @@ def details(request: SignedInRequest, message_id: int) -> HttpResponse:
     """Show who wrote the message, when, its cost and its context, in a dialog or on a page."""
     message = own_message(request.user, message_id)
     template = "chat/_details.html" if request.htmx else "chat/details.html"
-    return render(request, template, {"details": details_of(message), "message": message})
+    requests = message.turn.messages.filter(usage__isnull=False).order_by("seq") if message.turn else []
+    misses = [reason for each in requests if (reason := reason_of_miss(each))]
+    return render(request, template, {"details": details_of(message), "message": message, "misses": misses})
 
 
 @login_required

@@ -1,14 +1,18 @@
 """How much of a conversation the provider reads from its cache, on the strict server, which simulates it."""
 
 import datetime as dt
+import re
 
 import pytest
 from django.db.models import F
 
 from chat import extensions
+from chat.conversations.model_choice import Choice
 from chat.extensions import Extension, Tool, ToolResult
 from chat.models import Message
 from memory.documents.write import Append, Author, Source, apply
+from memory.policy import switches
+from memory.policy.switches import Switch
 from oneclaw.demo.scripted import answer, tool_use
 from oneclaw.models import Space
 from oneclaw.threads import in_database
@@ -67,3 +71,22 @@ async def test_after_many_calls_at_once_the_cache_is_still_found(talk):
         extensions.unregister(extension)
     calling = await in_database(lambda: Message.objects.filter(turn=last.turn_id, role="assistant").first())
     assert last.usage["cache_read_input_tokens"] > calling.usage["cache_read_input_tokens"] > 0
+
+
+async def test_the_details_say_why_an_answer_was_read_anew(talk, client, settings):
+    async def misses(answer):
+        page = await in_database(lambda: client.get(f"/messages/{answer.pk}/details").content.decode())
+        return re.findall(r'<br><span class="quiet">(.*?)</span>', page)
+
+    settings.MODELS = {MODEL: "Sonnet", "claude-opus-5-5": "Opus"}
+    await in_database(client.force_login, talk.user)
+    assert await misses(await talk.say(WORDS)) == ["This was the first request of the conversation."]
+    assert await misses(await talk.say(WORDS)) == []
+    await pause(talk, 360)
+    assert await misses(await talk.say(WORDS)) == ["The pause of 6 minutes was longer than the cache lasts."]
+    await in_database(switches.choose, talk.user, Switch.SAVED, False)
+    assert await misses(await talk.say(WORDS)) == ["Memory, tools or switches had changed."]
+    other = await talk.say(WORDS, choice=Choice(model="claude-opus-5-5"))
+    assert await misses(other) == ["Another model answered before."]
+    talk.scripted.api.clock.move(100_000)
+    assert await misses(await talk.say(WORDS)) == ["The provider no longer had it, or it was too short to be cached."]
