@@ -5,7 +5,6 @@ import uuid
 import zipfile
 from collections.abc import AsyncIterator, Iterator
 
-from django.contrib.auth.decorators import login_required
 from django.core.exceptions import SuspiciousOperation
 from django.http import Http404, HttpResponse, HttpResponseBase, StreamingHttpResponse
 from django.utils.http import content_disposition_header
@@ -24,7 +23,6 @@ TYPES = {"md": "text/markdown; charset=utf-8", "json": "application/json", "zip"
 CHUNK_BYTES = 64 * 1024
 
 
-@login_required
 @require_GET
 async def export(request: SignedInRequest, session_id: uuid.UUID, kind: str) -> HttpResponseBase:
     """Send one conversation as Markdown or as JSON."""
@@ -33,7 +31,6 @@ async def export(request: SignedInRequest, session_id: uuid.UUID, kind: str) -> 
     return download(pieces, exporting.file_name(session, kind), kind)
 
 
-@login_required
 @require_http_methods(["GET", "POST"])
 async def export_many(request: SignedInRequest) -> HttpResponseBase:
     """Send one zip file: of the conversations `id` (POST, all when there is none), or of every conversation (GET)."""

@@ -3,7 +3,7 @@
 import uuid
 
 from csp.decorators import csp
-from django.contrib.auth.decorators import login_required
+from django.contrib.auth.decorators import login_not_required
 from django.core.exceptions import SuspiciousOperation
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
@@ -32,7 +32,6 @@ POLICY = {
 }
 
 
-@login_required
 @never_cache
 @require_http_methods(["GET", "POST"])
 def share(request: SignedInRequest, session_id: uuid.UUID) -> HttpResponse:
@@ -66,7 +65,6 @@ def periods() -> list[tuple[str, str]]:
     return [(period, names[period]) for period in sharing.PERIODS]
 
 
-@login_required
 @require_GET
 def shared_links(request: SignedInRequest) -> HttpResponse:
     """Show all shared links of the person."""
@@ -75,14 +73,12 @@ def shared_links(request: SignedInRequest) -> HttpResponse:
     return render(request, "chat/shared_links.html", context)
 
 
-@login_required
 @require_POST
 def revoke(request: SignedInRequest, link_id: int) -> HttpResponse:
     count = sharing.revoke(SharedLink.objects.visible_to(request.user).filter(pk=link_id))
     return lists.answered(request, Toast(said(count)))
 
 
-@login_required
 @require_POST
 def unshare(request: SignedInRequest, session_id: uuid.UUID) -> HttpResponse:
     """Revoke every link to one conversation."""
@@ -94,6 +90,7 @@ def said(count: int) -> Reason:
     return Reason("links.revoked", {"number": count}) if count else Reason("conversations.unchanged")
 
 
+@login_not_required
 @require_safe
 @never_cache
 @csp(POLICY)  # type: ignore[arg-type]

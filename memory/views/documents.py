@@ -1,6 +1,5 @@
 """Serve the pages that show and search a person's memory, and its export."""
 
-from django.contrib.auth.decorators import login_required
 from django.core.paginator import Paginator
 from django.db.models import Case, IntegerField, Q, Value, When
 from django.http import HttpResponse
@@ -29,7 +28,6 @@ PAGE_MAX_ROWS = 100
 RENDERED_MAX_CHARS = 100_000
 
 
-@login_required
 @require_GET
 def document_list(request: SignedInRequest) -> HttpResponse:
     """List every document that the person may read, curated memory first, then the newest day; or search them."""
@@ -58,7 +56,6 @@ def document_list(request: SignedInRequest) -> HttpResponse:
     return render(request, "memory/list.html", context)
 
 
-@login_required
 @require_GET
 def document(request: SignedInRequest, document_id: int) -> HttpResponse:
     """Show one document, rendered and as Markdown source, with its history."""
@@ -80,7 +77,6 @@ def document(request: SignedInRequest, document_id: int) -> HttpResponse:
     return render(request, "memory/document.html", context)
 
 
-@login_required
 @require_GET
 def export(request: SignedInRequest) -> HttpResponse:
     """Return the own memory of the person, and that of their agents, as a zip file."""

@@ -3,7 +3,6 @@
 import uuid
 
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.core.files.uploadedfile import UploadedFile
 from django.http import HttpResponse, HttpResponseBadRequest
 from django.shortcuts import redirect, render
@@ -19,7 +18,6 @@ from oneclaw.people.requests import SignedInRequest
 SHOWN_MAX_LINES = 400
 
 
-@login_required
 @require_http_methods(["GET", "POST"])
 def import_zip(request: SignedInRequest) -> HttpResponse:
     """Show the form; POST shows what the uploaded zip file would change, without changing anything."""
@@ -38,7 +36,6 @@ def import_zip(request: SignedInRequest) -> HttpResponse:
     return render_plan(request, plan)
 
 
-@login_required
 @require_POST
 def confirm_import(request: SignedInRequest) -> HttpResponse:
     """Apply exactly the plan that was shown; show the new plan when memory has changed since."""
