@@ -107,7 +107,7 @@ def fill(sizes: list[int], small: int, words: list[str], chosen: random.Random) 
 
     from memory.index.documents import index_documents
     from memory.index.embeddings import embedder
-    from memory.index.models import record_width
+    from memory.index.models import record_dimensions
     from memory.index.vectors import embed_document
     from memory.models import MemoryDocument
     from oneclaw.models import Space, User
@@ -136,7 +136,7 @@ def fill(sizes: list[int], small: int, words: list[str], chosen: random.Random) 
         f" {units / here:,.0f} a second of processor time here"
     )
     settings.EMBEDDINGS = "local"
-    known = record_width(embedder(), 256)
+    known = record_dimensions(embedder(), 256)
     for document in MemoryDocument.objects.filter(space__in=spaces[small:]).values_list("pk", flat=True):
         embed_document(document)
     with connection.cursor() as cursor:

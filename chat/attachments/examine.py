@@ -171,7 +171,7 @@ def _text(name: str, data: bytes) -> str:
     encoding = next((encoding for mark, encoding in BYTE_ORDER_MARKS if data.startswith(mark)), "utf-8")
     try:
         text = data.decode(encoding)
-        return shortened_to_limit(validated_text(text, longest=len(text)))
+        return shortened_to_limit(validated_text(text, max_chars=len(text)))
     except UnicodeDecodeError:
         raise _wrong_type(name) from None
     except InvalidTextError as bad:

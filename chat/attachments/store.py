@@ -39,7 +39,7 @@ INVISIBLE_CATEGORIES = {"Cc", "Cf", "Cs", "Co", "Zl", "Zp"}
 class FileMissingError(UserFacingError, LookupError):
     """A file of the message no longer exists."""
 
-    words = gettext_lazy("A file of this message no longer exists. Attach it again.")
+    wording = gettext_lazy("A file of this message no longer exists. Attach it again.")
 
 
 def store_file(user: User, name: str, data: bytes, attachment_id: uuid.UUID | None = None) -> Attachment:

@@ -25,13 +25,13 @@ PERSON_MAX_FOLDERS = 100
 class TooManyFoldersError(UserFacingError, ValueError):
     """The person has the maximum number of folders."""
 
-    words = gettext_lazy("You have reached the maximum number of folders. Delete one first.")
+    wording = gettext_lazy("You have reached the maximum number of folders. Delete one first.")
 
 
 class FolderExistsError(UserFacingError, ValueError):
     """The person already has a folder of this name."""
 
-    words = gettext_lazy("A folder with this name already exists.")
+    wording = gettext_lazy("A folder with this name already exists.")
 
 
 @transaction.atomic
@@ -95,7 +95,9 @@ def delete_folder(folder: Folder) -> None:
 
 def checked_folder_name(name: str | None) -> str:
     """Return the name of a folder with single spaces. Raise oneclaw.text.InvalidTextError when it is invalid."""
-    return " ".join(validated_text(name, longest=Folder.NAME_MAX_CHARS, name=gettext_lazy("The folder's name")).split())
+    return " ".join(
+        validated_text(name, max_chars=Folder.NAME_MAX_CHARS, name=gettext_lazy("The folder's name")).split()
+    )
 
 
 def _pin(mine: ChatSessionQuerySet, _: Folder | None) -> int:

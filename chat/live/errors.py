@@ -22,15 +22,15 @@ class FrameError(Exception):
 # The code and sentence of each exception that the handlers of frames raise.
 CODES: dict[type[Exception], tuple[str, StrOrPromise]] = {
     lifecycle.SessionNotFoundError: ("not_found", _("This conversation no longer exists.")),
-    branches.MessageNotShownError: ("not_shown", branches.MessageNotShownError.words),
+    branches.MessageNotShownError: ("not_shown", branches.MessageNotShownError.wording),
     retry.NothingToRepeatError: (
         "not_found",
         _("Only the last answer of a conversation can be regenerated, and this is no longer the last one."),
     ),
-    transcript.OtherModeError: ("other_mode", transcript.OtherModeError.words),
-    transcript.ClientIdConflictError: ("conflict", transcript.ClientIdConflictError.words),
-    store.FileMissingError: ("file_gone", store.FileMissingError.words),
-    transcript.SessionBusyError: ("busy", transcript.SessionBusyError.words),
+    transcript.OtherModeError: ("other_mode", transcript.OtherModeError.wording),
+    transcript.ClientIdConflictError: ("conflict", transcript.ClientIdConflictError.wording),
+    store.FileMissingError: ("file_gone", store.FileMissingError.wording),
+    transcript.SessionBusyError: ("busy", transcript.SessionBusyError.wording),
 }
 # The exceptions that `described` has a code and a sentence for.
 CLIENT_ERRORS: tuple[type[Exception], ...] = (FrameError, InvalidTextError, model_choice.NotOfferedError, *CODES)

@@ -40,13 +40,13 @@ MEMORY, TOOL, FILE = "memory", "tool", "file"
 class NotShareableError(UserFacingError):
     """The conversation is empty or temporary."""
 
-    words = _("This conversation cannot be shared, because it is temporary or has no messages.")
+    wording = _("This conversation cannot be shared, because it is temporary or has no messages.")
 
 
 class TooManyLinksError(UserFacingError):
     """The person has the maximum number of shared links."""
 
-    words = _("You have reached the maximum number of shared links. Revoke one first.")
+    wording = _("You have reached the maximum number of shared links. Revoke one first.")
 
 
 def share(session: ChatSession, period: str) -> tuple[SharedLink, str]:

@@ -14,7 +14,7 @@ from memory.policy import tombstones
 class CannotUndoError(DocumentError):
     """A later change touches the same lines."""
 
-    words = _(
+    wording = _(
         "This change of %(path)s cannot be undone, because its lines were changed again later. "
         "You can edit the document, or restore an earlier version."
     )
@@ -26,7 +26,7 @@ class CannotUndoError(DocumentError):
 class CannotUndoForgettingError(DocumentError):
     """The change is a forgetting, whose lines are no longer stored."""
 
-    words = _("Forgotten lines cannot be restored, because they are no longer stored.")
+    wording = _("Forgotten lines cannot be restored, because they are no longer stored.")
 
 
 @transaction.atomic

@@ -50,7 +50,7 @@ class DocumentError(UserFacingError):
 class StaleVersionError(DocumentError):
     """The document was changed since `base_version` was read."""
 
-    words = _("%(path)s was changed meanwhile (you saw version %(seen)d, it has version %(version)d).")
+    wording = _("%(path)s was changed meanwhile (you saw version %(seen)d, it has version %(version)d).")
 
     def __init__(self, path: str, base_version: int, version: int):
         super().__init__(path=path, seen=base_version, version=version)
@@ -60,7 +60,7 @@ class StaleVersionError(DocumentError):
 class MissingDocumentError(DocumentError):
     """There is no such document to delete."""
 
-    words = _("There is no %(path)s.")
+    wording = _("There is no %(path)s.")
 
     def __init__(self, path: str):
         super().__init__(path=path)
@@ -69,7 +69,7 @@ class MissingDocumentError(DocumentError):
 class DocumentTooLargeError(DocumentError):
     """The document would be larger than DOCUMENT_MAX_BYTES."""
 
-    words = _("%(path)s would have %(size)s bytes; at most %(most)s are possible.")
+    wording = _("%(path)s would have %(size)s bytes; at most %(most)s are possible.")
 
     def __init__(self, path: str, size: int):
         super().__init__(path=path, size=size, most=DOCUMENT_MAX_BYTES)

@@ -38,13 +38,13 @@ class ForgetError(UserFacingError):
 class NothingToForgetError(ForgetError):
     """The chosen lines have no words."""
 
-    words = gettext_lazy("Choose at least one line with words in it.")
+    wording = gettext_lazy("Choose at least one line with words in it.")
 
 
 class TooManyLinesError(ForgetError):
     """More than FORGET_MAX_LINES lines were chosen."""
 
-    words = gettext_lazy("At most %(most)s lines can be forgotten at once.")
+    wording = gettext_lazy("At most %(most)s lines can be forgotten at once.")
 
     def __init__(self) -> None:
         super().__init__(most=FORGET_MAX_LINES)

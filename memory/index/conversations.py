@@ -108,7 +108,7 @@ def run(index_id: int) -> bool:
         TranscriptIndex.objects.filter(pk=index_id).update(**fields)
         # Unless it has become due again in between.
         TranscriptIndex.objects.filter(pk=index_id, due_at=index.due_at).update(due_at=None)
-    embed_transcript(index_id, only_at_once=True)
+    embed_transcript(index_id, during_save=True)
     return True
 
 

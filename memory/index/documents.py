@@ -47,7 +47,7 @@ def index_document(document_id: int, force: bool = False) -> None:
         # Of concurrent calls, those that waited for the lock find the index up to date.
         hold(f"index {document_id}")
         index_documents([document_id], force)
-    embed_document(document_id, only_at_once=True)
+    embed_document(document_id, during_save=True)
 
 
 def index_documents(document_ids: Iterable[int], force: bool = False) -> None:

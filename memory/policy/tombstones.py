@@ -92,7 +92,7 @@ class LineMatcher:
             return text
         return "\n".join(BLANK if self.is_in(line) else line for line in text.split("\n"))
 
-    def unsaid(self, text: str) -> str:
+    def without_forgotten_words(self, text: str) -> str:
         """Return `text` with forgotten words replaced by BLANK, also where they span several lines."""
         if not self:
             return text
@@ -137,7 +137,7 @@ def of_space(space_id: int) -> LineMatcher:
 
 def title_without_forgotten(space_id: int, title: str) -> str:
     """Return `title` in one line with forgotten words replaced, as memory names a conversation."""
-    return " ".join(of_space(space_id).unsaid(title).split())
+    return " ".join(of_space(space_id).without_forgotten_words(title).split())
 
 
 def of_phrases(phrases: Iterable[Phrase]) -> LineMatcher:

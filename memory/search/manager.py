@@ -82,7 +82,7 @@ SELECT NULL, 'cosines', NULL,
    AND vector_dims(vector) = %(width)s
 """
 # The condition of the covering index; the vectors of wider models are read from the table.
-NARROW, NARROW_WIDTH = " AND vector_dims(vector) <= 1280", 1280
+NARROW, NARROW_MAX_DIMENSIONS = " AND vector_dims(vector) <= 1280", 1280
 LINES = """
 SELECT chunk.document_id, chunk.ordinal, chunk.start_line, chunk.end_line, chunk.heading, chunk.text,
        0::bigint, '', NULL::timestamptz
@@ -228,7 +228,7 @@ class HybridSearchManager:
         sql += IDS if known else ""
         if asked.vector is not None:
             parameters |= {"width": len(asked.vector), "vector": asked.text}
-            sql += COSINES + (NARROW if len(asked.vector) <= NARROW_WIDTH else "")
+            sql += COSINES + (NARROW if len(asked.vector) <= NARROW_MAX_DIMENSIONS else "")
         with connection.cursor() as cursor:
             cursor.execute(sql, parameters)
             rows = cursor.fetchall()
@@ -311,9 +311,9 @@ class QuestionVector:
         vector = vectors.question_vector(model, without_names(query)) if model is not None else None
         if model is None:
             return cls(0, None)
-        # Without an answer, the width that this process saw last.
-        width = model.width or 0 if vector is None else len(vector)
-        return cls(models.model_id(model, width), vector)
+        # Without an answer, the dimensions that this process saw last.
+        dimensions = model.dimensions or 0 if vector is None else len(vector)
+        return cls(models.model_id(model, dimensions), vector)
 
     @cached_property
     def text(self) -> str:
