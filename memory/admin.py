@@ -19,6 +19,7 @@ from memory.notes import status
 from memory.policy.line_ends import with_line_ends_of
 from oneclaw.admin import JobAdmin, ReadOnlyAdmin
 from oneclaw.reasons import Reason
+from oneclaw.text import InvalidTextError
 
 # How many revisions the page of a document shows.
 SHOWN_REVISIONS = 50
@@ -51,7 +52,7 @@ class DocumentForm(forms.ModelForm):
             )
         try:
             write.check(current.path, cleaned["content"])
-        except (write.DocumentError, write.InvalidTextError) as error:
+        except (write.DocumentError, InvalidTextError) as error:
             raise forms.ValidationError(str(error)) from error
         return cleaned
 

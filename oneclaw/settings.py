@@ -208,8 +208,6 @@ LANGUAGES = [
 LOCALE_PATHS = [BASE_DIR / "locale"]
 # Date formats that differ from Django's.
 FORMAT_MODULE_PATH = ["oneclaw.languages.formats"]
-USE_I18N = True
-USE_TZ = True
 TIME_ZONE = "UTC"
 
 # -- The model -----------------------------------------------------------------------------------
@@ -359,10 +357,7 @@ CELERY_TASK_REJECT_ON_WORKER_LOST = True
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1
 CELERY_TASK_SOFT_TIME_LIMIT = 240
 CELERY_TASK_TIME_LIMIT = 270
-CELERY_TASK_SERIALIZER = "json"
-CELERY_ACCEPT_CONTENT = ["json"]
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
-CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 # The periodic tasks; the sweeps look for due work.
 CELERY_BEAT_SCHEDULE = {
     "heartbeat": {"task": "oneclaw.tasks.heartbeat", "schedule": 15.0},

@@ -9,7 +9,7 @@ import os
 import subprocess
 import sys
 import tempfile
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import IO, Any
 
 from django.conf import settings
@@ -64,6 +64,12 @@ class ExaminedFile:
     pages: int = 0
     small: bytes = b""
     small_type: str = ""
+
+    @property
+    def columns(self) -> dict[str, Any]:
+        """Return the columns of Attachment with the result: the size of the smaller copy instead of its bytes."""
+        columns = asdict(self)
+        return columns | {"small_size": len(columns.pop("small"))}
 
 
 def examine_file(name: str, data: bytes, owner_id: int = 0) -> ExaminedFile:

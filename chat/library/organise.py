@@ -95,9 +95,8 @@ def delete_folder(folder: Folder) -> None:
 
 def checked_folder_name(name: str | None) -> str:
     """Return the name of a folder with single spaces. Raise oneclaw.text.InvalidTextError when it is invalid."""
-    return " ".join(
-        validated_text(name, max_chars=Folder.NAME_MAX_CHARS, name=gettext_lazy("The folder's name")).split()
-    )
+    text = validated_text(name, max_chars=Folder.NAME_MAX_CHARS, name=gettext_lazy("The folder's name"))
+    return " ".join(text.split())
 
 
 def _pin(mine: ChatSessionQuerySet, _: Folder | None) -> int:

@@ -46,9 +46,6 @@ class TooManyLinesError(ForgetError):
 
     wording = gettext_lazy("At most %(most)s lines can be forgotten at once.")
 
-    def __init__(self) -> None:
-        super().__init__(most=FORGET_MAX_LINES)
-
 
 @dataclass(frozen=True)
 class DocumentErasure:
@@ -131,7 +128,7 @@ def lines_with(space: Space, words: str) -> list[str]:
     if not spoken:
         return []
     # Unlike a forgotten line, a short phrase is also found inside lines.
-    known = LineMatcher(tuple, frozenset(), {len(spoken): frozenset([spoken])})
+    known = LineMatcher(tuple, set(), {len(spoken): {spoken}})
     is_in = cache(known.is_in)
     found: dict[str, None] = {}
     for content in space.documents.order_by("path").values_list("content", flat=True).iterator(chunk_size=20):
@@ -161,7 +158,7 @@ class LinesToForget:
         if not phrases:
             raise NothingToForgetError
         if len(chosen) > FORGET_MAX_LINES:
-            raise TooManyLinesError
+            raise TooManyLinesError(most=FORGET_MAX_LINES)
         return cls(chosen, phrases, of_phrases(phrases))
 
     def is_prefix(self, line: str) -> bool:

@@ -18,6 +18,7 @@ from memory.policy.access import may_write
 from memory.policy.line_ends import with_line_ends_of
 from oneclaw.people.requests import SignedInRequest
 from oneclaw.reasons import Reason
+from oneclaw.text import InvalidTextError
 
 
 @require_http_methods(["GET", "POST"])
@@ -48,7 +49,7 @@ def edit(request: SignedInRequest, document_id: int) -> HttpResponse:
         merged = merge(base, document.content, mine)
         context |= {"mine": mine, "merged": merged, "content": merged.text, "current": document.content}
         return render(request, "memory/edit.html", context | {"base_version": document.version}, status=409)
-    except (write.DocumentError, write.InvalidTextError) as error:
+    except (write.DocumentError, InvalidTextError) as error:
         context |= {"refusal": str(error), "content": mine, "base_version": base_version}
         return render(request, "memory/edit.html", context, status=422)
     messages.success(request, _("Saved."))
@@ -62,13 +63,9 @@ def delete_line(request: SignedInRequest, document_id: int) -> HttpResponse:
     line, base_version = form_number(request, "line"), form_number(request, "base_version")
     if line is None or base_version is None:
         return HttpResponseBadRequest()
+    author = Author(Source.PAGE, request.user, reason=Reason("change.line_deleted"))
     try:
-        undo.delete_line(
-            document,
-            line,
-            base_version,
-            Author(Source.PAGE, request.user, reason=Reason("change.line_deleted")),
-        )
+        undo.delete_line(document, line, base_version, author)
     except (OverlapError, IndexError):
         messages.error(request, _("That line was changed in the meantime, so it was not deleted."))
     else:

@@ -9,12 +9,13 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST
 
 from chat.conversations.message_pages import updated_card_html
-from memory.documents.write import DocumentError, InvalidTextError
+from memory.documents.write import DocumentError
 from memory.models import Decision
 from memory.policy.access import may_write
 from memory.tools import decisions, saved
 from memory.tools.calls import call_of
 from oneclaw.people.requests import SignedInRequest
+from oneclaw.text import InvalidTextError
 
 
 @require_POST

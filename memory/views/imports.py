@@ -44,32 +44,20 @@ def confirm_import(request: SignedInRequest) -> HttpResponse:
     except ValueError:
         return HttpResponseBadRequest()
     try:
-        done = import_or_preview(request, token)
+        try:
+            done = imports.confirm(request.user, token, request.POST.get("digest", ""))
+        except imports.ImportPlanChangedError:
+            plan = imports.plan(imports.pending_upload(request.user, token))
+            warning = _("Memory was changed in the meantime, so nothing was imported. This is the new preview:")
+            return render_plan(request, plan, warning, 409)
     except imports.UploadMissingError:
-        return render_refusal(
-            request, _("This upload was imported already, replaced by another one, or is too old."), 409
-        )
+        sentence = _("This upload was imported already, replaced by another one, or is too old.")
+        return render_refusal(request, sentence, 409)
     except (write.DocumentError, archive.UnusableArchiveError) as error:
         return render_refusal(request, str(error))
-    if isinstance(done, HttpResponse):
-        return done
     count = len(done.changes)
     messages.success(request, ngettext("%d file is imported.", "%d files are imported.", count) % count)
     return redirect("memory")
-
-
-def import_or_preview(request: SignedInRequest, token: uuid.UUID) -> imports.ImportPlan | HttpResponse:
-    """Apply the plan that was shown and return it; or return the page with the new plan, if it has changed."""
-    try:
-        return imports.confirm(request.user, token, request.POST.get("digest", ""))
-    except imports.ImportPlanChangedError:
-        plan = imports.plan(imports.pending_upload(request.user, token))
-        return render_plan(
-            request,
-            plan,
-            _("Memory was changed in the meantime, so nothing was imported. This is the new preview:"),
-            409,
-        )
 
 
 def render_refusal(request: SignedInRequest, sentence: str, status: int = 422) -> HttpResponse:
