@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Iterator
 
 from django.core.exceptions import SuspiciousOperation
 from django.http import Http404, HttpResponse, HttpResponseBase, StreamingHttpResponse
+from django.shortcuts import get_object_or_404
 from django.utils.http import content_disposition_header
 from django.views.decorators.http import require_GET, require_http_methods
 
@@ -44,11 +45,8 @@ async def export_many(request: SignedInRequest) -> HttpResponseBase:
 
 
 def own_session(user: User, session_id: uuid.UUID) -> ChatSession:
-    found = ChatSession.objects.visible_to(user).select_related("owner", "agent", "folder").filter(pk=session_id)
-    session = found.first()
-    if session is None:
-        raise Http404
-    return session
+    mine = ChatSession.objects.visible_to(user).select_related("owner", "agent", "folder")
+    return get_object_or_404(mine, pk=session_id)
 
 
 def own_ids(user: User, chosen: set[uuid.UUID]) -> list[uuid.UUID]:

@@ -8,6 +8,7 @@ from memory.documents.write import Author, Replace, Source
 from memory.files import disk
 from memory.models import MemoryDocument, content_hash
 from memory.policy.paths import BadPathError, checked_path
+from oneclaw import files
 from oneclaw.models import Space, User
 from oneclaw.reasons import Reason
 from oneclaw.text import InvalidTextError
@@ -66,7 +67,7 @@ def export_folder(folder: Path, space: Space) -> Report:
     present = MemoryDocument.objects.present().filter(space=space)
     try:
         for document in present.order_by("path"):
-            disk.write(folder, document.path, document.content.encode())
+            files.write(folder, document.path, document.content.encode())
             report.written.append(document.path)
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
