@@ -23,7 +23,7 @@ from memory.forgetting.files import files_with
 from memory.models import DocumentJob, Flush, MemoryChunk, MemoryDocument, MemoryRevision, TextVector
 from memory.notes import recent
 from memory.policy.tombstones import BLANK, LineMatcher, Phrase, of_phrases, words_of
-from memory.text.chunking import UNIT_MAX_CHARS, units
+from memory.text.chunking import CHUNK_MAX_CHARS, chunks_of
 from oneclaw.models import Space
 from oneclaw.text import UserFacingError
 
@@ -151,7 +151,7 @@ class LinesToForget:
         """Return the distinct lines of the texts `lines`. Raise NothingToForgetError or TooManyLinesError."""
         chosen = [line for line in dict.fromkeys(line.strip() for text in lines for line in text.split("\n")) if line]
         # Search shows a long line in pieces: each of them is forgotten too.
-        pieces = [unit.text for line in chosen if len(line) > UNIT_MAX_CHARS for unit in units(line)]
+        pieces = [chunk.text for line in chosen if len(line) > CHUNK_MAX_CHARS for chunk in chunks_of(line)]
         found = dict.fromkeys(words_of(line) for line in [*chosen, *pieces])
         # The replacement of forgotten lines cannot itself be forgotten.
         phrases = [Phrase(words) for words in found if words and words != words_of(BLANK)]

@@ -1,4 +1,4 @@
-"""Embed the units of the index: one vector per text, space and model; what is missing is embedded by the sweep."""
+"""Embed the chunks of the index: one vector per text, space and model; what is missing is embedded by the sweep."""
 
 import json
 import logging
@@ -51,7 +51,7 @@ SELECT %(space)s, %(model)s, made.key, made.vector::halfvec
     ON CONFLICT DO NOTHING
 """
 
-# The signs of the vectors of all units, in their order. varbit_send returns the number of bits in four bytes, and then
+# The signs of the vectors of all chunks, in their order. varbit_send returns the number of bits in four bytes, and then
 # the bits.
 BITS = """
 SELECT string_agg(substring(varbit_send(binary_quantize(made.vector)::bit varying) FROM 5), '' ORDER BY chunk.ordinal)
@@ -71,7 +71,7 @@ logger = logging.getLogger(__name__)
 
 
 def embedded_text(text: str, names: frozenset[str] = frozenset()) -> str:
-    """Return the part of a unit's `text` to embed: without markup and without the `names` of speakers.
+    """Return the part of a chunk's `text` to embed: without markup and without the `names` of speakers.
 
     Names dominate a vector: every line that greets Ada would be close to every question about Ada.
     """
@@ -127,7 +127,7 @@ def embed_pending() -> int:
 
 
 def pending(model: Embedder) -> "QuerySet[DocumentIndex]":
-    """Return the indexes of documents that have units without a vector by `model`."""
+    """Return the indexes of documents that have chunks without a vector by `model`."""
     return DocumentIndex.objects.filter(units__gt=0).exclude(embedded_by=current_model_id(model))
 
 
@@ -157,19 +157,19 @@ def notice(documents: MemoryDocumentQuerySet | None = None) -> str:
 def state(documents: MemoryDocumentQuerySet) -> dict[str, Any]:
     """Return the state of the index of `documents`, for `memory status --deep`.
 
-    `drift` counts documents whose index is of another version or layout, `pending` the units without a vector by the
+    `drift` counts documents whose index is of another version or layout, `pending` the chunks without a vector by the
     current model.
     """
     model = embedder()
     chunks = MemoryChunk.objects.filter(document__in=documents)
     known = current_model_id(model) if model else None
     there = TextVector.objects.filter(space=OuterRef("space"), model=known, text_key=OuterRef("text_key"))
-    units = chunks.count()
+    count = chunks.count()
     embedded = chunks.filter(Exists(there)).count() if model else 0
     return {
-        "units": units,
+        "units": count,
         "vectors": embedded,
-        "pending": units - embedded if model else 0,
+        "pending": count - embedded if model else 0,
         "model": model_name(model) if model else "none",
         "drift": documents.to_index().count(),
         "notice": notice(documents),
@@ -177,7 +177,7 @@ def state(documents: MemoryDocumentQuerySet) -> dict[str, Any]:
 
 
 def embed_document(document_id: int, during_save: bool = False) -> None:
-    """Embed every unit of the document that lacks a vector by the current model.
+    """Embed every chunk of the document that lacks a vector by the current model.
 
     `during_save`: only if there are few enough for the time of a save. Raise EmbeddingError if the server fails: the
     document stays pending.
@@ -189,7 +189,7 @@ def embed_document(document_id: int, during_save: bool = False) -> None:
 
 
 def embed_transcript(index_id: int, during_save: bool = False) -> None:
-    """Embed every unit of the transcript that lacks a vector by the current model.
+    """Embed every chunk of the transcript that lacks a vector by the current model.
 
     `during_save`: only if there are few enough for the time of a save. Raise EmbeddingError if the server fails: the
     transcript stays pending.
@@ -228,8 +228,8 @@ def _embed(
                 raise EmbeddingError(Reason("embedding.several_widths"))
             _embed(space_id, chunks, unchanged, during_save, is_again=True)
             return
-    units, parameters = chunks.order_by().values("ordinal", "text_key").query.sql_with_params()
-    bits = RawSQL(BITS.format(chunks=units), (*parameters, space_id, known), BinaryField())  # noqa: S611
+    keys, parameters = chunks.order_by().values("ordinal", "text_key").query.sql_with_params()
+    bits = RawSQL(BITS.format(chunks=keys), (*parameters, space_id, known), BinaryField())  # noqa: S611
     with transaction.atomic():
         # The same lock order as in a forgetting: the index, then the vectors.
         there = list(unchanged.select_for_update(no_key=True).values_list("pk", flat=True))

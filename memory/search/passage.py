@@ -50,7 +50,7 @@ class Passage:
 
 
 class Line(NamedTuple):
-    """A unit to show. In a transcript, `seq`, `role` and `at` are those of its message, and `heading` is the title."""
+    """A chunk to show. In a transcript, `seq`, `role` and `at` are those of its message, and `heading` is the title."""
 
     start_line: int
     end_line: int

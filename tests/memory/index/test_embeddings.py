@@ -169,7 +169,7 @@ def test_a_large_memory_is_searched_by_signs_again_after_another_width(
     ada, write, search, embeddings, settings, monkeypatch
 ):
     settings.EXACT_UNITS = 2
-    monkeypatch.setattr(cache, "CACHED_MIN_UNITS", 1)
+    monkeypatch.setattr(cache, "CACHED_MIN_CHUNKS", 1)
     write(ada, "MEMORY.md", NOTES)
     vectors.embed_pending()
     assert search(ada, "kayak")[0].vector_score > 0
