@@ -44,12 +44,8 @@ BYTE_ORDER_MARKS = (
 )
 
 
-class FileRefusedError(ValueError):
+class FileRefusedError(InvalidTextError):
     """A file is not accepted. `code` is a protocol error code; `sentence` is for the person."""
-
-    def __init__(self, code: str, sentence: str):
-        super().__init__(sentence)
-        self.code, self.sentence = code, sentence
 
 
 @dataclass(frozen=True)

@@ -46,9 +46,6 @@ class MemoryChunk(models.Model):
     class Meta:
         constraints = [models.UniqueConstraint(fields=["document", "ordinal"], name="chunk_ordinal_once")]
 
-    def __str__(self) -> str:
-        return f"{self.document_id}:{self.start_line}-{self.end_line}"
-
 
 class DocumentIndex(models.Model):
     """The packed chunks and terms of one document, as a search reads them (memory/text/index_format.py)."""
@@ -70,9 +67,6 @@ class DocumentIndex(models.Model):
 
     class Meta:
         indexes = [models.Index(fields=["layout"], name="index_layout")]
-
-    def __str__(self) -> str:
-        return f"index of {self.document_id} at version {self.version}"
 
 
 class TranscriptIndex(models.Model):
@@ -98,9 +92,6 @@ class TranscriptIndex(models.Model):
     class Meta:
         indexes = [models.Index(fields=["due_at"], condition=Q(due_at__isnull=False), name="transcripts_due")]
 
-    def __str__(self) -> str:
-        return f"index of {self.session_id} through {self.through_seq}"
-
 
 class TranscriptChunk(models.Model):
     """A chunk of a message of a transcript."""
@@ -120,9 +111,6 @@ class TranscriptChunk(models.Model):
     class Meta:
         constraints = [models.UniqueConstraint(fields=["index", "ordinal"], name="said_ordinal_once")]
 
-    def __str__(self) -> str:
-        return f"{self.index_id}:{self.start_line}-{self.end_line}"
-
 
 class TextVector(models.Model):
     """The vector of a text by a model, stored once for each space that contains the text."""
@@ -134,6 +122,3 @@ class TextVector(models.Model):
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["space", "model", "text_key"], name="vector_once")]
-
-    def __str__(self) -> str:
-        return f"{self.text_key} by {self.model_id}"

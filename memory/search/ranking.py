@@ -266,8 +266,8 @@ def passages(
     A passage starts as the best remaining chunk and grows by the better of its neighbours, within its section and
     within `longest` characters, while that scores at most `slack` points less than the best chunk. With infinite
     `slack` it is the run around the best chunk with the highest sum of scores. A heading is shown with the text below
-    it, so it starts a passage only if there is none. `relevance` is MMR's λ (Carbonell and Goldstein, 1998): below 1, lines that nearly
-    repeat a better one rank lower.
+    it, so it starts a passage only if there is none. `relevance` is MMR's λ (Carbonell and Goldstein, 1998): below 1,
+    lines that nearly repeat a better one rank lower.
     """
     characters, section = corpus.chunks["characters"], corpus.section
     heading = corpus.flagged(HEADING)

@@ -29,12 +29,8 @@ MONTHS = {
     for name in names.split()
 }
 DAYS = {name.lower(): number for number, name in enumerate(calendar.day_name)}
-NUMBERS = {
-    name: n
-    for n, name in enumerate(
-        ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"]
-    )
-}
+_NUMBERS = "zero one two three four five six seven eight nine ten eleven twelve"
+NUMBERS = {name: number for number, name in enumerate(_NUMBERS.split())}
 NUMBERS |= {"a": 1, "an": 1, "a couple of": 2, "a few": 3, "several": 4}
 SPANS = {"day": 1, "week": 7, "fortnight": 14, "month": 30, "year": 365}
 SEASONS = {"spring": 3, "summer": 6, "autumn": 9, "fall": 9, "winter": 12}

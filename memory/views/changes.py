@@ -16,6 +16,7 @@ from memory.models import MemoryDocument, MemoryRevision
 from memory.policy import tombstones
 from memory.policy.access import may_write
 from memory.policy.line_ends import with_line_ends_of
+from memory.views.forgetting import parsed_number
 from oneclaw.people.requests import SignedInRequest
 from oneclaw.reasons import Reason
 from oneclaw.text import InvalidTextError
@@ -138,5 +139,4 @@ def writable_document(request: SignedInRequest, document_id: int) -> MemoryDocum
 
 def form_number(request: HttpRequest, name: str) -> int | None:
     """Return the form field `name` as a whole number below a billion; None when it is no such number."""
-    text = request.POST.get(name, "")
-    return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else None
+    return parsed_number(request.POST.get(name))

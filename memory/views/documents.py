@@ -38,10 +38,14 @@ def document_list(request: SignedInRequest) -> HttpResponse:
         output_field=IntegerField(),
     )
     mine = Case(When(space__owner=request.user, space__kind="own", then=Value(0)), default=Value(1))
-    query = request.GET.get("q", "")[:QUERY_MAX_CHARS]
+    query, readable = request.GET.get("q", "")[:QUERY_MAX_CHARS], MemoryDocument.objects.visible_to(request.user)
     if query.strip():
         passages = search_results(request.user, query)
-        context = {"query": query, "passages": passages, "notice": embedding_notice(request.user)}
+        context = {
+            "query": query,
+            "passages": passages,
+            "notice": notice(readable),
+        }
         return render(request, "memory/list.html", context)
     found = MemoryDocument.objects.visible_to(request.user).present().select_related("space")
     ordered = found.order_by(mine, "space", kind, "-path").defer("content")
@@ -51,7 +55,7 @@ def document_list(request: SignedInRequest) -> HttpResponse:
         "page": page,
         "gone": missing,
         "questions": decisions.open_questions(request.user),
-        "notice": embedding_notice(request.user),
+        "notice": notice(readable),
     }
     return render(request, "memory/list.html", context)
 
@@ -94,8 +98,3 @@ def search_results(user: User, query: str) -> list[Passage]:
     said_by = user if switches.is_on(user, switches.Switch.TRANSCRIPTS) else None
     manager = HybridSearchManager(Space.objects.visible_to(user), Sources(transcripts_of=said_by))
     return manager.search(query, max_results=RESULTS_SHOWN, today=user.day())
-
-
-def embedding_notice(user: User) -> str:
-    """Return the notice about missing vectors in the documents that `user` may read; "" without one."""
-    return notice(MemoryDocument.objects.visible_to(user))

@@ -89,7 +89,7 @@ def test_indexing_while_the_server_is_away_says_how_many_wait_for_their_vectors(
     call_command("memory", "index", "--force", "--user", ada.email, stdout=said)
     assert said.getvalue().split("\n") == ["2 documents are indexed.", "2 documents wait for their vectors.", ""]
     assert "could not be indexed" not in caplog.text
-    embedder()._until = 0.0
+    embedder()._cooldown_until = 0.0
     call_command("memory", "index", "--user", ada.email, stdout=StringIO())
     assert TextVector.objects.count() == 4
 
@@ -268,7 +268,7 @@ def test_a_failed_question_is_forgotten_once_the_server_answers_again(ada, write
     assert "words only" in vectors.notice()
     vectors.embed_pending()
     assert "words only" in vectors.notice(), "it is left alone for a while"
-    embedder()._until = 0.0
+    embedder()._cooldown_until = 0.0
     vectors.embed_pending()
     assert vectors.notice() == ""
 
