@@ -36,19 +36,19 @@ logger = logging.getLogger(__name__)
 class ClientIdConflictError(UserFacingError):
     """The client_id was already used for a message with another content."""
 
-    words = gettext_lazy("This message was already sent with another text or other files.")
+    wording = gettext_lazy("This message was already sent with another text or other files.")
 
 
 class SessionBusyError(UserFacingError):
     """An answer is running in the conversation."""
 
-    words = gettext_lazy("An answer is still running. Wait for it, or stop it.")
+    wording = gettext_lazy("An answer is still running. Wait for it, or stop it.")
 
 
 class OtherModeError(UserFacingError):
     """The conversation began in another mode."""
 
-    words = gettext_lazy("This conversation was started in another mode. Start a new one for this.")
+    wording = gettext_lazy("This conversation was started in another mode. Start a new one for this.")
 
 
 class LeaseLostError(Exception):
