@@ -233,6 +233,10 @@ def test_what_the_model_accepts_is_answered(caller, model, body):
             [{"role": "system", "content": "Be kind."}, "Hello"],
             'messages.0.role: "system" is not allowed here.',
         ),
+        (
+            ["Hello", assistant(call()), user({**result(words=""), "is_error": True})],
+            "messages.2.content.0.tool_result: content cannot be empty if `is_error` is true",
+        ),
         ([user(result(words=[text("")]))], "messages: text content blocks must be non-empty"),
         ([user({"type": "text", "text": "", "cache_control": {"type": "ephemeral"}})], "messages.0.content.0: cache_"),
     ],
