@@ -57,6 +57,8 @@ def start(port: int = 0) -> DemoModel:
 
 def reply(body: dict[str, Any]) -> Reply:
     """Return the answer to the JSON of a request: to its newest message, or to the results of tools."""
+    if body.get("compaction"):
+        return answer(_compacted(body["messages"]))
     asked = _words(body["messages"][-1])
     results = [block for block in _blocks(body["messages"][-1]) if block.get("type") == "tool_result"]
     if results:
@@ -161,6 +163,12 @@ def _summary(conversation: str) -> str:
     said = [statement for line in words for statement in intents.statements(line)]
     title = _title(words[0]) if words else "Hello"
     return json.dumps({"title": title, "summary": " ".join(said[:3])[:400]}, ensure_ascii=False)
+
+
+def _compacted(messages: list[dict[str, Any]]) -> str:
+    """Return a summary of a whole conversation: the first words of each message of the person."""
+    said = [_words(message) for message in messages if message["role"] == "user"]
+    return "\n".join(f"- {words[:200]}" for words in said if words) or "The person has said nothing yet."
 
 
 def _persons_words(transcript: str) -> Iterator[str]:

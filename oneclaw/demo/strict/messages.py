@@ -90,6 +90,8 @@ def _check_block(path: str, role: str, block: Mapping[str, Any]) -> None:
                 raise invalid("messages: text content blocks must be non-empty")
         if each.get("type") == "image" and len(each["source"].get("data") or "") > IMAGE_MAX_CHARS:
             raise invalid(f"{path}.image.source.base64: image exceeds 10 MB maximum")
+    if kind == "tool_result" and block.get("is_error") and not block.get("content"):
+        raise invalid(f"{path}.tool_result: content cannot be empty if `is_error` is true")
     for name in ("id", "tool_use_id"):
         if name in block and not _ID.fullmatch(block[name]):
             raise invalid(f"{path}.{kind}.{name}: String should match pattern '^[a-zA-Z0-9_-]+$'")

@@ -101,7 +101,7 @@ def _validator(beta: bool, counting: bool) -> "SchemaValidator":
     }
     schema: Schema = dict(TypeAdapter(types[beta, counting]).core_schema)
     definitions = {each["ref"]: each for each in schema.get("definitions", ())}
-    return SchemaValidator(_strict(schema, definitions))  # type: ignore[arg-type]
+    return SchemaValidator(_strict(schema, definitions))
 
 
 # -- From the SDK's schema to a strict one -------------------------------------------------------
@@ -191,8 +191,10 @@ def _tag_reader(field: str, hidden: str, default: str | None) -> Callable[[Any],
 
 
 def _kind_of_value(value: Any) -> str:
-    kind = {str: "str", list: "list", dict: "object"}.get(type(value), "other")
-    return HIDDEN + kind
+    for kind, name in ((str, "str"), (list, "list"), (dict, "object")):
+        if isinstance(value, kind):
+            return HIDDEN + name
+    return f"{HIDDEN}other"
 
 
 def _kind(schema: Schema, definitions: Mapping[str, Schema]) -> str | None:

@@ -197,6 +197,17 @@ async def test_it_takes_whatever_the_api_takes():
     assert (await ask("\u200b"))[0]
 
 
+async def test_it_refuses_what_the_api_refuses():
+    with pytest.raises(llm.BadRequestError, match="unexpected `tool_use_id`"):
+        await ask([{"type": "tool_result", "tool_use_id": "toolu_1", "content": "x"}])
+
+
+def test_a_compaction_holds_the_persons_words():
+    messages = [{"role": "user", "content": "Hello"}, {"role": "user", "content": [{"type": "text", "text": "Tea?"}]}]
+    reply = demo.reply({"compaction": {"type": "summarize"}, "messages": messages})
+    assert "".join(reply.blocks[0].deltas) == "- Hello\n- Tea?"
+
+
 async def test_a_fault_of_its_own_is_a_server_fault(monkeypatch, caplog):
     def broken(words):
         raise ValueError(words)

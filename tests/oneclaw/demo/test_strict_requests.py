@@ -9,6 +9,7 @@ from dataclasses import replace
 import pytest
 
 from oneclaw.demo.scripted import answer
+from oneclaw.demo.strict import messages as rules
 from oneclaw.demo.strict.models import MODELS
 from tests.oneclaw.demo.strict_client import (
     COMPACT,
@@ -25,6 +26,8 @@ from tests.oneclaw.demo.strict_client import (
 
 OLD = "claude-haiku-4-5"
 UNKNOWN = "scripted-large"
+FORCED = {"tools": [tool()], "tool_choice": {"type": "any"}}
+OTHER_BETA = "context-management-2025-06-27"
 
 
 @pytest.fixture(scope="module")
@@ -81,12 +84,35 @@ def test_a_field_of_a_beta_needs_the_beta(caller):
     )
     asked = {"compaction": {"type": "summarize"}}
     assert caller.refusal("Hello", extra_body=asked).endswith(f"requires anthropic-beta: {COMPACT}")
-    other = "context-management-2025-06-27"
-    refused = caller.refusal("Hello", betas=[other], extra_body={"mcp_servers": []})
+    refused = caller.refusal("Hello", betas=[OTHER_BETA], extra_body={"mcp_servers": []})
     assert refused == "mcp_servers: Extra inputs are not permitted"
     block = {"type": "compaction", "content": "x", "signature": "y"}
     assert "'compaction'" in caller.refusal(assistant(block), "Hello")
-    assert "'compaction' is not one of" in caller.refusal(assistant(block), "Hello", betas=[other])
+    assert "'compaction' is not one of" in caller.refusal(assistant(block), "Hello", betas=[OTHER_BETA])
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        ({"thinking": {"type": "adaptive", "block_binding": {}}}, "thinking.adaptive.block_binding: Extra inputs"),
+        ({"thinking": {"type": "adaptive", "display": "updates"}}, "thinking.display: Input should be"),
+        (
+            {"output_config": {"task_budget": {"type": "tokens", "total": 50_000}}},
+            "output_config.task_budget: Extra inputs are not permitted",
+        ),
+        (
+            {"messages": [user("x"), {"role": "system", "content": "Be brief.", "clear_at": "next_user_message"}]},
+            "messages.1.clear_at: Extra inputs are not permitted",
+        ),
+        (
+            {"messages": [user("x"), {"role": "system", "content": [], "output_config": {"effort": "low"}}]},
+            "messages.1.output_config: Extra inputs are not permitted",
+        ),
+        ({"compaction": {"type": "summarize"}}, f"The `compaction` parameter requires anthropic-beta: {COMPACT}"),
+    ],
+)
+def test_another_beta_does_not_allow_it(caller, body, message):
+    assert caller.refusal("Hello", betas=[OTHER_BETA], extra_body=body).startswith(message)
 
 
 def test_an_unknown_beta_is_refused(caller):
@@ -121,6 +147,18 @@ def test_a_request_of_more_than_32_megabytes_is_refused(caller):
         (SONNET, {"temperature": 0.5}, "`temperature` is deprecated for this model."),
         (SONNET, {"top_k": 5}, "`top_k` is deprecated for this model."),
         (UNKNOWN, {"temperature": 2}, "temperature: range: 0..1"),
+        (UNKNOWN, {"thinking": {"type": "adaptive"}, "temperature": 0}, "`temperature` may not be changed when"),
+        (UNKNOWN, {"thinking": {"type": "adaptive"}, "top_p": 0.5}, "`top_p` must be greater than or equal to 0.95"),
+        (
+            "claude-opus-5",
+            {"thinking": {"type": "disabled"}, "output_config": {"effort": "xhigh"}},
+            "output_config.effort 'xhigh' is not supported when thinking is disabled",
+        ),
+        (
+            OLD,
+            {"thinking": {"type": "enabled", "budget_tokens": 5000}, "max_tokens": 9000, **FORCED},
+            "Thinking may not",
+        ),
         (SONNET, {"max_tokens": 128_001}, "max_tokens: 128001 > 128000, which is the maximum allowed number of output"),
         (SONNET, {"max_tokens": -1}, "max_tokens: Input should be greater than or equal to 0"),
         (SONNET, {"stop_sequences": [" "]}, "stop_sequences: each stop sequence must contain non-whitespace"),
@@ -195,12 +233,34 @@ def test_what_the_model_accepts_is_answered(caller, model, body):
             [{"role": "system", "content": "Be kind."}, "Hello"],
             'messages.0.role: "system" is not allowed here.',
         ),
+        (
+            ["Hello", assistant(call()), user({**result(words=""), "is_error": True})],
+            "messages.2.content.0.tool_result: content cannot be empty if `is_error` is true",
+        ),
         ([user(result(words=[text("")]))], "messages: text content blocks must be non-empty"),
         ([user({"type": "text", "text": "", "cache_control": {"type": "ephemeral"}})], "messages.0.content.0: cache_"),
     ],
 )
 def test_messages_that_break_a_rule_are_refused(caller, messages, message):
     assert caller.refusal(*messages, model=UNKNOWN).startswith(message)
+
+
+def test_instructions_in_the_middle_are_for_newer_models(caller):
+    told = [user("Hello"), {"role": "system", "content": "Be brief."}]
+    caller.say(*told, model="claude-opus-4-8")
+    assert caller.refusal(*told, model="claude-opus-4-7").startswith('messages.1.role: "system" is not allowed here.')
+
+
+def test_the_number_of_messages_and_images_and_their_size_are_limited(caller, monkeypatch):
+    monkeypatch.setattr(rules, "MESSAGES_MAX_COUNT", 2)
+    assert "at most 2 messages" in caller.refusal("a", "b", "c", model=UNKNOWN)
+    source = {"type": "base64", "media_type": "image/png", "data": "AAAA"}
+    image = {"type": "image", "source": source}
+    monkeypatch.setattr(rules, "IMAGES_MAX_COUNT", 1)
+    caller.say(user(image), model=UNKNOWN)
+    assert "too many images: 2 > 1" in caller.refusal(user(image, image), model=UNKNOWN)
+    monkeypatch.setattr(rules, "IMAGE_MAX_CHARS", 3)
+    assert "exceeds 10 MB" in caller.refusal(user(image), model=UNKNOWN)
 
 
 def test_messages_of_one_role_in_a_row_are_one_turn(caller):
@@ -286,6 +346,24 @@ def test_images_and_documents_have_tokens(caller):
     pdf = base64.b64encode(b"%PDF-1.7 /Type /Pages /Type /Page /Type/Page ").decode()
     source = {"type": "base64", "media_type": "application/pdf", "data": pdf}
     assert counted(caller, [{"type": "document", "source": source}]) == 4 + 2 * 2000
+
+
+def test_other_images_and_documents_have_tokens_too(caller):
+    def image(data):
+        return [{"type": "image", "source": {"type": "base64", "media_type": "image/gif", "data": data}}]
+
+    def document(source):
+        return [{"type": "document", "source": source}]
+
+    gif = b"GIF89a" + (300).to_bytes(2, "little") + (250).to_bytes(2, "little")
+    jpeg = b"\xff\xd8\xff\xe0\0\4ab\xff\xc0\0\x11\x08" + (250).to_bytes(2) + (300).to_bytes(2)
+    assert counted(caller, image(base64.b64encode(gif).decode())) == 4 + 100
+    assert counted(caller, image(base64.b64encode(jpeg).decode())) == 4 + 100
+    assert counted(caller, image("AAAA")) == 4 + 1600
+    words = {"type": "text", "media_type": "text/plain", "data": "x" * 310}
+    assert counted(caller, document(words)) == 4 + 100
+    assert counted(caller, document({"type": "content", "content": [text("x" * 310)]})) == 4 + 100
+    assert counted(caller, document({"type": "url", "url": "https://example.org/a.pdf"})) == 4 + 2000
 
 
 def test_counting_is_strict_too(caller):

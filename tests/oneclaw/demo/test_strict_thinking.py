@@ -150,6 +150,11 @@ def test_a_signature_of_another_server_is_refused(caller):
     caller.say("Hello", assistant(forged, "Hi"), "And?", model="scripted-large")
 
 
+def test_redacted_thinking_that_the_server_did_not_make_is_refused(caller):
+    refused = caller.refusal("Hello", assistant({"type": "redacted_thinking", "data": "x"}, "Hi"), "And?")
+    assert refused == "messages.1.content.0: Invalid `signature` in `redacted_thinking` block"
+
+
 def test_thinking_that_was_shown_must_come_back_unchanged():
     shown = {"thinking": {"type": "adaptive", "display": "summarized"}}
     with conversation(1, **shown) as (caller, messages):
