@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 
-from django.conf import settings
 from django.template.loader import get_template
 from django.utils import timezone, translation
 
@@ -53,8 +52,8 @@ def build_request(turn: Turn, *, tools: bool = True) -> Request:
     """Build the request for the next answer of `turn`. Sync.
 
     The system prompt is built once per session and stored, so that its bytes stay the same and the provider's cache
-    stays valid; it is rebuilt when `prompt_condition` has changed. Without `tools` the model sees the tools but must
-    answer with text. The prompt is in English for every user.
+    stays valid; it is rebuilt when `prompt_condition` has changed. Without `tools` the model must answer with
+    text. The prompt is in English for every user.
     """
     session = ChatSession.objects.select_related("agent", "owner").get(pk=turn.session_id)
     made_for = prompt_condition(session)
@@ -74,9 +73,7 @@ def build_request(turn: Turn, *, tools: bool = True) -> Request:
         model=model_choice.model_of(session),
         system=[{"type": "text", "text": session.system_prompt, "cache_control": {"type": "ephemeral"}}],
         messages=with_cache_breakpoint(messages),
-        tools=offered,
-        tool_choice=None if tools or not offered else {"type": "none"},
-        thinking=settings.THINKING,
+        tools=offered if tools else [],
     )
 
 
