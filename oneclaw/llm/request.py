@@ -15,6 +15,8 @@ from oneclaw.llm.known_models import ADAPTIVE, BETWEEN_TOOLS, DISABLED, EFFORTS,
 
 # The least room for an answer that is asked for, also when the estimate says that the window is full: the server knows.
 ANSWER_MIN_TOKENS = 256
+# What a short answer is given in addition by a model whose thinking cannot be turned off.
+THINKING_ROOM_TOKENS = 4_000
 # The share of the window that is left free because the estimate may be too low.
 SLACK_SHARE = 0.03
 # Effort with which a server accepts that thinking is off.
@@ -94,7 +96,10 @@ def refusal_in(failure: ModelRequestError, parts: Mapping[str, Any], facts: Fact
 
 def _max_tokens(request: Request, parts: Mapping[str, Any], facts: Facts) -> int:
     allowed = facts.max_output_tokens
-    most = min(request.max_tokens or settings.MAX_OUTPUT_TOKENS or allowed, allowed)
+    asked = request.max_tokens or settings.MAX_OUTPUT_TOKENS or allowed
+    if not request.thinks and facts.thinks and not _off(facts):
+        asked += THINKING_ROOM_TOKENS
+    most = min(asked, allowed)
     content = [parts.get("system", ""), parts.get("tools", ""), parts["messages"]]
     used = estimated_tokens(content, facts.chars_per_token)
     room = facts.window_tokens - used - int(facts.window_tokens * SLACK_SHARE)
@@ -110,8 +115,13 @@ def _thinking(request: Request, max_tokens: int, facts: Facts) -> dict[str, Any]
         if ENABLED in facts.thinking and 0 < settings.THINKING < max_tokens:
             return {"type": ENABLED, "budget_tokens": settings.THINKING, **display}
         return None
-    off = next((kind for kind in (DISABLED, BETWEEN_TOOLS) if kind in facts.thinking), None)
+    off = _off(facts)
     return {"type": off} if facts.thinks and off else None
+
+
+def _off(facts: Facts) -> str:
+    """Return the type that turns thinking off; "" when the model has none."""
+    return next((kind for kind in (DISABLED, BETWEEN_TOOLS) if kind in facts.thinking), "")
 
 
 def _effort(request: Request, thinking: Mapping[str, Any] | None, facts: Facts) -> str:
