@@ -1,5 +1,4 @@
-"""The models of the chat: agents, conversations with their heads, messages and
-turns, attachments, links, prompts, imports."""
+"""The models of the chat: agents, conversations with their turns and messages, attachments, links, prompts, imports."""
 
 from chat.models.agents import Agent, default_agent
 from chat.models.attachments import Attachment, AttachmentQuerySet, MessageFile

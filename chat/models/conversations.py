@@ -82,6 +82,9 @@ class ChatSession(models.Model):
     title = models.CharField(max_length=200, blank=True)
     # Who set the title: empty (it is the first words so far), the fast model, or the person, whose title stays.
     titled_by = models.CharField(max_length=6, choices=Titled, default=Titled.NOT_TITLED, blank=True)
+    # When the fast model is asked for a title next (empty: not at all), and how often it was asked.
+    title_due_at = models.DateTimeField(null=True, blank=True)
+    title_tries = models.PositiveSmallIntegerField(default=0)
     # The number of the newest message; counted up under this row's lock.
     last_seq = models.PositiveBigIntegerField(default=0)
     # In a fork, the messages up to this number are copies.
@@ -115,6 +118,7 @@ class ChatSession(models.Model):
                 condition=Q(pinned_at__isnull=False) | Q(folder__isnull=False),
                 name="session_kept_apart",
             ),
+            models.Index(fields=["title_due_at"], condition=Q(title_due_at__isnull=False), name="sessions_to_name"),
             models.Index(
                 fields=["active_at"], condition=Q(mode="temporary", last_seq__gt=0), name="temporary_sessions"
             ),

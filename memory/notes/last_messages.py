@@ -28,6 +28,7 @@ READ_MAX_CHARS = 8_000
 # The slug in the document's name.
 SLUG_MAX_WORDS = 6
 SLUG_MAX_CHARS = 50
+ANSWER_MAX_TOKENS = 200
 
 
 @dataclass(frozen=True)
@@ -101,7 +102,8 @@ def _slug(lines: str) -> str:
         model=settings.FAST_MODEL,
         system=[{"type": "text", "text": get_template("slug_system.txt", using="prompts").render({}).strip()}],
         messages=[{"role": "user", "content": read}],
-        max_tokens=60,
+        max_tokens=ANSWER_MAX_TOKENS,
+        thinks=False,
     )
     try:
         answer = llm.complete_sync(request)

@@ -33,6 +33,7 @@ READ_MAX_CHARS = 60_000
 TITLE_MAX_CHARS = 80
 SUMMARY_MAX_CHARS = 800
 TITLE_MAX_WORDS = 8
+ANSWER_MAX_TOKENS = 2_000
 # The first line of a section; the link holds the id of its conversation.
 SECTION = re.compile(r"^## .*\(/c/(?P<id>[0-9a-f-]{36})\)[ \t]*$", re.MULTILINE)
 ANY_SECTION = re.compile(r"^## ", re.MULTILINE)
@@ -176,6 +177,7 @@ def _asked(said: list[Message]) -> str:
         model=settings.FAST_MODEL,
         system=[{"type": "text", "text": get_template("recent_system.txt", using="prompts").render({}).strip()}],
         messages=[{"role": "user", "content": f"{read}\n\nAnswer with the JSON object."}],
-        max_tokens=600,
+        max_tokens=ANSWER_MAX_TOKENS,
+        thinks=False,
     )
     return llm.complete_sync(request)

@@ -10,6 +10,9 @@ from django.utils.translation import gettext
 from oneclaw import llm
 from oneclaw.demo import model as demo
 
+# A request reads from the database what is known about its model.
+pytestmark = pytest.mark.django_db
+
 TOOLS = [
     {"name": name, "description": name, "input_schema": {"type": "object"}} for name in ("memory_search", "save_memory")
 ]
