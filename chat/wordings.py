@@ -10,7 +10,7 @@ from oneclaw.reasons import Wording
 
 
 def folder_name(template: Any) -> Wording:
-    """Return a wording about the name of a folder; `template` is a sentence of oneclaw.text.checked."""
+    """Return a wording about the name of a folder; `template` is a sentence of oneclaw.text.validated_text."""
     return lambda params: str(template) % {**params, "name": gettext("The folder's name")}
 
 

@@ -14,7 +14,7 @@ class Card(TypedDict):
     undo: NotRequired[str]
     # The id of what the call made, for its tool.
     made: NotRequired[int | None]
-    # The tool's update of it (chat.extensions.Since).
+    # The tool's update of it (Tool.since).
     since: NotRequired[Any]
     # What the model got, shortened.
     result: NotRequired[str]

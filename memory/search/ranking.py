@@ -1,4 +1,4 @@
-"""Score units against a question and choose the passages that they form. Arithmetic only.
+"""Combine the scores of words and vectors, and choose the passages that the best units form. Arithmetic only.
 
 Every unit is scored at three scales (itself, its window of two units before and after it in its section, its document)
 by two legs: words (BM25) and vectors (cosine). Each leg at each scale is standardised over all units searched, so that

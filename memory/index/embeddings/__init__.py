@@ -54,16 +54,16 @@ def embedder() -> Embedder | None:
         return None
     if choice == "local":
         return local_model(settings.LOCAL_MODEL)
-    model, patience = settings.EMBEDDING_MODEL, settings.EMBEDDING_TIMEOUT
+    model, timeout = settings.EMBEDDING_MODEL, settings.EMBEDDING_TIMEOUT
     if choice == "openai":
-        return openai_server(settings.OPENAI_BASE_URL, settings.OPENAI_API_KEY, model, patience)
-    return gemini_server(settings.GEMINI_API_KEY, model, patience)
+        return openai_server(settings.OPENAI_BASE_URL, settings.OPENAI_API_KEY, model, timeout)
+    return gemini_server(settings.GEMINI_API_KEY, model, timeout)
 
 
 # One object for each server, because it stores its failures.
 @lru_cache(maxsize=8)
-def openai_server(base: str, key: str, model: str, patience: float) -> Embedder:
-    """Return the embedder for a server with OpenAI's API; `patience` is the timeout of a question in seconds."""
+def openai_server(base: str, key: str, model: str, timeout: float) -> Embedder:
+    """Return the embedder for a server with OpenAI's API; `timeout` is that of a question in seconds."""
     from memory.index.embeddings import remote
 
     if not key and urlsplit(base or OPENAI).hostname == urlsplit(OPENAI).hostname:
@@ -71,17 +71,17 @@ def openai_server(base: str, key: str, model: str, patience: float) -> Embedder:
             "ONECLAW_EMBEDDINGS is openai: set OPENAI_API_KEY, or OPENAI_BASE_URL to a server that needs no key."
         )
     width = OPENAI_WIDTH if (model or OPENAI_MODEL).startswith("text-embedding-3") else None
-    return remote.openai(base or OPENAI, key, model or OPENAI_MODEL, width, patience)
+    return remote.openai(base or OPENAI, key, model or OPENAI_MODEL, width, timeout)
 
 
 @lru_cache(maxsize=8)
-def gemini_server(key: str, model: str, patience: float) -> Embedder:
-    """Return the embedder for Google's Gemini API; `patience` is the timeout of a question in seconds."""
+def gemini_server(key: str, model: str, timeout: float) -> Embedder:
+    """Return the embedder for Google's Gemini API; `timeout` is that of a question in seconds."""
     from memory.index.embeddings import remote
 
     if not key:
         raise ImproperlyConfigured("ONECLAW_EMBEDDINGS is gemini: set GEMINI_API_KEY.")
-    return remote.gemini(GEMINI, key, model or GEMINI_MODEL, GEMINI_WIDTH, patience)
+    return remote.gemini(GEMINI, key, model or GEMINI_MODEL, GEMINI_WIDTH, timeout)
 
 
 def local_model(name: str) -> Embedder:

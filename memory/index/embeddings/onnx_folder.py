@@ -124,7 +124,7 @@ def _model_file(folder: Path) -> Path:
             return path
     if any(folder.glob("*.safetensors")):
         raise ImproperlyConfigured(
-            f"The model in {folder} has no ONNX file. Export it into a new folder, elsewhere if you like, and name that"
+            f"The model in {folder} has no ONNX file. Export it into a new folder, on any machine, and name that"
             ' one: pip install "sentence-transformers[onnx]", then python -c "from sentence_transformers import'
             f" SentenceTransformer as S; S('{folder}', backend='onnx').save_pretrained('NEW_FOLDER')\""
         )

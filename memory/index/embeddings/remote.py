@@ -52,7 +52,7 @@ class EmbeddingServer:
     # The API key, which some servers repeat in their error.
     secret: str = field(repr=False)
     # The timeout of a question in seconds.
-    patience: float = 3.0
+    timeout: float = 3.0
     at_once: int = 0
     trust: float = 1.0
     unrelated: float | None = None
@@ -75,7 +75,7 @@ class EmbeddingServer:
 
     def embed_question(self, text: str) -> NDArray[np.float32]:
         """Return the vector of the question `text`, without retries. Raise EmbeddingError if the server fails."""
-        with httpx2.Client(timeout=self.patience) as client:
+        with httpx2.Client(timeout=self.timeout) as client:
             return self._call(client, [text[:TEXT_MAX_CHARS]], question=True, attempts=1)[0]
 
     def _call(self, client: httpx2.Client, texts: list[str], *, question: bool, attempts: int) -> NDArray[np.float32]:
@@ -135,7 +135,7 @@ class EmbeddingServer:
         """Return for each text a row of length 1."""
         address, headers, body = self.request(texts, question)
         # The timeout of the client applies between two bytes; this one to the whole answer.
-        until = time.monotonic() + (self.patience if question else BATCH_TIMEOUT_SECONDS)
+        until = time.monotonic() + (self.timeout if question else BATCH_TIMEOUT_SECONDS)
         try:
             with client.stream("POST", address, headers=headers, json=body) as response:
                 content = b""
@@ -173,8 +173,8 @@ class EmbeddingServer:
         logger.warning("%s is left alone for %d s: %s", self.name, self._cooldown, reason.in_english)
 
 
-def openai(base: str, key: str, model: str, width: int | None, patience: float) -> EmbeddingServer:
-    """Return a server with OpenAI's API at `base` (`…/v1`); `width` None: the model's own; `patience` in seconds."""
+def openai(base: str, key: str, model: str, width: int | None, timeout: float) -> EmbeddingServer:
+    """Return a server with OpenAI's API at `base` (`…/v1`); `width` None: the model's own; `timeout` in seconds."""
     headers = {"Authorization": f"Bearer {key}"} if key else {}
 
     def request(texts: list[str], question: bool) -> tuple[str, dict[str, str], dict[str, Any]]:
@@ -184,11 +184,11 @@ def openai(base: str, key: str, model: str, width: int | None, patience: float) 
     def read(answer: Any) -> list[list[float]]:
         return [row["embedding"] for row in sorted(answer["data"], key=lambda row: row["index"])]
 
-    return EmbeddingServer(f"openai/{CREDENTIALS.sub('', base)}/{model}/", request, read, key, patience)
+    return EmbeddingServer(f"openai/{CREDENTIALS.sub('', base)}/{model}/", request, read, key, timeout)
 
 
-def gemini(base: str, key: str, model: str, width: int | None, patience: float) -> EmbeddingServer:
-    """Return a server with Google's Gemini API at `base`; `width` None: the model's own; `patience` in seconds."""
+def gemini(base: str, key: str, model: str, width: int | None, timeout: float) -> EmbeddingServer:
+    """Return a server with Google's Gemini API at `base`; `width` None: the model's own; `timeout` in seconds."""
 
     def request(texts: list[str], question: bool) -> tuple[str, dict[str, str], dict[str, Any]]:
         common: dict[str, Any] = {
@@ -202,7 +202,7 @@ def gemini(base: str, key: str, model: str, width: int | None, patience: float) 
     def read(answer: Any) -> list[list[float]]:
         return [row["values"] for row in answer["embeddings"]]
 
-    return EmbeddingServer(f"gemini/{model}/", request, read, key, patience)
+    return EmbeddingServer(f"gemini/{model}/", request, read, key, timeout)
 
 
 def _batches(texts: Sequence[str]) -> list[list[str]]:
