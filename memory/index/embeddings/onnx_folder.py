@@ -22,7 +22,7 @@ try:
 except ImportError as missing:
     raise ImproperlyConfigured(
         "ONECLAW_LOCAL_MODEL names a folder, and the package that runs its model is not installed:"
-        " pip install onnxruntime"
+        " .venv/bin/python -m pip install onnxruntime"
     ) from missing
 
 # The model that was measured, recognised by the name of its folder.
