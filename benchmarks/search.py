@@ -1,9 +1,9 @@
 """How fast search and indexing are on generated memories, next to the barest SQL that could do the same.
 
-    python benchmarks/search.py [--spaces 1000] [--units 1000] [--large 10000 100000] [--queries 200]
+    python benchmarks/search.py [--spaces 1000] [--chunks 1000] [--large 10000 100000] [--queries 200]
     python benchmarks/search.py --embedding
 
-Fills a database of its own (in a temporary data folder): `spaces` spaces of `units` units each, with random vectors,
+Fills a database of its own (in a temporary data folder): `spaces` spaces of `chunks` chunks each, with random vectors,
 then one space of each size in `large`, embedded by the product. The floor is one statement through bare psycopg: the
 fifty nearest vectors of the space by a covering index and the fifty best by PostgreSQL's full-text ranking, fused by
 reciprocal rank. It finds less (docs/retrieval.md); it is what a round trip to the same rows costs. Product and floor
@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
-# Units of a document.
+# Chunks of a document.
 PAGE = 50
 
 VECTORS = """
@@ -59,7 +59,7 @@ SELECT chunk.document_id, chunk.start_line, chunk.end_line, chunk.text,
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--spaces", type=int, default=1000)
-    parser.add_argument("--units", type=int, default=1000)
+    parser.add_argument("--chunks", type=int, default=1000)
     parser.add_argument("--large", type=int, nargs="*", default=[10_000, 100_000])
     parser.add_argument("--queries", type=int, default=200)
     parser.add_argument("--keep", help="a data folder to fill and to use again")
@@ -85,29 +85,29 @@ def measure(options: argparse.Namespace) -> None:
     call_command("migrate", verbosity=0)
     chosen = random.Random(11)
     words = vocabulary(chosen)
-    sizes = [options.units] * options.spaces + options.large
+    sizes = [options.chunks] * options.spaces + options.large
     if not Space.objects.exists():
         fill(sizes, options.spaces, words, chosen)
     spaces = list(Space.objects.order_by("pk"))
     print(f"{'':40}{'median':>8} {'p95':>8}   of it processor time here   round trips")
-    compare(f"{options.units:,} units × {options.spaces:,}", spaces[: options.spaces], words, options.queries)
+    compare(f"{options.chunks:,} chunks × {options.spaces:,}", spaces[: options.spaces], words, options.queries)
     for size, space in zip(options.large, spaces[options.spaces :], strict=True):
-        compare(f"{size:,} units", [space], words, options.queries)
+        compare(f"{size:,} chunks", [space], words, options.queries)
         if size > settings.EXACT_UNITS:
             print(
-                f"{size:,} units: {same(space, words, options.queries):.2%} of the first ten are those of an exact scan"
+                f"{size:,} chunks: {same(space, words, options.queries):.2%} of the first ten are as by an exact scan"
             )
 
 
 def fill(sizes: list[int], small: int, words: list[str], chosen: random.Random) -> None:
-    """Make the spaces, index them through the product, give each unit a vector (in the first `small` spaces a random
+    """Make the spaces, index them through the product, give each chunk a vector (in the first `small` spaces a random
     one), copy all for the floor."""
     from django.conf import settings
     from django.db import connection
 
     from memory.index.documents import index_documents
     from memory.index.embeddings import embedder
-    from memory.index.models import record_width
+    from memory.index.models import record_dimensions
     from memory.index.vectors import embed_document
     from memory.models import MemoryDocument
     from oneclaw.models import Space, User
@@ -117,7 +117,7 @@ def fill(sizes: list[int], small: int, words: list[str], chosen: random.Random) 
         Space(kind=Space.Kind.PROJECT, name=str(n), owner=owner) for n in range(len(sizes))
     )
     spent = here = 0.0
-    units = 0
+    chunks = 0
     settings.EMBEDDINGS = "none"
     for space, size in zip(spaces, sizes, strict=True):
         documents = [
@@ -130,13 +130,13 @@ def fill(sizes: list[int], small: int, words: list[str], chosen: random.Random) 
             index_documents(document.pk for document in documents[first : first + 100])
         spent += time.perf_counter() - started
         here += time.process_time() - busy
-        units += size
+        chunks += size
     print(
-        f"ingest: {units / spent:,.0f} units a second without embedding,"
-        f" {units / here:,.0f} a second of processor time here"
+        f"ingest: {chunks / spent:,.0f} chunks a second without embedding,"
+        f" {chunks / here:,.0f} a second of processor time here"
     )
     settings.EMBEDDINGS = "local"
-    known = record_width(embedder(), 256)
+    known = record_dimensions(embedder(), 256)
     for document in MemoryDocument.objects.filter(space__in=spaces[small:]).values_list("pk", flat=True):
         embed_document(document)
     with connection.cursor() as cursor:

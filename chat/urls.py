@@ -1,12 +1,13 @@
 """The URLs of the chat."""
 
+from django.contrib.auth.decorators import login_not_required
 from django.urls import path
 
 from chat.views import agents, attachments, exports, frames, imports, lists, messages, pages, prompts, search, sharing
 
 urlpatterns = [
     # Browsers request it even when no page names it.
-    path("favicon.ico", pages.icon),
+    path("favicon.ico", login_not_required(pages.icon)),
     path("", pages.new_chat, name="chat"),
     path("search", search.search, name="search"),
     path("sessions", pages.session_list, name="sessions"),

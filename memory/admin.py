@@ -17,8 +17,9 @@ from memory.index.vectors import notice
 from memory.models import DocumentJob, EmbeddingModel, Flush, Forgetting, MemoryDocument, MemoryRevision
 from memory.notes import status
 from memory.policy.line_ends import with_line_ends_of
-from oneclaw.admin import JobAdmin, ReadOnlyAdmin
+from oneclaw.admin import JobAdmin, NoAddAdmin, ReadOnlyAdmin
 from oneclaw.reasons import Reason
+from oneclaw.text import InvalidTextError
 
 # How many revisions the page of a document shows.
 SHOWN_REVISIONS = 50
@@ -51,7 +52,7 @@ class DocumentForm(forms.ModelForm):
             )
         try:
             write.check(current.path, cleaned["content"])
-        except (write.DocumentError, write.InvalidTextError) as error:
+        except (write.DocumentError, InvalidTextError) as error:
             raise forms.ValidationError(str(error)) from error
         return cleaned
 
@@ -96,7 +97,7 @@ class StateFilter(admin.SimpleListFilter):
 
 
 @admin.register(MemoryDocument)
-class MemoryDocumentAdmin(admin.ModelAdmin):
+class MemoryDocumentAdmin(NoAddAdmin):
     about = _(
         "Each row is a file of somebody's memory: search it, open it to correct its text, or delete it. Every "
         "change is kept and can be undone."
@@ -147,9 +148,6 @@ class MemoryDocumentAdmin(admin.ModelAdmin):
         if self.has_change_permission(request, obj):
             return self.fields
         return [field for field in self.fields or [] if field != "base_version"]
-
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        return False
 
     def save_model(self, request: HttpRequest, obj: MemoryDocument, form: Any, change: bool) -> None:
         operation = Replace(form.cleaned_data["content"], form.cleaned_data["base_version"])

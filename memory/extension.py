@@ -3,7 +3,7 @@
 from django.utils.translation import gettext_lazy as _
 
 from chat.extensions import Extension, MessageContext, PromptSection, ToolCommand
-from memory.prompt import recall, receipt
+from memory.prompt import provenance, recall
 from memory.prompt.items import NAME
 from memory.tools import reading, save_memory
 from memory.views import palette
@@ -18,6 +18,6 @@ MEMORY = Extension(
     prompt_condition=recall.prompt_condition,
     message_context=MessageContext(recall.recalled_items, recall.recalled_text),
     commands={"/remember": ToolCommand("save_memory", "content", _("Save to memory"), _("I will remember that."))},
-    details=receipt.details,
+    details=provenance.details,
     search=palette.search,
 )

@@ -4,7 +4,7 @@ its index and its file."""
 from typing import Any
 
 from django.db.models.signals import post_save
-from django.dispatch import receiver
+from django.dispatch import Signal, receiver
 
 from chat.models import Agent, ChatSession
 from chat.signals import (
@@ -24,31 +24,19 @@ from memory.policy.access import rename_agent_spaces
 from memory.signals import document_written
 from memory.tasks import flush_soon, forget_transcript, index_after_turn, index_branch, keep_last_messages
 
-
-@receiver(session_switched)
-def when_switched(session: ChatSession, **_: Any) -> None:
-    flush_soon(session, "switched")
+# The signals that request a flush of the session, and the reason that is stored with it.
+FLUSH_REASONS = {session_switched: "switched", day_changed: "day_changed", session_ended: "ended", user_left: "left"}
 
 
-@receiver(day_changed)
-def when_day_changed(session: ChatSession | None, **_: Any) -> None:
-    flush_soon(session, "day_changed")
-
-
-@receiver(session_ended)
-def when_ended(session: ChatSession, **_: Any) -> None:
-    flush_soon(session, "ended")
+@receiver(list(FLUSH_REASONS))
+def when_left(signal: Signal, session: ChatSession | None, **_: Any) -> None:
+    flush_soon(session, FLUSH_REASONS[signal])
 
 
 @receiver(session_ended)
 def when_begun_anew(session: ChatSession, reason: str, **_: Any) -> None:
     if reason in ("new", "reset"):
         keep_last_messages(session)
-
-
-@receiver(user_left)
-def when_left(session: ChatSession | None, **_: Any) -> None:
-    flush_soon(session, "left")
 
 
 @receiver(turn_finished)

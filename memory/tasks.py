@@ -29,30 +29,22 @@ def flush_soon(session: ChatSession | None, reason: str) -> None:
         hint(flush_session, queued.pk)
     elif summary := document_jobs.request_summary_alone(session):
         hint(run_document_job, summary.pk)
-    index_id = conversations.request(session)
-    if index_id is not None:
-        hint(index_transcript, index_id)
+    hint(index_transcript, conversations.request(session))
 
 
 def index_after_turn(session: ChatSession) -> None:
     """Enqueue the index of the session's transcript, after a debounce, if there is enough new text."""
-    index_id = conversations.after_turn(session)
-    if index_id is not None:
-        hint(index_transcript, index_id, countdown=conversations.DEBOUNCE_SECONDS)
+    hint(index_transcript, conversations.after_turn(session), countdown=conversations.DEBOUNCE_SECONDS)
 
 
 def index_branch(session: ChatSession) -> None:
     """Enqueue the index of the session's transcript, because another branch is shown now."""
-    index_id = conversations.after_switch(session)
-    if index_id is not None:
-        hint(index_transcript, index_id)
+    hint(index_transcript, conversations.after_switch(session))
 
 
 def forget_transcript(session: ChatSession) -> None:
     """Delete the index of a deleted session now, and enqueue the deletion of its vectors."""
-    space = conversations.forget(session)
-    if space is not None:
-        hint(prune_vectors, space)
+    hint(prune_vectors, conversations.forget(session))
 
 
 def keep_last_messages(session: ChatSession) -> None:

@@ -27,11 +27,15 @@ class PersonForm(UserChangeForm):
         return self.cleaned_data["email"].strip().lower()
 
 
-class ReadOnlyAdmin(admin.ModelAdmin):
-    """Rows that only the product writes."""
+class NoAddAdmin(admin.ModelAdmin):
+    """Rows that only the product creates."""
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         return False
+
+
+class ReadOnlyAdmin(NoAddAdmin):
+    """Rows that only the product writes."""
 
     def has_change_permission(self, request: HttpRequest, obj: object = None) -> bool:
         return False
@@ -59,7 +63,7 @@ class JobAdmin(ReadOnlyAdmin):
 
 
 @admin.register(User)
-class PersonAdmin(UserAdmin):
+class PersonAdmin(NoAddAdmin, UserAdmin):
     """People: their permissions, and whether the account is active. `manage.py adduser` adds new ones."""
 
     about = _(
@@ -78,9 +82,6 @@ class PersonAdmin(UserAdmin):
         ("Rights", {"fields": ["is_active", "is_staff", "is_superuser", "groups", "user_permissions"]}),
         ("When", {"fields": ["date_joined", "last_login"]}),
     ]
-
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        return False
 
     def save_model(self, request: HttpRequest, obj: User, form: Any, change: bool) -> None:
         """Save the person, and delete other email addresses: a former address must not sign in."""
@@ -109,7 +110,7 @@ def is_shared(space: Space | None) -> bool:
 
 
 @admin.register(Space)
-class SpaceAdmin(admin.ModelAdmin):
+class SpaceAdmin(NoAddAdmin):
     about = _("Each row says whose a memory is: a person's own, or what one agent knows of one person.")
     list_display = ["name", "kind", "owner", "created_at"]
     list_filter = ["kind"]
@@ -117,15 +118,12 @@ class SpaceAdmin(admin.ModelAdmin):
     readonly_fields = ["kind", "owner", "created_at"]
     inlines = [MemberInline]
 
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        return False
-
     def has_delete_permission(self, request: HttpRequest, obj: object = None) -> bool:
         return False
 
 
 @admin.register(ApiKey)
-class ApiKeyAdmin(admin.ModelAdmin):
+class ApiKeyAdmin(NoAddAdmin):
     """API keys: whose they are and when they were used. Deleting a key revokes it; its token is never shown."""
 
     about = _("Each row is an API key with which a program acts for its person. Delete it to revoke it.")
@@ -133,10 +131,6 @@ class ApiKeyAdmin(admin.ModelAdmin):
     list_select_related = ["user"]
     search_fields = ["user__email", "ending"]
     fields = ["user", "ending", "created_at", "last_used_at", "expires_at"]
-    readonly_fields = ["user", "ending", "created_at", "last_used_at", "expires_at"]
-
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        return False
 
     def has_change_permission(self, request: HttpRequest, obj: object = None) -> bool:
         return False

@@ -1,8 +1,6 @@
 """The ASGI application: pages by Django, sockets by Channels, and the start and end of the process."""
 
 import os
-from collections.abc import Awaitable, Callable, MutableMapping
-from typing import Any
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "oneclaw.settings")
 
@@ -18,12 +16,8 @@ from django.core.asgi import get_asgi_application
 from chat.routing import websocket_urlpatterns
 from chat.turns import loop
 from oneclaw import llm
-from oneclaw.web.body_limit import BodyLimitMiddleware
+from oneclaw.web.body_limit import BodyLimitMiddleware, Message, Receive, Send
 from oneclaw.web.origins import SameOriginMiddleware
-
-Message = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[Message]]
-Send = Callable[[Message], Awaitable[None]]
 
 
 async def lifespan(scope: Message, receive: Receive, send: Send) -> None:

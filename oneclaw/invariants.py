@@ -44,10 +44,10 @@ JOB_RULES = """
 
 @dataclass(frozen=True)
 class Invariant:
-    """A rule over the database. `broken` returns one sentence for each violation, which names the row."""
+    """A rule over the database. `violations` returns one sentence for each violation, which names the row."""
 
     name: str
-    broken: Callable[[], Iterable[str]]
+    violations: Callable[[], Iterable[str]]
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ def check() -> Iterator[Violation]:
     It may be called while the product runs: each invariant is one statement, which reads one snapshot.
     """
     for invariant in all_invariants():
-        for text in invariant.broken():
+        for text in invariant.violations():
             yield Violation(invariant.name, text)
 
 
@@ -109,14 +109,14 @@ def all_invariants() -> list[Invariant]:
 def violations_by_query(sql: str, **parameters: Any) -> Callable[[], Iterator[str]]:
     """Return a function that runs `sql` and yields its only column, a sentence for each violation."""
 
-    def broken() -> Iterator[str]:
+    def violations() -> Iterator[str]:
         with connection.cursor() as cursor:
             cursor.execute(sql, parameters)
             while rows := cursor.fetchmany(1000):
                 for (text,) in rows:
                     yield text
 
-    return broken
+    return violations
 
 
 def grace_seconds(sweep: str) -> float:

@@ -32,7 +32,17 @@ class Reason:
     params: Mapping[str, Param] = field(default_factory=dict)
 
     def __str__(self) -> str:
-        return sentence_of(self)
+        """Return the sentence in the active language; a general one with the code when no wording fits."""
+        wording, params = wordings.get(self.code), formatted_params(self.params)
+        try:
+            if callable(wording):
+                return wording(params)
+            if wording is not None:
+                return str(wording % params)
+        except (KeyError, TypeError, ValueError):
+            # Another version stored other parameters: the general sentence is returned.
+            pass
+        return gettext("For a reason that this version has no words for (%(code)s).") % {"code": self.code}
 
     @property
     def as_json(self) -> dict[str, Any]:
@@ -43,7 +53,7 @@ class Reason:
     def in_english(self) -> str:
         """Return the sentence in English, for logs, exported files and programs."""
         with translation.override("en"):
-            return sentence_of(self)
+            return str(self)
 
     @property
     def texts(self) -> list[str]:
@@ -64,20 +74,6 @@ def register(new_wordings: Mapping[str, Wording]) -> None:
     for code, wording in new_wordings.items():
         if wordings.setdefault(code, wording) is not wording:
             raise ValueError(f"Two wordings are registered for {code}.")
-
-
-def sentence_of(reason: Reason) -> str:
-    """Return the sentence of `reason` in the active language; a general one with its code when no wording fits."""
-    wording, params = wordings.get(reason.code), formatted_params(reason.params)
-    try:
-        if callable(wording):
-            return wording(params)
-        if wording is not None:
-            return str(wording % params)
-    except (KeyError, TypeError, ValueError):
-        # Another version stored other parameters: the general sentence is returned.
-        pass
-    return gettext("For a reason that this version has no words for (%(code)s).") % {"code": reason.code}
 
 
 def verbatim(text: str) -> Reason | None:

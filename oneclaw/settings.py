@@ -125,6 +125,8 @@ MIDDLEWARE = [
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
+    # Every page needs a sign-in, except those with `login_not_required`.
+    "django.contrib.auth.middleware.LoginRequiredMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "oneclaw.people.preferences.preferences_middleware",
@@ -206,8 +208,6 @@ LANGUAGES = [
 LOCALE_PATHS = [BASE_DIR / "locale"]
 # Date formats that differ from Django's.
 FORMAT_MODULE_PATH = ["oneclaw.languages.formats"]
-USE_I18N = True
-USE_TZ = True
 TIME_ZONE = "UTC"
 
 # -- The model -----------------------------------------------------------------------------------
@@ -332,7 +332,7 @@ CONTRADICTIONS = environment.flag("ONECLAW_CONTRADICTIONS", True)
 SEARCH_RESULTS = environment.whole("ONECLAW_SEARCH_RESULTS", 6, 1, 60)
 SEARCH_FLOOR = environment.number("ONECLAW_SEARCH_FLOOR", 0.35, 0, 1)
 SNIPPET_LENGTH = environment.whole("ONECLAW_SNIPPET_LENGTH", 700, 100, 4000)
-# Units up to which a search compares its query with every vector. Above it, the signs of the vectors select candidates
+# Chunks up to which a search compares its query with every vector. Above it, the signs of the vectors select candidates
 # for the comparison.
 EXACT_UNITS = environment.whole("ONECLAW_EXACT_UNITS", 20_000, 0, 10_000_000)
 # The weights of the two parts of a search.
@@ -357,10 +357,7 @@ CELERY_TASK_REJECT_ON_WORKER_LOST = True
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1
 CELERY_TASK_SOFT_TIME_LIMIT = 240
 CELERY_TASK_TIME_LIMIT = 270
-CELERY_TASK_SERIALIZER = "json"
-CELERY_ACCEPT_CONTENT = ["json"]
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
-CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 # The periodic tasks; the sweeps look for due work.
 CELERY_BEAT_SCHEDULE = {
     "heartbeat": {"task": "oneclaw.tasks.heartbeat", "schedule": 15.0},

@@ -13,12 +13,14 @@ from oneclaw.models import Heartbeat
 logger = logging.getLogger(__name__)
 
 
-def hint(task: Task | str, row_id: int | str, countdown: float = 0) -> None:
-    """Send `task` with `row_id`, `countdown` seconds after the transaction commits. The sweep finds a lost hint.
+def hint(task: Task | str, row_id: int | str | None, countdown: float = 0) -> None:
+    """Send `task` with `row_id`, `countdown` seconds after the transaction commits; nothing for None.
 
-    A module that the tasks themselves import gives the task by name, such as "chat.tasks.take_in".
+    The sweep finds a lost hint. A module that the tasks themselves import gives the task by name, such as
+    "chat.tasks.take_in".
     """
-    transaction.on_commit(partial(send, task, row_id, countdown=countdown))
+    if row_id is not None:
+        transaction.on_commit(partial(send, task, row_id, countdown=countdown))
 
 
 def send(task: Task | str, *arguments: int | str, countdown: float = 0) -> None:

@@ -19,23 +19,23 @@ StrOrPromise = str | Promise
 
 
 class UserFacingError(Exception):
-    """A failure with a sentence for the person: `words`, with `named` as its parameters.
+    """A failure with a sentence for the person: `wording`, with `named` as its parameters.
 
     The sentence is translated each time it is read, into the language that is active then.
     """
 
-    words: StrOrPromise = ""
+    wording: StrOrPromise = ""
 
-    def __init__(self, words: StrOrPromise | None = None, **named: Any) -> None:
+    def __init__(self, wording: StrOrPromise | None = None, **named: Any) -> None:
         super().__init__()
         self.named = named
-        if words is not None:
-            self.words = words
+        if wording is not None:
+            self.wording = wording
 
     @property
     def sentence(self) -> str:
         """Return the sentence in the active language."""
-        return str(self.words) % formatted_params(self.named) if self.named else str(self.words)
+        return str(self.wording) % formatted_params(self.named) if self.named else str(self.wording)
 
     def __str__(self) -> str:
         return self.sentence
@@ -44,15 +44,17 @@ class UserFacingError(Exception):
 class InvalidTextError(UserFacingError, ValueError):
     """A text that cannot be accepted. `code` is an error code of docs/protocol.md."""
 
-    def __init__(self, code: str, words: StrOrPromise, **named: Any) -> None:
-        super().__init__(words, **named)
+    def __init__(self, code: str, wording: StrOrPromise, **named: Any) -> None:
+        super().__init__(wording, **named)
         self.code = code
 
 
-def validated_text(text: object, *, longest: int, name: StrOrPromise = DEFAULT_NAME, may_be_blank: bool = False) -> str:
+def validated_text(
+    text: object, *, max_chars: int, name: StrOrPromise = DEFAULT_NAME, may_be_blank: bool = False
+) -> str:
     """Return `text` with its line ends as `\\n`, which is how browsers count them.
 
-    Raise InvalidTextError when it is not a string, is blank (unless `may_be_blank`), has more than `longest` Unicode
+    Raise InvalidTextError when it is not a string, is blank (unless `may_be_blank`), has more than `max_chars` Unicode
     code points, or has characters that cannot be stored. `name` is the subject of the error's sentence.
     """
     if not isinstance(text, str):
@@ -60,12 +62,12 @@ def validated_text(text: object, *, longest: int, name: StrOrPromise = DEFAULT_N
     text = text.replace("\r\n", "\n").replace("\r", "\n")
     if not text.strip() and not may_be_blank:
         raise InvalidTextError("empty", _("%(name)s is empty: write something first."), name=name)
-    if len(text) > longest:
-        words = _("%(name)s has %(length)s characters; at most %(longest)s can be sent at once.")
-        raise InvalidTextError("too_long", words, name=name, length=len(text), longest=longest)
+    if len(text) > max_chars:
+        wording = _("%(name)s has %(length)s characters; at most %(longest)s can be sent at once.")
+        raise InvalidTextError("too_long", wording, name=name, length=len(text), longest=max_chars)
     if UNSTORABLE.search(text):
-        words = _("%(name)s contains characters that cannot be stored (NUL or half a surrogate pair).")
-        raise InvalidTextError("bad_text", words, name=name)
+        wording = _("%(name)s contains characters that cannot be stored (NUL or half a surrogate pair).")
+        raise InvalidTextError("bad_text", wording, name=name)
     return text
 
 

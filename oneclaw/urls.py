@@ -2,6 +2,7 @@
 
 from django.apps import apps
 from django.contrib import admin
+from django.contrib.auth.decorators import login_not_required
 from django.urls import include, path, re_path
 
 from oneclaw.ops import health
@@ -18,4 +19,8 @@ api.add_router("", "chat.api.routes.router")
 if apps.is_installed("memory"):
     urlpatterns.append(path("", include("memory.urls")))
     api.add_router("", "memory.api.routes.router")
-urlpatterns += [path("api/v1/", no_such_address), path("api/v1/", api.urls), re_path("^api/", no_such_address)]
+api_urls = api.urls
+for pattern in api_urls[0]:
+    # Each request to the API is authenticated by its key.
+    login_not_required(pattern.callback)  # type: ignore[type-var]  # optional in the stubs of Django
+urlpatterns += [path("api/v1/", no_such_address), path("api/v1/", api_urls), re_path("^api/", no_such_address)]

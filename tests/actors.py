@@ -81,4 +81,4 @@ def supervises(say: Connection, folder: Path, names: list[str]) -> None:
             raise RuntimeError("broken")
 
     acts = {"ends": ends, "deaf": deaf, "stays": stays}
-    supervise([Child(name, acts[name], grace_seconds=1) for name in names], {}, look)
+    supervise([Child(name, acts[name], stop_seconds=1) for name in names], {}, look)

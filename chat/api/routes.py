@@ -115,7 +115,7 @@ def change_session(request: KeyedRequest, session_id: uuid.UUID, change: Session
                 409, "temporary", "A temporary conversation is in no list: it can be deleted, or left alone."
             )
         if change.title is not None:
-            lifecycle.rename(found, validated_text(change.title, longest=200, name=_("The title")))
+            lifecycle.rename(found, validated_text(change.title, max_chars=200, name=_("The title")))
         if change.pinned is not None:
             organise.organise(user, [session_id], "pin" if change.pinned else "unpin")
         if change.archived is not None:

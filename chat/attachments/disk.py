@@ -1,37 +1,18 @@
 """The storage of attachments: ATTACHMENTS/<owner>/<name>. No other module opens these files, and no web server does."""
 
 import contextlib
-import os
-import secrets
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
 from django.conf import settings
 
-FOLDER_MODE, FILE_MODE = 0o700, 0o600
+from oneclaw import files
 
 
 def write(owner_id: int, name: str, data: bytes) -> None:
     """Write `data` to the file `name` atomically and durably. Raise OSError when that fails."""
-    folder = _folder(owner_id)
-    for each in (folder.parent, folder):
-        each.mkdir(mode=FOLDER_MODE, exist_ok=True)
-    temporary = folder / f".{secrets.token_hex(8)}"
-    try:
-        with open(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, FILE_MODE), "wb") as stream:
-            stream.write(data)
-            stream.flush()
-            os.fsync(stream.fileno())
-        temporary.rename(folder / name)
-    except OSError:
-        temporary.unlink(missing_ok=True)
-        raise
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+    files.write(settings.ATTACHMENTS, f"{owner_id}/{name}", data)
 
 
 def read(owner_id: int, name: str) -> bytes | None:

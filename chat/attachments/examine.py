@@ -9,7 +9,7 @@ import os
 import subprocess
 import sys
 import tempfile
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import IO, Any
 
 from django.conf import settings
@@ -44,12 +44,8 @@ BYTE_ORDER_MARKS = (
 )
 
 
-class FileRefusedError(ValueError):
+class FileRefusedError(InvalidTextError):
     """A file is not accepted. `code` is a protocol error code; `sentence` is for the person."""
-
-    def __init__(self, code: str, sentence: str):
-        super().__init__(sentence)
-        self.code, self.sentence = code, sentence
 
 
 @dataclass(frozen=True)
@@ -64,6 +60,12 @@ class ExaminedFile:
     pages: int = 0
     small: bytes = b""
     small_type: str = ""
+
+    @property
+    def columns(self) -> dict[str, Any]:
+        """Return the columns of Attachment with the result: the size of the smaller copy instead of its bytes."""
+        columns = asdict(self)
+        return columns | {"small_size": len(columns.pop("small"))}
 
 
 def examine_file(name: str, data: bytes, owner_id: int = 0) -> ExaminedFile:
@@ -171,7 +173,7 @@ def _text(name: str, data: bytes) -> str:
     encoding = next((encoding for mark, encoding in BYTE_ORDER_MARKS if data.startswith(mark)), "utf-8")
     try:
         text = data.decode(encoding)
-        return shortened_to_limit(validated_text(text, longest=len(text)))
+        return shortened_to_limit(validated_text(text, max_chars=len(text)))
     except UnicodeDecodeError:
         raise _wrong_type(name) from None
     except InvalidTextError as bad:

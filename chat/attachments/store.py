@@ -19,8 +19,9 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from chat.attachments import disk
-from chat.attachments.examine import ExaminedFile, FileRefusedError, examine_file
+from chat.attachments.examine import FileRefusedError, examine_file
 from chat.models import Attachment, AttachmentQuerySet, ChatSession, Message
+from oneclaw.locks import hold
 from oneclaw.models import User
 from oneclaw.text import InvalidTextError, UserFacingError
 
@@ -39,7 +40,7 @@ INVISIBLE_CATEGORIES = {"Cc", "Cf", "Cs", "Co", "Zl", "Zp"}
 class FileMissingError(UserFacingError, LookupError):
     """A file of the message no longer exists."""
 
-    words = gettext_lazy("A file of this message no longer exists. Attach it again.")
+    wording = gettext_lazy("A file of this message no longer exists. Attach it again.")
 
 
 def store_file(user: User, name: str, data: bytes, attachment_id: uuid.UUID | None = None) -> Attachment:
@@ -62,10 +63,11 @@ def store_file(user: User, name: str, data: bytes, attachment_id: uuid.UUID | No
         name=name,
         size=len(data),
         sha256=hashlib.sha256(data).hexdigest(),
-        **_columns(found),
+        **found.columns,
     )
     with transaction.atomic():
-        _lock_files_of(user)
+        # So that no other file of the person is stored meanwhile.
+        hold(f"attachments:{user.pk}")
         known = Attachment.objects.filter(owner=user, pk=row.pk).first()
         if known is not None:
             return known
@@ -206,12 +208,6 @@ def _remove_rowless() -> int:
     return count
 
 
-def _lock_files_of(user: User) -> None:
-    """Lock the person's storage until this transaction ends, so that no other file is stored meanwhile."""
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", [f"attachments:{user.pk}"])
-
-
 def _refuse_without_room(user: User, size: int) -> None:
     mine = Attachment.objects.filter(owner=user)
     if mine.unsent().count() >= UNSENT_MAX_FILES:
@@ -219,16 +215,3 @@ def _refuse_without_room(user: User, size: int) -> None:
     used = mine.aggregate(sum=Sum(F("size") + F("small_size")))["sum"] or 0
     if used + size > settings.FILE_SPACE:
         raise FileRefusedError("no_room", _("Your file storage is full. Ask your administrator for more."))
-
-
-def _columns(found: ExaminedFile) -> dict[str, object]:
-    return {
-        "kind": found.kind,
-        "media_type": found.media_type,
-        "text": found.text,
-        "width": found.width,
-        "height": found.height,
-        "pages": found.pages,
-        "small_type": found.small_type,
-        "small_size": len(found.small),
-    }

@@ -4,16 +4,14 @@ import base64
 import re
 import uuid
 from collections.abc import Iterable, Sequence
-from typing import Any
 
 from django.conf import settings
 
 from chat.attachments import disk
 from chat.attachments.store import small_name
 from chat.models import Attachment, ChatSession
+from oneclaw.llm import Block, FileSource
 from oneclaw.llm.quoting import quoted, shortened
-
-Block = dict[str, Any]
 
 # Limit of the base64 data of a request; the API takes 32 MB in all.
 REQUEST_MAX_BYTES = 24_000_000
@@ -62,8 +60,11 @@ class AttachedFiles:
         data = disk.read(file.owner_id, stored_name(file))
         if data is None:
             return [text_block(f"[The file {name} is not there any more.]")]
-        source = {"type": "base64", "media_type": file.small_type or file.media_type}
-        source["data"] = base64.b64encode(data).decode()
+        source: FileSource = {
+            "type": "base64",
+            "media_type": file.small_type or file.media_type,
+            "data": base64.b64encode(data).decode(),
+        }
         if file.kind == Attachment.Kind.PDF:
             return [{"type": "document", "source": source, "title": name}]
         return [text_block(f"[image: {name}]"), {"type": "image", "source": source}]

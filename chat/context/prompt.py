@@ -1,7 +1,6 @@
 """The request to the model: the stable sections first, then the conversation."""
 
 from collections.abc import Sequence
-from typing import Any
 
 from django.conf import settings
 from django.template.loader import get_template
@@ -13,7 +12,7 @@ from chat.context.files import AttachedFiles
 from chat.conversations import model_choice
 from chat.extensions import ContextItem, PromptSection
 from chat.models import ChatSession, Message, Turn
-from oneclaw.llm import Request
+from oneclaw.llm import ApiMessage, Block, Request, ToolDefinition
 
 # Sent after a stopped answer when the person asks to continue it.
 CONTINUE_REQUEST = "Your last answer was cut off. Continue exactly where it ended, without repeating anything."
@@ -63,7 +62,7 @@ def build_request(turn: Turn, *, tools: bool = True) -> Request:
         session.system_prompt, session.system_context = system_prompt(session)
         session.system_prompt_for = made_for
         session.save(update_fields=["system_prompt", "system_context", "system_prompt_for"])
-    offered = [
+    offered: list[ToolDefinition] = [
         {"name": tool.name, "description": tool.description, "input_schema": dict(tool.input_schema)}
         for tool in extensions.tools_for(session)
     ]
@@ -81,9 +80,9 @@ def build_request(turn: Turn, *, tools: bool = True) -> Request:
     )
 
 
-def api_messages(session: ChatSession) -> list[dict[str, Any]]:
+def api_messages(session: ChatSession) -> list[ApiMessage]:
     """Return the shown and finished messages in the form of the API: alternating roles, no empty block."""
-    messages: list[dict[str, Any]] = []
+    messages: list[ApiMessage] = []
     rows = list(session.messages.shown().finished().values_list("role", "content", "meta"))
     attached = AttachedFiles(session, [content for _, content, _ in rows])
     for index, (role, _, meta) in enumerate(rows):
@@ -102,14 +101,14 @@ def api_messages(session: ChatSession) -> list[dict[str, Any]]:
     return messages
 
 
-def is_sendable(block: dict[str, Any]) -> bool:
+def is_sendable(block: Block) -> bool:
     """Return whether `block` can be sent back: no empty text, and no thinking that was cut off before its signature."""
     if block["type"] == "thinking":
         return bool(block.get("signature"))
     return block["type"] != "text" or bool(block["text"].strip())
 
 
-def with_cache_breakpoint(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def with_cache_breakpoint(messages: list[ApiMessage]) -> list[ApiMessage]:
     """Return `messages` with a cache breakpoint on the newest one, so that the provider caches everything up to it."""
     last = messages[-1]["content"]
     last[-1] = {**last[-1], "cache_control": {"type": "ephemeral"}}

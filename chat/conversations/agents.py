@@ -33,10 +33,10 @@ def checked_draft(
     name: object, instructions: object, model: object, tools: Collection[str], memory: object
 ) -> AgentDraft:
     """Return the checked fields of a form. Raise InvalidTextError when one is invalid."""
-    agent_name = " ".join(validated_text(name, longest=Agent.NAME_MAX_CHARS, name=_("The name")).split())
+    agent_name = " ".join(validated_text(name, max_chars=Agent.NAME_MAX_CHARS, name=_("The name")).split())
     text = str(instructions or "")
     if text.strip():
-        text = validated_text(text, longest=INSTRUCTIONS_MAX_CHARS, name=_("The text of the instructions"))
+        text = validated_text(text, max_chars=INSTRUCTIONS_MAX_CHARS, name=_("The text of the instructions"))
     if model and model not in model_choice.offered_models():
         raise InvalidTextError("not_offered", _("This model is not available. Choose another one."))
     return AgentDraft(agent_name, text.strip(), str(model or ""), tools, memory == "own")

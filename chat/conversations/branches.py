@@ -22,7 +22,7 @@ from oneclaw.text import UserFacingError
 class MessageNotShownError(UserFacingError):
     """The message is not on the shown branch, or does not exist."""
 
-    words = _("This message is no longer shown. Reload the conversation.")
+    wording = _("This message is no longer shown. Reload the conversation.")
 
 
 @transaction.atomic

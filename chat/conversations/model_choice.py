@@ -19,20 +19,20 @@ class NotOfferedError(UserFacingError):
 class NoSuchAgentError(NotOfferedError):
     """The agent does not exist any more."""
 
-    words = _("This agent no longer exists. Choose another one.")
+    wording = _("This agent no longer exists. Choose another one.")
 
 
 class NoSuchModelError(NotOfferedError):
     """The model is not offered any more."""
 
-    words = _("This model is no longer available. Choose another one.")
+    wording = _("This model is no longer available. Choose another one.")
 
 
 class OtherAgentError(NotOfferedError):
     """The conversation began with another agent."""
 
     code = "other_agent"
-    words = _("This conversation was started with another agent. Start a new one for this.")
+    wording = _("This conversation was started with another agent. Start a new one for this.")
 
 
 @dataclass(frozen=True)

@@ -20,17 +20,13 @@ SWEEP_MAX_SESSIONS = 500
 
 def sweep(now: dt.datetime | None = None) -> int:
     """Purge the conversations that were deleted more than DELETED_DAYS ago; return how many."""
-    due = deleted_before((now or timezone.now()) - dt.timedelta(days=settings.DELETED_DAYS))
+    latest = (now or timezone.now()) - dt.timedelta(days=settings.DELETED_DAYS)
+    due = ChatSession.objects.filter(deleted_at__lt=latest)
     ids = list(due.order_by("deleted_at").values_list("pk", flat=True)[:SWEEP_MAX_SESSIONS])
     count = sum(purge_or_log(due, session_id) for session_id in ids)
     # A deleted agent is removed together with its last conversation.
     Agent.objects.exclude(deleted_at=None).filter(sessions=None).delete()
     return count
-
-
-def deleted_before(latest: dt.datetime) -> ChatSessionQuerySet:
-    """Return the conversations that were deleted before `latest`."""
-    return ChatSession.objects.filter(deleted_at__lt=latest)
 
 
 def purge_or_log(due: ChatSessionQuerySet, session_id: uuid.UUID) -> bool:

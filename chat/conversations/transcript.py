@@ -6,7 +6,7 @@ Each transaction here is idempotent: a commit may have succeeded although its re
 import datetime as dt
 import logging
 import uuid
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,8 +22,10 @@ from chat.conversations import insertion, lifecycle, model_choice, presence
 from chat.conversations.model_choice import NO_CHOICE, Choice
 from chat.models import ChatSession, Message, Turn
 from chat.rendering import incremental
+from chat.rendering.cards import Card
 from chat.rendering.messages import rendered
 from oneclaw import pubsub
+from oneclaw.llm import Block
 from oneclaw.models import User
 from oneclaw.reasons import Reason
 from oneclaw.text import UserFacingError, replace_unstorable_in_json
@@ -34,19 +36,19 @@ logger = logging.getLogger(__name__)
 class ClientIdConflictError(UserFacingError):
     """The client_id was already used for a message with another content."""
 
-    words = gettext_lazy("This message was already sent with another text or other files.")
+    wording = gettext_lazy("This message was already sent with another text or other files.")
 
 
 class SessionBusyError(UserFacingError):
     """An answer is running in the conversation."""
 
-    words = gettext_lazy("An answer is still running. Wait for it, or stop it.")
+    wording = gettext_lazy("An answer is still running. Wait for it, or stop it.")
 
 
 class OtherModeError(UserFacingError):
     """The conversation began in another mode."""
 
-    words = gettext_lazy("This conversation was started in another mode. Start a new one for this.")
+    wording = gettext_lazy("This conversation was started in another mode. Start a new one for this.")
 
 
 class LeaseLostError(Exception):
@@ -220,7 +222,7 @@ def lock_held_session(turn: Turn) -> ChatSession:
 
 
 @transaction.atomic
-def finish_round(turn: Turn, answer: Message, content: list[dict[str, Any]], **fields: Any) -> Message:
+def finish_round(turn: Turn, answer: Message, content: list[Block], **fields: Any) -> Message:
     """Store the complete `answer`, which calls tools; return the row for their results, written before any tool runs.
 
     Raise LeaseLostError.
@@ -236,7 +238,7 @@ def finish_round(turn: Turn, answer: Message, content: list[dict[str, Any]], **f
 
 @transaction.atomic
 def finish_tools(
-    turn: Turn, answer: Message, results: Message, content: list[dict[str, Any]], cards: dict[str, Any]
+    turn: Turn, answer: Message, results: Message, content: list[Block], cards: Mapping[str, Card]
 ) -> Message:
     """Store the results of all calls in `answer`; return the placeholder of the next answer. Raise LeaseLostError."""
     session = lock_held_session(turn)
@@ -251,7 +253,7 @@ def finish_tools(
 def finish_turn(
     turn: Turn,
     answer: Message,
-    content: list[dict[str, Any]],
+    content: list[Block],
     status: str,
     *,
     code: str = "",
@@ -278,14 +280,14 @@ def finish_turn(
     return answer
 
 
-def content_columns(content: list[dict[str, Any]]) -> dict[str, Any]:
+def content_columns(content: list[Block]) -> dict[str, Any]:
     """Return the columns `content` and `text` for the content blocks of an answer."""
     content = [replace_unstorable_in_json(block) for block in content]  # type: ignore[misc]
     text = "\n\n".join(block["text"] for block in content if block["type"] == "text")
     return {"content": content, "text": text}
 
 
-def html_columns(content: list[dict[str, Any]], cards: dict[str, Any]) -> dict[str, Any]:
+def html_columns(content: list[Block], cards: Mapping[str, Card]) -> dict[str, Any]:
     """Return the columns that cache an answer's HTML, so that a page does not render every message.
 
     The cards of failed calls are left out: they are worded for each reader.
@@ -301,7 +303,7 @@ def update_message(message: Message, **fields: Any) -> None:
     notify_changed(message.session_id, message.turn_id)
 
 
-def write_results(results: Message, content: list[dict[str, Any]], cards: dict[str, Any]) -> None:
+def write_results(results: Message, content: list[Block], cards: Mapping[str, Card]) -> None:
     """Complete the tool message `results` with its blocks and the cards of its calls."""
     update_message(
         results,
@@ -323,7 +325,8 @@ UNKNOWN_RESULT = (
 
 def close_tools(session: ChatSession, turn: Turn, answer: Message, sentence: str) -> None:
     """Store `sentence` as an error result for every tool call of `answer`, so that each call has a result."""
-    content, cards = [], {}
+    content: list[Block] = []
+    cards: dict[str, Card] = {}
     for use in answer.tool_uses():
         content.append({"type": "tool_result", "tool_use_id": use["id"], "content": sentence, "is_error": True})
         cards[use["id"]] = {"state": "failed", "summary": INTERRUPTED.as_json, "lines": []}

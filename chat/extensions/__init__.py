@@ -33,27 +33,3 @@ from chat.extensions.types import (
     ToolError,
     ToolResult,
 )
-
-__all__ = [
-    "CallUpdate",
-    "ContextItem",
-    "Detail",
-    "Extension",
-    "MessageContext",
-    "PromptSection",
-    "SearchResult",
-    "Tool",
-    "ToolCall",
-    "ToolCommand",
-    "ToolError",
-    "ToolResult",
-    "find_tool",
-    "installed",
-    "is_about_memory",
-    "register",
-    "tool_heading",
-    "tool_labels",
-    "tool_updates",
-    "tools_for",
-    "unregister",
-]

@@ -2,6 +2,7 @@
 
 import uuid
 from collections.abc import Callable, Collection
+from functools import partial
 from typing import Any
 
 from django.db import IntegrityError, transaction
@@ -25,13 +26,13 @@ PERSON_MAX_FOLDERS = 100
 class TooManyFoldersError(UserFacingError, ValueError):
     """The person has the maximum number of folders."""
 
-    words = gettext_lazy("You have reached the maximum number of folders. Delete one first.")
+    wording = gettext_lazy("You have reached the maximum number of folders. Delete one first.")
 
 
 class FolderExistsError(UserFacingError, ValueError):
     """The person already has a folder of this name."""
 
-    words = gettext_lazy("A folder with this name already exists.")
+    wording = gettext_lazy("A folder with this name already exists.")
 
 
 @transaction.atomic
@@ -95,40 +96,12 @@ def delete_folder(folder: Folder) -> None:
 
 def checked_folder_name(name: str | None) -> str:
     """Return the name of a folder with single spaces. Raise oneclaw.text.InvalidTextError when it is invalid."""
-    return " ".join(validated_text(name, longest=Folder.NAME_MAX_CHARS, name=gettext_lazy("The folder's name")).split())
+    text = validated_text(name, max_chars=Folder.NAME_MAX_CHARS, name=gettext_lazy("The folder's name"))
+    return " ".join(text.split())
 
 
-def _pin(mine: ChatSessionQuerySet, _: Folder | None) -> int:
-    return mine.filter(deleted_at=None, pinned_at=None).update(pinned_at=timezone.now(), archived_at=None)
-
-
-def _unpin(mine: ChatSessionQuerySet, _: Folder | None) -> int:
-    return mine.exclude(pinned_at=None).update(pinned_at=None)
-
-
-def _move(mine: ChatSessionQuerySet, folder: Folder | None) -> int:
-    return mine.filter(deleted_at=None).update(folder=folder)
-
-
-def _archive(mine: ChatSessionQuerySet, _: Folder | None) -> int:
-    return _each(mine.filter(deleted_at=None, archived_at=None), lambda session: lifecycle.end(session, "archive"))
-
-
-def _unarchive(mine: ChatSessionQuerySet, _: Folder | None) -> int:
-    return mine.filter(deleted_at=None).exclude(archived_at=None).update(archived_at=None)
-
-
-def _delete(mine: ChatSessionQuerySet, _: Folder | None) -> int:
-    return _each(mine.filter(deleted_at=None), lifecycle.delete)
-
-
-def _restore(mine: ChatSessionQuerySet, _: Folder | None) -> int:
-    # A temporary conversation has no content left.
-    return mine.exclude(deleted_at=None).exclude(mode=ChatSession.Mode.TEMPORARY).update(deleted_at=None)
-
-
-def _read(mine: ChatSessionQuerySet, _: Folder | None) -> int:
-    return mine.filter(read_seq__lt=F("last_seq")).update(read_seq=F("last_seq"))
+def _present(mine: ChatSessionQuerySet) -> ChatSessionQuerySet:
+    return mine.filter(deleted_at=None)
 
 
 def _each(found: ChatSessionQuerySet, change: Callable[[ChatSession], None]) -> int:
@@ -139,13 +112,15 @@ def _each(found: ChatSessionQuerySet, change: Callable[[ChatSession], None]) -> 
     return len(chosen)
 
 
+# The conversations that an action changes, and the folder of "move"; each returns how many it changed.
 ACTIONS: dict[str, Callable[[ChatSessionQuerySet, Folder | None], int]] = {
-    "pin": _pin,
-    "unpin": _unpin,
-    "move": _move,
-    "archive": _archive,
-    "unarchive": _unarchive,
-    "delete": _delete,
-    "restore": _restore,
-    "read": _read,
+    "pin": lambda mine, _: _present(mine).filter(pinned_at=None).update(pinned_at=timezone.now(), archived_at=None),
+    "unpin": lambda mine, _: mine.exclude(pinned_at=None).update(pinned_at=None),
+    "move": lambda mine, folder: _present(mine).update(folder=folder),
+    "archive": lambda mine, _: _each(_present(mine).filter(archived_at=None), partial(lifecycle.end, reason="archive")),
+    "unarchive": lambda mine, _: _present(mine).exclude(archived_at=None).update(archived_at=None),
+    "delete": lambda mine, _: _each(_present(mine), lifecycle.delete),
+    # A temporary conversation has no content left.
+    "restore": lambda mine, _: mine.exclude(mode="temporary").exclude(deleted_at=None).update(deleted_at=None),
+    "read": lambda mine, _: mine.filter(read_seq__lt=F("last_seq")).update(read_seq=F("last_seq")),
 }

@@ -21,7 +21,7 @@ def save(user: User, name: object, text: object, prompt: SavedPrompt | None = No
     """Save a new prompt of the person, or change `prompt`. Raise InvalidTextError when name or text is invalid."""
     row = prompt or SavedPrompt(owner=user)
     row.name = checked_name(name)
-    row.text = validated_text(text, longest=TEXT_MAX_CHARS, name=_("The text"))
+    row.text = validated_text(text, max_chars=TEXT_MAX_CHARS, name=_("The text"))
     try:
         with transaction.atomic():
             row.save()
@@ -33,7 +33,7 @@ def save(user: User, name: object, text: object, prompt: SavedPrompt | None = No
 def checked_name(name: object) -> str:
     """Return `name` without its slash, in lower case. Raise InvalidTextError when it cannot be a command."""
     word = (
-        validated_text(name, longest=SavedPrompt.NAME_MAX_CHARS + 1, name=_("The name"))
+        validated_text(name, max_chars=SavedPrompt.NAME_MAX_CHARS + 1, name=_("The name"))
         .strip()
         .removeprefix("/")
         .lower()

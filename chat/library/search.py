@@ -39,32 +39,16 @@ UNSPACED = re.compile(
 
 
 @dataclass(frozen=True)
-class FoundMessage:
-    """A message that was found, with a snippet."""
+class SearchHit:
+    """What was found: a message, or a file with the first shown message that references it."""
 
     message: Message
-    # A piece of its text as safe HTML, with the words of the question in <mark>.
+    # A piece of the message's text, or the name of the file, as safe HTML, with the words of the question in <mark>.
     snippet: SafeString
 
     def get_absolute_url(self) -> str:
-        return address_of(self.message)
-
-
-@dataclass(frozen=True)
-class FoundFile:
-    """A file that was found by its name, and the first shown message that references it."""
-
-    message: Message
-    # Its name as safe HTML, with the words of the question in <mark>.
-    name: SafeString
-
-    def get_absolute_url(self) -> str:
-        return address_of(self.message)
-
-
-def address_of(message: Message) -> str:
-    """Return the URL of `message` in its conversation."""
-    return f"/c/{message.session_id}#message-{message.pk}@{message.seq}"
+        """Return the URL of the message in its conversation."""
+        return f"/c/{self.message.session_id}#message-{self.message.pk}@{self.message.seq}"
 
 
 def words_of(question: str) -> list[str]:
@@ -72,7 +56,7 @@ def words_of(question: str) -> list[str]:
     return list(dict.fromkeys(WORD.findall(question[:QUESTION_MAX_CHARS].lower())))[:QUESTION_MAX_WORDS]
 
 
-def messages(user: User, question: str, most: int = MAX_MESSAGES) -> list[FoundMessage]:
+def messages(user: User, question: str, most: int = MAX_MESSAGES) -> list[SearchHit]:
     """Return the newest shown messages of the person that contain every word of `question` as a prefix of a word.
 
     Of a message and its copies in forks one is found: the original, or the oldest copy when the original is not shown.
@@ -83,7 +67,7 @@ def messages(user: User, question: str, most: int = MAX_MESSAGES) -> list[FoundM
     newest = list(without_copies(with_words(user, words, CANDIDATES), most))
     if len(newest) < most:
         newest = list(without_copies(with_words(user, words, MAX_CANDIDATES), most))
-    return [FoundMessage(message, snippet(message.text, words)) for message in newest]
+    return [SearchHit(message, snippet(message.text, words)) for message in newest]
 
 
 def without_copies(found: QuerySet[Message], most: int) -> QuerySet[Message]:
@@ -120,7 +104,7 @@ def titles(user: User, question: str) -> list[ChatSession]:
     return list(ChatSession.objects.visible_to(user).written().filter(wanted).only("title", "active_at")[:MAX_TITLES])
 
 
-def files(user: User, question: str) -> list[FoundFile]:
+def files(user: User, question: str) -> list[SearchHit]:
     """Return the newest files that the person sent whose names contain every word of `question`."""
     words = words_of(question)
     if not words:
@@ -134,7 +118,7 @@ def files(user: User, question: str) -> list[FoundFile]:
     newest = newest.order_by("-attachment__created_at", "attachment", "is_copy", "message")
     found = newest.distinct("attachment__created_at", "attachment").annotate(name=F("attachment__name"))[:MAX_FILES]
     pattern = pattern_of(words, whole=False)
-    return [FoundFile(each.message, mark_safe("".join(_marked(each.name, pattern)))) for each in found]  # noqa: S308
+    return [SearchHit(each.message, mark_safe("".join(_marked(each.name, pattern)))) for each in found]  # noqa: S308
 
 
 def extension_results(user: User, question: str) -> dict[str, list[SearchResult]]:

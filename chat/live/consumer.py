@@ -175,11 +175,8 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]  # channels ha
     async def _write(self) -> None:
         """Send the waiting frames. A reader that is too slow is disconnected, and reconnects."""
         with contextlib.suppress(OSError, RuntimeError):  # the connection is closed: disconnect() follows
-            await self.outbox.drain(self._send_text)
+            await self.outbox.drain(lambda text: self.send(text_data=text))
             await self.close(TOO_SLOW_CODE)
-
-    async def _send_text(self, text: str) -> None:
-        await self.send(text_data=text)
 
     def _check_silence(self) -> None:
         """Close the socket if nothing was received for SILENCE_SECONDS; otherwise check again later."""

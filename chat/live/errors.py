@@ -8,37 +8,33 @@ from chat.turns import retry
 from oneclaw.text import InvalidTextError, StrOrPromise
 
 
-class FrameError(Exception):
+class FrameError(InvalidTextError):
     """A frame cannot be carried out: a protocol error code and one sentence for the person.
 
     Sentences of the code `bad_frame` are in English, for the developer of the client.
     """
 
-    def __init__(self, code: str, sentence: StrOrPromise):
-        super().__init__(sentence)
-        self.code, self.sentence = code, sentence
-
 
 # The code and sentence of each exception that the handlers of frames raise.
 CODES: dict[type[Exception], tuple[str, StrOrPromise]] = {
     lifecycle.SessionNotFoundError: ("not_found", _("This conversation no longer exists.")),
-    branches.MessageNotShownError: ("not_shown", branches.MessageNotShownError.words),
+    branches.MessageNotShownError: ("not_shown", branches.MessageNotShownError.wording),
     retry.NothingToRepeatError: (
         "not_found",
         _("Only the last answer of a conversation can be regenerated, and this is no longer the last one."),
     ),
-    transcript.OtherModeError: ("other_mode", transcript.OtherModeError.words),
-    transcript.ClientIdConflictError: ("conflict", transcript.ClientIdConflictError.words),
-    store.FileMissingError: ("file_gone", store.FileMissingError.words),
-    transcript.SessionBusyError: ("busy", transcript.SessionBusyError.words),
+    transcript.OtherModeError: ("other_mode", transcript.OtherModeError.wording),
+    transcript.ClientIdConflictError: ("conflict", transcript.ClientIdConflictError.wording),
+    store.FileMissingError: ("file_gone", store.FileMissingError.wording),
+    transcript.SessionBusyError: ("busy", transcript.SessionBusyError.wording),
 }
 # The exceptions that `described` has a code and a sentence for.
-CLIENT_ERRORS: tuple[type[Exception], ...] = (FrameError, InvalidTextError, model_choice.NotOfferedError, *CODES)
+CLIENT_ERRORS: tuple[type[Exception], ...] = (InvalidTextError, model_choice.NotOfferedError, *CODES)
 
 
 def code_and_sentence(error: Exception) -> tuple[str, str]:
     """Return the protocol error code and the sentence, in the active language, of `error`, one of CLIENT_ERRORS."""
-    if isinstance(error, FrameError | InvalidTextError | model_choice.NotOfferedError):
-        return error.code, str(error.sentence)
+    if isinstance(error, InvalidTextError | model_choice.NotOfferedError):
+        return error.code, error.sentence
     code, sentence = next(known for kind, known in CODES.items() if isinstance(error, kind))
     return code, str(sentence)

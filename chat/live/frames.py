@@ -76,7 +76,7 @@ class SendFrame(FrameWithChoice):
     @field_validator("text", mode="plain")
     @classmethod
     def _checked_text(cls, value: object, info: ValidationInfo) -> str:
-        text = validated_text(value, longest=settings.MESSAGE_LENGTH, may_be_blank=bool(info.data.get("files")))
+        text = validated_text(value, max_chars=settings.MESSAGE_LENGTH, may_be_blank=bool(info.data.get("files")))
         return text if text.strip() else ""
 
 
@@ -91,7 +91,7 @@ class EditFrame(FrameWithChoice):
     @field_validator("text", mode="plain")
     @classmethod
     def _checked_text(cls, value: object) -> str:
-        return validated_text(value, longest=settings.MESSAGE_LENGTH)
+        return validated_text(value, max_chars=settings.MESSAGE_LENGTH)
 
 
 class ShowFrame(FrameOfClient):

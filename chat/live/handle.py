@@ -1,7 +1,9 @@
 """The handler of client frames, shared by socket, POST, form and HTTP API."""
 
 import uuid
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import assert_never, overload
 
 from chat.conversations import branches, transcript
@@ -19,7 +21,7 @@ from chat.live.server_frames import (
     message_frame,
     ready_frame,
 )
-from chat.models import ChatSession, Message
+from chat.models import Message
 from chat.turns import commands, start
 from oneclaw.models import User
 from oneclaw.threads import in_database
@@ -49,38 +51,14 @@ class Ended:
 
 
 @dataclass(frozen=True)
-class BranchShown:
-    """Another branch of the conversation is shown."""
+class CarriedOut:
+    """The request is carried out, and nothing but its reply is to be said of it."""
 
-    session: ChatSession
-
-    def frame(self) -> ReadyFrame:
-        return ready_frame(self.session.pk, self.session.last_seq, reset=True)
-
-
-@dataclass(frozen=True)
-class Restarted:
-    """Another attempt at an answer is running; `answer` is its placeholder, after the old answer if it continues it."""
-
-    answer: Message
-    continues: bool
-
-    def frame(self) -> MessageFrame | ReadyFrame:
-        if self.continues:
-            return message_frame(self.answer)
-        return ready_frame(self.answer.session_id, self.answer.seq, reset=True)
-
-
-@dataclass(frozen=True)
-class StopRequested:
-    """The process that runs the turn is asked to stop it."""
-
-    def frame(self) -> PongFrame:
-        return PONG
+    frame: Callable[[], ReadyFrame | MessageFrame | PongFrame]
 
 
 # `frame()` is the reply to a client without a socket. A socket gets all but Stored and Ended through its room.
-Outcome = Stored | Ended | BranchShown | Restarted | StopRequested
+Outcome = Stored | Ended | CarriedOut
 
 
 @overload
@@ -99,13 +77,16 @@ async def handle(user: User, frame: Action, session_id: uuid.UUID | None = None)
             edited = await start.edit(user, frame.message, frame.client_id, frame.text, frame.choice, TurnPublisher)
             return Stored(edited.message, edited.duplicate)
         case ShowFrame():
-            return BranchShown(await in_database(branches.show, user, frame.message))
+            session = await in_database(branches.show, user, frame.message)
+            return CarriedOut(partial(ready_frame, session.pk, session.last_seq, reset=True))
         case StopFrame():
             await in_database(transcript.request_stop, user, session_id, frame.message)
-            return StopRequested()
+            return CarriedOut(lambda: PONG)
         case RetryFrame():
             answer = await start.repeat(user, frame.message, frame.type, frame.choice, TurnPublisher)
-            return Restarted(answer, continues=frame.type == "continue")
+            if frame.type == "continue":
+                return CarriedOut(partial(message_frame, answer))
+            return CarriedOut(partial(ready_frame, answer.session_id, answer.seq, reset=True))
     assert_never(frame)
 
 

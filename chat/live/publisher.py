@@ -1,7 +1,6 @@
 """The publisher of a running turn: which frames it sends to the sockets of its session, and when."""
 
 import asyncio
-from typing import Any
 
 from django.conf import settings
 
@@ -20,7 +19,7 @@ from chat.models import Message
 from chat.rendering.cards import RUNNING_CARD, Card
 from chat.turns.answer import GrowingAnswer
 from chat.turns.loop import RunningTurn
-from oneclaw.llm import ModelRequestError
+from oneclaw.llm import Block, ModelRequestError
 
 
 class TurnPublisher:
@@ -64,12 +63,12 @@ class TurnPublisher:
             else:
                 self._timer = self._loop.call_later(delay, self._publish_blocks)
 
-    def tool_called(self, use: dict[str, Any]) -> None:
+    def tool_called(self, use: Block) -> None:
         self._cancel_timer()
         self._publish_blocks()
         self._publish_card(use, RUNNING_CARD)
 
-    def tool_finished(self, use: dict[str, Any], card: Card) -> None:
+    def tool_finished(self, use: Block, card: Card) -> None:
         self._publish_card(use, card)
 
     def round_finished(self, answer: Message, cards: dict[str, Card], following: Message) -> None:
@@ -125,7 +124,7 @@ class TurnPublisher:
     def _block_frame(self, index: int, html: str) -> BlockFrame:
         return block_frame(self._answer.message, index, self._answer.revision, html)
 
-    def _publish_card(self, use: dict[str, Any], card: Card) -> None:
+    def _publish_card(self, use: Block, card: Card) -> None:
         self._room.publish(tool_frame(self._answer.message, use, card), ("tool", use["id"]))
 
     def _cancel_timer(self) -> None:

@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 from chat.models import Message
 from chat.rendering.cards import Card
 from chat.rendering.messages import card_html, message_html
-from oneclaw.llm import ModelRequestError
+from oneclaw.llm import Block, ModelRequestError
 from oneclaw.text import replace_unstorable
 
 
@@ -139,7 +139,7 @@ def block_frame(answer: Message, index: int, revision: int, html: str) -> BlockF
     return {"type": "block", "message": str(answer.pk), "index": index, "revision": revision, "html": html}
 
 
-def tool_frame(answer: Message, use: Mapping[str, Any], card: Card) -> ToolFrame:
+def tool_frame(answer: Message, use: Block, card: Card) -> ToolFrame:
     """Return the frame of the card of the tool_use block `use` of `answer`."""
     return {
         "type": "tool",

@@ -16,24 +16,3 @@ from chat.models.imports import ImportJob
 from chat.models.links import SharedLink, SharedLinkQuerySet
 from chat.models.prompts import SavedPrompt
 from chat.models.versions import Version
-
-__all__ = [
-    "Agent",
-    "Attachment",
-    "AttachmentQuerySet",
-    "ChatSession",
-    "ChatSessionQuerySet",
-    "Folder",
-    "ImportJob",
-    "Message",
-    "MessageFile",
-    "MessageQuerySet",
-    "MessageWords",
-    "Presence",
-    "SavedPrompt",
-    "SharedLink",
-    "SharedLinkQuerySet",
-    "Turn",
-    "Version",
-    "default_agent",
-]

@@ -2,20 +2,23 @@
 
 from typing import Any, Literal, NotRequired, TypedDict
 
+from chat.extensions import CallUpdate
+
 
 class Card(TypedDict):
     """What a page shows of one tool call."""
 
     state: Literal["running", "done", "failed"]
-    summary: str
+    # Text, or a Reason as JSON, which is worded when the card is shown.
+    summary: str | dict[str, Any]
     # What was saved or found.
-    lines: list[str]
+    lines: list[str | dict[str, Any]]
     # The address of a page where the person can undo what the call did.
     undo: NotRequired[str]
     # The id of what the call made, for its tool.
     made: NotRequired[int | None]
-    # The tool's update of it (Tool.since).
-    since: NotRequired[Any]
+    # The tool's update of it.
+    since: NotRequired[CallUpdate | None]
     # What the model got, shortened.
     result: NotRequired[str]
     seconds: NotRequired[float]

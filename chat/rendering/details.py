@@ -26,8 +26,7 @@ class Tokens:
 @dataclass(frozen=True)
 class Details:
     message: Message
-    # The model, tokens and seconds of an answer; of a person's own message none.
-    model: str
+    # The tokens and seconds of an answer; of a person's own message none.
     tokens: Tokens | None
     seconds: float | None
     attempt: int
@@ -51,7 +50,6 @@ def details_of(message: Message) -> Details:
     sources = [extension.details for extension in extensions.installed() if extension.details]
     return Details(
         message=message,
-        model=message.model,
         tokens=tokens_of(used, settings.PRICES) if used else None,
         seconds=None if by_person or ended is None else max(0.0, (ended - began) / dt.timedelta(seconds=1)),
         attempt=turn.attempt if turn else 0,

@@ -84,16 +84,16 @@ class Definitions:
 def rendered(
     text: str,
     definitions: Definitions,
-    max_seconds: float = PARSE_SECONDS,
+    seconds: float = PARSE_SECONDS,
     kept: MutableMapping[Source, str] | None = None,
 ) -> list[MarkdownBlock]:
     """Return the top-level blocks of `text`. `definitions` are those so far; what `text` defines is added to them.
 
-    `kept` is a cache of HTML by source, which is read and filled. Text that would take longer than `max_seconds`
+    `kept` is a cache of HTML by source, which is read and filled. Text that would take longer than `seconds` seconds
     of processor time becomes one block of plain text.
     """
     kept = {} if kept is None else kept
-    env = _environment(definitions, max_seconds)
+    env = _environment(definitions, seconds)
     try:
         groups = list(_groups(_run(OF_BLOCKS, text, env, [])))
         known, lines = definitions.known(), text.split("\n")
@@ -102,21 +102,21 @@ def rendered(
         return [MarkdownBlock(0, text.count("\n") + 1, (text, ()), as_written(text))]
 
 
-def define(text: str, definitions: Definitions, max_seconds: float = PARSE_SECONDS) -> None:
+def define(text: str, definitions: Definitions, seconds: float = PARSE_SECONDS) -> None:
     """Add to `definitions` what `text` defines."""
     if "]:" not in text:
         return
     try:
-        _run(OF_BLOCKS, text, _environment(definitions, max_seconds), [])
+        _run(OF_BLOCKS, text, _environment(definitions, seconds), [])
     except (OverrunError, RecursionError):
         return
 
 
-def outline(text: str, max_seconds: float = PARSE_SECONDS) -> list[tuple[int, int]]:
+def outline(text: str, seconds: float = PARSE_SECONDS) -> list[tuple[int, int]]:
     """Return (first line, end line) of each top-level block, without rendering; [] when it takes too long."""
     tokens: list[Token] = []
     try:
-        PARSER.block.parse(text, PARSER, {"clock": TimeLimit(max_seconds)}, tokens)
+        PARSER.block.parse(text, PARSER, {"clock": TimeLimit(seconds)}, tokens)
     except (OverrunError, RecursionError):
         return []
     return [_lines(group) for group in _groups(tokens)]
@@ -145,9 +145,9 @@ def _groups(tokens: Sequence[Token]) -> Iterator[list[Token]]:
             group = []
 
 
-def _environment(definitions: Definitions, max_seconds: float) -> dict[str, Any]:
+def _environment(definitions: Definitions, seconds: float) -> dict[str, Any]:
     notes = footnotes.environment(definitions.notes)
-    return {"references": definitions.links, "footnotes": notes, "clock": TimeLimit(max_seconds)}
+    return {"references": definitions.links, "footnotes": notes, "clock": TimeLimit(seconds)}
 
 
 def _run(rules: Sequence[CoreRule], text: str, env: MutableMapping[str, Any], tokens: list[Token]) -> list[Token]:

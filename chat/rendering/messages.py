@@ -12,7 +12,6 @@ from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import get_language
 
 from chat import extensions
-from chat.extensions import CallUpdate
 from chat.models import Message, Version
 from chat.rendering import incremental
 from chat.rendering.cards import RUNNING_CARD, Card
@@ -160,55 +159,25 @@ def thinking_html(text: str) -> str:
 
 def card_html(use: Mapping[str, Any], card: Card) -> str:
     """Return the card of the tool_use block `use`."""
-    return tool_card_html(
-        use["id"],
-        use["name"],
-        card["state"],
-        use["input"],
-        worded(card["summary"]),
-        [worded(line) for line in card["lines"]],
-        card.get("undo", ""),
-        card.get("since"),
-        card.get("result", ""),
-        card.get("seconds"),
-    )
+    state, since = card["state"], card.get("since")
+    context = {
+        "id": use["id"],
+        "name": use["name"],
+        "state": state,
+        "heading": (since and since["heading"]) or extensions.tool_heading(use["name"], state),
+        "summary": worded(card["summary"]),
+        "lines": [worded(line) for line in card["lines"]],
+        "undo": card.get("undo", "") if since is None or since["can_undo"] else "",
+        "since": mark_safe(since["html"]) if since else "",  # noqa: S308 - the tool's own template made it
+        "input": json.dumps(use["input"], ensure_ascii=False, indent=2) if use["input"] else "",
+        "result": card.get("result", ""),
+        "seconds": card.get("seconds"),
+        "words": get_language(),
+    }
+    return render_to_string("chat/_tool_card.html", context)
 
 
 def worded(text: object) -> str:
     """Return a summary or line of a card in the reader's language: a Reason as JSON is worded, text is as it is."""
     reason = Reason.of(text)
     return str(text if reason is None else reason)
-
-
-def tool_card_html(
-    tool_use_id: str,
-    name: str,
-    state: str,
-    input: Mapping[str, Any],
-    summary: str,
-    lines: Sequence[str],
-    undo: str = "",
-    since: CallUpdate | None = None,
-    result: str = "",
-    seconds: float | None = None,
-) -> str:
-    """Return the card of one tool call.
-
-    `state` is running, done or failed; `lines` are what was saved or found; `undo` is the address where it can be
-    undone; `since` is the tool's update; `result` is what the model got; `seconds` is how long the call took.
-    """
-    context = {
-        "id": tool_use_id,
-        "name": name,
-        "state": state,
-        "heading": (since and since["heading"]) or extensions.tool_heading(name, state),
-        "summary": summary,
-        "lines": lines,
-        "undo": undo if since is None or since["can_undo"] else "",
-        "since": mark_safe(since["html"]) if since else "",  # noqa: S308 - the tool's own template made it
-        "input": json.dumps(input, ensure_ascii=False, indent=2) if input else "",
-        "result": result,
-        "seconds": seconds,
-        "words": get_language(),
-    }
-    return render_to_string("chat/_tool_card.html", context)

@@ -4,7 +4,7 @@ import datetime as dt
 import json
 import re
 import unicodedata
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 from django.db.models import QuerySet
@@ -25,18 +25,14 @@ NOT_IN_NAMES = re.compile(r'[<>:"/\\|?*]')
 INVISIBLE = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
 
 Pieces = Iterator[str]
-# Takes a sequence number, and returns the messages after it, at most PIECE of them.
-Pages = Callable[[int], list[Message]]
 
 
-def pages_of(messages: QuerySet[Message]) -> Pages:
-    """Yield the messages page by page, each from its own query."""
-    listed = messages.select_related("turn", "parent").order_by("seq")
-
-    def page(after: int) -> list[Message]:
-        return list(listed.filter(seq__gt=after)[:PIECE_MESSAGES])
-
-    return page
+def paged(messages: QuerySet[Message]) -> Iterator[Message]:
+    """Yield the messages in order, each page of them from its own query."""
+    listed, after = messages.select_related("turn", "parent").order_by("seq"), 0
+    while found := list(listed.filter(seq__gt=after)[:PIECE_MESSAGES]):
+        yield from found
+        after = found[-1].seq
 
 
 def as_json(session: ChatSession) -> Pieces:
@@ -57,7 +53,7 @@ def as_json(session: ChatSession) -> Pieces:
     }
     yield json.dumps(head, ensure_ascii=False, indent=1)[: -len("\n}")] + ',\n "messages": ['
     separator = "\n"
-    for message in each(pages_of(session.messages.all())):
+    for message in paged(session.messages.all()):
         yield separator + json.dumps(message_of(message), ensure_ascii=False)
         separator = ",\n"
     yield "\n]}\n"
@@ -123,7 +119,7 @@ def as_markdown(session: ChatSession) -> Pieces:
         yield f"\n*{hidden} more messages stand on other branches; the export as JSON has them.*\n"
     cards: dict[str, Any] = {}
     waiting: list[Message] = []
-    for message in each(pages_of(session.messages.shown())):
+    for message in paged(session.messages.shown()):
         # The results of an answer's calls come with the message after it.
         if message.role == Message.Role.TOOL:
             cards = message.meta.get("cards", {})
@@ -157,13 +153,6 @@ def tool_line(block: dict[str, Any], card: dict[str, Any]) -> str:
         heading = extensions.tool_heading(block["name"], card.get("state", "done"))
     first, *more = [one_line(said(each)) for each in (card.get("summary", ""), *card.get("lines", [])) if each] or [""]
     return "\n".join([f"> **{one_line(heading)}** {first}".rstrip(), *(f"> - {line}" for line in more)])
-
-
-def each(page: Pages) -> Iterator[Message]:
-    after = 0
-    while found := page(after):
-        yield from found
-        after = found[-1].seq
 
 
 def written(at: dt.datetime) -> str:

@@ -5,7 +5,6 @@ find(token)                                # what the page shows; None for an in
 """
 
 import datetime as dt
-import hashlib
 import secrets
 from collections.abc import Mapping
 from typing import Any
@@ -18,6 +17,7 @@ from chat.context import per_message
 from chat.models import ChatSession, Message, SharedLink, SharedLinkQuerySet
 from chat.rendering import incremental
 from chat.rendering.messages import with_code_buttons
+from oneclaw.people.keys import hashed
 from oneclaw.text import UserFacingError
 
 # How long a link is valid; None: until it is revoked.
@@ -40,13 +40,13 @@ MEMORY, TOOL, FILE = "memory", "tool", "file"
 class NotShareableError(UserFacingError):
     """The conversation is empty or temporary."""
 
-    words = _("This conversation cannot be shared, because it is temporary or has no messages.")
+    wording = _("This conversation cannot be shared, because it is temporary or has no messages.")
 
 
 class TooManyLinksError(UserFacingError):
     """The person has the maximum number of shared links."""
 
-    words = _("You have reached the maximum number of shared links. Revoke one first.")
+    wording = _("You have reached the maximum number of shared links. Revoke one first.")
 
 
 def share(session: ChatSession, period: str) -> tuple[SharedLink, str]:
@@ -77,25 +77,16 @@ def find(token: str) -> SharedLink | None:
 
 def shown(link: SharedLink) -> list[dict[str, Any]]:
     """Return the messages of the link, each piece of code with its button, as in the chat."""
-    return [
-        message
-        | {
-            "parts": [
-                part | {"html": with_code_buttons(part["html"])} if "html" in part else part
-                for part in message["parts"]
-            ]
-        }
-        for message in link.snapshot
-    ]
+    return [message | {"parts": [with_buttons(part) for part in message["parts"]]} for message in link.snapshot]
+
+
+def with_buttons(part: Part) -> Part:
+    return part | {"html": with_code_buttons(part["html"])} if "html" in part else part
 
 
 def revoke(links: SharedLinkQuerySet) -> int:
     """Delete links with their copies; return how many there were."""
     return links.delete()[0]
-
-
-def hashed(token: str) -> str:
-    return hashlib.sha256(token.encode(errors="surrogatepass")).hexdigest()
 
 
 def snapshot(session: ChatSession) -> list[dict[str, Any]]:

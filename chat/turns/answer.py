@@ -1,11 +1,10 @@
 """A growing answer: the API's blocks, which are stored, and the HTML blocks, which a page shows."""
 
-from typing import Any
-
 from chat.models import Message
 from chat.rendering.cards import RUNNING_CARD
 from chat.rendering.incremental import GrowingText
 from chat.rendering.messages import card_html, thinking_html, with_code_buttons
+from oneclaw.llm import Block
 
 
 class GrowingThinking:
@@ -39,20 +38,20 @@ class GrowingAnswer:
 
     def __init__(self, message: Message) -> None:
         self.message = message
-        self.content: list[dict[str, Any]] = []
+        self.content: list[Block] = []
         # Incremented with every change; frames carry it, so that older ones are ignored.
         self.revision = 0
         # The revision that the last checkpoint saved.
         self.saved_revision = 0
-        self._open: dict[int, dict[str, Any]] = {}
+        self._open: dict[int, Block] = {}
         self._texts: list[GrowingText | GrowingThinking | str] = []
         self._growing: dict[int, GrowingText | GrowingThinking] = {}
 
-    def start(self, index: int, block: dict[str, Any]) -> None:
+    def start(self, index: int, block: Block) -> None:
         """Begin block `index` of the API's answer. A tool call is added only by `finish`."""
         if (kind := block["type"]) in GROWING:
             # A thinking block gets its signature in `finish`.
-            self._open[index] = {"type": kind, kind: ""}
+            self._open[index] = {"type": "text", "text": ""} if kind == "text" else {"type": "thinking", "thinking": ""}
             self.content.append(self._open[index])
             self._growing[index] = GROWING[kind]()
             self._texts.append(self._growing[index])
@@ -61,16 +60,20 @@ class GrowingAnswer:
         """Add `text` to block `index`, which is begun if needed."""
         if index not in self._growing:
             self.start(index, {"type": "text"})
-        self._open[index][self._open[index]["type"]] += text
+        block = self._open[index]
+        if block["type"] == "text":
+            block["text"] += text
+        else:
+            block["thinking"] += text
         self._growing[index].append(text)
         self.revision += 1
 
-    def finish(self, index: int, block: dict[str, Any]) -> None:
+    def finish(self, index: int, block: Block) -> None:
         """Complete block `index` with `block`; deltas may have added all of its text before."""
         if (kind := block["type"]) in GROWING:
             if index not in self._growing:
                 self.start(index, block)
-                self.add_text(index, block[kind])
+                self.add_text(index, block["text"] if kind == "text" else block["thinking"])
             if kind == "thinking":
                 self._open[index].update(block)
                 self.revision += 1

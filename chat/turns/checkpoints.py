@@ -3,7 +3,7 @@
 import asyncio
 import json
 import logging
-from typing import Any, Protocol
+from typing import Protocol
 from uuid import UUID
 
 from django.conf import settings
@@ -13,6 +13,7 @@ from chat.conversations.transcript import change_hint, content_columns, lease_en
 from chat.models import Turn
 from chat.turns.answer import GrowingAnswer
 from oneclaw import pubsub
+from oneclaw.llm import Block
 from oneclaw.threads import in_reserved_thread
 
 logger = logging.getLogger(__name__)
@@ -91,7 +92,7 @@ def log_failure(task: "asyncio.Task[None]") -> None:
         logger.error("Growing answers are not saved any more.", exc_info=error)
 
 
-def save_rows(leases: list[tuple[int, UUID]], texts: list[tuple[Turn, int, list[dict[str, Any]]]]) -> dict[int, bool]:
+def save_rows(leases: list[tuple[int, UUID]], texts: list[tuple[Turn, int, list[Block]]]) -> dict[int, bool]:
     """Renew the leases and save the texts; return {turn id: whether a stop was requested} of turns still held.
 
     `leases` are (turn id, holder), `texts` (turn, message id, content blocks).

@@ -12,6 +12,7 @@ from chat import extensions
 from chat.conversations import lifecycle
 from chat.extensions import ToolCommand, ToolError
 from chat.models import ChatSession, Message, Turn
+from oneclaw.llm.blocks import Block
 from oneclaw.llm.events import BlockFinished, BlockStarted, Event, Finished, TextDelta
 from oneclaw.models import User
 
@@ -71,8 +72,8 @@ def reply_to(turn: Turn) -> list[Event] | None:
         return None
     results = turn.messages.filter(role=Message.Role.TOOL).order_by("seq").last()
     if results is None:
-        call = {"id": f"command_{turn.pk}", "name": command.tool, "input": {command.argument: argument}}
-        block = {"type": "tool_use", **call}
+        arguments = {command.argument: argument}
+        block: Block = {"type": "tool_use", "id": f"command_{turn.pk}", "name": command.tool, "input": arguments}
         return [BlockStarted(0, block), BlockFinished(0, block), Finished("tool_use", {}, "")]
     with translation.override(session.owner.language or translation.get_language()):
         failed = any(block.get("is_error") for block in results.content)

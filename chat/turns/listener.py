@@ -1,10 +1,10 @@
 """The interface through which a running turn reports its steps, without knowledge of the transport."""
 
-from typing import Any, Protocol
+from typing import Protocol
 
 from chat.models import Message
 from chat.rendering.cards import Card
-from oneclaw.llm import ModelRequestError
+from oneclaw.llm import Block, ModelRequestError
 
 
 class TurnListener(Protocol):
@@ -16,10 +16,10 @@ class TurnListener(Protocol):
     def grew(self) -> None:
         """Handle text that was added to the answer."""
 
-    def tool_called(self, use: dict[str, Any]) -> None:
+    def tool_called(self, use: Block) -> None:
         """Handle a tool call, the tool_use block `use`, which is about to run."""
 
-    def tool_finished(self, use: dict[str, Any], card: Card) -> None:
+    def tool_finished(self, use: Block, card: Card) -> None:
         """Handle the end of the call `use`, whose result is in `card`."""
 
     def round_finished(self, answer: Message, cards: dict[str, Card], following: Message) -> None:

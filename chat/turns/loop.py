@@ -8,7 +8,7 @@ import asyncio
 import logging
 from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
-from typing import Any, ParamSpec, TypeVar, cast
+from typing import Any, ParamSpec, TypeVar
 
 from django.conf import settings
 from django.db import InterfaceError, OperationalError
@@ -163,17 +163,17 @@ class RunningTurn:
         request = await persist(build_request, self.turn, tools=tools)
         return llm.stream(request)
 
-    async def _use_tools(self, uses: list[dict[str, Any]], broken: dict[str, str], finished: llm.Finished) -> None:
+    async def _use_tools(self, uses: list[llm.Block], broken: dict[str, str], finished: llm.Finished) -> None:
         """Run the calls `uses` of this answer in order, and begin the next answer."""
         answer = self.answer.message
         results = await persist(transcript.finish_round, self.turn, answer, self.answer.content, **columns_of(finished))
-        content: list[dict[str, Any]] = []
+        content: list[llm.Block] = []
         cards: dict[str, Card] = {}
         for use in uses:
             result, card = await in_tool_thread(call_tool, self.turn, answer, use, broken.get(use["id"], ""))
             content.append(result)
-            cards[use["id"]] = cast(Card, card)
-            self.listener.tool_finished(use, cards[use["id"]])
+            cards[use["id"]] = card
+            self.listener.tool_finished(use, card)
         following = await persist(transcript.finish_tools, self.turn, answer, results, content, cards)
         following.version = answer.version
         self.answer = GrowingAnswer(following)

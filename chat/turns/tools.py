@@ -17,6 +17,8 @@ from jsonschema import Draft202012Validator
 from chat import extensions
 from chat.extensions import Tool, ToolCall, ToolError, ToolResult
 from chat.models import ChatSession, Message, Turn
+from chat.rendering.cards import Card
+from oneclaw.llm import Block
 from oneclaw.reasons import Reason
 
 logger = logging.getLogger(__name__)
@@ -27,7 +29,7 @@ RESULT_SHOWN_MAX_CHARS = 4_000
 LOCK_WAIT_SECONDS = 5
 
 
-def call_tool(turn: Turn, answer: Message, use: dict[str, Any], broken: str) -> tuple[dict[str, Any], dict[str, Any]]:
+def call_tool(turn: Turn, answer: Message, use: Block, broken: str) -> tuple[Block, Card]:
     """Run one tool_use block of `answer`; return the API's tool_result block, and the card for the page. Sync.
 
     `broken` says why the arguments could not be parsed (cut off, malformed), or is ""; such a call is not run. Every
@@ -40,10 +42,10 @@ def call_tool(turn: Turn, answer: Message, use: dict[str, Any], broken: str) -> 
         content = {"error": {"code": error.code, "message": error.message}}
         result = ToolResult(content, error.reason or "", is_error=True)
     text = result.content if isinstance(result.content, str) else json.dumps(result.content, ensure_ascii=False)
-    block = {"type": "tool_result", "tool_use_id": use["id"], "content": text}
+    block: Block = {"type": "tool_result", "tool_use_id": use["id"], "content": text}
     if result.is_error:
         block["is_error"] = True
-    card: dict[str, Any] = {
+    card: Card = {
         "state": "failed" if result.is_error else "done",
         "summary": as_stored(result.summary),
         "lines": [as_stored(line) for line in result.lines],
@@ -62,7 +64,7 @@ def as_stored(text: str | Reason) -> str | dict[str, Any]:
     return text.as_json if isinstance(text, Reason) else text
 
 
-def run(turn: Turn, answer: Message, use: dict[str, Any], broken: str) -> ToolResult:
+def run(turn: Turn, answer: Message, use: Block, broken: str) -> ToolResult:
     """Find the tool of the block `use`, check its arguments, and call it. Raise ToolError when the call fails."""
     session = ChatSession.objects.select_related("owner", "agent", "space").get(pk=turn.session_id)
     tool = extensions.find_tool(session, use["name"])

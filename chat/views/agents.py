@@ -1,6 +1,5 @@
 """The pages of a person's own agents."""
 
-from django.contrib.auth.decorators import login_required
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_GET, require_http_methods
@@ -12,7 +11,6 @@ from oneclaw.people.requests import SignedInRequest
 from oneclaw.text import InvalidTextError
 
 
-@login_required
 @require_GET
 def agent_list(request: SignedInRequest) -> HttpResponse:
     """Show the person's own agents and the server's."""
@@ -21,19 +19,16 @@ def agent_list(request: SignedInRequest) -> HttpResponse:
     return render(request, "chat/agents.html", context)
 
 
-@login_required
 @require_http_methods(["GET", "POST"])
 def new_agent(request: SignedInRequest) -> HttpResponse:
     return edited(request, None)
 
 
-@login_required
 @require_http_methods(["GET", "POST"])
 def edit_agent(request: SignedInRequest, slug: str) -> HttpResponse:
     return edited(request, own_agent(request, slug))
 
 
-@login_required
 @require_http_methods(["GET", "POST"])
 def delete_agent(request: SignedInRequest, slug: str) -> HttpResponse:
     """Ask for confirmation (GET), or delete the agent (POST)."""

@@ -3,7 +3,6 @@
 import uuid
 
 from django.conf import settings
-from django.contrib.auth.decorators import login_required
 from django.core.files.uploadedfile import UploadedFile
 from django.http import Http404, HttpResponse, HttpResponseNotModified, JsonResponse
 from django.utils.http import content_disposition_header
@@ -23,7 +22,6 @@ SANDBOX = "sandbox; default-src 'none'"
 SANDBOX_OF_IMAGES = "sandbox; script-src 'none'; connect-src 'none'; frame-src 'none'; object-src 'none'"
 
 
-@login_required
 @require_POST
 def attach(request: SignedInRequest, session_id: uuid.UUID) -> HttpResponse:
     """Keep one file (`file`) for a message of this conversation, which need not exist yet.
@@ -52,7 +50,6 @@ def kept_file(user: User, upload: UploadedFile, attachment_id: uuid.UUID | None 
     return store.store_file(user, name, upload.read(), attachment_id)
 
 
-@login_required
 @require_POST
 def remove(request: SignedInRequest, attachment_id: uuid.UUID) -> HttpResponse:
     """Delete an attachment that is not sent; do nothing when it does not exist or is sent."""
@@ -60,7 +57,6 @@ def remove(request: SignedInRequest, attachment_id: uuid.UUID) -> HttpResponse:
     return HttpResponse(status=204)
 
 
-@login_required
 @require_safe
 def serve(request: SignedInRequest, attachment_id: uuid.UUID) -> HttpResponse:
     """Send the file, or with `small` the preview of a large image. Images are shown; other files are downloads."""

@@ -5,9 +5,9 @@ import uuid
 import zipfile
 from collections.abc import AsyncIterator, Iterator
 
-from django.contrib.auth.decorators import login_required
 from django.core.exceptions import SuspiciousOperation
 from django.http import Http404, HttpResponse, HttpResponseBase, StreamingHttpResponse
+from django.shortcuts import get_object_or_404
 from django.utils.http import content_disposition_header
 from django.views.decorators.http import require_GET, require_http_methods
 
@@ -24,7 +24,6 @@ TYPES = {"md": "text/markdown; charset=utf-8", "json": "application/json", "zip"
 CHUNK_BYTES = 64 * 1024
 
 
-@login_required
 @require_GET
 async def export(request: SignedInRequest, session_id: uuid.UUID, kind: str) -> HttpResponseBase:
     """Send one conversation as Markdown or as JSON."""
@@ -33,7 +32,6 @@ async def export(request: SignedInRequest, session_id: uuid.UUID, kind: str) -> 
     return download(pieces, exporting.file_name(session, kind), kind)
 
 
-@login_required
 @require_http_methods(["GET", "POST"])
 async def export_many(request: SignedInRequest) -> HttpResponseBase:
     """Send one zip file: of the conversations `id` (POST, all when there is none), or of every conversation (GET)."""
@@ -47,11 +45,8 @@ async def export_many(request: SignedInRequest) -> HttpResponseBase:
 
 
 def own_session(user: User, session_id: uuid.UUID) -> ChatSession:
-    found = ChatSession.objects.visible_to(user).select_related("owner", "agent", "folder").filter(pk=session_id)
-    session = found.first()
-    if session is None:
-        raise Http404
-    return session
+    mine = ChatSession.objects.visible_to(user).select_related("owner", "agent", "folder")
+    return get_object_or_404(mine, pk=session_id)
 
 
 def own_ids(user: User, chosen: set[uuid.UUID]) -> list[uuid.UUID]:

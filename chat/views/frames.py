@@ -3,7 +3,6 @@
 import uuid
 from typing import Any
 
-from django.contrib.auth.decorators import login_required
 from django.http import HttpResponseBase, JsonResponse
 from django.views.decorators.http import require_POST
 
@@ -16,7 +15,6 @@ from oneclaw.people.requests import SignedInRequest
 from oneclaw.threads import in_database
 
 
-@login_required
 @require_POST
 async def post_frame(request: SignedInRequest, session_id: uuid.UUID) -> HttpResponseBase:
     """Carry out `send`, `edit`, `show`, `stop`, `retry` or `continue` in this conversation."""

@@ -2,7 +2,6 @@
 
 import uuid
 
-from django.contrib.auth.decorators import login_required
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_GET, require_http_methods
@@ -15,7 +14,6 @@ from oneclaw.people.requests import SignedInRequest
 SHOWN_IMPORTS = 5
 
 
-@login_required
 @require_http_methods(["GET", "POST"])
 def import_page(request: SignedInRequest) -> HttpResponse:
     """Show the form and the last imports (GET), or begin another import (POST)."""
@@ -31,7 +29,6 @@ def import_page(request: SignedInRequest) -> HttpResponse:
     return render(request, "chat/import.html", context, status=422 if refusal else 200)
 
 
-@login_required
 @require_GET
 def import_progress(request: SignedInRequest, job_id: uuid.UUID) -> HttpResponse:
     """Show the progress of one import, which replaces what the page shows of it."""

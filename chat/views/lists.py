@@ -3,7 +3,6 @@
 import uuid
 
 from django.conf import settings
-from django.contrib.auth.decorators import login_required
 from django.core.exceptions import SuspiciousOperation
 from django.core.paginator import Paginator
 from django.http import HttpResponse
@@ -28,7 +27,6 @@ PAGE_SIZE = 100
 UNDO = {"delete": "restore", "archive": "unarchive"}
 
 
-@login_required
 @require_GET
 def all_conversations(request: SignedInRequest) -> HttpResponse:
     """Show every conversation of the person for selection; with `show` also archived and deleted ones."""
@@ -57,7 +55,6 @@ def shown(user: User, show: str, folder: Folder | None) -> ChatSessionQuerySet:
     return own.listed().filter(folder=folder) if folder else own.listed()
 
 
-@login_required
 @require_GET
 def menu(request: SignedInRequest, session_id: uuid.UUID) -> HttpResponse:
     """Show the actions of one conversation: in the menu of the list, in that of its header (`head`), or on a page."""
@@ -73,7 +70,6 @@ def menu(request: SignedInRequest, session_id: uuid.UUID) -> HttpResponse:
     return render(request, "chat/_menu.html" if request.htmx else "chat/menu.html", context)
 
 
-@login_required
 @require_POST
 def organise(request: SignedInRequest) -> HttpResponse:
     """Apply the action `do` to the conversations `id`, and show a toast with an undo."""
@@ -134,7 +130,6 @@ def answered(request: SignedInRequest, toast: Toast, *, is_deleted: bool = False
     return redirect(back if url_has_allowed_host_and_scheme(back, allowed_hosts=None) else "chat")
 
 
-@login_required
 @require_POST
 def rename_folder(request: SignedInRequest, folder_id: int) -> HttpResponse:
     folder = get_object_or_404(request.user.folders, pk=folder_id)
@@ -145,7 +140,6 @@ def rename_folder(request: SignedInRequest, folder_id: int) -> HttpResponse:
     return redirect(f"/conversations?show=folder-{folder.pk}")
 
 
-@login_required
 @require_POST
 def delete_folder(request: SignedInRequest, folder_id: int) -> HttpResponse:
     """Delete a folder and keep its conversations."""
@@ -154,7 +148,6 @@ def delete_folder(request: SignedInRequest, folder_id: int) -> HttpResponse:
     return redirect("conversations")
 
 
-@login_required
 @require_POST
 def read(request: SignedInRequest, session_id: uuid.UUID) -> HttpResponse:
     """Record that a page has shown the messages up to `seq`."""

@@ -2,7 +2,6 @@
 
 import uuid
 
-from django.contrib.auth.decorators import login_required
 from django.core.exceptions import SuspiciousOperation
 from django.http import Http404, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect, render
@@ -45,7 +44,6 @@ def back(request: SignedInRequest, message: Message, refusal: Reason | None = No
     return redirect(message.session)
 
 
-@login_required
 @require_GET
 def details(request: SignedInRequest, message_id: int) -> HttpResponse:
     """Show who wrote the message, when, its cost and its context, in a dialog or on a page."""
@@ -54,7 +52,6 @@ def details(request: SignedInRequest, message_id: int) -> HttpResponse:
     return render(request, template, {"details": details_of(message), "message": message})
 
 
-@login_required
 @require_GET
 def raw(request: SignedInRequest, message_id: int) -> HttpResponse:
     """Send the Markdown of a message; of an answer in several messages, all of it up to this one."""
@@ -72,7 +69,6 @@ def raw(request: SignedInRequest, message_id: int) -> HttpResponse:
     return response
 
 
-@login_required
 @require_http_methods(["GET", "POST"])
 async def edit(request: SignedInRequest, message_id: int) -> HttpResponseBase:
     """Show a form with the text (GET), or make a new version of the message as the frame `edit` does (POST)."""
@@ -102,7 +98,6 @@ def edit_page(request: SignedInRequest, message: Message, text: str, refusal: st
     return render(request, "chat/edit.html", context, status=status)
 
 
-@login_required
 @require_POST
 def show(request: SignedInRequest, message_id: int) -> HttpResponse:
     """Show the branch through this message."""
@@ -116,7 +111,6 @@ def show(request: SignedInRequest, message_id: int) -> HttpResponse:
     return back(request, message)
 
 
-@login_required
 @require_POST
 async def again(request: SignedInRequest, message_id: int, kind: str) -> HttpResponseBase:
     """Begin another attempt at an answer (`kind` is of Turn.Kind)."""
@@ -134,7 +128,6 @@ async def again(request: SignedInRequest, message_id: int, kind: str) -> HttpRes
     return await in_database(back, request, message, refusal)
 
 
-@login_required
 @require_POST
 def fork(request: SignedInRequest, message_id: int) -> HttpResponse:
     """Fork the conversation at this message, and redirect to the fork."""

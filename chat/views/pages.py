@@ -167,7 +167,7 @@ def rename(request: SignedInRequest, session_id: uuid.UUID) -> HttpResponse:
     refusal = ""
     if request.method == "POST":
         try:
-            lifecycle.rename(session, validated_text(request.POST.get("title"), longest=200, name=_("The title")))
+            lifecycle.rename(session, validated_text(request.POST.get("title"), max_chars=200, name=_("The title")))
         except InvalidTextError as error:
             refusal = error.sentence
         else:

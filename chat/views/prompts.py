@@ -2,7 +2,6 @@
 
 from typing import Any
 
-from django.contrib.auth.decorators import login_required
 from django.http import HttpResponse, JsonResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext as _
@@ -17,7 +16,6 @@ from oneclaw.people.requests import SignedInRequest
 from oneclaw.text import InvalidTextError
 
 
-@login_required
 @require_http_methods(["GET", "POST"])
 def prompt_list(request: SignedInRequest) -> HttpResponse:
     """Show every prompt of the person; POST adds one."""
@@ -34,7 +32,6 @@ def prompt_list(request: SignedInRequest) -> HttpResponse:
     return render(request, "chat/prompts.html", context, status=422 if refusal else 200)
 
 
-@login_required
 @require_http_methods(["GET", "POST"])
 def edit_prompt(request: SignedInRequest, prompt_id: int) -> HttpResponse:
     prompt = get_object_or_404(request.user.saved_prompts, pk=prompt_id)
@@ -51,14 +48,12 @@ def edit_prompt(request: SignedInRequest, prompt_id: int) -> HttpResponse:
     return render(request, "chat/edit_prompt.html", context, status=422 if refusal else 200)
 
 
-@login_required
 @require_POST
 def delete_prompt(request: SignedInRequest, prompt_id: int) -> HttpResponse:
     get_object_or_404(request.user.saved_prompts, pk=prompt_id).delete()
     return redirect("prompts")
 
 
-@login_required
 @require_GET
 def command_list(request: SignedInRequest) -> JsonResponse:
     """Send what `/` offers in the composer of the conversation `current` (a new one when it is not there).

@@ -3,7 +3,7 @@
 import uuid
 
 from csp.decorators import csp
-from django.contrib.auth.decorators import login_required
+from django.contrib.auth.decorators import login_not_required
 from django.core.exceptions import SuspiciousOperation
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
@@ -20,19 +20,11 @@ from oneclaw.people.requests import SignedInRequest
 from oneclaw.reasons import Reason
 
 # A shared page may load its own styles and scripts and nothing else; no form, no frame.
-POLICY = {
-    "default-src": "'none'",
-    "script-src": "'self'",
-    "style-src": "'self'",
-    "font-src": "'self'",
-    "img-src": "'self'",
-    "base-uri": "'none'",
-    "form-action": "'none'",
-    "frame-ancestors": "'none'",
-}
+POLICY = dict.fromkeys(("default-src", "base-uri", "form-action", "frame-ancestors"), "'none'") | dict.fromkeys(
+    ("script-src", "style-src", "font-src", "img-src"), "'self'"
+)
 
 
-@login_required
 @never_cache
 @require_http_methods(["GET", "POST"])
 def share(request: SignedInRequest, session_id: uuid.UUID) -> HttpResponse:
@@ -66,7 +58,6 @@ def periods() -> list[tuple[str, str]]:
     return [(period, names[period]) for period in sharing.PERIODS]
 
 
-@login_required
 @require_GET
 def shared_links(request: SignedInRequest) -> HttpResponse:
     """Show all shared links of the person."""
@@ -75,14 +66,12 @@ def shared_links(request: SignedInRequest) -> HttpResponse:
     return render(request, "chat/shared_links.html", context)
 
 
-@login_required
 @require_POST
 def revoke(request: SignedInRequest, link_id: int) -> HttpResponse:
     count = sharing.revoke(SharedLink.objects.visible_to(request.user).filter(pk=link_id))
     return lists.answered(request, Toast(said(count)))
 
 
-@login_required
 @require_POST
 def unshare(request: SignedInRequest, session_id: uuid.UUID) -> HttpResponse:
     """Revoke every link to one conversation."""
@@ -94,6 +83,7 @@ def said(count: int) -> Reason:
     return Reason("links.revoked", {"number": count}) if count else Reason("conversations.unchanged")
 
 
+@login_not_required
 @require_safe
 @never_cache
 @csp(POLICY)  # type: ignore[arg-type]

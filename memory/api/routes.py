@@ -22,12 +22,13 @@ from memory.documents import write
 from memory.documents.write import Append, Author, Operation, Replace, Source
 from memory.models import MemoryDocument, MemoryRevision
 from memory.policy.access import may_write, sources_for
-from memory.policy.paths import checked_path
+from memory.policy.paths import BadPathError, checked_path
 from memory.search.manager import HybridSearchManager
 from memory.search.passage import QUERY_MAX_CHARS, RESULTS_SHOWN
 from oneclaw.locks import hold
 from oneclaw.models import Space, SpaceMember, User
 from oneclaw.reasons import Reason
+from oneclaw.text import InvalidTextError
 from oneclaw.web.api import PAGE_DEFAULT_ROWS, PAGE_MAX_ROWS, ApiError, KeyedRequest, responses
 from oneclaw.web.pagination import decode_cursor, encode_cursor
 
@@ -183,10 +184,10 @@ def errors_as_answers() -> Iterator[None]:
     try:
         yield
     except write.StaleVersionError as error:
-        raise ApiError(409, "conflict", str(error), version=error.version) from error
+        raise ApiError(409, "conflict", str(error), version=error.named["version"]) from error
     except write.DocumentTooLargeError as error:
         raise ApiError(413, "too_large", str(error)) from error
-    except write.InvalidTextError as error:
+    except InvalidTextError as error:
         raise ApiError(422, error.code, error.sentence) from error
-    except write.BadPathError as error:
+    except BadPathError as error:
         raise ApiError(422, "bad_path", str(error)) from error

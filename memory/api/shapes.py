@@ -125,7 +125,7 @@ class PassageOut(Schema):
     @classmethod
     def of(cls, passage: Passage, found_in: dict[int, int]) -> "PassageOut":
         """Return `passage` as a schema. `found_in` maps ids of documents to ids of spaces."""
-        said = passage.said
+        origin = passage.origin
         return cls(
             path=passage.path,
             space=found_in.get(passage.document_id) if passage.document_id else None,
@@ -134,5 +134,5 @@ class PassageOut(Schema):
             heading=passage.heading,
             text=passage.snippet,
             score=passage.score,
-            said=SaidOut(title=said.title, at=said.at, role=said.role) if said else None,
+            said=SaidOut(title=origin.title, at=origin.at, role=origin.role) if origin else None,
         )

@@ -14,19 +14,16 @@ from memory.policy import tombstones
 class CannotUndoError(DocumentError):
     """A later change touches the same lines."""
 
-    words = _(
+    wording = _(
         "This change of %(path)s cannot be undone, because its lines were changed again later. "
         "You can edit the document, or restore an earlier version."
     )
-
-    def __init__(self, revision: MemoryRevision):
-        super().__init__(path=revision.document.path)
 
 
 class CannotUndoForgettingError(DocumentError):
     """The change is a forgetting, whose lines are no longer stored."""
 
-    words = _("Forgotten lines cannot be restored, because they are no longer stored.")
+    wording = _("Forgotten lines cannot be restored, because they are no longer stored.")
 
 
 @transaction.atomic
@@ -43,7 +40,7 @@ def undo(revision: MemoryRevision, author: Author) -> MemoryRevision | None:
     try:
         hunks = rebased(document, revision.number, reverse(revision.hunks))
     except OverlapError as overlap:
-        raise CannotUndoError(revision) from overlap
+        raise CannotUndoError(path=document.path) from overlap
     content = apply_hunks(document.content, hunks)
     if content or revision.kind == MemoryRevision.Kind.DELETE or _existed_before(revision):
         return write.apply(document.space, document.path, Replace(content, document.version), author)

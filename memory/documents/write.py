@@ -16,29 +16,12 @@ from django.utils.translation import gettext_lazy as _
 from memory.documents.diff import apply_hunks, diff
 from memory.documents.guard import without_forgotten
 from memory.models import MemoryDocument, MemoryRevision, content_hash
-from memory.policy.paths import DOCUMENT_MAX_BYTES, BadPathError, checked_path
+from memory.policy.paths import DOCUMENT_MAX_BYTES, checked_path
 from memory.policy.same_words import occurs_in
 from memory.signals import document_written
 from oneclaw.models import Space, User
 from oneclaw.reasons import Reason
 from oneclaw.text import UNSTORABLE, InvalidTextError, UserFacingError
-
-__all__ = [
-    "Append",
-    "Author",
-    "BadPathError",
-    "Delete",
-    "DocumentError",
-    "DocumentTooLargeError",
-    "InvalidTextError",
-    "MissingDocumentError",
-    "Replace",
-    "Separator",
-    "StaleVersionError",
-    "apply",
-    "content_at",
-    "history",
-]
 
 Source = MemoryRevision.Source
 
@@ -50,30 +33,19 @@ class DocumentError(UserFacingError):
 class StaleVersionError(DocumentError):
     """The document was changed since `base_version` was read."""
 
-    words = _("%(path)s was changed meanwhile (you saw version %(seen)d, it has version %(version)d).")
-
-    def __init__(self, path: str, base_version: int, version: int):
-        super().__init__(path=path, seen=base_version, version=version)
-        self.base_version, self.version = base_version, version
+    wording = _("%(path)s was changed meanwhile (you saw version %(seen)d, it has version %(version)d).")
 
 
 class MissingDocumentError(DocumentError):
     """There is no such document to delete."""
 
-    words = _("There is no %(path)s.")
-
-    def __init__(self, path: str):
-        super().__init__(path=path)
+    wording = _("There is no %(path)s.")
 
 
 class DocumentTooLargeError(DocumentError):
     """The document would be larger than DOCUMENT_MAX_BYTES."""
 
-    words = _("%(path)s would have %(size)s bytes; at most %(most)s are possible.")
-
-    def __init__(self, path: str, size: int):
-        super().__init__(path=path, size=size, most=DOCUMENT_MAX_BYTES)
-        self.size = size
+    wording = _("%(path)s would have %(size)s bytes; at most %(most)s are possible.")
 
 
 class Separator(Enum):
@@ -161,7 +133,7 @@ def check(path: str, content: str) -> None:
         raise InvalidTextError("bad_text", words, path=path)
     size = len(content.encode())
     if size > DOCUMENT_MAX_BYTES:
-        raise DocumentTooLargeError(path, size)
+        raise DocumentTooLargeError(path=path, size=size, most=DOCUMENT_MAX_BYTES)
 
 
 def history(document: MemoryDocument) -> "models.QuerySet[MemoryRevision]":
@@ -206,16 +178,20 @@ def _content_after(document: MemoryDocument, operation: Operation) -> str:
         case Append(text, separator, heading):
             content = _appended(document.content, text, separator, heading)
         case Replace(content, base_version):
-            if base_version != document.version and not (base_version == 0 and document.is_deleted):
-                raise StaleVersionError(document.path, base_version, document.version)
+            if not (base_version == 0 and document.is_deleted):
+                _refuse_stale(document, base_version)
         case Delete(base_version):
             if document.version == 0 or document.is_deleted:
-                raise MissingDocumentError(document.path)
-            if base_version != document.version:
-                raise StaleVersionError(document.path, base_version, document.version)
+                raise MissingDocumentError(path=document.path)
+            _refuse_stale(document, base_version)
             return ""
     check(document.path, content)
     return content
+
+
+def _refuse_stale(document: MemoryDocument, base_version: int) -> None:
+    if base_version != document.version:
+        raise StaleVersionError(path=document.path, seen=base_version, version=document.version)
 
 
 def _appended(before: str, text: str, separator: Separator, heading: str) -> str:

@@ -4,7 +4,6 @@ No other module opens a file of a folder of memory.
 """
 
 import contextlib
-import hashlib
 import math
 import os
 import re
@@ -13,12 +12,11 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO
 
 from memory.policy.paths import DOCUMENT_MAX_BYTES
+from oneclaw.files import folder_of
 
-# Only the owner of the process may read them.
-FOLDER_MODE_BITS = 0o700
-FILE_MODE_BITS = 0o600
 # The part of a file that is searched for forgotten lines when it is no document.
 SEARCHED_FILE_MAX_BYTES = 16 * DOCUMENT_MAX_BYTES
 DRAFT_NAME = re.compile(r"\.[0-9a-f]{16}\.tmp")
@@ -30,33 +28,9 @@ class UnreadableFileError(Exception):
     """A file that cannot be read as text; the message is one sentence that says why."""
 
 
-def write(root: Path, path: str, data: bytes) -> None:
-    """Write `data` to the file at `path` below `root` atomically and durably, so that a crash leaves it old or new.
-
-    The caller ensures that a path has only one writer at a time. Raise OSError when the disk refuses.
-    """
-    with _folder_of(root, path, make=True) as (folder, name):
-        draft = f".{hashlib.sha256(name.encode()).hexdigest()[:16]}.tmp"
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(draft, dir_fd=folder)
-        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
-        file = os.open(draft, flags, FILE_MODE_BITS, dir_fd=folder)
-        try:
-            with os.fdopen(file, "wb") as stream:
-                stream.write(data)
-                stream.flush()
-                os.fsync(file)
-            os.rename(draft, name, src_dir_fd=folder, dst_dir_fd=folder)
-        except OSError:
-            with contextlib.suppress(OSError):
-                os.unlink(draft, dir_fd=folder)
-            raise
-        os.fsync(folder)
-
-
 def remove(root: Path, path: str) -> None:
     """Delete the file at `path` below `root`, if there is one."""
-    with contextlib.suppress(FileNotFoundError), _folder_of(root, path, make=False) as (folder, name):
+    with contextlib.suppress(FileNotFoundError), folder_of(root, path, make=False) as (folder, name):
         os.unlink(name, dir_fd=folder)
         os.fsync(folder)
 
@@ -67,13 +41,8 @@ def read(root: Path, path: str) -> str:
     Raise UnreadableFileError unless it is a regular file of UTF-8 text of at most DOCUMENT_MAX_BYTES.
     """
     try:
-        with _folder_of(root, path, make=False) as (folder, name):
-            # Non-blocking, because opening a pipe would block for ever.
-            file = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=folder)
-            with os.fdopen(file, "rb") as stream:
-                if not stat.S_ISREG(os.fstat(file).st_mode):
-                    raise UnreadableFileError(f"{path} is not a file.")
-                data = stream.read(DOCUMENT_MAX_BYTES + 1)
+        with _regular_file(root, path) as stream:
+            data = stream.read(DOCUMENT_MAX_BYTES + 1)
     except OSError as error:
         raise UnreadableFileError(f"{path} cannot be read: {error.strerror}.") from error
     if len(data) > DOCUMENT_MAX_BYTES:
@@ -87,14 +56,22 @@ def read(root: Path, path: str) -> str:
 def readable_text(root: Path, path: str) -> str:
     """Return the readable text of any regular file, even one that is binary or too large; "" when there is none."""
     try:
-        with _folder_of(root, path, make=False) as (folder, name):
-            file = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=folder)
-            with os.fdopen(file, "rb") as stream:
-                if not stat.S_ISREG(os.fstat(file).st_mode):
-                    return ""
-                return stream.read(SEARCHED_FILE_MAX_BYTES).decode(errors="replace")
-    except OSError:
+        with _regular_file(root, path) as stream:
+            return stream.read(SEARCHED_FILE_MAX_BYTES).decode(errors="replace")
+    except (OSError, UnreadableFileError):
         return ""
+
+
+@contextlib.contextmanager
+def _regular_file(root: Path, path: str) -> Iterator[IO[bytes]]:
+    """Open the file at `path` below `root`. Raise OSError, or UnreadableFileError unless it is a regular file."""
+    with folder_of(root, path, make=False) as (folder, name):
+        # Non-blocking, because opening a pipe would block for ever.
+        file = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=folder)
+        with os.fdopen(file, "rb") as stream:
+            if not stat.S_ISREG(os.fstat(file).st_mode):
+                raise UnreadableFileError(f"{path} is not a file.")
+            yield stream
 
 
 def is_leftover(path: str) -> bool:
@@ -119,7 +96,7 @@ def age(root: Path, path: str) -> float:
 
 def put_aside(root: Path, path: str) -> None:
     """Rename the file at `path`, if it is a regular file, to a name that no document can have."""
-    with contextlib.suppress(FileNotFoundError), _folder_of(root, path, make=False) as (folder, name):
+    with contextlib.suppress(FileNotFoundError), folder_of(root, path, make=False) as (folder, name):
         if stat.S_ISREG(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode):
             os.rename(name, f"{name[:60]}.{time.time_ns()}.refused", src_dir_fd=folder, dst_dir_fd=folder)
 
@@ -174,27 +151,3 @@ def fingerprint(root: Path) -> int:
         # A file was removed during the walk: the next fingerprint will differ again.
         marks.append(("", 0, 0, time.time_ns()))
     return hash(tuple(marks))
-
-
-@contextlib.contextmanager
-def _folder_of(root: Path, path: str, *, make: bool) -> Iterator[tuple[int, str]]:
-    """Open the folder of `path`, created with `make`, and yield its descriptor and the file's name.
-
-    Raise OSError for a symbolic link in the path.
-    """
-    if make:
-        root.mkdir(mode=FOLDER_MODE_BITS, parents=True, exist_ok=True)
-    *parents, name = path.split("/")
-    folder = os.open(root, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        for parent in parents:
-            if make:
-                with contextlib.suppress(FileExistsError):
-                    os.mkdir(parent, FOLDER_MODE_BITS, dir_fd=folder)
-                    os.fsync(folder)
-            inner = os.open(parent, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=folder)
-            os.close(folder)
-            folder = inner
-        yield folder, name
-    finally:
-        os.close(folder)

@@ -8,6 +8,7 @@ from memory.documents import write
 from memory.files import disk
 from memory.models import MemoryDocument
 from oneclaw.models import Space
+from oneclaw.text import InvalidTextError
 
 
 def folder_of(space: Space) -> Path:
@@ -22,6 +23,6 @@ def text_in_file(document: MemoryDocument) -> str | None:
         text = disk.read(folder, document.path)
         write.check(document.path, text)
         return text
-    except (disk.UnreadableFileError, write.InvalidTextError):
+    except (disk.UnreadableFileError, InvalidTextError):
         disk.put_aside(folder, document.path)
         return None

@@ -12,6 +12,7 @@ from memory.files.folders import folder_of, text_in_file
 from memory.files.import_changes import import_changes
 from memory.files.merge_base import is_imported
 from memory.models import MemoryDocument
+from oneclaw import files
 from oneclaw.locks import hold
 
 logger = logging.getLogger(__name__)
@@ -69,5 +70,5 @@ def write_file(document_id: int) -> None:
     if document.is_deleted:
         disk.remove(folder, document.path)
     elif text != document.content:
-        disk.write(folder, document.path, document.content.encode())
+        files.write(folder, document.path, document.content.encode())
     MemoryDocument.objects.filter(pk=document_id).update(mirrored_version=document.version)

@@ -10,6 +10,7 @@ from memory.files.mirror import synchronise
 from memory.models import content_hash
 from memory.policy.paths import BadPathError, checked_path
 from oneclaw.models import Space
+from oneclaw.text import InvalidTextError
 
 logger = logging.getLogger(__name__)
 
@@ -42,7 +43,7 @@ def scan_folder(space: Space) -> bool:
                     import_new_file(space, found.path)
                 else:
                     synchronise(pk)
-            except (disk.UnreadableFileError, write.InvalidTextError, write.DocumentError, BadPathError) as refusal:
+            except (disk.UnreadableFileError, InvalidTextError, write.DocumentError, BadPathError) as refusal:
                 log_refusal(space, found, str(refusal))
     except FileNotFoundError:
         # The folder or a subfolder is missing, or was removed during the scan.

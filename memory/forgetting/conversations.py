@@ -125,7 +125,7 @@ def _find_in(session_id: Any, messages: Iterable[Message], eraser: Eraser, found
     shown: dict[int, Message] = {}
     cards: dict[str, Any] = {}
     for message in messages:
-        if message.role != Message.Role.TOOL and eraser.known.unsaid(message.text) != message.text:
+        if message.role != Message.Role.TOOL and eraser.known.without_forgotten_words(message.text) != message.text:
             found.said_in.add(session_id)
         columns = _columns(message, calls, eraser)
         cards |= message.meta.get("cards", {})

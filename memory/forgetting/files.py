@@ -5,6 +5,7 @@ import logging
 from memory.files import disk
 from memory.files.folders import folder_of
 from memory.policy.tombstones import LineMatcher
+from oneclaw import files
 from oneclaw.models import Space
 
 logger = logging.getLogger(__name__)
@@ -36,4 +37,4 @@ def clean_files(space: Space, known: LineMatcher) -> None:
         except disk.UnreadableFileError as refusal:
             logger.warning("A file of space %s that has forgotten lines cannot be read: %s", space.pk, refusal)
         else:
-            disk.write(folder, path, known.without(text).encode())
+            files.write(folder, path, known.without(text).encode())

@@ -62,7 +62,7 @@ FORGETTING_MAX_DURATION = dt.timedelta(minutes=5)
 class PlanChangedError(ForgetError):
     """The lines to remove are no longer those of the preview; `plan` is the new one."""
 
-    words = gettext_lazy("Memory was changed in the meantime, and nothing was forgotten. This is the new preview.")
+    wording = gettext_lazy("Memory was changed in the meantime, and nothing was forgotten. This is the new preview.")
 
     def __init__(self, plan: ForgettingPlan):
         super().__init__()

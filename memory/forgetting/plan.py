@@ -23,7 +23,7 @@ from memory.forgetting.files import files_with
 from memory.models import DocumentJob, Flush, MemoryChunk, MemoryDocument, MemoryRevision, TextVector
 from memory.notes import recent
 from memory.policy.tombstones import BLANK, LineMatcher, Phrase, of_phrases, words_of
-from memory.text.chunking import UNIT_MAX_CHARS, units
+from memory.text.chunking import CHUNK_MAX_CHARS, chunks_of
 from oneclaw.models import Space
 from oneclaw.text import UserFacingError
 
@@ -38,16 +38,13 @@ class ForgetError(UserFacingError):
 class NothingToForgetError(ForgetError):
     """The chosen lines have no words."""
 
-    words = gettext_lazy("Choose at least one line with words in it.")
+    wording = gettext_lazy("Choose at least one line with words in it.")
 
 
 class TooManyLinesError(ForgetError):
     """More than FORGET_MAX_LINES lines were chosen."""
 
-    words = gettext_lazy("At most %(most)s lines can be forgotten at once.")
-
-    def __init__(self) -> None:
-        super().__init__(most=FORGET_MAX_LINES)
+    wording = gettext_lazy("At most %(most)s lines can be forgotten at once.")
 
 
 @dataclass(frozen=True)
@@ -131,7 +128,7 @@ def lines_with(space: Space, words: str) -> list[str]:
     if not spoken:
         return []
     # Unlike a forgotten line, a short phrase is also found inside lines.
-    known = LineMatcher(tuple, frozenset(), {len(spoken): frozenset([spoken])})
+    known = LineMatcher(tuple, set(), {len(spoken): {spoken}})
     is_in = cache(known.is_in)
     found: dict[str, None] = {}
     for content in space.documents.order_by("path").values_list("content", flat=True).iterator(chunk_size=20):
@@ -154,14 +151,14 @@ class LinesToForget:
         """Return the distinct lines of the texts `lines`. Raise NothingToForgetError or TooManyLinesError."""
         chosen = [line for line in dict.fromkeys(line.strip() for text in lines for line in text.split("\n")) if line]
         # Search shows a long line in pieces: each of them is forgotten too.
-        pieces = [unit.text for line in chosen if len(line) > UNIT_MAX_CHARS for unit in units(line)]
+        pieces = [chunk.text for line in chosen if len(line) > CHUNK_MAX_CHARS for chunk in chunks_of(line)]
         found = dict.fromkeys(words_of(line) for line in [*chosen, *pieces])
         # The replacement of forgotten lines cannot itself be forgotten.
         phrases = [Phrase(words) for words in found if words and words != words_of(BLANK)]
         if not phrases:
             raise NothingToForgetError
         if len(chosen) > FORGET_MAX_LINES:
-            raise TooManyLinesError
+            raise TooManyLinesError(most=FORGET_MAX_LINES)
         return cls(chosen, phrases, of_phrases(phrases))
 
     def is_prefix(self, line: str) -> bool:

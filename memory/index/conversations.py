@@ -18,7 +18,7 @@ from memory.models import Forgetting, TranscriptChunk, TranscriptIndex
 from memory.policy import switches
 from memory.policy.access import lock_session
 from memory.policy.switches import Switch
-from memory.text.chunking import speakers, units
+from memory.text.chunking import chunks_of, speakers
 from memory.text.index_format import LAYOUT_VERSION, pack, text_key
 from memory.text.languages import LANGUAGE_NAMES as LANGUAGES
 from memory.text.languages import language_of
@@ -108,7 +108,7 @@ def run(index_id: int) -> bool:
         TranscriptIndex.objects.filter(pk=index_id).update(**fields)
         # Unless it has become due again in between.
         TranscriptIndex.objects.filter(pk=index_id, due_at=index.due_at).update(due_at=None)
-    embed_transcript(index_id, only_at_once=True)
+    embed_transcript(index_id, during_save=True)
     return True
 
 
@@ -119,31 +119,31 @@ def build_chunks(session: ChatSession, through_seq: int) -> tuple[list[Transcrip
     """
     said = list(transcript_messages(session, through_seq))
     language = language_of("\n".join(one.text for one in said))
-    cut = [(one, unit) for one in said for unit in units(one.text)]
-    names = speakers(unit.text for _, unit in cut)
+    cut = [(one, chunk) for one in said for chunk in chunks_of(one.text)]
+    names = speakers(chunk.text for _, chunk in cut)
     chunks: list[TranscriptChunk] = []
     layout, terms = [], []
     section, seq, first_section = 0, 0, 0
-    for one, unit in cut:
+    for one, chunk in cut:
         if one.seq != seq:
             first_section, seq = section + (one.role == Message.Role.USER), one.seq
-        section = first_section + unit.section
-        found = terms_of(unit.text, language)
+        section = first_section + chunk.section
+        found = terms_of(chunk.text, language)
         day = session.owner.day(one.at)
-        key = text_key(embedded_text(unit.text, names))
+        key = text_key(embedded_text(chunk.text, names))
         chunks.append(
             TranscriptChunk(
                 ordinal=len(chunks),
-                start_line=one.line + unit.start_line - 1,
-                end_line=one.line + unit.end_line - 1,
-                text=unit.text,
+                start_line=one.line + chunk.start_line - 1,
+                end_line=one.line + chunk.end_line - 1,
+                text=chunk.text,
                 text_key=key,
                 seq=one.seq,
                 role=one.role,
                 at=one.at,
             )
         )
-        layout.append((key, len(found), len(unit.text), section, 0, day.toordinal(), flags_of(unit, found)))
+        layout.append((key, len(found), len(chunk.text), section, 0, day.toordinal(), flags_of(chunk, found)))
         terms += found
     return chunks, pack(layout, terms, LANGUAGES.index(language))
 

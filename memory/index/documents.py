@@ -1,4 +1,4 @@
-"""Index documents: their units, terms and vectors. Only what changed is written."""
+"""Index documents: their chunks, terms and vectors. Only what changed is written."""
 
 import logging
 from collections.abc import Iterable, Sequence
@@ -8,7 +8,7 @@ from django.db import connection, transaction
 
 from memory.index.vectors import embed_document, embedded_text
 from memory.models import DocumentIndex, MemoryChunk, MemoryDocument
-from memory.text.chunking import Unit, speakers, units
+from memory.text.chunking import Chunk, chunks_of, speakers
 from memory.text.dates import TIME_WORDS, day_in
 from memory.text.index_format import ASKS, HEADING, LAYOUT_VERSION, TELLS_TIME, pack, text_key
 from memory.text.languages import LANGUAGE_NAMES, language_of
@@ -47,7 +47,7 @@ def index_document(document_id: int, force: bool = False) -> None:
         # Of concurrent calls, those that waited for the lock find the index up to date.
         hold(f"index {document_id}")
         index_documents([document_id], force)
-    embed_document(document_id, only_at_once=True)
+    embed_document(document_id, during_save=True)
 
 
 def index_documents(document_ids: Iterable[int], force: bool = False) -> None:
@@ -69,7 +69,7 @@ def index_documents(document_ids: Iterable[int], force: bool = False) -> None:
 
 @dataclass(frozen=True)
 class IndexContent:
-    """The index of one version of a document: rows of MemoryChunk in the order of COLUMNS, and the packed units."""
+    """The index of one version of a document: rows of MemoryChunk in the order of COLUMNS, and the packed chunks."""
 
     version: int
     rows: list[Row]
@@ -78,38 +78,38 @@ class IndexContent:
     @classmethod
     def of(cls, document: MemoryDocument) -> "IndexContent":
         """Build the index content of `document`: empty if it is deleted."""
-        pieces = units(document.content) if document.deleted_at is None else []
+        pieces = chunks_of(document.content) if document.deleted_at is None else []
         language = language_of(document.content)
         day = day_in(document.path)
-        names = speakers(unit.text for unit in pieces)
+        names = speakers(chunk.text for chunk in pieces)
         rows: list[Row] = []
         layout, terms = [], []
-        for ordinal, unit in enumerate(pieces):
-            found = terms_of(unit.text, language)
-            key = text_key(embedded_text(unit.text, names))
-            day_of_unit = day_in(unit.heading) or day
-            rows.append((ordinal, unit.start_line, unit.end_line, unit.heading, unit.text, key))
-            speaker = unit.speaker if names else ""
+        for ordinal, chunk in enumerate(pieces):
+            found = terms_of(chunk.text, language)
+            key = text_key(embedded_text(chunk.text, names))
+            day_of_chunk = day_in(chunk.heading) or day
+            rows.append((ordinal, chunk.start_line, chunk.end_line, chunk.heading, chunk.text, key))
+            speaker = chunk.speaker if names else ""
             layout.append(
                 (
                     key,
                     len(found),
-                    len(unit.text),
-                    unit.section,
+                    len(chunk.text),
+                    chunk.section,
                     speaker_number(speaker) if speaker in names else 0,
-                    day_of_unit.toordinal() if day_of_unit else 0,
-                    flags_of(unit, found),
+                    day_of_chunk.toordinal() if day_of_chunk else 0,
+                    flags_of(chunk, found),
                 )
             )
             terms += found
         return cls(document.version, rows, pack(layout, terms, LANGUAGE_NAMES.index(language)))
 
 
-def flags_of(unit: Unit, terms: Sequence[int]) -> int:
-    """Return the flags of `unit`, which has `terms` (memory/text/index_format.py)."""
-    if unit.is_heading:
+def flags_of(chunk: Chunk, terms: Sequence[int]) -> int:
+    """Return the flags of `chunk`, which has `terms` (memory/text/index_format.py)."""
+    if chunk.is_heading:
         return HEADING
-    asks = unit.text.rstrip(AFTER_QUESTION_MARK).endswith(("?", "？"))
+    asks = chunk.text.rstrip(AFTER_QUESTION_MARK).endswith(("?", "？"))
     return (ASKS if asks else 0) | (0 if TIME_TERMS.isdisjoint(terms) else TELLS_TIME)
 
 

@@ -1,7 +1,7 @@
 """Store in rows which embedding model's vectors are valid now, and why a model fails.
 
-A server can change the model behind a name, and with it the width of the vectors. So each width counts as a separate
-model with its own row, and the row of the name without a width says, for every process, which width is current.
+A server can change the model behind a name, and with it the number of dimensions. So each number counts as a separate
+model with its own row, and the row of the name without a number says, for every process, which one is current.
 """
 
 import time
@@ -13,68 +13,68 @@ from memory.models import EmbeddingModel
 from memory.text.index_format import text_key
 from oneclaw.reasons import Reason
 
-# How often a process writes again the width that it sees.
+# How often a process writes again the dimensions that it sees.
 RECORD_INTERVAL_SECONDS = 60.0
-# When this process last recorded the width of a model, by its id (time.monotonic()).
+# When this process last recorded the dimensions of a model, by its id (time.monotonic()).
 _seen: dict[int, float] = {}
 
 
-def model_id(model: Embedder, width: int) -> int:
-    """Return the id under which vectors of this `width` by `model` are stored; of a server, none is with width 0."""
-    return text_key(_name_with_width(model, width))
+def model_id(model: Embedder, dimensions: int) -> int:
+    """Return the id under which vectors of `dimensions` by `model` are stored; of a server, none has 0."""
+    return text_key(_name_with_dimensions(model, dimensions))
 
 
 def current_model_id(model: Embedder) -> int:
-    """Return the id under which the vectors of `model` are stored, by the width that was recorded last."""
-    return model_id(model, _current_width(model))
+    """Return the id under which the vectors of `model` are stored, by the dimensions that were recorded last."""
+    return model_id(model, _current_dimensions(model))
 
 
 def model_name(model: Embedder) -> str:
-    """Return the name of `model` with its current width."""
-    return _name_with_width(model, _current_width(model) or "")
+    """Return the name of `model` with its current dimensions."""
+    return _name_with_dimensions(model, _current_dimensions(model) or "")
 
 
-def record_width(model: Embedder, width: int) -> int:
-    """Record for all processes that vectors of `model` now have this `width`; return the id to store them under."""
-    known = model_id(model, width)
-    _ensure_row(_name_with_width(model, width))
-    if model.width is not None:
+def record_dimensions(model: Embedder, dimensions: int) -> int:
+    """Record for all processes that vectors of `model` now have `dimensions`; return the id to store them under."""
+    known = model_id(model, dimensions)
+    _ensure_row(_name_with_dimensions(model, dimensions))
+    if model.dimensions is not None:
         _ensure_row(model.name)
-        _row_without_width(model).exclude(width=width).update(width=width)
+        _row_of_name(model).exclude(width=dimensions).update(width=dimensions)
         _seen[known] = time.monotonic()
     return known
 
 
-def record_width_throttled(model: Embedder, width: int) -> None:
-    """Record the width of vectors of `model`, but at most every RECORD_INTERVAL_SECONDS in this process."""
-    last = _seen.get(model_id(model, width), -RECORD_INTERVAL_SECONDS)
-    if model.width is not None and time.monotonic() - last >= RECORD_INTERVAL_SECONDS:
-        record_width(model, width)
+def record_dimensions_throttled(model: Embedder, dimensions: int) -> None:
+    """Record the dimensions of vectors of `model`, but at most every RECORD_INTERVAL_SECONDS in this process."""
+    last = _seen.get(model_id(model, dimensions), -RECORD_INTERVAL_SECONDS)
+    if model.dimensions is not None and time.monotonic() - last >= RECORD_INTERVAL_SECONDS:
+        record_dimensions(model, dimensions)
 
 
 def record_error(model: Embedder, error: Reason | None) -> None:
     """Store for all processes why `model` makes no vectors; None: it works again."""
     if error is None:
-        _row_without_width(model).filter(error__isnull=False).update(error=None)
+        _row_of_name(model).filter(error__isnull=False).update(error=None)
     else:
         _ensure_row(model.name)
-        _row_without_width(model).exclude(error=error).update(error=error)
+        _row_of_name(model).exclude(error=error).update(error=error)
 
 
 def error_of(model: Embedder) -> Reason | None:
     """Return why `model` makes no vectors, or None if it works."""
-    return _row_without_width(model).values_list("error", flat=True).first()
+    return _row_of_name(model).values_list("error", flat=True).first()
 
 
-def _name_with_width(model: Embedder, width: int | str) -> str:
-    return model.name if model.width is None else f"{model.name}{width}"
+def _name_with_dimensions(model: Embedder, dimensions: int | str) -> str:
+    return model.name if model.dimensions is None else f"{model.name}{dimensions}"
 
 
-def _current_width(model: Embedder) -> int:
-    return 0 if model.width is None else _row_without_width(model).values_list("width", flat=True).first() or 0
+def _current_dimensions(model: Embedder) -> int:
+    return 0 if model.dimensions is None else _row_of_name(model).values_list("width", flat=True).first() or 0
 
 
-def _row_without_width(model: Embedder) -> "QuerySet[EmbeddingModel]":
+def _row_of_name(model: Embedder) -> "QuerySet[EmbeddingModel]":
     return EmbeddingModel.objects.filter(pk=text_key(model.name))
 
 

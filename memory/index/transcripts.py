@@ -43,7 +43,7 @@ def transcript_messages(session: ChatSession, through_seq: int) -> Iterator[Tran
     known = tombstones.of_space(Space.objects.own_of(session.owner).pk)
     line = 1
     for seq, role, at, text in words.order_by("seq").values_list("seq", "role", "created_at", "text"):
-        text, _ = masked(known.unsaid(text.strip("\n")))
+        text, _ = masked(known.without_forgotten_words(text.strip("\n")))
         yield TranscriptMessage(seq, role, at, text, line + 1)
         # The label before it and a blank line after it.
         line += text.count("\n") + 3

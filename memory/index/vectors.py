@@ -1,4 +1,4 @@
-"""Embed the units of the index: one vector per text, space and model; what is missing is embedded by the sweep."""
+"""Embed the chunks of the index: one vector per text, space and model; what is missing is embedded by the sweep."""
 
 import json
 import logging
@@ -21,9 +21,9 @@ from memory.index.models import (
     current_model_id,
     error_of,
     model_name,
+    record_dimensions,
+    record_dimensions_throttled,
     record_error,
-    record_width,
-    record_width_throttled,
 )
 from memory.models import (
     DocumentIndex,
@@ -51,7 +51,7 @@ SELECT %(space)s, %(model)s, made.key, made.vector::halfvec
     ON CONFLICT DO NOTHING
 """
 
-# The signs of the vectors of all units, in their order. varbit_send returns the number of bits in four bytes, and then
+# The signs of the vectors of all chunks, in their order. varbit_send returns the number of bits in four bytes, and then
 # the bits.
 BITS = """
 SELECT string_agg(substring(varbit_send(binary_quantize(made.vector)::bit varying) FROM 5), '' ORDER BY chunk.ordinal)
@@ -71,7 +71,7 @@ logger = logging.getLogger(__name__)
 
 
 def embedded_text(text: str, names: frozenset[str] = frozenset()) -> str:
-    """Return the part of a unit's `text` to embed: without markup and without the `names` of speakers.
+    """Return the part of a chunk's `text` to embed: without markup and without the `names` of speakers.
 
     Names dominate a vector: every line that greets Ada would be close to every question about Ada.
     """
@@ -98,7 +98,7 @@ def question_vector(model: Embedder, question: str) -> NDArray[np.float32] | Non
     except EmbeddingError as failure:
         record_error(model, failure.reason)
         return None
-    record_width_throttled(model, len(vector))
+    record_dimensions_throttled(model, len(vector))
     return vector
 
 
@@ -127,7 +127,7 @@ def embed_pending() -> int:
 
 
 def pending(model: Embedder) -> "QuerySet[DocumentIndex]":
-    """Return the indexes of documents that have units without a vector by `model`."""
+    """Return the indexes of documents that have chunks without a vector by `model`."""
     return DocumentIndex.objects.filter(units__gt=0).exclude(embedded_by=current_model_id(model))
 
 
@@ -157,59 +157,59 @@ def notice(documents: MemoryDocumentQuerySet | None = None) -> str:
 def state(documents: MemoryDocumentQuerySet) -> dict[str, Any]:
     """Return the state of the index of `documents`, for `memory status --deep`.
 
-    `drift` counts documents whose index is of another version or layout, `pending` the units without a vector by the
+    `drift` counts documents whose index is of another version or layout, `pending` the chunks without a vector by the
     current model.
     """
     model = embedder()
     chunks = MemoryChunk.objects.filter(document__in=documents)
     known = current_model_id(model) if model else None
     there = TextVector.objects.filter(space=OuterRef("space"), model=known, text_key=OuterRef("text_key"))
-    units = chunks.count()
+    count = chunks.count()
     embedded = chunks.filter(Exists(there)).count() if model else 0
     return {
-        "units": units,
+        "units": count,
         "vectors": embedded,
-        "pending": units - embedded if model else 0,
+        "pending": count - embedded if model else 0,
         "model": model_name(model) if model else "none",
         "drift": documents.to_index().count(),
         "notice": notice(documents),
     }
 
 
-def embed_document(document_id: int, only_at_once: bool = False) -> None:
-    """Embed every unit of the document that lacks a vector by the current model.
+def embed_document(document_id: int, during_save: bool = False) -> None:
+    """Embed every chunk of the document that lacks a vector by the current model.
 
-    `only_at_once`: only if there are few enough for the time of a save. Raise EmbeddingError if the server fails: the
+    `during_save`: only if there are few enough for the time of a save. Raise EmbeddingError if the server fails: the
     document stays pending.
     """
     index = DocumentIndex.objects.filter(document_id=document_id, units__gt=0).defer("data").first()
     if index is not None:
         unchanged = DocumentIndex.objects.filter(document_id=document_id, version=index.version)
-        _embed(index.space_id, MemoryChunk.objects.filter(document_id=document_id), unchanged, only_at_once)
+        _embed(index.space_id, MemoryChunk.objects.filter(document_id=document_id), unchanged, during_save)
 
 
-def embed_transcript(index_id: int, only_at_once: bool = False) -> None:
-    """Embed every unit of the transcript that lacks a vector by the current model.
+def embed_transcript(index_id: int, during_save: bool = False) -> None:
+    """Embed every chunk of the transcript that lacks a vector by the current model.
 
-    `only_at_once`: only if there are few enough for the time of a save. Raise EmbeddingError if the server fails: the
+    `during_save`: only if there are few enough for the time of a save. Raise EmbeddingError if the server fails: the
     transcript stays pending.
     """
     index = TranscriptIndex.objects.filter(pk=index_id, units__gt=0).defer("data").first()
     if index is not None:
         unchanged = TranscriptIndex.objects.filter(pk=index_id, through_seq=index.through_seq)
-        _embed(index.space_id, TranscriptChunk.objects.filter(index_id=index_id), unchanged, only_at_once)
+        _embed(index.space_id, TranscriptChunk.objects.filter(index_id=index_id), unchanged, during_save)
 
 
 def _embed(
-    space_id: int, chunks: "QuerySet[Any]", unchanged: "QuerySet[Any]", only_at_once: bool, is_again: bool = False
+    space_id: int, chunks: "QuerySet[Any]", unchanged: "QuerySet[Any]", during_save: bool, is_again: bool = False
 ) -> None:
     """Embed `chunks`, all of one text, and mark its index as embedded if that is `unchanged` (a query for its row)."""
     model = embedder()
-    if model is None or (only_at_once and not model.at_once):
+    if model is None or (during_save and not model.save_batch_size):
         return
     known = current_model_id(model)
     missing = _missing(chunks, space_id, known)
-    if only_at_once and len(missing) > model.at_once:
+    if during_save and len(missing) > model.save_batch_size:
         return
     names = speakers(chunks.values_list("text", flat=True)) if missing else frozenset()
     for start in range(0, len(missing), BATCH_TEXTS):
@@ -219,17 +219,17 @@ def _embed(
         except EmbeddingError as failure:
             record_error(model, failure.reason)
             raise
-        counts = record_width(model, made.shape[1])
+        counts = record_dimensions(model, made.shape[1])
         _store(space_id, counts, batch, made)
         record_error(model, None)
         if counts != known:
             # The server has another model under the same name, so the vectors of the earlier one are useless.
             if is_again:
                 raise EmbeddingError(Reason("embedding.several_widths"))
-            _embed(space_id, chunks, unchanged, only_at_once, is_again=True)
+            _embed(space_id, chunks, unchanged, during_save, is_again=True)
             return
-    units, parameters = chunks.order_by().values("ordinal", "text_key").query.sql_with_params()
-    bits = RawSQL(BITS.format(chunks=units), (*parameters, space_id, known), BinaryField())  # noqa: S611
+    keys, parameters = chunks.order_by().values("ordinal", "text_key").query.sql_with_params()
+    bits = RawSQL(BITS.format(chunks=keys), (*parameters, space_id, known), BinaryField())  # noqa: S611
     with transaction.atomic():
         # The same lock order as in a forgetting: the index, then the vectors.
         there = list(unchanged.select_for_update(no_key=True).values_list("pk", flat=True))

@@ -6,24 +6,3 @@ from memory.models.documents import MemoryDocument, MemoryDocumentQuerySet, Memo
 from memory.models.flushes import DocumentJob, Flush
 from memory.models.forgetting import Forgetting, ForgottenLine
 from memory.models.index import DocumentIndex, EmbeddingModel, MemoryChunk, TextVector, TranscriptChunk, TranscriptIndex
-
-__all__ = [
-    "AgentSpace",
-    "Decision",
-    "DocumentIndex",
-    "DocumentJob",
-    "EmbeddingModel",
-    "Flush",
-    "Forgetting",
-    "ForgottenLine",
-    "MemoryChunk",
-    "MemoryDocument",
-    "MemoryDocumentQuerySet",
-    "MemoryRevision",
-    "SwitchChoice",
-    "TextVector",
-    "TranscriptChunk",
-    "TranscriptIndex",
-    "Upload",
-    "content_hash",
-]

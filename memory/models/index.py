@@ -1,4 +1,4 @@
-"""Define the search index: units, their terms, their vectors."""
+"""Define the search index: chunks, their terms, their vectors."""
 
 from django.db import models
 from django.db.models import Q
@@ -26,7 +26,7 @@ class EmbeddingModel(models.Model):
 
 
 class MemoryChunk(models.Model):
-    """A searchable unit of a document: a line of a dialogue, a list item, a paragraph. Its neighbours: ordinal ± 1."""
+    """A chunk of a document: a line of a dialogue, a list item, a paragraph. Its neighbours: ordinal ± 1."""
 
     # Composite foreign key (space, document) in the migration: a chunk cannot point into another space.
     space = models.ForeignKey(Space, models.DO_NOTHING, related_name="+", db_constraint=False, db_index=False)
@@ -46,12 +46,9 @@ class MemoryChunk(models.Model):
     class Meta:
         constraints = [models.UniqueConstraint(fields=["document", "ordinal"], name="chunk_ordinal_once")]
 
-    def __str__(self) -> str:
-        return f"{self.document_id}:{self.start_line}-{self.end_line}"
-
 
 class DocumentIndex(models.Model):
-    """The packed units and terms of one document, as a search reads them (memory/text/index_format.py)."""
+    """The packed chunks and terms of one document, as a search reads them (memory/text/index_format.py)."""
 
     document = models.OneToOneField(
         MemoryDocument, models.DO_NOTHING, primary_key=True, related_name="index", db_constraint=False
@@ -63,20 +60,17 @@ class DocumentIndex(models.Model):
     layout = models.PositiveSmallIntegerField()
     units = models.PositiveIntegerField()
     data = models.BinaryField()
-    # The signs of each unit's vector by `embedded_by`, in the units' order, for the scan of a large space.
+    # The signs of each chunk's vector by `embedded_by`, in the chunks' order, for the scan of a large space.
     bits = models.BinaryField(null=True)
-    # The model that has embedded every unit; None while vectors are missing.
+    # The model that has embedded every chunk; None while vectors are missing.
     embedded_by = models.ForeignKey(EmbeddingModel, models.SET_NULL, null=True, blank=True, related_name="+")
 
     class Meta:
         indexes = [models.Index(fields=["layout"], name="index_layout")]
 
-    def __str__(self) -> str:
-        return f"index of {self.document_id} at version {self.version}"
-
 
 class TranscriptIndex(models.Model):
-    """The packed units and terms of one conversation, like DocumentIndex, and when they are to be built again."""
+    """The packed chunks and terms of one conversation, like DocumentIndex, and when they are to be built again."""
 
     # Composite foreign keys (owner, session) and (owner, space) in the migration: words of one person cannot get into
     # the space of another.
@@ -90,20 +84,17 @@ class TranscriptIndex(models.Model):
     layout = models.PositiveSmallIntegerField(default=0)
     units = models.PositiveIntegerField(default=0)
     data = models.BinaryField(default=bytes)
-    # The signs of each unit's vector by `embedded_by`, in the units' order.
+    # The signs of each chunk's vector by `embedded_by`, in the chunks' order.
     bits = models.BinaryField(null=True)
-    # The model that has embedded every unit; None while vectors are missing.
+    # The model that has embedded every chunk; None while vectors are missing.
     embedded_by = models.ForeignKey(EmbeddingModel, models.SET_NULL, null=True, blank=True, related_name="+")
 
     class Meta:
         indexes = [models.Index(fields=["due_at"], condition=Q(due_at__isnull=False), name="transcripts_due")]
 
-    def __str__(self) -> str:
-        return f"index of {self.session_id} through {self.through_seq}"
-
 
 class TranscriptChunk(models.Model):
-    """A searchable unit of a message of a transcript."""
+    """A chunk of a message of a transcript."""
 
     index = models.ForeignKey(TranscriptIndex, models.CASCADE, related_name="chunks", db_index=False)
     ordinal = models.PositiveIntegerField()
@@ -120,9 +111,6 @@ class TranscriptChunk(models.Model):
     class Meta:
         constraints = [models.UniqueConstraint(fields=["index", "ordinal"], name="said_ordinal_once")]
 
-    def __str__(self) -> str:
-        return f"{self.index_id}:{self.start_line}-{self.end_line}"
-
 
 class TextVector(models.Model):
     """The vector of a text by a model, stored once for each space that contains the text."""
@@ -134,6 +122,3 @@ class TextVector(models.Model):
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["space", "model", "text_key"], name="vector_once")]
-
-    def __str__(self) -> str:
-        return f"{self.text_key} by {self.model_id}"

@@ -52,7 +52,7 @@ class Claim:
         spoken = (message for message in spoken if message.pk in self.noted)
         local = self.session.owner.local
         return [
-            TranscriptEntry(line.role, local(line.created_at), known.unsaid(line.text))
+            TranscriptEntry(line.role, local(line.created_at), known.without_forgotten_words(line.text))
             for line in spoken
             if line.text.strip()
         ]

@@ -172,10 +172,8 @@ def _written(claim: Claim) -> tuple[str, str | None]:
 def _append(claim: Claim, notes: str) -> MemoryRevision:
     flush = claim.flush
     last = claim.messages[-1]
-    at, title = (
-        claim.session.owner.local(last.created_at),
-        tombstones.title_without_forgotten(flush.space_id, claim.session.name),
-    )
+    at = claim.session.owner.local(last.created_at)
+    title = tombstones.title_without_forgotten(flush.space_id, claim.session.name)
     section = f"## {at:%H:%M} {title}\n\n{notes}\n"
     with translation.override("en"):
         heading = f"# {dateformat.format(claim.day, 'l, j F Y')}\n\n"

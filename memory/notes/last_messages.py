@@ -58,7 +58,7 @@ def compose(job: DocumentJob) -> LastMessages | None:
     known = tombstones.of_space(job.space_id)
     lines = [
         f"{local(message.created_at):%H:%M} {_speaker(message)}: "
-        + shortened(known.unsaid(message.text.strip()), MESSAGE_MAX_CHARS, "this message was longer")
+        + shortened(known.without_forgotten_words(message.text.strip()), MESSAGE_MAX_CHARS, "this message was longer")
         for message in said
     ]
     ended = local(job.created_at)

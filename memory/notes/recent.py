@@ -64,7 +64,7 @@ def compose(job: DocumentJob) -> ConversationSummary | None:
     said = list(words.exclude(text="").order_by("seq").only("role", "text", "created_at", "session_id"))
     known = tombstones.of_space(job.space_id)
     for message in said:
-        message.text = known.unsaid(message.text)
+        message.text = known.without_forgotten_words(message.text)
     first = next((message for message in said if message.role == Message.Role.USER), None)
     if first is None:
         return None
@@ -77,7 +77,7 @@ def compose(job: DocumentJob) -> ConversationSummary | None:
         title, text = "", ""
     title, _ = secrets.masked(title or _title(first.text) or session.name)
     text, _ = secrets.masked(text)
-    title, text = tombstones.title_without_forgotten(job.space_id, title), known.unsaid(text)
+    title, text = tombstones.title_without_forgotten(job.space_id, title), known.without_forgotten_words(text)
     return ConversationSummary(title, text, session.owner.local(said[-1].created_at))
 
 

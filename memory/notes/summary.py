@@ -9,6 +9,7 @@ from django.conf import settings
 from django.template.loader import get_template
 
 from chat.models import Message
+from memory.index.transcripts import AUTHOR_NAMES
 from oneclaw import llm
 from oneclaw.llm.quoting import quoted, shortened
 from oneclaw.text import replace_unstorable
@@ -54,7 +55,8 @@ def summarise(said: Sequence[TranscriptEntry], day: dt.date) -> str:
 def transcript(said: Sequence[TranscriptEntry]) -> str:
     """Return the messages as quoted data in <transcript> tags, each with its time and speaker."""
     rest = "this message goes on"
-    lines = (f"[{line.at:%H:%M}] {_speaker(line)}: {shortened(line.text, MESSAGE_MAX_CHARS, rest)}" for line in said)
+    shown = ((line, shortened(line.text, MESSAGE_MAX_CHARS, rest)) for line in said)
+    lines = (f"[{line.at:%H:%M}] {AUTHOR_NAMES[line.role]}: {text}" for line, text in shown)
     return quoted("transcript", "\n\n".join(lines))
 
 
@@ -81,17 +83,11 @@ def extract(said: Sequence[TranscriptEntry]) -> str:
     return "*Not summarised: the model could not be reached. The first words of what was said:*\n\n" + "\n".join(items)
 
 
-def _speaker(line: TranscriptEntry) -> str:
-    return "Person" if line.role == Message.Role.USER else "Assistant"
-
-
 def _first_words(text: str) -> str:
     words = " ".join(text.split())
-    return (
-        words
-        if len(words) <= EXTRACTED_MESSAGE_MAX_CHARS
-        else words[: EXTRACTED_MESSAGE_MAX_CHARS - 1].rsplit(" ", 1)[0] + "…"
-    )
+    if len(words) <= EXTRACTED_MESSAGE_MAX_CHARS:
+        return words
+    return words[: EXTRACTED_MESSAGE_MAX_CHARS - 1].rsplit(" ", 1)[0] + "…"
 
 
 def _prompt(name: str, **context: object) -> str:

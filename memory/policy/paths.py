@@ -4,7 +4,7 @@ import unicodedata
 
 from django.utils.translation import gettext_lazy as _
 
-from oneclaw.text import UserFacingError
+from oneclaw.text import StrOrPromise, UserFacingError
 
 PATH_MAX_BYTES = 255
 # UTF-8 bytes of a document and of its file.
@@ -32,33 +32,26 @@ class BadPathError(UserFacingError, ValueError):
 def checked_path(path: str) -> str:
     """Return `path` in Unicode form NFC. Raise BadPathError unless it is the relative path of a Markdown file."""
     path = unicodedata.normalize("NFC", path)
-    shown = "".join(char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in path)[:80]
+    if fault := _fault_of(path):
+        shown = "".join(char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in path)[:80]
+        is_cut = len(path.encode(errors="replace")) > PATH_MAX_BYTES
+        raise BadPathError(fault, path=f"{shown}…" if is_cut else shown, most=PATH_MAX_BYTES)
+    return path
+
+
+def _fault_of(path: str) -> StrOrPromise | None:
+    """Return why no document may have `path`; None when one may."""
     if any(unicodedata.category(char) in ("Cc", "Cs", "Zl", "Zp") for char in path):
-        raise BadPathError(_("“%(path)s” cannot be a file of a memory: it contains control characters."), path=shown)
+        return _("“%(path)s” cannot be a file of a memory: it contains control characters.")
     if len(path.encode()) > PATH_MAX_BYTES:
-        raise BadPathError(
-            _("“%(path)s” cannot be a file of a memory: its path is longer than %(most)s bytes."),
-            path=f"{shown}…",
-            most=PATH_MAX_BYTES,
-        )
+        return _("“%(path)s” cannot be a file of a memory: its path is longer than %(most)s bytes.")
     if path.startswith("/") or "\\" in path or path[1:2] == ":":
-        raise BadPathError(
-            _("“%(path)s” cannot be a file of a memory: write its path relative to the folder, with /."), path=shown
-        )
+        return _("“%(path)s” cannot be a file of a memory: write its path relative to the folder, with /.")
     for name in path.split("/"):
         if name in ("", ".", ".."):
-            raise BadPathError(
-                _("“%(path)s” cannot be a file of a memory: no part of its path may be empty, . or .."), path=shown
-            )
+            return _("“%(path)s” cannot be a file of a memory: no part of its path may be empty, . or ..")
         if name.startswith(".") or name != name.strip():
-            raise BadPathError(
-                _("“%(path)s” cannot be a file of a memory: no name may be hidden or begin or end with space."),
-                path=shown,
-            )
+            return _("“%(path)s” cannot be a file of a memory: no name may be hidden or begin or end with space.")
     if ".md/" in path:
-        raise BadPathError(
-            _("“%(path)s” cannot be a file of a memory: a folder may not be named like a file."), path=shown
-        )
-    if not path.endswith(".md"):
-        raise BadPathError(_("“%(path)s” cannot be a file of a memory: its name must end with .md."), path=shown)
-    return path
+        return _("“%(path)s” cannot be a file of a memory: a folder may not be named like a file.")
+    return None if path.endswith(".md") else _("“%(path)s” cannot be a file of a memory: its name must end with .md.")

@@ -8,7 +8,8 @@ import hashlib
 import hmac
 import re
 import unicodedata
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import partial
 
@@ -57,8 +58,8 @@ class LineMatcher:
     """
 
     mark: Callable[[Sequence[str]], Hashable]
-    whole: frozenset[Hashable]
-    parts: Mapping[int, frozenset[Hashable]]
+    whole: Set[Hashable]
+    parts: Mapping[int, Set[Hashable]]
 
     def __bool__(self) -> bool:
         return bool(self.whole or self.parts)
@@ -92,11 +93,12 @@ class LineMatcher:
             return text
         return "\n".join(BLANK if self.is_in(line) else line for line in text.split("\n"))
 
-    def unsaid(self, text: str) -> str:
+    def without_forgotten_words(self, text: str) -> str:
         """Return `text` with forgotten words replaced by BLANK, also where they span several lines."""
         if not self:
             return text
-        text = self.blanked_whole(text)
+        lines = text.split("\n")
+        text = "\n".join(BLANK if self.whole and self.mark(words_of(line)) in self.whole else line for line in lines)
         spans = list(_spans(text))
         words = [word for _, _, word in spans]
         kept, at = [], 0
@@ -106,11 +108,6 @@ class LineMatcher:
                 kept.append(normal[at : spans[first][0]] + BLANK)
             at = max(at, spans[last - 1][1])
         return "".join(kept) + normal[at:] if kept else text
-
-    def blanked_whole(self, text: str) -> str:
-        """Return `text` with BLANK in place of each line that matches as a whole."""
-        lines = text.split("\n")
-        return "\n".join(BLANK if self.whole and self.mark(words_of(line)) in self.whole else line for line in lines)
 
     def _runs(self, words: Sequence[str]) -> Iterator[tuple[int, int, Hashable]]:
         for length, marks in self.parts.items():
@@ -123,33 +120,17 @@ class LineMatcher:
 def of_space(space_id: int) -> LineMatcher:
     """Return the matcher of the lines that were forgotten in the space."""
     rows = ForgottenLine.objects.filter(space=space_id).values_list("hash", "words", "whole")
-    parts: dict[int, set[Hashable]] = {}
-    whole = set()
-    for hash, words, is_whole in rows:
-        if is_whole:
-            whole.add(hash)
-        else:
-            parts.setdefault(words, set()).add(hash)
-    return LineMatcher(
-        partial(line_hash, space_id), frozenset(whole), {words: frozenset(marks) for words, marks in parts.items()}
-    )
+    return _matcher(partial(line_hash, space_id), rows)
 
 
 def title_without_forgotten(space_id: int, title: str) -> str:
     """Return `title` in one line with forgotten words replaced, as memory names a conversation."""
-    return " ".join(of_space(space_id).unsaid(title).split())
+    return " ".join(of_space(space_id).without_forgotten_words(title).split())
 
 
 def of_phrases(phrases: Iterable[Phrase]) -> LineMatcher:
     """Return the matcher of `phrases`, whose words it holds unhashed. Pure."""
-    parts: dict[int, set[Hashable]] = {}
-    whole: set[Hashable] = set()
-    for phrase in phrases:
-        if phrase.is_whole:
-            whole.add(phrase.words)
-        else:
-            parts.setdefault(len(phrase.words), set()).add(phrase.words)
-    return LineMatcher(tuple, frozenset(whole), {words: frozenset(marks) for words, marks in parts.items()})
+    return _matcher(tuple, ((phrase.words, len(phrase.words), phrase.is_whole) for phrase in phrases))
 
 
 def line_hash(space_id: int, words: Sequence[str]) -> str:
@@ -178,6 +159,15 @@ def forgotten_since(document: MemoryDocument, version: int) -> bool:
 def lock_name(space_id: int) -> str:
     """Return the name of the lock that writers into the space share and a forgetting holds exclusively."""
     return f"forgetting in {space_id}"
+
+
+def _matcher(mark: Callable[[Sequence[str]], Hashable], entries: Iterable[tuple[Hashable, int, bool]]) -> LineMatcher:
+    """Return the matcher of `entries`: (mark, number of words, whether it matches only a whole line)."""
+    whole: set[Hashable] = set()
+    parts: dict[int, set[Hashable]] = defaultdict(set)
+    for entry, words, is_whole in entries:
+        (whole if is_whole else parts[words]).add(entry)
+    return LineMatcher(mark, whole, parts)
 
 
 def _spans(text: str) -> Iterator[tuple[int, int, str]]:

@@ -18,11 +18,11 @@ from numpy.typing import NDArray
 from memory.policy.paths import CURATED
 from memory.text.index_format import Corpus, unpack
 
-# A corpus with fewer units is not cached; and how many units a process caches in all, about 400 bytes each. The corpus
-# that was searched last stays cached whatever its size.
-CACHED_MIN_UNITS, CACHE_MAX_UNITS = 5_000, 300_000
-# Units of a large corpus whose vectors are cached too, to relate signs to cosines.
-SAMPLE_UNITS = 8_000
+# A corpus with fewer chunks is not cached; and how many chunks a process caches in all, about 400 bytes each. The
+# corpus that was searched last stays cached whatever its size.
+CACHED_MIN_CHUNKS, CACHE_MAX_CHUNKS = 5_000, 300_000
+# Chunks of a large corpus whose vectors are cached too, to relate signs to cosines.
+SAMPLE_CHUNKS = 8_000
 
 # Ids of the spaces, id of the model, and the sources.
 Key = tuple[tuple[int, ...], int, tuple[int | None, ...]]
@@ -32,8 +32,8 @@ Key = tuple[tuple[int, ...], int, tuple[int | None, ...]]
 class PackedDocument:
     """A document as its index holds it, or, with a negative id, a transcript.
 
-    `stamp` changes whenever its row does. `bits` has the signs of each unit's vector by the model of the search; it is
-    empty if a unit has no vector, or if the search needs no signs.
+    `stamp` changes whenever its row does. `bits` has the signs of each chunk's vector by the model of the search; it is
+    empty if a chunk has no vector, or if the search needs no signs.
     """
 
     id: int
@@ -49,14 +49,14 @@ class PackedDocument:
 
 @dataclass(frozen=True)
 class SearchData:
-    """The data of a search: documents without their bytes, all their units, and the signs of their vectors."""
+    """The data of a search: documents without their bytes, all their chunks, and the signs of their vectors."""
 
     documents: Sequence[PackedDocument]
     corpus: Corpus
-    # A column of 64-bit words for each unit, and whether the unit has them; None when no document has any.
+    # A column of 64-bit words for each chunk, and whether the chunk has them; None when no document has any.
     bits: NDArray[np.uint64] | None
     signed: NDArray[np.bool_]
-    # The vector of each unit of `sample`, NaN where it has none. Filled in after the rest.
+    # The vector of each chunk of `sample`, NaN where it has none. Filled in after the rest.
     sampled: NDArray[np.float32]
 
     @classmethod
@@ -98,12 +98,12 @@ class SearchData:
 
     @cached_property
     def sample(self) -> NDArray[np.intp]:
-        """Return the units of the sample: up to SAMPLE_UNITS, from whole documents.
+        """Return the chunks of the sample: up to SAMPLE_CHUNKS, from whole documents.
 
         A change of one document leaves the sample of the others the same.
         """
         chosen: list[NDArray[np.intp]] = []
-        room = SAMPLE_UNITS if self.bits is not None else 0
+        room = SAMPLE_CHUNKS if self.bits is not None else 0
         for at in sorted(range(len(self.documents)), key=lambda at: crc32(str(self.documents[at].id).encode())):
             if room <= 0:
                 break
@@ -114,8 +114,8 @@ class SearchData:
 
     @cached_property
     def sample_keys(self) -> NDArray[np.int64]:
-        """Return the text keys of the units of `sample`."""
-        return self.corpus.units["key"][self.sample]
+        """Return the text keys of the chunks of `sample`."""
+        return self.corpus.chunks["key"][self.sample]
 
     def _packed(self, at: int) -> PackedDocument:
         document = self.documents[at]
@@ -127,12 +127,12 @@ class SearchData:
 
     @cached_property
     def keys(self) -> tuple[NDArray[np.int64], NDArray[np.intp]]:
-        """Return the distinct text keys of all units in ascending order, and for each unit the index of its key."""
-        keys, key_index = np.unique(self.corpus.units["key"], return_inverse=True)
+        """Return the distinct text keys of all chunks in ascending order, and for each chunk the index of its key."""
+        keys, key_index = np.unique(self.corpus.chunks["key"], return_inverse=True)
         return keys, key_index
 
-    def by_unit(self, keys: NDArray[np.int64], values: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return for each unit the value of its text key, where `values` belong to `keys`; NaN for other keys."""
+    def by_chunk(self, keys: NDArray[np.int64], values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return for each chunk the value of its text key, where `values` belong to `keys`; NaN for other keys."""
         known, key_index = self.keys
         found = np.full(len(known), np.nan)
         at = np.minimum(np.searchsorted(known, keys), max(len(known) - 1, 0))
@@ -152,7 +152,7 @@ def array_literal(numbers: Iterable[int]) -> str:
 def signs(
     documents: Sequence[PackedDocument], counts: NDArray[np.intp]
 ) -> tuple[NDArray[np.uint64] | None, NDArray[np.bool_]]:
-    """Return SearchData.bits and SearchData.signed of `documents`, which have `counts` units.
+    """Return SearchData.bits and SearchData.signed of `documents`, which have `counts` chunks.
 
     There are no bits if no document has any, or if their widths differ.
     """
@@ -188,9 +188,9 @@ def store(key: Key, found: SearchData) -> None:
     """Cache the data for the next search if it is large enough; evict the least recently searched data."""
     with _lock:
         _cached.pop(key, None)
-        if len(found.corpus) >= CACHED_MIN_UNITS:
+        if len(found.corpus) >= CACHED_MIN_CHUNKS:
             _cached[key] = found
-        while len(_cached) > 1 and sum(len(one.corpus) for one in _cached.values()) > CACHE_MAX_UNITS:
+        while len(_cached) > 1 and sum(len(one.corpus) for one in _cached.values()) > CACHE_MAX_CHUNKS:
             _cached.popitem(last=False)
 
 

@@ -48,9 +48,9 @@ HELD_TRANSCRIPTS = """
        AND session.deleted_at IS NULL AND session.mode = 'agent' AND session.id IS DISTINCT FROM %(but_session)s::uuid
        AND index.layout = %(layout)s
 """
-# The packed units of what this process has not cached in its current state. The signs of the vectors only if there are
-# too many units for an exact scan.
-UNITS = """
+# The packed chunks of what this process has not cached in its current state. The signs of the vectors only if there are
+# too many chunks for an exact scan.
+CHUNKS = """
 ), many AS MATERIALIZED (SELECT coalesce(sum(units), 0) > %(exact)s AS are FROM held),
 changed AS MATERIALIZED (
     SELECT held.id, held.stamp
@@ -83,7 +83,7 @@ SELECT NULL, 'cosines', NULL,
    AND vector_dims(vector) = %(width)s
 """
 # The condition of the covering index; the vectors of wider models are read from the table.
-NARROW, NARROW_WIDTH = " AND vector_dims(vector) <= 1280", 1280
+NARROW, NARROW_MAX_DIMENSIONS = " AND vector_dims(vector) <= 1280", 1280
 LINES = """
 SELECT chunk.document_id, chunk.ordinal, chunk.start_line, chunk.end_line, chunk.heading, chunk.text,
        0::bigint, '', NULL::timestamptz
@@ -104,7 +104,7 @@ SELECT -chunk.index_id, chunk.ordinal, chunk.start_line, chunk.end_line, session
   JOIN chat_chatsession session ON session.id = index.session_id
  WHERE index.owner_id = %(owner)s AND session.deleted_at IS NULL
 """
-# The exact cosines of some texts, in the same statement as the lines of some units.
+# The exact cosines of some texts, in the same statement as the lines of some chunks.
 EXACTLY = """
 UNION ALL
 SELECT near.text_key, NULL, NULL, NULL, NULL, near.cosine::text, NULL, NULL, NULL
@@ -173,7 +173,7 @@ class HybridSearchManager:
         age = ages(corpus, found.lasting, today.toordinal(), settings.HALF_LIFE)
         words = score_by_words(corpus, question, weighed, age)
         lines: dict[int, Line] = {}
-        # If most units have no vector yet, words decide alone.
+        # If most chunks have no vector yet, words decide alone.
         if asked.vector is not None and is_large(found) and found.signed.mean() >= 0.5:
             estimate = ApproximateScores.of(found, words, weighed, asked.vector)
             rough = estimate.total()
@@ -181,18 +181,18 @@ class HybridSearchManager:
             around = np.unique(corpus.window_of(wanted)[0])
             # This statement also reads the lines of likely results, so that two round trips are enough.
             runs = passages(rough, corpus, 2 * max_results + 10, slack, settings.SNIPPET_LENGTH, settings.MMR)
-            likely = np.union1d(around, units_of(runs)).tolist()
-            lines, exact = self._lines(found, likely, asked, np.unique(corpus.units["key"][around]))
-            scores = estimate.corrected(wanted, found.by_unit(exact["key"], exact["cosine"]))
+            likely = np.union1d(around, chunks_of(runs)).tolist()
+            lines, exact = self._lines(found, likely, asked, np.unique(corpus.chunks["key"][around]))
+            scores = estimate.corrected(wanted, found.by_chunk(exact["key"], exact["cosine"]))
         else:
-            cosine = unless_mostly_missing(found.by_unit(cosines["key"], cosines["cosine"])) if len(cosines) else None
+            cosine = unless_mostly_missing(found.by_chunk(cosines["key"], cosines["cosine"])) if len(cosines) else None
             scores = words.with_cosines(corpus, cosine, weighed)
         logit, best = scores.evidence.logit(), float(scores.total.max())
         highest_text = max(float(scores.text.max()), 1e-9)
         runs = passages(scores.total, corpus, max_results, slack, settings.SNIPPET_LENGTH, settings.MMR)
         scored = ((run, confidence_score(logit, best - run.score)) for run in runs)
         won = list(takewhile(lambda one: one[1] >= min_score, scored))
-        if missing := [at for at in units_of([run for run, _ in won]) if at not in lines]:
+        if missing := [at for at in chunks_of([run for run, _ in won]) if at not in lines]:
             lines |= self._lines(found, missing)[0]
         return [
             build_passage(
@@ -228,11 +228,11 @@ class HybridSearchManager:
             "owner": owner.pk if owner else None,
             "but_session": self.sources.but_session,
         }
-        sql = HELD + UNITS if owner is None else HELD + HELD_TRANSCRIPTS + UNITS + TRANSCRIPTS
+        sql = HELD + CHUNKS if owner is None else HELD + HELD_TRANSCRIPTS + CHUNKS + TRANSCRIPTS
         sql += IDS if known else ""
         if asked.vector is not None:
             parameters |= {"width": len(asked.vector), "vector": asked.text}
-            sql += COSINES + (NARROW if len(asked.vector) <= NARROW_WIDTH else "")
+            sql += COSINES + (NARROW if len(asked.vector) <= NARROW_MAX_DIMENSIONS else "")
         with connection.cursor() as cursor:
             cursor.execute(sql, parameters)
             rows = cursor.fetchall()
@@ -258,7 +258,7 @@ class HybridSearchManager:
         if (
             known is not None
             and np.array_equal(known.sample_keys, keys)
-            # No unit of the sample has got its vector since.
+            # No chunk of the sample has got its vector since.
             and np.array_equal(known.signed[known.sample], found.signed[found.sample])
             and known.sampled.shape == (len(keys), width)
         ):
@@ -273,17 +273,17 @@ class HybridSearchManager:
     def _lines(
         self,
         found: SearchData,
-        units: Sequence[int],
+        chunks: Sequence[int],
         asked: "QuestionVector | None" = None,
         keys: NDArray[np.int64] | None = None,
     ) -> tuple[dict[int, Line], NDArray[np.void]]:
-        """Return the lines of `units` that are unchanged, by unit, and the exact cosines of the texts with `keys`."""
-        if not len(units) and keys is None:
+        """Return the lines of `chunks` that are unchanged, by chunk, and the exact cosines of the texts with `keys`."""
+        if not len(chunks) and keys is None:
             return {}, np.zeros(0, COSINE)
         corpus, owner = found.corpus, self.sources.transcripts_of
-        indices = np.array(units, np.intp)
+        indices = np.array(chunks, np.intp)
         documents = found.document_ids[corpus.document[indices]]
-        ordinals, text_keys = corpus.ordinal[indices], corpus.units["key"][indices]
+        ordinals, text_keys = corpus.ordinal[indices], corpus.chunks["key"][indices]
         sql = LINES if owner is None else LINES + SAID_LINES
         parameters: Parameters = {"spaces": self.spaces, "owner": owner.pk if owner else None}
         for prefix, of_kind in (("", documents > 0), ("said_", documents < 0)):
@@ -297,8 +297,8 @@ class HybridSearchManager:
         with connection.cursor() as cursor:
             cursor.execute(sql, parameters)
             rows = cursor.fetchall()
-        unit_at = dict(zip(zip(documents.tolist(), ordinals.tolist(), strict=True), indices.tolist(), strict=True))
-        lines = {unit_at[row[:2]]: Line._make(row[2:]) for row in rows if row[1] is not None}
+        chunk_at = dict(zip(zip(documents.tolist(), ordinals.tolist(), strict=True), indices.tolist(), strict=True))
+        lines = {chunk_at[row[:2]]: Line._make(row[2:]) for row in rows if row[1] is not None}
         return lines, np.array([(row[0], float(row[5])) for row in rows if row[1] is None], COSINE)
 
 
@@ -315,9 +315,9 @@ class QuestionVector:
         vector = vectors.question_vector(model, without_names(query)) if model is not None else None
         if model is None:
             return cls(0, None)
-        # Without an answer, the width that this process saw last.
-        width = model.width or 0 if vector is None else len(vector)
-        return cls(models.model_id(model, width), vector)
+        # Without an answer, the dimensions that this process saw last.
+        dimensions = model.dimensions or 0 if vector is None else len(vector)
+        return cls(models.model_id(model, dimensions), vector)
 
     @cached_property
     def text(self) -> str:
@@ -326,12 +326,12 @@ class QuestionVector:
 
 
 def is_large(found: SearchData) -> bool:
-    """Return whether there are too many units for an exact scan, so that signs of vectors choose candidates."""
+    """Return whether there are too many chunks for an exact scan, so that signs of vectors choose candidates."""
     return len(found.corpus) > settings.EXACT_UNITS
 
 
-def units_of(runs: Iterable[Run]) -> list[int]:
-    """Return the units of all runs."""
+def chunks_of(runs: Iterable[Run]) -> list[int]:
+    """Return the chunks of all runs."""
     return [at for run in runs for at in range(run.first, run.last + 1)]
 
 
@@ -344,5 +344,5 @@ def leg_weights(model: Embedder | None) -> LegWeights:
 
 
 def unless_mostly_missing(cosines: NDArray[np.float64]) -> NDArray[np.float64] | None:
-    """Return the cosines (NaN for units without a vector), or None if most are NaN, so that words decide alone."""
+    """Return the cosines (NaN for chunks without a vector), or None if most are NaN, so that words decide alone."""
     return cosines if np.isnan(cosines).mean() <= 0.5 else None

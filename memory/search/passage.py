@@ -29,7 +29,7 @@ class MessageOrigin:
 
 @dataclass(frozen=True)
 class Passage:
-    """Neighbouring lines of a document, unchanged, or of a conversation (`said`), each message under its label.
+    """Neighbouring lines of a document, unchanged, or of a conversation (`origin`), each message under its label.
 
     `score` is the confidence from 0 to 1 and does not increase from one result to the next; `vector_score` is the
     cosine of the best line, `text_score` the BM25 score of that line as a share of the highest one.
@@ -46,11 +46,11 @@ class Passage:
     snippet: str
     heading: str = ""
     day: dt.date | None = None
-    said: MessageOrigin | None = None
+    origin: MessageOrigin | None = None
 
 
 class Line(NamedTuple):
-    """A unit to show. In a transcript, `seq`, `role` and `at` are those of its message, and `heading` is the title."""
+    """A chunk to show. In a transcript, `seq`, `role` and `at` are those of its message, and `heading` is the title."""
 
     start_line: int
     end_line: int
@@ -83,7 +83,7 @@ def build_passage(
         text += ("\n" if text and line.start_line > last else "") + line.text
         last = line.end_line
     best = lines[run.best - run.first]
-    said = (
+    origin = (
         MessageOrigin(best.heading, owner.local(best.at), best.role)
         if best.at is not None and owner is not None
         else None
@@ -98,6 +98,6 @@ def build_passage(
         text_score=round(text_score, 4),
         snippet=text.strip()[: settings.SNIPPET_LENGTH],
         heading=lines[0].heading,
-        day=said.at.date() if said else day_in(lines[0].heading) or day_in(document.path),
-        said=said,
+        day=origin.at.date() if origin else day_in(lines[0].heading) or day_in(document.path),
+        origin=origin,
     )

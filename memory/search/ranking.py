@@ -1,8 +1,8 @@
-"""Combine the scores of words and vectors, and choose the passages that the best units form. Arithmetic only.
+"""Combine the scores of words and vectors, and choose the passages that the best chunks form. Arithmetic only.
 
-Every unit is scored at three scales (itself, its window of two units before and after it in its section, its document)
-by two legs: words (BM25) and vectors (cosine). Each leg at each scale is standardised over all units searched, so that
-the weights are comparable; docs/retrieval.md has the measurements.
+Every chunk is scored at three scales (itself, its window of two chunks before and after it in its section, its
+document) by two legs: words (BM25) and vectors (cosine). Each leg at each scale is standardised over all chunks
+searched, so that the weights are comparable; docs/retrieval.md has the measurements.
 """
 
 import math
@@ -23,25 +23,25 @@ Numbers = NDArray[np.float64]
 
 # BM25 (Robertson and Zaragoza, 2009): saturation of the term frequency, and weight of the length.
 K1, B = 1.2, 0.75
-# The penalty of the oldest notes: so small that age only decides between otherwise equal units.
+# The penalty of the oldest notes: so small that age only decides between otherwise equal chunks.
 AGE_MAX_PENALTY_POINTS = 0.01
 # Older notes count as this old.
 AGE_MAX_DAYS = 36_500
 # Lines with this share of common terms begin to count as duplicates; and points of ranking for 1 on MMR's scale.
 DUPLICATE_MIN_SHARE, MMR_SCALE_POINTS = 0.5, 12.0
 # The size of the memories in which the cosines of the models were measured.
-MEASURED_UNITS = 650
-# Units on each side that a filled passage may include, and points of ranking by which a line is worth e times more.
-FILL_UNITS_PER_SIDE, FILL_POINTS_PER_E = 12, 1.5
+MEASURED_CHUNKS = 650
+# Chunks on each side that a filled passage may include, and points of ranking by which a line is worth e times more.
+FILL_CHUNKS_PER_SIDE, FILL_POINTS_PER_E = 12, 1.5
 # The deviation of scores by words counts as at least about this share of their mean.
 DEVIATION_MIN_SHARE = 0.5
-# Units that may begin a passage, at least: so many that the first results do not depend on the number of results.
-CANDIDATE_MIN_UNITS = 1500
+# Chunks that may begin a passage, at least: so many that the first results do not depend on the number of results.
+CANDIDATE_MIN_CHUNKS = 1500
 
 
 @dataclass(frozen=True)
 class Scores:
-    """The scores of each unit (total, cosine, BM25), and the evidence that any unit answers the question."""
+    """The scores of each chunk (total, cosine, BM25), and the evidence that any chunk answers the question."""
 
     total: Numbers
     vector: Numbers | None
@@ -53,10 +53,10 @@ class Scores:
 class Weights:
     """The weight of one deviation of each leg, by scale. Fitted and tested on different conversations."""
 
-    text_unit: float = 0.14
+    text_chunk: float = 0.14
     text_window: float = 0.40
     text_document: float = 0.56
-    vector_unit: float = 0.43
+    vector_chunk: float = 0.43
     vector_window: float = 0.39
     # What a line gains if the person named in the question says it, if it states a time that was asked for, if it is of
     # the days meant (half of it five days later), and if it answers a question; what a question and a heading lose.
@@ -90,7 +90,7 @@ class LegWeights:
         """
         deviation = max(deviation, 1e-9)
         if self.unrelated is not None:
-            best += self.unrelated * (1 - math.sqrt(math.log(max(count, 2)) / math.log(MEASURED_UNITS)))
+            best += self.unrelated * (1 - math.sqrt(math.log(max(count, 2)) / math.log(MEASURED_CHUNKS)))
         unrelated = mean + 3.2 * deviation if self.unrelated is None else self.unrelated
         related = mean + 4.5 * deviation if self.related is None else self.related
         # Bounded, so that vectors cannot hide a line that contains the words.
@@ -99,7 +99,7 @@ class LegWeights:
 
 @dataclass(frozen=True)
 class WordScores:
-    """The scores of each unit without vectors, in total and by BM25, and the evidence without vectors."""
+    """The scores of each chunk without vectors, in total and by BM25, and the evidence without vectors."""
 
     total: Numbers
     text: Numbers
@@ -108,7 +108,7 @@ class WordScores:
     unknown_names: float
 
     def with_cosines(self, corpus: Corpus, cosines: Numbers | None, legs: LegWeights) -> Scores:
-        """Return the scores with the vector leg; `cosines` has NaN for units without a vector, None: no vectors."""
+        """Return the scores with the vector leg; `cosines` has NaN for chunks without a vector, None: no vectors."""
         if cosines is None:
             return self.scores(self.total, None, None)
         known = ~np.isnan(cosines)
@@ -128,15 +128,15 @@ class WordScores:
         )
 
 
-def vector_leg(legs: LegWeights, unit: Numbers, window: Numbers) -> Numbers:
-    """Return what the vector leg adds to the scores, from the standardised cosines of each `unit` and `window`."""
-    return legs.vector * (Weights.vector_unit * unit + Weights.vector_window * window)
+def vector_leg(legs: LegWeights, chunk: Numbers, window: Numbers) -> Numbers:
+    """Return what the vector leg adds to the scores, from the standardised cosines of each `chunk` and `window`."""
+    return legs.vector * (Weights.vector_chunk * chunk + Weights.vector_window * window)
 
 
 def score_by_words(
     corpus: Corpus, question: ParsedQuestion, legs: LegWeights, age: Numbers | float = 0.0
 ) -> WordScores:
-    """Score each unit by everything but vectors; `age` is that of each unit, 0 to 1."""
+    """Score each chunk by everything but vectors; `age` is that of each chunk, 0 to 1."""
     weights = Weights()
     asked, concepts = _named(corpus, question)
     found = matches(corpus, concepts)
@@ -145,10 +145,10 @@ def score_by_words(
         Frequency(*sum_by_index(corpus.document[one.indices], one.counts, len(corpus.starts) - 1)) for one in found
     ]
     lengths = corpus.lengths
-    unit = bm25(found, lengths[0])
+    chunk = bm25(found, lengths[0])
     document = bm25(documents, lengths[2])
     total = legs.text * (
-        weights.text_unit * by_contrast(unit)
+        weights.text_chunk * by_contrast(chunk)
         + weights.text_window * by_contrast(bm25(windows, lengths[1]))
         + weights.text_document * by_contrast(document[corpus.document])
     )
@@ -159,11 +159,11 @@ def score_by_words(
     else:
         covered = float(_cue_of_days(corpus, question).max() >= 1)
     total = total + _cues(corpus, question, asked, weights) - AGE_MAX_PENALTY_POINTS * age
-    return WordScores(total, unit, covered, bool(asked), share_of_unknown_names(corpus, question))
+    return WordScores(total, chunk, covered, bool(asked), share_of_unknown_names(corpus, question))
 
 
 def ages(corpus: Corpus, lasting: Sequence[bool], today: int, half_life: float) -> Numbers:
-    """Return the age of each unit: 0 today or without a date, 0.5 after `half_life` days, approaching 1.
+    """Return the age of each chunk: 0 today or without a date, 0.5 after `half_life` days, approaching 1.
 
     `lasting` says for each document whether its age does not count; `today` is a day as date.toordinal().
     """
@@ -187,7 +187,7 @@ def _named(corpus: Corpus, question: ParsedQuestion) -> tuple[set[int], list[Con
 
 
 def _cues(corpus: Corpus, question: ParsedQuestion, named: set[int], weights: Weights) -> Numbers:
-    """Score each unit by its features apart from words: heading, question, reply, speaker, time, day."""
+    """Score each chunk by its features apart from words: heading, question, reply, speaker, time, day."""
     cues = -weights.heading * corpus.flagged(HEADING) - weights.asking * corpus.flagged(ASKS)
     replies = corpus.flagged(ASKS)[:-1] & (corpus.section[1:] == corpus.section[:-1])
     cues[1:] += weights.reply * replies
@@ -199,7 +199,7 @@ def _cues(corpus: Corpus, question: ParsedQuestion, named: set[int], weights: We
 
 
 def _cue_of_days(corpus: Corpus, question: ParsedQuestion) -> Numbers:
-    """Return how close the day of each unit is to the closest period that the question means, 0 to 1."""
+    """Return how close the day of each chunk is to the closest period that the question means, 0 to 1."""
     nearness = [np.zeros(len(corpus)), *(_closeness(corpus, period) for period in question.periods)]
     nearest: Numbers = np.max(nearness, axis=0)
     return nearest
@@ -221,14 +221,14 @@ class Frequency:
 
 
 def matches(corpus: Corpus, concepts: Sequence[Concept]) -> list[Frequency]:
-    """Return for each of `concepts` the units of `corpus` that contain it."""
+    """Return for each of `concepts` the chunks of `corpus` that contain it."""
     terms = np.unique(np.array([term for concept in concepts for term in concept.terms] or [0], np.uint32))
-    units_of_term = dict(zip(terms.tolist(), corpus.holding(terms), strict=True))
+    chunks_of_term = dict(zip(terms.tolist(), corpus.holding(terms), strict=True))
     found = []
     for concept in concepts:
-        units = [units_of_term[term] for term in concept.terms]
-        weights = np.repeat(list(concept.terms.values()), [len(one) for one in units])
-        found.append(Frequency(*sum_by_index(np.concatenate(units), weights, len(corpus))))
+        chunks = [chunks_of_term[term] for term in concept.terms]
+        weights = np.repeat(list(concept.terms.values()), [len(one) for one in chunks])
+        found.append(Frequency(*sum_by_index(np.concatenate(chunks), weights, len(corpus))))
     return found
 
 
@@ -250,7 +250,7 @@ def bm25(found: Sequence[Frequency], lengths: Numbers) -> Numbers:
 
 @dataclass(frozen=True)
 class Run:
-    """Consecutive units that form a passage: the best, the first and the last one, and the score in the ranking."""
+    """Consecutive chunks that form a passage: the best, the first and the last one, and the score in the ranking."""
 
     best: int
     first: int
@@ -261,15 +261,15 @@ class Run:
 def passages(
     total: Numbers, corpus: Corpus, most: int, slack: float, longest: int, relevance: float = 1.0
 ) -> Iterator[Run]:
-    """Yield at most `most` passages, best first; no unit is in two of them.
+    """Yield at most `most` passages, best first; no chunk is in two of them.
 
-    A passage starts as the best remaining unit and grows by the better of its neighbours, within its section and within
-    `longest` characters, while that scores at most `slack` points less than the best unit. With infinite `slack` it is
-    the run around the best unit with the highest sum of scores. A heading is shown with the text below it, so it starts
-    a passage only if there is none. `relevance` is MMR's λ (Carbonell and Goldstein, 1998): below 1, lines that nearly
-    repeat a better one rank lower.
+    A passage starts as the best remaining chunk and grows by the better of its neighbours, within its section and
+    within `longest` characters, while that scores at most `slack` points less than the best chunk. With infinite
+    `slack` it is the run around the best chunk with the highest sum of scores. A heading is shown with the text below
+    it, so it starts a passage only if there is none. `relevance` is MMR's λ (Carbonell and Goldstein, 1998): below 1,
+    lines that nearly repeat a better one rank lower.
     """
-    characters, section = corpus.units["characters"], corpus.section
+    characters, section = corpus.chunks["characters"], corpus.section
     heading = corpus.flagged(HEADING)
     taken: set[int] = set()
 
@@ -284,7 +284,7 @@ def passages(
         )
 
     followed = heading & np.append(section[1:] == section[:-1], False)
-    pool = np.array(best_first(total, max(CANDIDATE_MIN_UNITS, most * 24)), np.intp)
+    pool = np.array(best_first(total, max(CANDIDATE_MIN_CHUNKS, most * 24)), np.intp)
     candidates = pool[~followed[pool]].tolist()
     for best, score in diverse(total, corpus, candidates, relevance):
         if best in taken:
@@ -307,11 +307,11 @@ def passages(
 def fullest(
     total: Numbers, best: int, longest: int, characters: NDArray[np.uint32], free: Callable[[int, int, int], bool]
 ) -> tuple[int, int]:
-    """Return the first and last unit of the run around `best` with the highest worth within `longest` characters."""
+    """Return the first and last chunk of the run around `best` with the highest worth within `longest` characters."""
     low = high = best
-    while best - low < FILL_UNITS_PER_SIDE and free(low - 1, best, 0):
+    while best - low < FILL_CHUNKS_PER_SIDE and free(low - 1, best, 0):
         low -= 1
-    while high - best < FILL_UNITS_PER_SIDE and free(high + 1, best, 0):
+    while high - best < FILL_CHUNKS_PER_SIDE and free(high + 1, best, 0):
         high += 1
     worth = np.exp((total[low : high + 1] - total[best]) / FILL_POINTS_PER_E)
     gained = np.concatenate([[0.0], np.cumsum(worth)])
@@ -337,12 +337,12 @@ def diverse(total: Numbers, corpus: Corpus, candidates: Sequence[int], relevance
         return
     ends = corpus.term_ends
     shown: list[frozenset[int]] = []
-    # Negative score, rank by score, unit, and how many of `shown` it has been compared with.
+    # Negative score, rank by score, chunk, and how many of `shown` it has been compared with.
     waiting = [(-score, rank, at, 0) for rank, (at, score) in enumerate(ranked)]
     heapify(waiting)
     while waiting:
         score, rank, at, compared = heappop(waiting)
-        terms = frozenset(corpus.terms[ends[at] - corpus.units["terms"][at] : ends[at]].tolist())
+        terms = frozenset(corpus.terms[ends[at] - corpus.chunks["terms"][at] : ends[at]].tolist())
         similarity = max((jaccard(terms, other) for other in shown[compared:]), default=0.0)
         excess = max(similarity - DUPLICATE_MIN_SHARE, 0)
         reduced = max(score, -float(total[at]) + cost * excess / (1 - DUPLICATE_MIN_SHARE))

@@ -1,7 +1,7 @@
-"""Split Markdown into units: the small pieces that search finds, each with its exact lines.
+"""Split Markdown into chunks: the small pieces that search finds, each with its exact lines.
 
-A unit is a line of a dialogue, a list item, a heading, a table row, a short paragraph, or a few lines of code. A line
-that is too long for one unit becomes several with the same line number; joined, they are that line again.
+A chunk is a line of a dialogue, a list item, a heading, a table row, a short paragraph, or a few lines of code. A line
+that is too long for one chunk becomes several with the same line number; joined, they are that line again.
 """
 
 import re
@@ -9,21 +9,21 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-# The length of a unit, and the length up to which the lines of a hard-wrapped paragraph are joined into one.
-UNIT_MAX_CHARS = 600
+# The length of a chunk, and the length up to which the lines of a hard-wrapped paragraph are joined into one.
+CHUNK_MAX_CHARS = 600
 JOINED_LINES_MAX_CHARS = 300
 
 HEADING = re.compile(r" {0,3}(#{1,6})(?=\s|$)")
 FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
-# The beginning of a new unit without a blank line before it: list item, quote, table row, speaker.
-UNIT_START = re.compile(r"\s*(?:[-*+•]\s|\d{1,3}[.)]\s|>|\||(?:\[[^\]]{1,30}\]\s*)?[^\W\d_][^:|\n]{0,39}:\s)")
+# The beginning of a new chunk without a blank line before it: list item, quote, table row, speaker.
+CHUNK_START = re.compile(r"\s*(?:[-*+•]\s|\d{1,3}[.)]\s|>|\||(?:\[[^\]]{1,30}\]\s*)?[^\W\d_][^:|\n]{0,39}:\s)")
 SENTENCE_END = re.compile(r"[.!?…。！？:;)\]\"'”’»*_`]\s*$")
 SPEAKER = re.compile(r"\s*(?:[-*+•]\s+)?(?:\[[^\]]{1,30}\]\s*)?\*{0,2}([^\W\d_][\w.'’ -]{0,39}?)\*{0,2}:\*{0,2}\s")
 BREAK = re.compile(r"(?<=[.!?…;])\s+|(?<=[。！？；])|\s+")
 
 
 @dataclass(frozen=True, slots=True)
-class Unit:
+class Chunk:
     """A searchable piece of a text. Lines count from 1; `section` is the number of headings up to it."""
 
     start_line: int
@@ -35,13 +35,13 @@ class Unit:
 
     @property
     def speaker(self) -> str:
-        """Return the name of the speaker if the unit is a line of a dialogue (`Ada: …`), else an empty string."""
+        """Return the name of the speaker if the chunk is a line of a dialogue (`Ada: …`), else an empty string."""
         return "" if self.is_heading else speaker_of(self.text)
 
 
-def units(text: str) -> list[Unit]:
-    """Return the units of the Markdown `text`, in its order."""
-    return list(_units(text.split("\n")))
+def chunks_of(text: str) -> list[Chunk]:
+    """Return the chunks of the Markdown `text`, in its order."""
+    return list(_chunks(text.split("\n")))
 
 
 def speaker_of(text: str) -> str:
@@ -51,9 +51,9 @@ def speaker_of(text: str) -> str:
 
 
 def speakers(texts: Iterable[str]) -> frozenset[str]:
-    """Return the names of the speakers in the units `texts`.
+    """Return the names of the speakers in the chunks `texts`.
 
-    A speaker begins at least three units, and all speakers together begin at least a third of them, so that
+    A speaker begins at least three chunks, and all speakers together begin at least a third of them, so that
     `Budget: 500` in a note is not taken for a speaker.
     """
     texts = list(texts)
@@ -63,7 +63,7 @@ def speakers(texts: Iterable[str]) -> frozenset[str]:
     return frozenset(names) if 3 * sum(names.values()) >= len(texts) else frozenset()
 
 
-def _units(lines: list[str]) -> Iterator[Unit]:
+def _chunks(lines: list[str]) -> Iterator[Chunk]:
     headings: dict[int, str] = {}
     section, fence, start = 0, "", 0
     pending: list[str] = []
@@ -71,7 +71,7 @@ def _units(lines: list[str]) -> Iterator[Unit]:
     def heading() -> str:
         return " › ".join(headings[level] for level in sorted(headings))
 
-    def flushed() -> Iterator[Unit]:
+    def flushed() -> Iterator[Chunk]:
         if pending:
             yield from _cut(start, pending, heading(), section)
             pending.clear()
@@ -92,10 +92,10 @@ def _units(lines: list[str]) -> Iterator[Unit]:
             headings = {above: name for above, name in headings.items() if above < level}
             section += 1
             if name := _heading_text(line[found.end() :].strip()):
-                headings[level] = name[:UNIT_MAX_CHARS]
+                headings[level] = name[:CHUNK_MAX_CHARS]
                 text = line.strip()
-                yield Unit(number, number, text[:UNIT_MAX_CHARS], heading(), section, is_heading=True)
-                if rest := text[UNIT_MAX_CHARS:]:
+                yield Chunk(number, number, text[:CHUNK_MAX_CHARS], heading(), section, is_heading=True)
+                if rest := text[CHUNK_MAX_CHARS:]:
                     yield from _cut(number, [rest], heading(), section)
             continue
         if not line.strip():
@@ -116,36 +116,36 @@ def _heading_text(text: str) -> str:
 
 
 def _continues(pending: list[str], line: str, in_code: bool) -> bool:
-    """Return whether `line` belongs to the same unit as the lines `pending`."""
+    """Return whether `line` belongs to the same chunk as the lines `pending`."""
     length = sum(map(len, pending)) + len(line)
     if in_code:
         return length <= JOINED_LINES_MAX_CHARS
-    if length > UNIT_MAX_CHARS or UNIT_START.match(line):
+    if length > CHUNK_MAX_CHARS or CHUNK_START.match(line):
         return False
     return length <= JOINED_LINES_MAX_CHARS and not (SENTENCE_END.search(pending[-1]) and SPEAKER.match(pending[0]))
 
 
-def _cut(start: int, lines: list[str], heading: str, section: int) -> Iterator[Unit]:
-    """Yield one unit for these lines, or several if they are one long line."""
-    if len(lines) > 1 or len(lines[0]) <= UNIT_MAX_CHARS:
-        yield Unit(start, start + len(lines) - 1, "\n".join(lines), heading, section)
+def _cut(start: int, lines: list[str], heading: str, section: int) -> Iterator[Chunk]:
+    """Yield one chunk for these lines, or several if they are one long line."""
+    if len(lines) > 1 or len(lines[0]) <= CHUNK_MAX_CHARS:
+        yield Chunk(start, start + len(lines) - 1, "\n".join(lines), heading, section)
         return
     line, at = lines[0], 0
     while at < len(line):
         end = _cut_at(line, at)
-        yield Unit(start, start, line[at:end], heading, section)
+        yield Chunk(start, start, line[at:end], heading, section)
         at = end
 
 
 def _cut_at(line: str, at: int) -> int:
     """Return the end of the piece that begins at `at`: after a sentence, else after a word, else anywhere."""
-    if len(line) - at <= UNIT_MAX_CHARS:
+    if len(line) - at <= CHUNK_MAX_CHARS:
         return len(line)
     best = word = 0
-    for found in BREAK.finditer(line, at + UNIT_MAX_CHARS // 3, at + UNIT_MAX_CHARS):
+    for found in BREAK.finditer(line, at + CHUNK_MAX_CHARS // 3, at + CHUNK_MAX_CHARS):
         before = line[found.start() - 1]
         if before in ".!?…;。！？；":
             best = found.end()
         else:
             word = found.end()
-    return best or word or at + UNIT_MAX_CHARS
+    return best or word or at + CHUNK_MAX_CHARS

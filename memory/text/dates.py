@@ -29,12 +29,8 @@ MONTHS = {
     for name in names.split()
 }
 DAYS = {name.lower(): number for number, name in enumerate(calendar.day_name)}
-NUMBERS = {
-    name: n
-    for n, name in enumerate(
-        ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"]
-    )
-}
+_NUMBERS = "zero one two three four five six seven eight nine ten eleven twelve"
+NUMBERS = {name: number for number, name in enumerate(_NUMBERS.split())}
 NUMBERS |= {"a": 1, "an": 1, "a couple of": 2, "a few": 3, "several": 4}
 SPANS = {"day": 1, "week": 7, "fortnight": 14, "month": 30, "year": 365}
 SEASONS = {"spring": 3, "summer": 6, "autumn": 9, "fall": 9, "winter": 12}
@@ -44,24 +40,6 @@ _COUNT = r"(?P<count>\d{1,3}|" + "|".join(sorted(NUMBERS, key=len, reverse=True)
 _SPAN = r"(?P<span>day|week|fortnight|month|year)s?"
 _WHAT = "week|weekend|month|year|night|" + "|".join([*DAYS, *SEASONS])
 _IN = "in|during|of|since|by|last|this|early|late|mid|im|en|em"
-PATTERNS = {
-    kind: re.compile(pattern)
-    for kind, pattern in {
-        "date": rf"\b(?P<day>\d{{1,2}})(?:st|nd|rd|th|er|º|\.)?(?:\s+(?:of|de))?\s+{_MONTH}"
-        r"(?:\s+de)?,?(?:\s+(?P<year>\d{4}))?\b",
-        "american": rf"\b{_MONTH}\s+(?P<day>\d{{1,2}})(?:st|nd|rd|th)?\b(?:,?\s+(?P<year>\d{{4}}))?",
-        "dotted": r"(?<!\d)(?P<day>\d{1,2})\.(?P<month>\d{1,2})\.(?P<year>\d{4})(?!\d)",
-        "month": rf"\b(?:{_IN})[\s-]+{_MONTH}(?:\s+(?:of\s+|de\s+)?(?P<year>\d{{4}}))?",
-        "month_of_year": rf"\b{_MONTH}\s+(?P<year>\d{{4}})\b",
-        "year": r"\b(?:in|during|of|since)\s+(?P<year>(?:19|20)\d{2})\b",
-        "ago": rf"\b{_COUNT}\s+{_SPAN}\s+ago\b",
-        "past": rf"\bthe\s+(?:last|past)\s+{_COUNT}\s+{_SPAN}\b",
-        "last": rf"\b(?P<which>last|this|past)\s+(?P<what>{_WHAT})\b",
-        "weekday": rf"\bon\s+(?P<what>{'|'.join(DAYS)})\b",
-        "named": r"\b(?P<what>the day before yesterday|yesterday|today|tonight|this morning"
-        r"|vorgestern|gestern|heute|hier|ayer|ieri|ontem)\b",
-    }.items()
-}
 NAMED = {"the day before yesterday": 2, "vorgestern": 2, "today": 0, "tonight": 0, "this morning": 0, "heute": 0}
 
 
@@ -115,11 +93,11 @@ def periods_meant(question: str, today: dt.date) -> list[Period]:
     """
     text = question.lower()
     found = [Period(day, day) for day in [day_in(text)] if day]
-    for kind, pattern in PATTERNS.items():
+    for pattern, reader in READERS:
         for match in pattern.finditer(text):
             parts = {name: part for name, part in match.groupdict().items() if part}
             try:
-                found += READERS[kind](parts, today)
+                found += reader(parts, today)
             except (ValueError, OverflowError):  # 31 February, the year 0
                 continue
     exact = [period for period in found if period.first == period.last]
@@ -201,16 +179,28 @@ def _count(text: str) -> int:
     return int(text) if text.isdigit() else NUMBERS[text]
 
 
-READERS = {
-    "date": _date,
-    "american": _date,
-    "dotted": _date,
-    "month": _month,
-    "month_of_year": _month,
-    "year": _year,
-    "ago": _ago,
-    "past": _past,
-    "last": _last,
-    "weekday": _weekday,
-    "named": _named,
-}
+# How the periods that a question names are written, and the function that reads each of them.
+READERS = [
+    (re.compile(pattern), reader)
+    for pattern, reader in (
+        (
+            rf"\b(?P<day>\d{{1,2}})(?:st|nd|rd|th|er|º|\.)?(?:\s+(?:of|de))?\s+{_MONTH}"
+            r"(?:\s+de)?,?(?:\s+(?P<year>\d{4}))?\b",
+            _date,
+        ),
+        (rf"\b{_MONTH}\s+(?P<day>\d{{1,2}})(?:st|nd|rd|th)?\b(?:,?\s+(?P<year>\d{{4}}))?", _date),
+        (r"(?<!\d)(?P<day>\d{1,2})\.(?P<month>\d{1,2})\.(?P<year>\d{4})(?!\d)", _date),
+        (rf"\b(?:{_IN})[\s-]+{_MONTH}(?:\s+(?:of\s+|de\s+)?(?P<year>\d{{4}}))?", _month),
+        (rf"\b{_MONTH}\s+(?P<year>\d{{4}})\b", _month),
+        (r"\b(?:in|during|of|since)\s+(?P<year>(?:19|20)\d{2})\b", _year),
+        (rf"\b{_COUNT}\s+{_SPAN}\s+ago\b", _ago),
+        (rf"\bthe\s+(?:last|past)\s+{_COUNT}\s+{_SPAN}\b", _past),
+        (rf"\b(?P<which>last|this|past)\s+(?P<what>{_WHAT})\b", _last),
+        (rf"\bon\s+(?P<what>{'|'.join(DAYS)})\b", _weekday),
+        (
+            r"\b(?P<what>the day before yesterday|yesterday|today|tonight|this morning"
+            r"|vorgestern|gestern|heute|hier|ayer|ieri|ontem)\b",
+            _named,
+        ),
+    )
+]

@@ -1,6 +1,6 @@
-"""Pack what a search needs of a document into bytes: an array of its units and an array of all their terms.
+"""Pack what a search needs of a document into bytes: an array of its chunks and an array of all their terms.
 
-Scoring reads every unit of a space, so each unit may cost only nanoseconds: arrays of numbers, no object for each unit.
+Scoring reads every chunk of a space, so each may cost only nanoseconds: arrays of numbers, no object for each chunk.
 """
 
 import hashlib
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 # Increased with every change of the format; an index of another layout is rebuilt.
 LAYOUT_VERSION = 4
-UNIT = np.dtype(
+CHUNK = np.dtype(
     [
         ("key", "<i8"),  # the key of its vector
         ("terms", "<u4"),  # the number of its terms
@@ -25,36 +25,36 @@ UNIT = np.dtype(
         ("flags", "<u4"),
     ]
 )
-# How many units before and after a unit belong to its window.
-WINDOW_REACH_UNITS = 2
+# How many chunks before and after a chunk belong to its window.
+WINDOW_REACH_CHUNKS = 2
 # Flags: a heading, a question, a line that states a time.
 HEADING, ASKS, TELLS_TIME = 1, 2, 4
 TERM = np.dtype("<u4")
-# The number of units, and the number of the language.
+# The number of chunks, and the number of the language.
 HEADER = struct.Struct("<II")
 
 
 @dataclass(frozen=True)
 class Corpus:
-    """All units of the documents that are searched, one after the other."""
+    """All chunks of the documents that are searched, one after the other."""
 
-    units: NDArray[np.void]
-    # For each unit the index of its document in the order in which the documents were unpacked.
+    chunks: NDArray[np.void]
+    # For each chunk the index of its document in the order in which the documents were unpacked.
     document: NDArray[np.int32]
-    # For each unit its index in its document.
+    # For each chunk its index in its document.
     ordinal: NDArray[np.intp]
-    # For each unit a number that identifies its section in the corpus.
+    # For each chunk a number that identifies its section in the corpus.
     section: NDArray[np.intp]
-    # All terms of all units, and for each term its unit.
+    # All terms of all chunks, and for each term its chunk.
     terms: NDArray[np.uint32]
-    unit_of_term: NDArray[np.int32]
-    # For each document the index of its first unit, followed by the number of all units.
+    chunk_of_term: NDArray[np.int32]
+    # For each document the index of its first chunk, followed by the number of all chunks.
     starts: NDArray[np.intp]
     # For each document the number of its language.
     language: tuple[int, ...]
 
     def __len__(self) -> int:
-        return len(self.units)
+        return len(self.chunks)
 
     @property
     def languages(self) -> frozenset[int]:
@@ -67,30 +67,30 @@ class Corpus:
         start = self.term_ends[first - 1] if first else 0
         end = self.term_ends[last - 1] if last else 0
         head = HEADER.pack(last - first, self.language[document])
-        return head + self.units[first:last].tobytes() + self.terms[start:end].tobytes()
+        return head + self.chunks[first:last].tobytes() + self.terms[start:end].tobytes()
 
     def holding(self, terms: NDArray[np.uint32]) -> list[NDArray[np.int32]]:
-        """Return for each term the units that contain it, once for each occurrence. `terms` is sorted and distinct."""
+        """Return for each term the chunks that contain it, once for each occurrence. `terms` is sorted and distinct."""
         if "postings" in self.__dict__:
-            ordered, units = self.postings
+            ordered, chunks = self.postings
         else:
             # Most terms of a space are not among these: half of their bits exclude them in one pass.
             seen = np.zeros(1 << 16, bool)
             seen[terms & 0xFFFF] = True
             at = np.flatnonzero(seen[self.terms.view(np.uint16)[::2]])
             at = at[np.argsort(self.terms[at], kind="stable")]
-            ordered, units = self.terms[at], self.unit_of_term[at]
+            ordered, chunks = self.terms[at], self.chunk_of_term[at]
         first, last = np.searchsorted(ordered, terms), np.searchsorted(ordered, terms, side="right")
-        return [units[start:end] for start, end in zip(first.tolist(), last.tolist(), strict=True)]
+        return [chunks[start:end] for start, end in zip(first.tolist(), last.tolist(), strict=True)]
 
     @cached_property
     def postings(self) -> tuple[NDArray[np.uint32], NDArray[np.int32]]:
-        """Return all terms in ascending order, and for each its unit. Pays if the corpus is searched again."""
+        """Return all terms in ascending order, and for each its chunk. Pays if the corpus is searched again."""
         order = np.argsort(self.terms)
-        return self.terms[order], self.unit_of_term[order]
+        return self.terms[order], self.chunk_of_term[order]
 
     def windowed(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return for each unit the sum of `scores` over its window: itself and its neighbours in the same section."""
+        """Return for each chunk the sum of `scores` over its window: itself and its neighbours in the same section."""
         total = scores.copy()
         for distance, together in self._together:
             total[distance:] += together * scores[:-distance]
@@ -98,55 +98,55 @@ class Corpus:
         return total
 
     def in_windows(
-        self, units: NDArray[np.intp], scores: NDArray[np.float64]
+        self, chunks: NDArray[np.intp], scores: NDArray[np.float64]
     ) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
-        """Sum scores over windows when only `units` have a score; return the units with a sum, and the sums.
+        """Sum scores over windows when only `chunks` have a score; return the chunks with a sum, and the sums.
 
-        `units` is in ascending order, `scores` has their scores above 0.
+        `chunks` is in ascending order, `scores` has their scores above 0.
         """
-        if len(units) * 16 > len(self):
-            total = self.windowed(np.bincount(units, scores, minlength=len(self)).astype(float))
+        if len(chunks) * 16 > len(self):
+            total = self.windowed(np.bincount(chunks, scores, minlength=len(self)).astype(float))
             held = np.flatnonzero(total)
             return held, total[held]
-        indices, values = [units], [scores]
+        indices, values = [chunks], [scores]
         for distance, together in self._together:
-            # The units are in ascending order, so those with a unit at this distance after them come first.
-            count = int(np.searchsorted(units, len(self) - distance))
-            ahead = together[units[:count]] > 0
-            behind = (units >= distance) & (together[np.maximum(units - distance, 0)] > 0)
-            indices += [units[:count][ahead] + distance, units[behind] - distance]
+            # The chunks are in ascending order, so those with a chunk at this distance after them come first.
+            count = int(np.searchsorted(chunks, len(self) - distance))
+            ahead = together[chunks[:count]] > 0
+            behind = (chunks >= distance) & (together[np.maximum(chunks - distance, 0)] > 0)
+            indices += [chunks[:count][ahead] + distance, chunks[behind] - distance]
             values += [scores[:count][ahead], scores[behind]]
         return sum_by_index(np.concatenate(indices), np.concatenate(values), len(self))
 
-    def window_of(self, units: NDArray[np.intp]) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
-        """Return a row for each unit: the units up to WINDOW_REACH_UNITS before and after it.
+    def window_of(self, chunks: NDArray[np.intp]) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
+        """Return a row for each chunk: the chunks up to WINDOW_REACH_CHUNKS before and after it.
 
         The second array says which of them belong to the window.
         """
-        around = units[:, None] + np.arange(-WINDOW_REACH_UNITS, WINDOW_REACH_UNITS + 1)
+        around = chunks[:, None] + np.arange(-WINDOW_REACH_CHUNKS, WINDOW_REACH_CHUNKS + 1)
         within = np.clip(around, 0, len(self) - 1)
-        return within, (around == within) & (self.section[within] == self.section[units][:, None])
+        return within, (around == within) & (self.section[within] == self.section[chunks][:, None])
 
     @cached_property
     def sizes(self) -> NDArray[np.float64]:
-        """Return for each unit the number of units in its window."""
+        """Return for each chunk the number of chunks in its window."""
         return self.windowed(np.ones(len(self)))
 
     @cached_property
     def lengths(self) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-        """Return the number of terms of each unit, of each window, of each document."""
-        units = self.units["terms"].astype(float)
-        return units, self.windowed(units), np.bincount(self.document, units).astype(float)
+        """Return the number of terms of each chunk, of each window, of each document."""
+        chunks = self.chunks["terms"].astype(float)
+        return chunks, self.windowed(chunks), np.bincount(self.document, chunks).astype(float)
 
     @cached_property
     def days(self) -> NDArray[np.int64]:
-        """Return for each unit the day that it is about, as date.toordinal(); 0: none."""
-        return self.units["day"].astype(np.int64)
+        """Return for each chunk the day that it is about, as date.toordinal(); 0: none."""
+        return self.chunks["day"].astype(np.int64)
 
     @cached_property
     def speaker(self) -> NDArray[np.uint32]:
-        """Return for each unit the number of its speaker; 0: none."""
-        return np.ascontiguousarray(self.units["speaker"])
+        """Return for each chunk the number of its speaker; 0: none."""
+        return np.ascontiguousarray(self.chunks["speaker"])
 
     @cached_property
     def speakers(self) -> frozenset[int]:
@@ -155,22 +155,22 @@ class Corpus:
 
     @cached_property
     def _together(self) -> list[tuple[int, NDArray[np.float64]]]:
-        """Return for each distance 1 where a unit and the unit at that distance after it are in one section, else 0."""
-        distances = range(1, min(WINDOW_REACH_UNITS, len(self) - 1) + 1)
+        """Return for each distance 1 where a chunk and the one at that distance after it are in one section, else 0."""
+        distances = range(1, min(WINDOW_REACH_CHUNKS, len(self) - 1) + 1)
         return [(far, (self.section[far:] == self.section[:-far]).astype(float)) for far in distances]
 
     @cached_property
     def term_ends(self) -> NDArray[np.int64]:
-        """Return for each unit the index after its last term."""
-        return np.cumsum(self.units["terms"], dtype=np.int64)
+        """Return for each chunk the index after its last term."""
+        return np.cumsum(self.chunks["terms"], dtype=np.int64)
 
     def flagged(self, flag: int) -> NDArray[np.bool_]:
-        """Return which units have `flag` (HEADING, ASKS or TELLS_TIME)."""
+        """Return which chunks have `flag` (HEADING, ASKS or TELLS_TIME)."""
         return (self._flags & flag) != 0
 
     @cached_property
     def _flags(self) -> NDArray[np.uint32]:
-        return np.ascontiguousarray(self.units["flags"])
+        return np.ascontiguousarray(self.chunks["flags"])
 
 
 def sum_by_index(
@@ -190,38 +190,38 @@ def text_key(text: str) -> int:
     return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "big", signed=True)
 
 
-def pack(units: Sequence[tuple[int, ...]], terms: Sequence[int], language: int = 0) -> bytes:
+def pack(chunks: Sequence[tuple[int, ...]], terms: Sequence[int], language: int = 0) -> bytes:
     """Return the packed bytes of one document.
 
-    `units` are tuples in the order of UNIT's fields, `terms` the terms of all of them in that order, and `language` is
-    the number of the language in which the words were stemmed.
+    `chunks` are tuples in the order of CHUNK's fields, `terms` the terms of all of them in that order, and `language`
+    is the number of the language in which the words were stemmed.
     """
-    head = np.array([len(units), language], "<u4").tobytes()
-    return head + np.array(list(units), UNIT).tobytes() + np.array(terms, TERM).tobytes()
+    head = np.array([len(chunks), language], "<u4").tobytes()
+    return head + np.array(list(chunks), CHUNK).tobytes() + np.array(terms, TERM).tobytes()
 
 
 def unpack(documents: Iterable[bytes | memoryview]) -> Corpus:
     """Return the corpus of `documents`, each packed by `pack`."""
-    units, terms, counts, languages = [], [], [], []
+    chunks, terms, counts, languages = [], [], [], []
     for data in documents:
         count, language = HEADER.unpack_from(data)
-        split = HEADER.size + count * UNIT.itemsize
-        units.append(data[HEADER.size : split])
+        split = HEADER.size + count * CHUNK.itemsize
+        chunks.append(data[HEADER.size : split])
         terms.append(data[split:])
         counts.append(count)
         languages.append(language)
-    all_units = np.frombuffer(b"".join(units), UNIT)
+    all_chunks = np.frombuffer(b"".join(chunks), CHUNK)
     lengths = np.array(counts, np.int32)
     starts = np.concatenate([[0], np.cumsum(lengths)])
     document = np.repeat(np.arange(len(lengths), dtype=np.int32), lengths)
-    turns = (np.diff(document, prepend=-1) != 0) | (np.diff(all_units["section"].astype(np.int32), prepend=-1) != 0)
+    turns = (np.diff(document, prepend=-1) != 0) | (np.diff(all_chunks["section"].astype(np.int32), prepend=-1) != 0)
     return Corpus(
-        units=all_units,
+        chunks=all_chunks,
         document=document,
         section=np.cumsum(turns),
-        ordinal=np.arange(len(all_units)) - np.repeat(starts[:-1], lengths),
+        ordinal=np.arange(len(all_chunks)) - np.repeat(starts[:-1], lengths),
         terms=np.frombuffer(b"".join(terms), TERM),
-        unit_of_term=np.repeat(np.arange(len(all_units), dtype=np.int32), all_units["terms"]),
+        chunk_of_term=np.repeat(np.arange(len(all_chunks), dtype=np.int32), all_chunks["terms"]),
         starts=starts,
         language=tuple(languages),
     )

@@ -118,7 +118,7 @@ def _terms(token: str, language: str) -> tuple[int, ...]:
 def _cached_terms(token: str, language: str) -> tuple[int, ...]:
     if not token.isascii() and UNSEGMENTED.search(token):
         return tuple(term for run in UNSEGMENTED.split(token) if run for term in _terms(run, language)) + tuple(
-            term_number(gram) for run in UNSEGMENTED.findall(token) for gram in _grams(run)
+            term_number(gram) for run in UNSEGMENTED.findall(token) for gram in (*run, *_pairs(run))
         )
     parts = WORD.findall(token)
     if len(parts) == 1:
@@ -139,11 +139,6 @@ def _word_terms(word: str, language: str) -> list[str]:
         return parts
     stem = _stem(bare, language) if bare.isalpha() else bare
     return [stem, *(["=" + bare] if stem != bare else []), *parts]
-
-
-def _grams(run: str) -> list[str]:
-    """Return each character, and the pairs of neighbouring characters."""
-    return [*run, *_pairs(run)]
 
 
 def _pairs(run: str) -> list[str]:

@@ -38,7 +38,7 @@ def memory_search(call: ToolCall) -> ToolResult:
             "end_line": passage.end_line,
             "score": round(passage.score, 3),
             "snippet": passage.snippet,
-            **conversation_labels(passage.said),
+            **conversation_labels(passage.origin),
         }
         for passage in passages
     ]
@@ -47,11 +47,11 @@ def memory_search(call: ToolCall) -> ToolResult:
     return ToolResult({"results": found}, summary, lines)
 
 
-def conversation_labels(said: MessageOrigin | None) -> dict[str, str]:
+def conversation_labels(origin: MessageOrigin | None) -> dict[str, str]:
     """Return the fields of a search result about the conversation that it comes from; {} for a document."""
-    if said is None:
+    if origin is None:
         return {}
-    return {"source": "conversation", "title": said.title, "date": said.at.date().isoformat(), "role": said.role}
+    return {"source": "conversation", "title": origin.title, "date": origin.at.date().isoformat(), "role": origin.role}
 
 
 def location(hit: dict[str, Any]) -> str:

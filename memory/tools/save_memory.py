@@ -20,7 +20,7 @@ from memory.documents.write import Append, Author, Separator, Source
 from memory.models import MemoryRevision
 from memory.policy import switches, tombstones
 from memory.policy.access import own_space
-from memory.policy.paths import CURATED, DOCUMENT_MAX_BYTES
+from memory.policy.paths import CURATED
 from memory.policy.secrets import masked
 from memory.policy.tombstones import LineForgottenError
 from memory.prompt.sent import path_where_known
@@ -29,6 +29,7 @@ from memory.tools.calls import operation_key
 from memory.tools.saved import first_line
 from oneclaw.models import Space, User
 from oneclaw.reasons import Reason
+from oneclaw.text import InvalidTextError
 
 logger = logging.getLogger(__name__)
 
@@ -71,7 +72,7 @@ def save_memory(call: ToolCall) -> ToolResult:
         revision = save_entry(space, append_operation(call.user, content), author, ask=bool(secret))
     except LineForgottenError as error:
         raise ToolError("forgotten", FORGOTTEN, Reason("memory.line_forgotten")) from error
-    except (write.DocumentError, write.InvalidTextError) as error:
+    except (write.DocumentError, InvalidTextError) as error:
         with translation.override("en"):
             raise ToolError("save_failed", f"Failed to save memory: {error}", refusal_of(error)) from error
     except (DatabaseFailure, OSError) as error:
@@ -125,11 +126,11 @@ def already_known(path: str, content: str) -> ToolResult:
     return ToolResult({"saved": False, "already_known": True, "path": path}, summary, [content])
 
 
-def refusal_of(error: write.DocumentError | write.InvalidTextError) -> Reason:
+def refusal_of(error: write.DocumentError | InvalidTextError) -> Reason:
     """Return the reason that the card shows when MEMORY.md cannot take an entry."""
     if isinstance(error, write.DocumentTooLargeError):
-        return Reason("memory.document_too_large", {"path": CURATED, "size": error.size, "most": DOCUMENT_MAX_BYTES})
-    if isinstance(error, write.InvalidTextError):
+        return Reason("memory.document_too_large", error.named)
+    if isinstance(error, InvalidTextError):
         return Reason("memory.unstorable", {"path": CURATED})
     return Reason("memory.not_stored")
 

@@ -14,7 +14,7 @@ from memory.documents import write
 from memory.models import MemoryDocument
 from memory.policy.paths import DOCUMENT_MAX_BYTES, WORKSPACE_FILES, BadPathError, checked_path
 from oneclaw.models import Space, User
-from oneclaw.text import UserFacingError, formatted_number
+from oneclaw.text import InvalidTextError, UserFacingError, formatted_number
 
 # Limits of a zip file, of its unpacked files together, and of their number.
 ARCHIVE_MAX_BYTES = 20 * 1024 * 1024
@@ -118,7 +118,7 @@ def _read(archive: zipfile.ZipFile, entries: list[zipfile.ZipInfo]) -> ArchiveCo
         except UnicodeDecodeError as error:
             words = _("It is not valid UTF-8: byte %(number)s cannot be read.")
             found.refused[_shown(name)] = words % {"number": error.start + 1}
-        except (BadPathError, write.InvalidTextError, write.DocumentError) as error:
+        except (BadPathError, InvalidTextError, write.DocumentError) as error:
             found.refused[_shown(name)] = str(error)
     return found
 

@@ -84,10 +84,8 @@ def pending_upload(user: User, token: uuid.UUID) -> Upload:
 def plan(kept: Upload) -> ImportPlan:
     """Return what the upload would change in its owner's memory at present."""
     contents = archive.read_archive(bytes(kept.data))
-    held = {
-        document.path: document
-        for document in Space.objects.own_of(kept.owner).documents.filter(path__in=contents.texts)
-    }
+    present = Space.objects.own_of(kept.owner).documents.filter(path__in=contents.texts)
+    held = {document.path: document for document in present}
     changes, unchanged = [], []
     for path, content in sorted(contents.texts.items()):
         document = held.get(path)
@@ -113,10 +111,8 @@ def confirm(user: User, token: uuid.UUID, digest: str) -> ImportPlan:
     planned = plan(kept)
     if planned.digest != digest:
         raise ImportPlanChangedError
-    space, author = (
-        Space.objects.own_of(user),
-        Author(Source.IMPORT, user, reason=Reason("change.imported", {"name": kept.name})),
-    )
+    space = Space.objects.own_of(user)
+    author = Author(Source.IMPORT, user, reason=Reason("change.imported", {"name": kept.name}))
     for change in planned.changes:
         try:
             write.apply(space, change.path, Replace(change.content, change.base_version), author)

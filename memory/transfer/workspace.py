@@ -7,9 +7,11 @@ from memory.documents import write
 from memory.documents.write import Author, Replace, Source
 from memory.files import disk
 from memory.models import MemoryDocument, content_hash
-from memory.policy.paths import checked_path
+from memory.policy.paths import BadPathError, checked_path
+from oneclaw import files
 from oneclaw.models import Space, User
 from oneclaw.reasons import Reason
+from oneclaw.text import InvalidTextError
 
 
 class FolderError(Exception):
@@ -35,13 +37,9 @@ def import_folder(folder: Path, space: Space, user: User) -> Report:
     """
     if not folder.is_dir():
         raise FolderError(f"There is no folder {folder}.")
-    report = Report()
-    held = {
-        path: (version, hash, deleted_at is None)
-        for path, version, hash, deleted_at in space.documents.values_list(
-            "path", "version", "content_hash", "deleted_at"
-        )
-    }
+    report, author = Report(), Author(Source.IMPORT, user, reason=Reason("change.folder_imported"))
+    rows = space.documents.values_list("path", "version", "content_hash", "deleted_at")
+    held = {path: (version, hash, deleted_at is None) for path, version, hash, deleted_at in rows}
     taken: dict[str, str] = {}
     for found in disk.walk(folder):
         if found.is_hidden or (found.is_file and not found.path.endswith(".md")):
@@ -54,14 +52,9 @@ def import_folder(folder: Path, space: Space, user: User) -> Report:
             if present and hash == content_hash(content):
                 report.unchanged.append(path)
                 continue
-            write.apply(
-                space,
-                path,
-                Replace(content, version),
-                Author(Source.IMPORT, user, reason=Reason("change.folder_imported")),
-            )
+            write.apply(space, path, Replace(content, version), author)
             report.written.append(path)
-        except (disk.UnreadableFileError, write.BadPathError, write.InvalidTextError, write.DocumentError) as error:
+        except (disk.UnreadableFileError, BadPathError, InvalidTextError, write.DocumentError) as error:
             report.refused[_shown(found.path)] = str(error)
     return report
 
@@ -74,7 +67,7 @@ def export_folder(folder: Path, space: Space) -> Report:
     present = MemoryDocument.objects.present().filter(space=space)
     try:
         for document in present.order_by("path"):
-            disk.write(folder, document.path, document.content.encode())
+            files.write(folder, document.path, document.content.encode())
             report.written.append(document.path)
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -85,10 +78,10 @@ def export_folder(folder: Path, space: Space) -> Report:
 def _taken_once(found: disk.FolderEntry, taken: dict[str, str]) -> str:
     """Return the document path of `found`, and add it to `taken`. Raise BadPathError if it is invalid or known."""
     if found.is_link:
-        raise write.BadPathError(f"{_shown(found.path)} is a symbolic link: only plain files are taken.")
+        raise BadPathError(f"{_shown(found.path)} is a symbolic link: only plain files are taken.")
     path = checked_path(found.path)
     if path in taken:
-        raise write.BadPathError(f"{path} exists twice, its name in two Unicode forms.")
+        raise BadPathError(f"{path} exists twice, its name in two Unicode forms.")
     taken[path] = found.path
     return path
 

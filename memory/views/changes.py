@@ -1,7 +1,6 @@
 """Serve the pages on which a person changes memory by hand: edit, delete a line, undo, restore."""
 
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse, HttpResponseBadRequest
 from django.shortcuts import get_object_or_404, redirect, render
@@ -17,11 +16,12 @@ from memory.models import MemoryDocument, MemoryRevision
 from memory.policy import tombstones
 from memory.policy.access import may_write
 from memory.policy.line_ends import with_line_ends_of
+from memory.views.forgetting import parsed_number
 from oneclaw.people.requests import SignedInRequest
 from oneclaw.reasons import Reason
+from oneclaw.text import InvalidTextError
 
 
-@login_required
 @require_http_methods(["GET", "POST"])
 def edit(request: SignedInRequest, document_id: int) -> HttpResponse:
     """Show the text of a document in a form; POST saves it.
@@ -50,14 +50,13 @@ def edit(request: SignedInRequest, document_id: int) -> HttpResponse:
         merged = merge(base, document.content, mine)
         context |= {"mine": mine, "merged": merged, "content": merged.text, "current": document.content}
         return render(request, "memory/edit.html", context | {"base_version": document.version}, status=409)
-    except (write.DocumentError, write.InvalidTextError) as error:
+    except (write.DocumentError, InvalidTextError) as error:
         context |= {"refusal": str(error), "content": mine, "base_version": base_version}
         return render(request, "memory/edit.html", context, status=422)
     messages.success(request, _("Saved."))
     return redirect("memory_document", document.pk)
 
 
-@login_required
 @require_POST
 def delete_line(request: SignedInRequest, document_id: int) -> HttpResponse:
     """Delete one line of a document, and go back to it."""
@@ -65,13 +64,9 @@ def delete_line(request: SignedInRequest, document_id: int) -> HttpResponse:
     line, base_version = form_number(request, "line"), form_number(request, "base_version")
     if line is None or base_version is None:
         return HttpResponseBadRequest()
+    author = Author(Source.PAGE, request.user, reason=Reason("change.line_deleted"))
     try:
-        undo.delete_line(
-            document,
-            line,
-            base_version,
-            Author(Source.PAGE, request.user, reason=Reason("change.line_deleted")),
-        )
+        undo.delete_line(document, line, base_version, author)
     except (OverlapError, IndexError):
         messages.error(request, _("That line was changed in the meantime, so it was not deleted."))
     else:
@@ -79,7 +74,6 @@ def delete_line(request: SignedInRequest, document_id: int) -> HttpResponse:
     return redirect("memory_document", document.pk)
 
 
-@login_required
 @require_POST
 def restore(request: SignedInRequest, document_id: int) -> HttpResponse:
     """Restore the content of an earlier revision, and go back to the document."""
@@ -97,7 +91,6 @@ def restore(request: SignedInRequest, document_id: int) -> HttpResponse:
     return redirect("memory_document", document.pk)
 
 
-@login_required
 @require_http_methods(["GET", "POST"])
 def undo_change(request: SignedInRequest, revision_id: int) -> HttpResponse:
     """Show a change and ask for confirmation; POST undoes it."""
@@ -117,7 +110,6 @@ def undo_change(request: SignedInRequest, revision_id: int) -> HttpResponse:
     return redirect("memory_document", revision.document_id)
 
 
-@login_required
 @require_POST
 def file_missing(request: SignedInRequest, document_id: int) -> HttpResponse:
     """Take the person's answer about a missing file: delete the document too, or write the file again."""
@@ -147,5 +139,4 @@ def writable_document(request: SignedInRequest, document_id: int) -> MemoryDocum
 
 def form_number(request: HttpRequest, name: str) -> int | None:
     """Return the form field `name` as a whole number below a billion; None when it is no such number."""
-    text = request.POST.get(name, "")
-    return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else None
+    return parsed_number(request.POST.get(name))

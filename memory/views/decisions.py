@@ -1,7 +1,6 @@
 """Take the person's answer to a decision about a saved line, from the card in the chat or from the memory page."""
 
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.core.exceptions import PermissionDenied
 from django.http import HttpResponse, HttpResponseBadRequest
 from django.middleware.csrf import get_token
@@ -10,15 +9,15 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST
 
 from chat.conversations.message_pages import updated_card_html
-from memory.documents.write import DocumentError, InvalidTextError
+from memory.documents.write import DocumentError
 from memory.models import Decision
 from memory.policy.access import may_write
 from memory.tools import decisions, saved
 from memory.tools.calls import call_of
 from oneclaw.people.requests import SignedInRequest
+from oneclaw.text import InvalidTextError
 
 
-@login_required
 @require_POST
 def decide(request: SignedInRequest, decision_id: int) -> HttpResponse:
     """Carry out the choice. Return the updated card to htmx, and a redirect to a page without scripts."""

@@ -1,6 +1,5 @@
 """Serve the pages that show and search a person's memory, and its export."""
 
-from django.contrib.auth.decorators import login_required
 from django.core.paginator import Paginator
 from django.db.models import Case, IntegerField, Q, Value, When
 from django.http import HttpResponse
@@ -29,7 +28,6 @@ PAGE_MAX_ROWS = 100
 RENDERED_MAX_CHARS = 100_000
 
 
-@login_required
 @require_GET
 def document_list(request: SignedInRequest) -> HttpResponse:
     """List every document that the person may read, curated memory first, then the newest day; or search them."""
@@ -40,10 +38,14 @@ def document_list(request: SignedInRequest) -> HttpResponse:
         output_field=IntegerField(),
     )
     mine = Case(When(space__owner=request.user, space__kind="own", then=Value(0)), default=Value(1))
-    query = request.GET.get("q", "")[:QUERY_MAX_CHARS]
+    query, readable = request.GET.get("q", "")[:QUERY_MAX_CHARS], MemoryDocument.objects.visible_to(request.user)
     if query.strip():
         passages = search_results(request.user, query)
-        context = {"query": query, "passages": passages, "notice": embedding_notice(request.user)}
+        context = {
+            "query": query,
+            "passages": passages,
+            "notice": notice(readable),
+        }
         return render(request, "memory/list.html", context)
     found = MemoryDocument.objects.visible_to(request.user).present().select_related("space")
     ordered = found.order_by(mine, "space", kind, "-path").defer("content")
@@ -53,12 +55,11 @@ def document_list(request: SignedInRequest) -> HttpResponse:
         "page": page,
         "gone": missing,
         "questions": decisions.open_questions(request.user),
-        "notice": embedding_notice(request.user),
+        "notice": notice(readable),
     }
     return render(request, "memory/list.html", context)
 
 
-@login_required
 @require_GET
 def document(request: SignedInRequest, document_id: int) -> HttpResponse:
     """Show one document, rendered and as Markdown source, with its history."""
@@ -80,7 +81,6 @@ def document(request: SignedInRequest, document_id: int) -> HttpResponse:
     return render(request, "memory/document.html", context)
 
 
-@login_required
 @require_GET
 def export(request: SignedInRequest) -> HttpResponse:
     """Return the own memory of the person, and that of their agents, as a zip file."""
@@ -98,8 +98,3 @@ def search_results(user: User, query: str) -> list[Passage]:
     said_by = user if switches.is_on(user, switches.Switch.TRANSCRIPTS) else None
     manager = HybridSearchManager(Space.objects.visible_to(user), Sources(transcripts_of=said_by))
     return manager.search(query, max_results=RESULTS_SHOWN, today=user.day())
-
-
-def embedding_notice(user: User) -> str:
-    """Return the notice about missing vectors in the documents that `user` may read; "" without one."""
-    return notice(MemoryDocument.objects.visible_to(user))

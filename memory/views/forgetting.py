@@ -3,7 +3,6 @@
 import json
 from typing import Any
 
-from django.contrib.auth.decorators import login_required
 from django.core.exceptions import PermissionDenied
 from django.db.models import Q
 from django.http import Http404, HttpResponse
@@ -24,7 +23,6 @@ from oneclaw.people.requests import SignedInRequest
 LISTED_MAX_RECEIPTS, OFFERED_MAX_LINES = 20, forget_plans.FORGET_MAX_LINES
 
 
-@login_required
 @require_http_methods(["GET", "POST"])
 def forget(request: SignedInRequest) -> HttpResponse:
     """Show lines to choose from; POST with lines shows the plan, and with the plan's digest removes the lines."""
@@ -45,7 +43,6 @@ def forget(request: SignedInRequest) -> HttpResponse:
         )
 
 
-@login_required
 @require_GET
 def receipt(request: SignedInRequest, forgetting_id: int) -> HttpResponse:
     """Show how much was removed, and whether the clean-up is finished."""
@@ -53,7 +50,6 @@ def receipt(request: SignedInRequest, forgetting_id: int) -> HttpResponse:
     return render(request, "memory/forget_receipt.html", {"forgetting": done, "counts": done.counts})
 
 
-@login_required
 @require_GET
 def receipt_file(request: SignedInRequest, forgetting_id: int) -> HttpResponse:
     """Return the receipt as a JSON file: time, author, counts and hashes, never the text."""

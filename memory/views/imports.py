@@ -3,7 +3,6 @@
 import uuid
 
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.core.files.uploadedfile import UploadedFile
 from django.http import HttpResponse, HttpResponseBadRequest
 from django.shortcuts import redirect, render
@@ -19,7 +18,6 @@ from oneclaw.people.requests import SignedInRequest
 SHOWN_MAX_LINES = 400
 
 
-@login_required
 @require_http_methods(["GET", "POST"])
 def import_zip(request: SignedInRequest) -> HttpResponse:
     """Show the form; POST shows what the uploaded zip file would change, without changing anything."""
@@ -38,7 +36,6 @@ def import_zip(request: SignedInRequest) -> HttpResponse:
     return render_plan(request, plan)
 
 
-@login_required
 @require_POST
 def confirm_import(request: SignedInRequest) -> HttpResponse:
     """Apply exactly the plan that was shown; show the new plan when memory has changed since."""
@@ -47,32 +44,20 @@ def confirm_import(request: SignedInRequest) -> HttpResponse:
     except ValueError:
         return HttpResponseBadRequest()
     try:
-        done = import_or_preview(request, token)
+        try:
+            done = imports.confirm(request.user, token, request.POST.get("digest", ""))
+        except imports.ImportPlanChangedError:
+            plan = imports.plan(imports.pending_upload(request.user, token))
+            warning = _("Memory was changed in the meantime, so nothing was imported. This is the new preview:")
+            return render_plan(request, plan, warning, 409)
     except imports.UploadMissingError:
-        return render_refusal(
-            request, _("This upload was imported already, replaced by another one, or is too old."), 409
-        )
+        sentence = _("This upload was imported already, replaced by another one, or is too old.")
+        return render_refusal(request, sentence, 409)
     except (write.DocumentError, archive.UnusableArchiveError) as error:
         return render_refusal(request, str(error))
-    if isinstance(done, HttpResponse):
-        return done
     count = len(done.changes)
     messages.success(request, ngettext("%d file is imported.", "%d files are imported.", count) % count)
     return redirect("memory")
-
-
-def import_or_preview(request: SignedInRequest, token: uuid.UUID) -> imports.ImportPlan | HttpResponse:
-    """Apply the plan that was shown and return it; or return the page with the new plan, if it has changed."""
-    try:
-        return imports.confirm(request.user, token, request.POST.get("digest", ""))
-    except imports.ImportPlanChangedError:
-        plan = imports.plan(imports.pending_upload(request.user, token))
-        return render_plan(
-            request,
-            plan,
-            _("Memory was changed in the meantime, so nothing was imported. This is the new preview:"),
-            409,
-        )
 
 
 def render_refusal(request: SignedInRequest, sentence: str, status: int = 422) -> HttpResponse:

@@ -1,6 +1,6 @@
 """Search memory for the palette: lines that hold every word, without embeddings."""
 
-from django.db.models import Case, QuerySet, Value, When
+from django.db.models import Case, Value, When
 from django.urls import reverse
 
 from chat.extensions import SearchResult
@@ -18,7 +18,8 @@ def search(user: User, words: list[str], most: int) -> list[SearchResult]:
 
     Curated memory comes first, then the documents that were changed last. This takes one query and no model call.
     """
-    lines = MemoryChunk.objects.filter(document__in=searched_documents(user).values("pk")[:SEARCHED_MAX_DOCUMENTS])
+    searched = MemoryDocument.objects.visible_to(user).present().order_by(curated_first(), "-updated_at")
+    lines = MemoryChunk.objects.filter(document__in=searched.values("pk")[:SEARCHED_MAX_DOCUMENTS])
     for word in words:
         # A word consists of letters, digits and underscores, so it needs no escaping in a pattern.
         lines = lines.filter(text__icontains=word) if UNSPACED.search(word) else lines.filter(text__iregex=rf"\m{word}")
@@ -31,12 +32,6 @@ def search(user: User, words: list[str], most: int) -> list[SearchResult]:
         )
         for line in found.only("start_line", "text", "document__path")[:most]
     ]
-
-
-def searched_documents(user: User) -> QuerySet[MemoryDocument]:
-    """Return the documents that `user` may read, in the order in which they are searched."""
-    present = MemoryDocument.objects.visible_to(user).present()
-    return present.order_by(curated_first(), "-updated_at")
 
 
 def curated_first(prefix: str = "") -> Case:

@@ -1,7 +1,6 @@
 """Serve the page on which a person switches parts of memory on and off."""
 
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
@@ -38,7 +37,6 @@ WORDS = {
 }
 
 
-@login_required
 @require_http_methods(["GET", "POST"])
 def switches_page(request: SignedInRequest) -> HttpResponse:
     """Show every switch with its explanation; POST stores the choices. The field `on` lists the switches to be on."""

@@ -1,5 +1,6 @@
 """Find or make the secret key that signs cookies and links."""
 
+import contextlib
 import secrets
 from pathlib import Path
 
@@ -25,10 +26,8 @@ def secret_key(configured: str, home: Path) -> str:
         if not stored.exists():
             draft.touch(mode=0o600)
             draft.write_text(secrets.token_urlsafe(64))
-            try:
+            with contextlib.suppress(FileExistsError):
                 stored.hardlink_to(draft)  # when several processes start at once, the first one wins
-            except FileExistsError:
-                pass
             draft.unlink()
         return stored.read_text()
     except OSError as error:

@@ -1,9 +1,10 @@
 """Talk to a server of the Messages API. `from oneclaw import llm` is all that other code needs.
 
-client.py sends requests and is the only importer of the SDK; events.py parses the stream of an answer; failures.py
-defines the failures.
+client.py sends requests and is the only importer of the SDK; blocks.py has the types of their content; events.py parses
+the stream of an answer; failures.py defines the failures.
 """
 
+from oneclaw.llm.blocks import ApiMessage, Block, FileSource, ToolDefinition
 from oneclaw.llm.client import Request, complete, complete_sync, count_tokens, is_demo, load, models, stream, warm_up
 from oneclaw.llm.events import BlockFinished, BlockStarted, Event, Finished, Retrying, TextDelta, ThinkingDelta
 from oneclaw.llm.failures import (
@@ -29,12 +30,15 @@ from oneclaw.llm.failures import (
 __all__ = [
     "AnswerRefusedError",
     "AnswerTooLargeError",
+    "ApiMessage",
     "BadRequestError",
+    "Block",
     "BlockFinished",
     "BlockStarted",
     "ContextTooLongError",
     "CutOffError",
     "Event",
+    "FileSource",
     "Finished",
     "KeyRefusedError",
     "ModelRequestError",
@@ -48,6 +52,7 @@ __all__ = [
     "SpendLimitError",
     "TextDelta",
     "ThinkingDelta",
+    "ToolDefinition",
     "TurnTimeoutError",
     "UnknownModelError",
     "UnreachableError",

@@ -17,6 +17,7 @@ from urllib.parse import urlsplit
 
 from django.conf import settings
 
+from oneclaw.llm.blocks import ApiMessage, ApiTextMessage, Block, ToolDefinition
 from oneclaw.llm.events import AnswerReader, Event, Finished, Retrying, TextDelta
 from oneclaw.llm.failures import (
     AnswerRefusedError,
@@ -50,9 +51,9 @@ class Request:
     """A request to the model; all parts in the API's own form, `cache_control` included."""
 
     model: str
-    system: Sequence[dict[str, Any]]
-    messages: Sequence[dict[str, Any]]
-    tools: Sequence[dict[str, Any]] = ()
+    system: Sequence[Block]
+    messages: Sequence[ApiMessage | ApiTextMessage]
+    tools: Sequence[ToolDefinition] = ()
     max_tokens: int = settings.MAX_OUTPUT_TOKENS
     # In the API's form; None leaves the choice to the model.
     tool_choice: dict[str, Any] | None = None
@@ -212,7 +213,7 @@ def _wait(failure: ModelRequestError, attempt: int) -> float | None:
     if failure.retry_after is not None:
         return failure.retry_after if failure.retry_after <= RETRY_MAX_SECONDS else None
     # Jitter spreads the retries of requests that failed at the same time.
-    return RETRY_FIRST_SECONDS * 2 ** (attempt - 1) * random.uniform(0.5, 1)  # noqa: S311
+    return RETRY_FIRST_SECONDS * 2.0 ** (attempt - 1) * random.uniform(0.5, 1)  # noqa: S311
 
 
 def _failure(error: Exception, arrived: bool) -> ModelRequestError:

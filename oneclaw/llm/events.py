@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from oneclaw.llm import sse
+from oneclaw.llm.blocks import Block
 from oneclaw.llm.failures import (
     AnswerTooLargeError,
     CutOffError,
@@ -25,7 +26,7 @@ class BlockStarted:
     """The start of a block: text, thinking, tool_use, … `block` is as the API opened it, without content."""
 
     index: int
-    block: dict[str, Any]
+    block: Block
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +50,7 @@ class BlockFinished:
     """The end of a block, with its whole content. Malformed arguments of a tool_use become {}, explained in `error`."""
 
     index: int
-    block: dict[str, Any]
+    block: Block
     error: str = ""
 
 
@@ -77,7 +78,7 @@ Event = BlockStarted | TextDelta | ThinkingDelta | BlockFinished | Retrying | Fi
 class _Open:
     """A block that is not finished."""
 
-    block: dict[str, Any]
+    block: Block
     text: list[str] = field(default_factory=list)
     json: list[str] = field(default_factory=list)
 
@@ -183,8 +184,10 @@ def _characters(kind: str, message: dict[str, Any]) -> int:
 
 def _finish(index: int, growing: _Open) -> BlockFinished:
     block, kind, error = growing.block, growing.block["type"], ""
-    if kind in ("text", "thinking"):
-        block[kind] = (block.get(kind) or "") + "".join(growing.text)
+    if kind == "text":
+        block["text"] = (block.get("text") or "") + "".join(growing.text)
+    elif kind == "thinking":
+        block["thinking"] = (block.get("thinking") or "") + "".join(growing.text)
     elif growing.json:
         block["input"], error = _arguments("".join(growing.json))
     return BlockFinished(index, block, error)
@@ -203,13 +206,13 @@ def _arguments(text: str) -> tuple[dict[str, Any], str]:
     return arguments, ""
 
 
-def _checked(block: dict[str, Any]) -> dict[str, Any]:
+def _checked(block: Block) -> Block:
     """Return a copy of a block at its start. Raise ValueError when a required field is missing."""
     names = ("type", "id", "name") if block.get("type") == "tool_use" else ("type",)
     if not all(isinstance(block.get(name), str) for name in names):
         raise ValueError(f"a block without {' or '.join(names)}")
     if block["type"] != "tool_use":
-        return dict(block)
+        return block.copy()
     if not isinstance(block.get("input", {}), dict):
         raise ValueError("a tool call whose input is no object")
     return {"input": {}, **block}

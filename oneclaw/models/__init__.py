@@ -4,17 +4,3 @@ from oneclaw.models.health import Heartbeat, InvariantRun
 from oneclaw.models.keys import ApiKey, ApiKeyQuerySet
 from oneclaw.models.people import User, UserManager, validate_timezone
 from oneclaw.models.spaces import Space, SpaceMember, SpaceQuerySet, make_own_space
-
-__all__ = [
-    "ApiKey",
-    "ApiKeyQuerySet",
-    "Heartbeat",
-    "InvariantRun",
-    "Space",
-    "SpaceMember",
-    "SpaceQuerySet",
-    "User",
-    "UserManager",
-    "make_own_space",
-    "validate_timezone",
-]

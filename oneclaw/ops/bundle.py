@@ -49,15 +49,12 @@ def bundled_script(name: str, read: Read) -> str:
             return
         for match in SCRIPT_IMPORT.finditer(read(module)):
             add(resolved_name(module, match[2]), (*importers, module))
-        parts[module] = as_entry(module, read(module)) if module == name else as_function(module, read(module))
+        # The entry script stays a module and keeps its exports.
+        is_entry, text = module == name, read(module)
+        parts[module] = with_constants(module, text, keep_exports=True) if is_entry else as_function(module, text)
 
     add(name, ())
     return COMMENT.sub("", "\n".join(parts.values()))
-
-
-def as_entry(module: str, text: str) -> str:
-    """Return the text of the entry script, which stays a module and keeps its exports."""
-    return with_constants(module, text, keep_exports=True)
 
 
 def as_function(module: str, text: str) -> str:

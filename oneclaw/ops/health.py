@@ -4,6 +4,7 @@ import contextlib
 import datetime as dt
 
 import psycopg
+from django.contrib.auth.decorators import login_not_required
 from django.db import DatabaseError, connection
 from django.db.migrations.executor import MigrationExecutor
 from django.http import HttpRequest, HttpResponse, JsonResponse
@@ -17,12 +18,14 @@ from oneclaw.pubsub import connection_parameters
 WORKER_SILENCE = dt.timedelta(seconds=60)
 
 
+@login_not_required
 @require_safe
 def healthz(request: HttpRequest) -> HttpResponse:
     """Return 200: the process answers requests."""
     return HttpResponse("ok\n", content_type="text/plain")
 
 
+@login_not_required
 @require_safe
 def readyz(request: HttpRequest) -> JsonResponse:
     """Return 200 when the database answers, all migrations are applied and a worker works; else 503.

@@ -42,9 +42,9 @@ def serve(say: Callable[[str], object]) -> None:
         answering, report_answering = processes.Pipe(duplex=False)
         ready = partial(report_answering.send, True)
         children = [
-            Child("web", partial(roles.web, listening, ready), grace_seconds=12, orphaned=signal.SIGTERM),
-            Child("worker", roles.worker, grace_seconds=8),
-            Child("beat", roles.beat, grace_seconds=3),
+            Child("web", partial(roles.web, listening, ready), stop_seconds=12, orphaned=signal.SIGTERM),
+            Child("worker", roles.worker, stop_seconds=8),
+            Child("beat", roles.beat, stop_seconds=3),
         ]
         if settings.NEEDS_DEMO:
             children.append(demo_model())
@@ -123,7 +123,7 @@ def demo_model() -> Child:
         port = free.getsockname()[1]
     settings.DEMO_URL = os.environ["ONECLAW_DEMO_URL"] = f"http://127.0.0.1:{port}"
     settings.DEMO_ADDRESS_FILE.write_text(f"{settings.DEMO_URL}\n")
-    return Child("demo model", partial(roles.demo_model, port), grace_seconds=3)
+    return Child("demo model", partial(roles.demo_model, port), stop_seconds=3)
 
 
 def close_database() -> None:

@@ -33,11 +33,9 @@ processes: Any = multiprocessing.get_context("fork" if sys.platform == "linux" e
 class Child:
     """A child process of the supervisor, which runs one role."""
 
-    def __init__(
-        self, name: str, run: Callable[[], None], grace_seconds: float, orphaned: int = signal.SIGKILL
-    ) -> None:
+    def __init__(self, name: str, run: Callable[[], None], stop_seconds: float, orphaned: int = signal.SIGKILL) -> None:
         """Take the function `run`, the seconds that it may take to end, and the signal sent if the supervisor dies."""
-        self.name, self._run, self.grace_seconds, self._orphaned = name, run, grace_seconds, orphaned
+        self.name, self._run, self.stop_seconds, self._orphaned = name, run, stop_seconds, orphaned
         self.process: BaseProcess | None = None
         self._delay = RESTART_FIRST_SECONDS
         self._started_at = 0.0
@@ -120,7 +118,7 @@ def supervise(
                 child.end()
             ended_at = time.monotonic()
             for child in children:
-                child.wait_or_kill(ended_at + child.grace_seconds)
+                child.wait_or_kill(ended_at + child.stop_seconds)
 
 
 def running(children: Iterable[Child]) -> list[int]:

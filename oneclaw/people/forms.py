@@ -51,28 +51,19 @@ class FirstAccountForm(WelcomeForm):
 class SettingsForm(forms.ModelForm):
     """The settings of a person's own account."""
 
+    language = forms.ChoiceField(
+        label=_("Language"), required=False, choices=[("", _("Browser default")), *settings.LANGUAGES]
+    )
+    appearance = forms.ChoiceField(
+        label=_("Appearance"), required=False, choices=[("", _("Device default")), *User.Appearance.choices]
+    )
+
     class Meta:
         model = User
         fields = ("first_name", "timezone", "language", "appearance")
-        labels = {
-            "first_name": _("Name"),
-            "timezone": _("Timezone"),
-            "language": _("Language"),
-            "appearance": _("Appearance"),
-        }
+        labels = {"first_name": _("Name"), "timezone": _("Timezone")}
         widgets = {"timezone": forms.TextInput(attrs={"list": "timezones", "autocomplete": "off"})}
         help_texts = {"timezone": _("Decides when a day begins for your notes. For example Europe/Zurich.")}
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        self.fields["language"] = forms.ChoiceField(
-            label=_("Language"), required=False, choices=[("", _("Browser default")), *settings.LANGUAGES]
-        )
-        self.fields["appearance"] = forms.ChoiceField(
-            label=_("Appearance"),
-            required=False,
-            choices=[("", _("Device default")), *User.Appearance.choices],
-        )
 
     def clean_timezone(self) -> str:
         name = self.cleaned_data["timezone"].strip()

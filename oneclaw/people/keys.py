@@ -39,7 +39,7 @@ LAST_USED_INTERVAL = dt.timedelta(minutes=1)
 class TooManyKeysError(UserFacingError):
     """The person has the maximum number of keys."""
 
-    words = _("You have reached the maximum number of keys. Revoke one first.")
+    wording = _("You have reached the maximum number of keys. Revoke one first.")
 
 
 def make(user: User, name: str, period: str) -> tuple[ApiKey, str]:

@@ -9,7 +9,7 @@ from oneclaw.models import User
 
 
 class SignedInRequest(HttpRequest):
-    """A request that has passed `login_required`, with the attributes of django-htmx."""
+    """A request that has passed LoginRequiredMiddleware, with the attributes of django-htmx."""
 
     user: User
     auser: Callable[[], Awaitable[User]]

@@ -1,6 +1,7 @@
 """URLs of signing in and out, of one-time links, and of the person's own settings."""
 
 from allauth.account import views as account
+from django.contrib.auth.decorators import login_not_required
 from django.urls import path
 from django.views.generic import TemplateView
 
@@ -15,7 +16,7 @@ urlpatterns = [
     path("accounts/password/change/", account.password_change, name="account_change_password"),
     path(
         "accounts/password/reset/",
-        TemplateView.as_view(template_name="account/password_reset.html"),
+        login_not_required(TemplateView.as_view(template_name="account/password_reset.html")),
         name="account_reset_password",
     ),
     path("welcome/<str:uid>/<str:token>/", views.welcome, name="welcome"),

@@ -5,7 +5,7 @@ import zoneinfo
 from allauth.account.views import LoginView
 from django.conf import settings
 from django.contrib import auth, messages
-from django.contrib.auth.decorators import login_required
+from django.contrib.auth.decorators import login_not_required
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
@@ -27,6 +27,7 @@ login = LoginView.as_view(
 )
 
 
+@login_not_required
 @sensitive_post_parameters()
 @never_cache
 @require_http_methods(["GET", "POST"])
@@ -44,6 +45,7 @@ def welcome(request: HttpRequest, uid: str, token: str) -> HttpResponse:
     return render(request, "people/welcome.html", {"form": form, "person": user})
 
 
+@login_not_required
 @sensitive_post_parameters()
 @never_cache
 @require_http_methods(["GET", "POST"])
@@ -64,7 +66,6 @@ def first_account(request: HttpRequest, token: str) -> HttpResponse:
     return render(request, "people/welcome.html", {"form": form, "person": None})
 
 
-@login_required
 @require_http_methods(["GET", "POST"])
 def settings_page(request: SignedInRequest) -> HttpResponse:
     """Show the settings of the person, or save them."""
@@ -92,7 +93,6 @@ def settings_shown(
     return render(request, "people/settings.html", context, status=status)
 
 
-@login_required
 @require_POST
 def end_device(request: SignedInRequest, device_id: int) -> HttpResponse:
     """Sign out on the device `device_id`, which may be the current one."""
@@ -101,7 +101,6 @@ def end_device(request: SignedInRequest, device_id: int) -> HttpResponse:
     return redirect("settings")
 
 
-@login_required
 @never_cache
 @require_http_methods(["GET", "POST"])
 def make_key(request: SignedInRequest) -> HttpResponse:
@@ -122,7 +121,6 @@ def make_key(request: SignedInRequest) -> HttpResponse:
     return settings_shown(request, form, key_form, token, status=200 if token else 422)
 
 
-@login_required
 @require_POST
 def revoke_key(request: SignedInRequest, key_id: int) -> HttpResponse:
     """Revoke the API key `key_id` of the person."""
@@ -131,6 +129,7 @@ def revoke_key(request: SignedInRequest, key_id: int) -> HttpResponse:
     return redirect("settings")
 
 
+@login_not_required
 @require_GET
 @cache_control(max_age=86_400)
 def manifest(request: HttpRequest) -> HttpResponse:

@@ -7,6 +7,7 @@ import datetime as dt
 from collections.abc import Mapping
 from typing import Any
 
+from django.contrib.auth.decorators import login_not_required
 from django.core.exceptions import RequestDataTooBig
 from django.http import HttpRequest, HttpResponse
 from django.views.decorators.cache import cache_control
@@ -166,6 +167,7 @@ def on_large_body(request: HttpRequest, error: RequestDataTooBig) -> HttpRespons
     return problem_response(request, 413, "too_large", "This request is too large.")
 
 
+@login_not_required
 @csrf_exempt
 def no_such_address(request: HttpRequest, **captured: str) -> HttpResponse:
     """Return 404 for an address under /api/ that does not exist."""

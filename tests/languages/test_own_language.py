@@ -202,12 +202,12 @@ def test_what_a_tool_found_is_told_in_the_readers_language(ada):
 
 def test_a_sentence_is_made_when_it_is_asked_for():
     with pytest.raises(InvalidTextError) as refused:
-        validated_text("a" * 16_001, longest=16_000)
+        validated_text("a" * 16_001, max_chars=16_000)
     assert str(refused.value) == "The message has 16,001 characters; at most 16,000 can be sent at once."
     with translation.override("de"):
         assert refused.value.sentence.startswith("Die Nachricht hat ")
         with pytest.raises(InvalidTextError, match=r"hat 16\.001 Zeichen; höchstens 16\.000 können"):
-            validated_text("a" * 16_001, longest=16_000)
+            validated_text("a" * 16_001, max_chars=16_000)
         assert llm.RateLimitedError(retry_after=30).sentence.endswith("Versuche es in 30 Sekunden noch einmal.")
         assert llm.RateLimitedError(retry_after=1).sentence.endswith("Versuche es in 1 Sekunde noch einmal.")
         assert llm.RateLimitedError().reason.in_english.endswith("Wait a little and try again.")

@@ -15,11 +15,8 @@ from memory.models import DocumentJob, Flush
 from oneclaw import invariants
 from oneclaw.models import Space, User
 
-NOW = timezone.now()
-LATER, TOKEN = NOW + dt.timedelta(hours=1), uuid.uuid4()
-CLAIM = {"token": TOKEN, "lease_until": LATER, "attempts": 2}
+TOKEN = uuid.uuid4()
 TRIED = {"attempts": 3, "error": "no model"}
-ENDED = {"attempts": 1, "finished_at": NOW}
 
 
 def migrate(*, back):
@@ -40,9 +37,13 @@ def migrate(*, back):
 @pytest.fixture(scope="module")
 def upgraded(django_db_setup, django_db_blocker):
     """Rows in every state, as they were before; the database is migrated, and its transaction rolled back."""
+    now = timezone.now()
+    later = now + dt.timedelta(hours=1)
+    claim = {"token": TOKEN, "lease_until": later, "attempts": 2}
+    ended = {"attempts": 1, "finished_at": now}
     with django_db_blocker.unblock(), transaction.atomic():
         people = [User.objects.create_user(f"{name}@example.org") for name in ("ada", "bob", "eve")]
-        owner = {"owner_id": people[0].pk, "space_id": Space.objects.own_of(people[0]).pk, "due_at": LATER}
+        owner = {"owner_id": people[0].pk, "space_id": Space.objects.own_of(people[0]).pk, "due_at": later}
         sessions = [
             ChatSession.objects.create(key=str(n), owner=people[0], agent=default_agent(), last_seq=9) for n in range(4)
         ]
@@ -52,20 +53,22 @@ def upgraded(django_db_setup, django_db_blocker):
             return [model.objects.create(**common, **fields) for fields in each]
 
         of_sessions = [{"session_id": session.pk} for session in sessions]
-        covered = {"after_seq": 0, "through_seq": 9, "day": NOW.date()}
-        errands = [{}, TRIED, CLAIM, ENDED]
-        flushes = [TRIED, {"status": "running", **CLAIM}, {"status": "done", **ENDED}, {"status": "nothing", **ENDED}]
+        covered = {"after_seq": 0, "through_seq": 9, "day": now.date()}
+        errands = [{}, TRIED, claim, ended]
+        flushes = [TRIED, {"status": "running", **claim}, {"status": "done", **ended}, {"status": "nothing", **ended}]
         flushes = [flushes[0], *(fields | covered for fields in flushes[1:])]
         imports = [
-            {"state": "waiting", "created_at": NOW},
-            {"state": "running", "total": 5, "done": 2, "position": 99, **CLAIM},
+            {"state": "waiting", "created_at": now},
+            {"state": "running", "total": 5, "done": 2, "position": 99, **claim},
             # One that has done a slice of its work waited like this for the next.
             {"state": "running", "total": 5, "done": 4},
-            {"state": "done", "finished_at": NOW},
-            {"state": "failed", "error": "cut", "finished_at": NOW},
+            {"state": "done", "finished_at": now},
+            {"state": "failed", "error": "cut", "finished_at": now},
         ]
         of_people = [{"owner_id": person.pk} for person in (*people, people[0], people[0])]
         rows = SimpleNamespace(
+            now=now,
+            later=later,
             errands=made(
                 old.get_model("memory", "Errand"),
                 [s | e for s, e in zip(of_sessions, errands, strict=True)],
@@ -90,12 +93,13 @@ def upgraded(django_db_setup, django_db_blocker):
 
 def test_errands_are_document_jobs(upgraded, db):
     columns = ("status", "attempts", "error", "token", "lease_until", "due_at", "through_seq", "finished_at")
+    later = upgraded.later
     rows = [DocumentJob.objects.values_list(*columns).get(pk=errand.pk) for errand in upgraded.errands]
     assert rows == [
-        ("queued", 0, "", None, None, LATER, 7, None),
-        ("queued", 3, "no model", None, None, LATER, 7, None),
-        ("running", 2, "", TOKEN, LATER, LATER, 7, None),
-        ("done", 1, "", None, None, LATER, 7, NOW),
+        ("queued", 0, "", None, None, later, 7, None),
+        ("queued", 3, "no model", None, None, later, 7, None),
+        ("running", 2, "", TOKEN, later, later, 7, None),
+        ("done", 1, "", None, None, later, 7, upgraded.now),
     ]
 
 
@@ -103,9 +107,9 @@ def test_imports_go_on_where_they_were(upgraded, db):
     waiting, running, between, done, failed = (ImportJob.objects.get(pk=old.pk) for old in upgraded.imports)
     statuses = [job.status for job in (waiting, running, between, done, failed)]
     assert statuses == ["queued", "running", "queued", "done", "failed"]
-    assert (running.token, running.lease_until, running.attempts) == (TOKEN, LATER, 2)
+    assert (running.token, running.lease_until, running.attempts) == (TOKEN, upgraded.later, 2)
     assert (running.done, running.position, between.done) == (2, 99, 4)
-    assert (waiting.due_at, failed.error) == (NOW, "cut")
+    assert (waiting.due_at, failed.error) == (upgraded.now, "cut")
     assert set(ImportJob.objects.due_ids()) == {waiting.pk, between.pk}
 
 
@@ -126,6 +130,6 @@ def test_the_way_back(upgraded, db):
     old = migrate(back=True)
     errands = old.get_model("memory", "Errand").objects
     assert errands.filter(finished_at=None).count() == 3
-    assert errands.get(pk=upgraded.errands[2].pk).lease_until == LATER
+    assert errands.get(pk=upgraded.errands[2].pk).lease_until == upgraded.later
     states = old.get_model("chat", "ImportJob").objects.values_list("state", flat=True)
     assert set(states) == {"waiting", "running", "done", "failed"}

@@ -25,7 +25,7 @@ def test_a_frame_with_it_is_refused(text):
     # JSON can say what UTF-8 cannot.
     said = decoded(json.dumps({"type": "send", "text": text}))["text"]
     with pytest.raises(InvalidTextError, match=SENTENCE) as refused:
-        validated_text(said, longest=100)
+        validated_text(said, max_chars=100)
     assert refused.value.code == "bad_text"
 
 
@@ -34,9 +34,9 @@ def test_a_frame_with_it_is_refused(text):
     [("a" * 5000, 5000), ("🦞" * 5000, 5000), ("e\u0301" * 2500, 5000), ("a\r\n" * 2500, 5000), ("👩‍🚀" * 1000, 3000)],
 )
 def test_length_is_counted_in_code_points_and_a_line_end_is_one(text, length):
-    assert len(validated_text(text, longest=length)) == length
+    assert len(validated_text(text, max_chars=length)) == length
     with pytest.raises(InvalidTextError, match=f"has {length + 1:,} characters; at most {length:,}"):
-        validated_text(text + "a", longest=length)
+        validated_text(text + "a", max_chars=length)
 
 
 def test_the_form_and_the_title_refuse_it_with_a_sentence(client, ada):

@@ -106,10 +106,8 @@ def message(value: Mapping[str, Any]) -> tuple[Said | None, int]:
     if role == "user":
         files = [attached(mapping(file).get("name")) for file in listing(about.get("attachments"))]
         # Pictures are in the content as well.
-        text, left_out = (
-            joined([*files, plain(text.replace(PICTURE, "")) if files else text]),
-            max(left_out, len(files)),
-        )
+        text = joined([*files, plain(text.replace(PICTURE, "")) if files else text])
+        left_out = max(left_out, len(files))
     else:
         text = CITATION.sub("", text)
     if not text.strip():

@@ -5,12 +5,12 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 from chat.transfer.importing.reasons import MESSAGE_MAX_CHARS
+from oneclaw.llm import Block
 from oneclaw.reasons import Reason
 
-Block = dict[str, Any]
 # Length of another program's id; the stored one begins with the program's name.
 ID_MAX_CHARS = 150
 # Times before this one are ignored as mistakes.
@@ -42,7 +42,7 @@ class Said:
     def text(self) -> str:
         return "\n\n".join(block["text"] for block in self.content if block["type"] == "text")
 
-    def tool_ids(self, kind: str, name: str) -> list[str]:
+    def tool_ids(self, kind: str, name: Literal["id", "tool_use_id"]) -> list[str]:
         return [block[name] for block in self.content if block["type"] == kind]
 
 

@@ -10,7 +10,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from chat.transfer.importing.conversation import (
-    Block,
     Conversation,
     Said,
     attached,
@@ -25,6 +24,7 @@ from chat.transfer.importing.conversation import (
 )
 from chat.transfer.importing.reasons import NotImportableError
 from chat.turns.tools import as_stored
+from oneclaw.llm import Block
 from oneclaw.reasons import Param, Reason, verbatim, wordings
 
 FORMAT, VERSION = "oneclaw.conversation", 1
@@ -136,8 +136,8 @@ def block_of(block: Mapping[str, Any], role: str) -> list[Block]:
     if role == "tool":
         if kind != "tool_result" or not isinstance(identity, str) or not TOOL_ID.fullmatch(identity):
             return []
-        result = {"type": "tool_result", "tool_use_id": identity, "content": plain(block.get("content"))}
-        return [result | ({"is_error": True} if block.get("is_error") is True else {})]
+        result: Block = {"type": "tool_result", "tool_use_id": identity, "content": plain(block.get("content"))}
+        return [result | {"is_error": True} if block.get("is_error") is True else result]
     if kind == "text":
         return spoken(plain(block.get("text")))
     if kind == "attachment":

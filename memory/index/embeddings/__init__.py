@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 # What a kind of model needs (an HTTP client, a tokenizer, weights) is imported where it is chosen, so that a process
 # that embeds nothing starts faster and needs less memory.
 OPENAI, GEMINI = "https://api.openai.com/v1", "https://generativelanguage.googleapis.com/v1beta"
-# The default model of each provider, and the width requested: enough for lines of text, and fast to scan.
-OPENAI_MODEL, OPENAI_WIDTH = "text-embedding-3-small", 512
-GEMINI_MODEL, GEMINI_WIDTH = "gemini-embedding-001", 768
+# The default model of each provider, and the dimensions requested: enough for lines of text, and fast to scan.
+OPENAI_MODEL, OPENAI_DIMENSIONS = "text-embedding-3-small", 512
+GEMINI_MODEL, GEMINI_DIMENSIONS = "gemini-embedding-001", 768
 
 
 class Embedder(Protocol):
@@ -25,9 +25,9 @@ class Embedder(Protocol):
     name: str
     # The number of dimensions of its last vectors, 0 before the first; None if the name identifies the model. A server
     # can change the model behind a name.
-    width: int | None
-    # How many texts are embedded during a save; with more of them, all wait for the sweep.
-    at_once: int
+    dimensions: int | None
+    # How many texts are embedded as one batch during a save; with more of them, all wait for the sweep.
+    save_batch_size: int
     # The weight of a deviation of its cosines, relative to the reference model all-MiniLM-L6-v2.
     trust: float
     # The best cosine that a question typically gets from a memory that does not answer it, and from one that does;
@@ -54,34 +54,34 @@ def embedder() -> Embedder | None:
         return None
     if choice == "local":
         return local_model(settings.LOCAL_MODEL)
-    model, timeout = settings.EMBEDDING_MODEL, settings.EMBEDDING_TIMEOUT
+    model, timeout_seconds = settings.EMBEDDING_MODEL, settings.EMBEDDING_TIMEOUT
     if choice == "openai":
-        return openai_server(settings.OPENAI_BASE_URL, settings.OPENAI_API_KEY, model, timeout)
-    return gemini_server(settings.GEMINI_API_KEY, model, timeout)
+        return openai_server(settings.OPENAI_BASE_URL, settings.OPENAI_API_KEY, model, timeout_seconds)
+    return gemini_server(settings.GEMINI_API_KEY, model, timeout_seconds)
 
 
 # One object for each server, because it stores its failures.
 @lru_cache(maxsize=8)
-def openai_server(base: str, key: str, model: str, timeout: float) -> Embedder:
-    """Return the embedder for a server with OpenAI's API; `timeout` is that of a question in seconds."""
+def openai_server(base: str, key: str, model: str, timeout_seconds: float) -> Embedder:
+    """Return the embedder for a server with OpenAI's API; `timeout_seconds` is that of a question."""
     from memory.index.embeddings import remote
 
     if not key and urlsplit(base or OPENAI).hostname == urlsplit(OPENAI).hostname:
         raise ImproperlyConfigured(
             "ONECLAW_EMBEDDINGS is openai: set OPENAI_API_KEY, or OPENAI_BASE_URL to a server that needs no key."
         )
-    width = OPENAI_WIDTH if (model or OPENAI_MODEL).startswith("text-embedding-3") else None
-    return remote.openai(base or OPENAI, key, model or OPENAI_MODEL, width, timeout)
+    dimensions = OPENAI_DIMENSIONS if (model or OPENAI_MODEL).startswith("text-embedding-3") else None
+    return remote.openai(base or OPENAI, key, model or OPENAI_MODEL, dimensions, timeout_seconds)
 
 
 @lru_cache(maxsize=8)
-def gemini_server(key: str, model: str, timeout: float) -> Embedder:
-    """Return the embedder for Google's Gemini API; `timeout` is that of a question in seconds."""
+def gemini_server(key: str, model: str, timeout_seconds: float) -> Embedder:
+    """Return the embedder for Google's Gemini API; `timeout_seconds` is that of a question."""
     from memory.index.embeddings import remote
 
     if not key:
         raise ImproperlyConfigured("ONECLAW_EMBEDDINGS is gemini: set GEMINI_API_KEY.")
-    return remote.gemini(GEMINI, key, model or GEMINI_MODEL, GEMINI_WIDTH, timeout)
+    return remote.gemini(GEMINI, key, model or GEMINI_MODEL, GEMINI_DIMENSIONS, timeout_seconds)
 
 
 def local_model(name: str) -> Embedder:

@@ -27,9 +27,9 @@ class WordVectors:
     """The local model that is always available."""
 
     name = "local/wordllama-l2-supercat-256"
-    width: int | None = None
+    dimensions: int | None = None
     # How many texts are embedded during a save.
-    at_once = 200
+    save_batch_size = 200
     trust = 0.75
     unrelated: float | None = 0.24
     related: float | None = 0.51

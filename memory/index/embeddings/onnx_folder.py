@@ -36,8 +36,8 @@ _loading = threading.Lock()
 class OnnxFolder:
     """A local model from a folder with `onnx/model.onnx` or `model.onnx`, and `tokenizer.json`."""
 
-    width: int | None = None
-    at_once = 8  # some 15 ms each
+    dimensions: int | None = None
+    save_batch_size = 8  # some 15 ms each
     trust = 1.0
 
     def __init__(self, folder: Path):

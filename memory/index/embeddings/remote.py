@@ -51,15 +51,15 @@ class EmbeddingServer:
     read: Callable[[Any], list[list[float]]]
     # The API key, which some servers repeat in their error.
     secret: str = field(repr=False)
-    # The timeout of a question in seconds.
-    timeout: float = 3.0
-    at_once: int = 0
+    # The timeout of a question.
+    timeout_seconds: float = 3.0
+    save_batch_size: int = 0
     trust: float = 1.0
     unrelated: float | None = None
     related: float | None = None
-    width: int | None = field(default=0, init=False)
+    dimensions: int | None = field(default=0, init=False)
     _cooldown: float = field(default=0.0, init=False)
-    _until: float = field(default=0.0, init=False)
+    _cooldown_until: float = field(default=0.0, init=False)
     _reason: Reason | None = field(default=None, init=False)
     _lock: threading.Lock = field(default_factory=threading.Lock, init=False, repr=False)
 
@@ -75,11 +75,11 @@ class EmbeddingServer:
 
     def embed_question(self, text: str) -> NDArray[np.float32]:
         """Return the vector of the question `text`, without retries. Raise EmbeddingError if the server fails."""
-        with httpx2.Client(timeout=self.timeout) as client:
+        with httpx2.Client(timeout=self.timeout_seconds) as client:
             return self._call(client, [text[:TEXT_MAX_CHARS]], question=True, attempts=1)[0]
 
     def _call(self, client: httpx2.Client, texts: list[str], *, question: bool, attempts: int) -> NDArray[np.float32]:
-        if self._reason is not None and time.monotonic() < self._until:
+        if self._reason is not None and time.monotonic() < self._cooldown_until:
             raise EmbeddingError(self._reason)
         for left in range(attempts - 1, -1, -1):
             try:
@@ -100,8 +100,8 @@ class EmbeddingServer:
                     min(failure.retry_after or BACKOFF_SECONDS * 2 ** (attempts - 1 - left), RETRY_DELAY_MAX_SECONDS)
                 )
             else:
-                self._cooldown = self._until = 0.0
-                self.width = rows.shape[1]
+                self._cooldown = self._cooldown_until = 0.0
+                self.dimensions = rows.shape[1]
                 return rows
         raise AssertionError("the last attempt returns or raises")
 
@@ -135,7 +135,7 @@ class EmbeddingServer:
         """Return for each text a row of length 1."""
         address, headers, body = self.request(texts, question)
         # The timeout of the client applies between two bytes; this one to the whole answer.
-        until = time.monotonic() + (self.timeout if question else BATCH_TIMEOUT_SECONDS)
+        until = time.monotonic() + (self.timeout_seconds if question else BATCH_TIMEOUT_SECONDS)
         try:
             with client.stream("POST", address, headers=headers, json=body) as response:
                 content = b""
@@ -169,40 +169,40 @@ class EmbeddingServer:
         with self._lock:
             self._reason = reason
             self._cooldown = min(self._cooldown * 2 or COOLDOWN_MIN_SECONDS, COOLDOWN_MAX_SECONDS)
-            self._until = time.monotonic() + self._cooldown
+            self._cooldown_until = time.monotonic() + self._cooldown
         logger.warning("%s is left alone for %d s: %s", self.name, self._cooldown, reason.in_english)
 
 
-def openai(base: str, key: str, model: str, width: int | None, timeout: float) -> EmbeddingServer:
-    """Return a server with OpenAI's API at `base` (`…/v1`); `width` None: the model's own; `timeout` in seconds."""
+def openai(base: str, key: str, model: str, dimensions: int | None, timeout_seconds: float) -> EmbeddingServer:
+    """Return a server with OpenAI's API at `base` (`…/v1`); `dimensions` None: the model's own."""
     headers = {"Authorization": f"Bearer {key}"} if key else {}
 
     def request(texts: list[str], question: bool) -> tuple[str, dict[str, str], dict[str, Any]]:
         body = {"model": model, "input": texts, "encoding_format": "float"}
-        return f"{base.rstrip('/')}/embeddings", headers, body | ({"dimensions": width} if width else {})
+        return f"{base.rstrip('/')}/embeddings", headers, body | ({"dimensions": dimensions} if dimensions else {})
 
     def read(answer: Any) -> list[list[float]]:
         return [row["embedding"] for row in sorted(answer["data"], key=lambda row: row["index"])]
 
-    return EmbeddingServer(f"openai/{CREDENTIALS.sub('', base)}/{model}/", request, read, key, timeout)
+    return EmbeddingServer(f"openai/{CREDENTIALS.sub('', base)}/{model}/", request, read, key, timeout_seconds)
 
 
-def gemini(base: str, key: str, model: str, width: int | None, timeout: float) -> EmbeddingServer:
-    """Return a server with Google's Gemini API at `base`; `width` None: the model's own; `timeout` in seconds."""
+def gemini(base: str, key: str, model: str, dimensions: int | None, timeout_seconds: float) -> EmbeddingServer:
+    """Return a server with Google's Gemini API at `base`; `dimensions` None: the model's own."""
 
     def request(texts: list[str], question: bool) -> tuple[str, dict[str, str], dict[str, Any]]:
         common: dict[str, Any] = {
             "model": f"models/{model}",
             "taskType": "RETRIEVAL_QUERY" if question else "RETRIEVAL_DOCUMENT",
         }
-        common |= {"outputDimensionality": width} if width else {}
+        common |= {"outputDimensionality": dimensions} if dimensions else {}
         body = {"requests": [common | {"content": {"parts": [{"text": text}]}} for text in texts]}
         return f"{base.rstrip('/')}/models/{model}:batchEmbedContents", {"x-goog-api-key": key}, body
 
     def read(answer: Any) -> list[list[float]]:
         return [row["values"] for row in answer["embeddings"]]
 
-    return EmbeddingServer(f"gemini/{model}/", request, read, key, timeout)
+    return EmbeddingServer(f"gemini/{model}/", request, read, key, timeout_seconds)
 
 
 def _batches(texts: Sequence[str]) -> list[list[str]]:

@@ -115,27 +115,17 @@ class Command(BaseCommand):
         if made.failed:
             raise CommandError(f"{len(made.failed)} documents could not be indexed: {', '.join(made.failed[:5])}.")
 
-    def search(
-        self,
-        *,
-        user: User,
-        query: str,
-        queries: str,
-        max_results: int,
-        min_score: float,
-        slack: float | None,
-        json: bool,
-        **_: Any,
-    ) -> None:
+    def search(self, *, user: User, query: str, queries: str, json: bool, **options: Any) -> None:
         """Write the passages for one query, or for each query of a file."""
-        slack = PASSAGE_SLACK_POINTS if slack is None else slack
+        limits = options["max_results"], options["min_score"]
+        slack = PASSAGE_SLACK_POINTS if options["slack"] is None else options["slack"]
         manager = HybridSearchManager([Space.objects.own_of(user)])
         if queries is not None:
             for asked in read_queries(queries, user):
-                found = manager.search(asked["query"], max_results, min_score, asked["today"], slack)
+                found = manager.search(asked["query"], *limits, asked["today"], slack)
                 self.stdout.write(as_json({"id": asked["id"], "results": [as_result(one) for one in found]}))
             return
-        found = manager.search(query, max_results, min_score, user.day(), slack)
+        found = manager.search(query, *limits, user.day(), slack)
         self.write_result([as_result(one) for one in found], json, passage_lines)
 
     def flush(self, *, user: User | None, session: str | None, wait: bool, json: bool, **_: Any) -> None:

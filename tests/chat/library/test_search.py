@@ -119,7 +119,7 @@ def test_files_are_found_by_their_names(client, ada, stranger):
     forking.fork(ada, said.message.pk)
 
     def names(question):
-        return [(each.name, each.message) for each in search.files(ada, question)]
+        return [(each.snippet, each.message) for each in search.files(ada, question)]
 
     assert names("tea") == [("<mark>Tea</mark> &lt;1&gt;.txt", said.message)]
     assert names("TEE md") == [("grün<mark>tee</mark>.<mark>md</mark>", said.message)]

@@ -84,7 +84,7 @@ def test_what_is_too_deep_or_too_long_is_still_shown(text):
 
 def test_what_takes_too_long_is_shown_as_it_was_written(monkeypatch):
     monkeypatch.setattr(markdown, "PARSE_SECONDS", -1.0)
-    (block,) = markdown.rendered("**a** <b>\n" * 100, markdown.Definitions(), max_seconds=-1.0)
+    (block,) = markdown.rendered("**a** <b>\n" * 100, markdown.Definitions(), seconds=-1.0)
     assert block.html == markdown.as_written("**a** <b>\n" * 100)
 
 

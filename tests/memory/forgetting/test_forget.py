@@ -149,7 +149,7 @@ def test_it_is_nowhere_any_more(space, session, say, write, forget, ada):
     kept = MemoryDocument.objects.get(path="MEMORY.md")
     assert kept.content == "# About\n- tea\n"
     assert MemoryDocument.objects.get(path="Recent Conversations.md").content == "# Recent Conversations\n\n"
-    assert [text for invariant in INVARIANTS for text in invariant.broken()] == []
+    assert [text for invariant in INVARIANTS for text in invariant.violations()] == []
     assert [documents.content_at(kept, number) for number in (1, 2)] == ["# About\n\n- tea\n", "# About\n- tea\n"]
     assert Forgetting.objects.get().finished_at is not None
     assert done.counts | {"vectors": 0} == {

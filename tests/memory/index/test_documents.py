@@ -12,7 +12,7 @@ from memory.index import vectors
 from memory.index.documents import index_document
 from memory.models import DocumentIndex, MemoryChunk, MemoryDocument, TextVector
 from memory.notes import status
-from memory.text.chunking import units
+from memory.text.chunking import chunks_of
 from memory.text.index_format import LAYOUT_VERSION
 from oneclaw.models import Space
 
@@ -23,7 +23,7 @@ def ids(document):
     return dict(MemoryChunk.objects.filter(document=document).values_list("text", "id"))
 
 
-def test_only_changed_units_are_written(ada, write):
+def test_only_changed_chunks_are_written(ada, write):
     document = write(ada, "MEMORY.md", LINES)
     before = ids(document)
     write(ada, "MEMORY.md", LINES.replace("blue", "green") + "- New.\n")
@@ -33,7 +33,7 @@ def test_only_changed_units_are_written(ada, write):
     assert set(after) - kept == {"- The boat is green.", "- New."}
 
 
-def test_units_have_the_exact_lines_of_their_document(ada, write):
+def test_chunks_have_the_exact_lines_of_their_document(ada, write):
     document = write(ada, "MEMORY.md", LINES)
     lines = LINES.split("\n")
     for chunk in MemoryChunk.objects.filter(document=document):
@@ -180,8 +180,8 @@ def test_no_heading_keeps_the_index_busy(ada, write, search, line):
 
 
 def test_a_heading_is_its_words_without_the_marks_around_it():
-    found = units("## C# ##\ntext\n# Notes #\n\ntext\n")
-    assert [unit.heading for unit in found if not unit.is_heading] == ["C#", "Notes"]
+    found = chunks_of("## C# ##\ntext\n# Notes #\n\ntext\n")
+    assert [chunk.heading for chunk in found if not chunk.is_heading] == ["C#", "Notes"]
 
 
 def test_a_file_of_a_hundred_thousand_lines_is_indexed_and_found(ada, write, search, settings):

@@ -89,7 +89,7 @@ def test_indexing_while_the_server_is_away_says_how_many_wait_for_their_vectors(
     call_command("memory", "index", "--force", "--user", ada.email, stdout=said)
     assert said.getvalue().split("\n") == ["2 documents are indexed.", "2 documents wait for their vectors.", ""]
     assert "could not be indexed" not in caplog.text
-    embedder()._until = 0.0
+    embedder()._cooldown_until = 0.0
     call_command("memory", "index", "--user", ada.email, stdout=StringIO())
     assert TextVector.objects.count() == 4
 
@@ -169,7 +169,7 @@ def test_a_large_memory_is_searched_by_signs_again_after_another_width(
     ada, write, search, embeddings, settings, monkeypatch
 ):
     settings.EXACT_UNITS = 2
-    monkeypatch.setattr(cache, "CACHED_MIN_UNITS", 1)
+    monkeypatch.setattr(cache, "CACHED_MIN_CHUNKS", 1)
     write(ada, "MEMORY.md", NOTES)
     vectors.embed_pending()
     assert search(ada, "kayak")[0].vector_score > 0
@@ -268,7 +268,7 @@ def test_a_failed_question_is_forgotten_once_the_server_answers_again(ada, write
     assert "words only" in vectors.notice()
     vectors.embed_pending()
     assert "words only" in vectors.notice(), "it is left alone for a while"
-    embedder()._until = 0.0
+    embedder()._cooldown_until = 0.0
     vectors.embed_pending()
     assert vectors.notice() == ""
 

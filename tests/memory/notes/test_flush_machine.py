@@ -131,7 +131,7 @@ class Flushes(RuleBasedStateMachine):
     def memory_is_sound(self):
         # Commits are not followed here, so there are no files.
         checked = [promise for promise in INVARIANTS if "file" not in promise.name]
-        assert [line for promise in checked for line in promise.broken()] == list(broken_jobs()) == []
+        assert [line for promise in checked for line in promise.violations()] == list(broken_jobs()) == []
 
     @invariant()
     def each_flush_is_of_one_day_of_its_claim(self):

@@ -7,6 +7,7 @@ from memory import tasks
 from memory.files import disk
 from memory.files.folders import folder_of
 from memory.models import DocumentJob, MemoryDocument
+from oneclaw import files
 from oneclaw.demo.scripted import answer, error
 
 
@@ -88,7 +89,7 @@ def test_no_existing_document_or_file_is_written_over(session, say, ada, space, 
     scripted.default = lambda body: answer("tea")
     beginning = f"memory/{ada.day():%Y-%m-%d}-tea"
     append(space, "mine", path=f"{beginning}.md")
-    disk.write(folder_of(space), f"{beginning}-2.md", b"not imported yet")
+    files.write(folder_of(space), f"{beginning}-2.md", b"not imported yet")
     say(session, "one")
     end("new")
     assert paths(space) == [f"{beginning}-3.md", f"{beginning}.md"]

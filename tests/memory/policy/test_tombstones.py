@@ -36,11 +36,11 @@ def test_other_lines_stay(known, line):
 
 
 def test_what_was_said_loses_just_the_words(known):
-    assert known.unsaid("Remember that my sister\nZora lives in Lisbon, and buy milk.") == (
+    assert known.without_forgotten_words("Remember that my sister\nZora lives in Lisbon, and buy milk.") == (
         "Remember that [forgotten], and buy milk."
     )
-    assert known.unsaid("Buy milk.\ntea\nDone.") == "Buy milk.\n[forgotten]\nDone."
-    assert known.unsaid("ﬁne words") == "ﬁne words"
+    assert known.without_forgotten_words("Buy milk.\ntea\nDone.") == "Buy milk.\n[forgotten]\nDone."
+    assert known.without_forgotten_words("ﬁne words") == "ﬁne words"
 
 
 def test_a_hash_is_of_one_space_and_one_key(settings):

@@ -45,13 +45,13 @@ def test_few_or_many_terms_are_found_where_they_stand_before_and_after_they_were
         for length in chosen.integers(1, 60, 3).tolist():
             sections = np.cumsum(chosen.random(length) < 0.2).tolist()
             sizes = chosen.integers(0, 6, length).tolist()
-            units = [(0, size, 10, section, 0, 0, 0) for size, section in zip(sizes, sections, strict=True)]
-            documents.append(pack(units, chosen.integers(0, 30, sum(sizes)).tolist()))
+            chunks = [(0, size, 10, section, 0, 0, 0) for size, section in zip(sizes, sections, strict=True)]
+            documents.append(pack(chunks, chosen.integers(0, 30, sum(sizes)).tolist()))
         fresh, kept = unpack(documents), unpack(documents)
         assert len(kept.postings[0]) == len(fresh.terms)
         terms = np.unique(chosen.integers(0, 40, 8)).astype(np.uint32)
-        for term, units, again in zip(terms, fresh.holding(terms), kept.holding(terms), strict=True):
-            assert sorted(units) == sorted(again) == fresh.unit_of_term[fresh.terms == term].tolist()
+        for term, chunks, again in zip(terms, fresh.holding(terms), kept.holding(terms), strict=True):
+            assert sorted(chunks) == sorted(again) == fresh.chunk_of_term[fresh.terms == term].tolist()
         some = np.flatnonzero(chosen.random(len(fresh)) < chosen.choice([0.02, 0.5]))
         scores = chosen.random(len(some)) + 0.1
         everywhere = np.zeros(len(fresh))

@@ -20,7 +20,7 @@ PLACES = ("Lisbon", "Zurich", "Oslo", "Kyoto", "Lima", "Dublin", "Accra", "Quito
 
 @pytest.fixture(autouse=True)
 def nothing_kept(monkeypatch):
-    monkeypatch.setattr(cache, "CACHED_MIN_UNITS", 1)
+    monkeypatch.setattr(cache, "CACHED_MIN_CHUNKS", 1)
     cache.clear()
     yield
     cache.clear()
@@ -131,7 +131,7 @@ def test_a_memory_that_grows_large_is_searched_by_meaning_on(large, ada, write, 
 
 def test_a_sample_whose_vectors_come_late_is_read_again(large, ada, settings, monkeypatch):
     settings.EXACT_UNITS = 1000
-    monkeypatch.setattr(cache, "SAMPLE_UNITS", 200)
+    monkeypatch.setattr(cache, "SAMPLE_CHUNKS", 200)
     documents = list(MemoryDocument.objects.values_list("pk", flat=True))
     documents.sort(key=lambda pk: crc32(str(pk).encode()), reverse=True)
     TextVector.objects.all().delete()
@@ -170,6 +170,6 @@ def test_what_was_not_searched_for_longest_makes_room(large, stranger, write, mo
     write(stranger, "MEMORY.md", "- The key is under the mat.\n")
     theirs = HybridSearchManager(Space.objects.visible_to(stranger))
     large.search("piano")
-    monkeypatch.setattr(cache, "CACHE_MAX_UNITS", 100)
+    monkeypatch.setattr(cache, "CACHE_MAX_CHUNKS", 100)
     theirs.search("key")
     assert [len(found.corpus) for found in cache._cached.values()] == [1]

@@ -10,7 +10,7 @@ from django.db import connection
 from chat import extensions
 from chat.extensions import ToolCall, ToolError
 from chat.models import Message, Turn
-from chat.rendering.messages import card_html, tool_card_html
+from chat.rendering.messages import card_html
 from chat.turns.tools import call_tool
 from memory.documents import write
 from memory.documents.write import Append, Author, Replace, Source
@@ -44,7 +44,8 @@ def test_a_saved_memory_stands_in_memory_md_of_the_persons_own_space(save, space
 def test_the_card_of_a_saved_memory_leads_to_its_undo(save, client, ada, space, document_of):
     result = save("Ada likes tea.")
     assert result.undo == f"/memory/undo/{MemoryRevision.objects.get().pk}"
-    card = tool_card_html("toolu_1", "save_memory", "done", {}, result.summary, result.lines, result.undo)
+    use = {"id": "toolu_1", "name": "save_memory", "input": {}}
+    card = card_html(use, {"state": "done", "summary": result.summary, "lines": result.lines, "undo": result.undo})
     assert f'<a href="{result.undo}">Undo</a>' in card
     client.force_login(ada)
     client.post(result.undo)

@@ -24,7 +24,7 @@ def test_files_curated_memory_and_recalled_lines_are_named_and_can_be_opened(ada
     assert "leaves at seven" in page
 
 
-def test_the_receipt_is_of_the_data_and_not_of_the_prompts_words(ada, append, space):
+def test_the_provenance_is_of_the_data_and_not_of_the_prompts_words(ada, append, space):
     append(space, "- Ada drinks tea.\n" + "- More.\n" * 5000 + "- Ada has a cat.\n")
     said = send(ada, "Hello")
     build_request(said.turn)

@@ -1,4 +1,4 @@
-"""Show the receipt: which parts of memory were sent to the model with a message."""
+"""Show the provenance of an answer: which parts of memory were sent to the model with a message."""
 
 from django.urls import reverse
 from django.utils.translation import gettext as _

@@ -1,0 +1,41 @@
+"""Which addresses are open without a sign-in; every other one asks for it."""
+
+from collections.abc import Iterator
+
+from django.urls import URLPattern, get_resolver
+
+# The API checks its key itself, and answers also where nothing is.
+OPEN = {
+    "healthz",
+    "readyz",
+    "admin/login/",
+    "accounts/login/",
+    "accounts/logout/",
+    "accounts/signup/",
+    "accounts/inactive/",
+    "accounts/password/reset/",
+    "welcome/<str:uid>/<str:token>/",
+    "first/<str:token>/",
+    "manifest.webmanifest",
+    "favicon.ico",
+    "s/<str:token>",
+    "^api/",
+}
+
+
+def patterns(of, prefix: str = "") -> Iterator[tuple[str, URLPattern]]:
+    for each in of:
+        path = f"{prefix}{each.pattern}"
+        if isinstance(each, URLPattern):
+            yield path, each
+        else:
+            yield from patterns(each.url_patterns, path)
+
+
+def test_only_these_addresses_are_open_without_a_sign_in():
+    found = {
+        path
+        for path, pattern in patterns(get_resolver().url_patterns)
+        if not getattr(pattern.callback, "login_required", True)
+    }
+    assert {path for path in found if not path.startswith("api/v1/")} == OPEN
