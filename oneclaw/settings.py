@@ -302,7 +302,7 @@ RECALL = environment.choice("ONECLAW_RECALL", ["off", "first", "every"], "first"
 
 EMBEDDINGS = environment.choice("ONECLAW_EMBEDDINGS", ["auto", "local", "openai", "gemini", "none"], "auto")
 # The model of `local`: word vectors (empty), or a folder with an ONNX model (onnxruntime installed).
-LOCAL_MODEL = environment.text("ONECLAW_LOCAL_MODEL")
+LOCAL_MODEL = environment.folder("ONECLAW_LOCAL_MODEL", "onnxruntime")
 OPENAI_API_KEY = environment.key("OPENAI_API_KEY")
 OPENAI_BASE_URL = environment.address("OPENAI_BASE_URL", ["http", "https"])
 GEMINI_API_KEY = environment.key("GEMINI_API_KEY")

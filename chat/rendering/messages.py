@@ -17,7 +17,7 @@ from chat.rendering import incremental
 from chat.rendering.cards import RUNNING_CARD, Card
 from oneclaw.reasons import Reason
 
-# Stands for the message's id in a row of actions that is cached for all messages.
+# Placeholder of the message's id in a row of actions that is cached for all messages.
 ID_SLOT = "-message-id-"
 
 # A card in the HTML of an answer. Its content is escaped, so that the first end tag is its own.
