@@ -170,6 +170,16 @@ STORAGES = {
     "staticfiles": {"BACKEND": "oneclaw.ops.static_files.HashedStaticFilesStorage"},
 }
 
+CACHES = {
+    "default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"},
+    # What {% cache %} keeps: parts of pages that are the same for every reader of a language. In each process, so that
+    # a new version starts without those of the old one, and not while templates are being changed.
+    "template_fragments": {
+        "BACKEND": f"django.core.cache.backends.{'dummy.DummyCache' if DEBUG else 'locmem.LocMemCache'}",
+        "LOCATION": "template_fragments",
+    },
+}
+
 # -- People --------------------------------------------------------------------------------------
 
 AUTH_USER_MODEL = "oneclaw.User"

@@ -132,7 +132,7 @@ function keepFolders() {
 }
 
 function openCurrentFolder() {
-  const folder = list.querySelector(".session--current")?.closest("details");
+  const folder = list.querySelector("[aria-current]")?.closest("details");
   if (folder) folder.open = true;
 }
 
