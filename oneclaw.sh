@@ -28,7 +28,7 @@ environment() {
     else
         python=$(find_python)
         if [ -e .venv ] && [ ! -w .venv ]; then
-            say "The folder .venv belongs to somebody else: remove it, or run this as its owner."
+            say "The folder .venv belongs to another account: remove it, or run this as its owner."
             exit 1
         fi
         rm -rf .venv

@@ -21,11 +21,13 @@ import shutil
 import time
 import uuid
 from collections.abc import Iterable
+from dataclasses import dataclass
 from itertools import pairwise
+from statistics import mean
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urljoin, urlsplit
 
-from stage import cookie_of, free_port, machine, percentile, prepared, stage, started, wait_for
+from stage import cookie_of, cpu_seconds, free_port, machine, percentile, prepared, stage, started, wait_for
 
 if TYPE_CHECKING:
     from chat.models import ChatSession
@@ -80,43 +82,57 @@ def sessions(stack: contextlib.ExitStack, times: int) -> None:
     pages["the next 100 of it"] = (web, f"/sessions/older?after={edge(lister)}", lister)
     pages["1,000 of it at once"] = (web, "/sessions?current=&listed=1000", lister)
     cookies = {user.pk: cookie_of(user) for user in (talker, lister)}
-    lines = {name: Line(url, path, cookies[user.pk]) for name, (url, path, user) in pages.items()}
+    lines = {name: Line(server, path, cookies[user.pk]) for name, (server, path, user) in pages.items()}
     for line in lines.values():
         for _ in range(3):
             line.ask()
         line.took.clear()
+        line.worked.clear()
     for _ in range(times):
         for line in lines.values():
             line.ask()
-    print(f"{'':34}{'median':>8} {'p95':>8} ms {'× floor':>8} {'queries':>8} {'kB':>6}")
-    floor_median = percentile(lines["an empty view"].took, 0.5)
+    print(f"{'':34}{'median':>8} {'p95':>8} ms {'× floor':>8}{'cpu':>8} ms {'× floor':>8} {'queries':>8} {'kB':>6}")
+    empty = lines["an empty view"]
+    floor_median, floor_work = percentile(empty.took, 0.5), mean(empty.worked)
     for name, line in lines.items():
-        middle, high = percentile(line.took, 0.5), percentile(line.took, 0.95)
-        asked = queries(line.path, pages[name][2]) if line.url == web else 2
+        middle, high, work = percentile(line.took, 0.5), percentile(line.took, 0.95), mean(line.worked)
+        asked = queries(line.path, pages[name][2]) if line.server == web else 2
         size = len(gzip.compress(line.body)) / 1000
-        print(f"{name:34}{middle:8.1f} {high:8.1f}    {middle / floor_median:8.1f} {asked:8} {size:6.1f}")
+        waited = f"{middle:8.1f} {high:8.1f}    {middle / floor_median:8.1f}"
+        print(f"{name:34}{waited}{work:8.1f}    {work / floor_work:8.1f} {asked:8} {size:6.1f}")
+
+
+@dataclass(frozen=True)
+class Server:
+    """A web process."""
+
+    url: str
+    pid: int
 
 
 class Line:
-    """One address, asked again and again; milliseconds from each question to the first byte of its answer."""
+    """One address, asked again and again; milliseconds from each question to the first byte of its answer, and of
+    processor time, which the system counts in steps of ten: only its mean says something."""
 
-    def __init__(self, url: str, path: str, cookie: str) -> None:
-        self.url, self.path = url, path
+    def __init__(self, server: Server, path: str, cookie: str) -> None:
+        self.server, self.path = server, path
         self.took: list[float] = []
+        self.worked: list[float] = []
         self.body = b""
-        self.connection = http.client.HTTPConnection(urlsplit(url).netloc, timeout=60)
+        self.connection = http.client.HTTPConnection(urlsplit(server.url).netloc, timeout=60)
         self.headers = {"Cookie": cookie, "HX-Request": "true"} if "sessions" in path else {"Cookie": cookie}
 
     def ask(self) -> None:
         # The server closes connections that nobody uses.
         self.connection.close()
         self.connection.connect()
-        began = time.perf_counter()
+        worked, began = cpu_seconds(self.server.pid), time.perf_counter()
         self.connection.request("GET", self.path, headers=self.headers)
         # Returns with the first line and the headers.
         answer = self.connection.getresponse()
         self.took.append((time.perf_counter() - began) * 1000)
         self.body = answer.read()
+        self.worked.append((cpu_seconds(self.server.pid) - worked) * 1000)
         assert answer.status == 200, f"{self.path}: {answer.status}"
 
 
@@ -300,10 +316,12 @@ def sent(stack: contextlib.ExitStack) -> None:
     from oneclaw.models import User
 
     user = User.objects.create_user("reader@example.org")
-    page = f"{web}/c/{conversation(user, 50).pk}"
+    page = f"{web.url}/c/{conversation(user, 50).pk}"
     cookie = cookie_of(user)
     html, _ = fetched(page, cookie)
-    scripts = modules(web, [urljoin(page, path) for path in re.findall(r'<script[^>]* src="([^"]+)"', html)], cookie)
+    scripts = modules(
+        web.url, [urljoin(page, path) for path in re.findall(r'<script[^>]* src="([^"]+)"', html)], cookie
+    )
     styles = [urljoin(page, path) for path in re.findall(r'<link rel="stylesheet" href="([^"]+)"', html)]
     kinds = [("the page itself", [page])]
     for kind, urls in (("script", scripts), ("style", styles)):
@@ -388,17 +406,17 @@ async def metrics(client: Any) -> dict[str, float]:
 # -- For all -------------------------------------------------------------------------------------
 
 
-def house(stack: contextlib.ExitStack, *, floor: bool = True) -> tuple[str, str]:
-    """The addresses of a web process and of the floor."""
+def house(stack: contextlib.ExitStack, *, floor: bool = True) -> tuple[Server, Server]:
+    """The web process and the floor."""
     environment = prepared(stack, ONECLAW_TITLES="no")
-    urls = []
+    servers = []
     for command in [["manage.py", "serve", "web"], ["benchmarks/floor.py"]][: 2 if floor else 1]:
         port = free_port()
-        started(stack, *command, env=environment | {"PORT": str(port)})
-        urls.append(f"http://127.0.0.1:{port}")
-    for url in urls:
-        wait_for(url)
-    return urls[0], urls[-1]
+        process = started(stack, *command, env=environment | {"PORT": str(port)})
+        servers.append(Server(f"http://127.0.0.1:{port}", process.pid))
+    for server in servers:
+        wait_for(server.url)
+    return servers[0], servers[-1]
 
 
 if __name__ == "__main__":

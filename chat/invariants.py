@@ -23,7 +23,7 @@ STORED_ONCE = """
 
 # A message and its first attempt are committed together, so every reader sees both.
 ACKNOWLEDGED_HAS_ATTEMPT = """
-    SELECT format('message %%s of session %%s was acknowledged but nobody answers it', message.id, message.session_id)
+    SELECT format('message %%s of session %%s was acknowledged but has no turn', message.id, message.session_id)
     FROM chat_message message
     WHERE message.role = 'user' AND message.client_id IS NOT NULL
         AND NOT EXISTS (SELECT FROM chat_turn turn WHERE turn.prompt_id = message.id)
@@ -219,7 +219,7 @@ INVARIANTS = [
     Invariant("an answer ends as its turn does", violations_by_query(ANSWER_ENDS_AS_TURN)),
     Invariant("a running turn has one running message, any other none", violations_by_query(NOTHING_RUNS_ALONE)),
     Invariant("a session has one running turn at most", violations_by_query(ONE_RUNNING_TURN)),
-    Invariant("what is settled says when", violations_by_query(FINISHED_AT_IFF_ENDED)),
+    Invariant("what has ended has the time of its end", violations_by_query(FINISHED_AT_IFF_ENDED)),
     Invariant("no turn is past its lease", violations_by_query(LEASES_KEPT, grace=grace_seconds("chat-sweep"))),
     Invariant("a tool use has one result", violations_by_query(TOOL_USES_HAVE_RESULTS)),
     Invariant("a result has its tool use", violations_by_query(RESULTS_HAVE_TOOL_USES)),

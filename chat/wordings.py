@@ -10,7 +10,7 @@ from oneclaw.reasons import Wording
 
 
 def folder_name(template: Any) -> Wording:
-    """Return a wording about the name of a folder; `template` is a sentence of oneclaw.text.checked."""
+    """Return a wording about the name of a folder; `template` is a sentence of oneclaw.text.validated_text."""
     return lambda params: str(template) % {**params, "name": gettext("The folder's name")}
 
 
@@ -18,12 +18,12 @@ WORDINGS: Mapping[str, Wording] = {
     # On the card of a tool call.
     "call.interrupted": _("Interrupted."),
     "call.unknown_tool": _("There is no tool named “%(name)s” in this conversation."),
-    "call.arguments_broken": _("What the tool was called with arrived broken."),
-    "call.arguments_too_large": _("What the tool was called with has %(size)s bytes; at most %(most)s are taken."),
-    "call.arguments_wrong": _("What the tool was called with does not fit."),
+    "call.arguments_broken": _("The arguments of the tool call are damaged."),
+    "call.arguments_too_large": _("The arguments of the tool call have %(size)s bytes; at most %(most)s are accepted."),
+    "call.arguments_wrong": _("The arguments of the tool call are not valid."),
     "call.parameter_missing": _("“%(name)s” is missing or empty."),
-    "call.parameter_wrong": _("“%(name)s” does not fit."),
-    "call.busy": _("Somebody else is writing there, so this was given up."),
+    "call.parameter_wrong": _("“%(name)s” is not valid."),
+    "call.busy": _("Another process is writing there, so this was not done."),
     "call.failed": _("The tool %(name)s failed (%(error)s)."),
     # Why the provider read an answer's conversation anew instead of from its cache.
     "cache.first": _("This was the first request of the conversation."),

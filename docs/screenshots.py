@@ -1,4 +1,4 @@
-"""Makes the pictures under docs/screenshots: `python docs/screenshots.py [--into FOLDER] [NAME …]`, all or those named.
+"""Draw the pictures under docs/screenshots: `python docs/screenshots.py [--into FOLDER] [NAME …]`, all or those named.
 
 It runs the product on a data folder of its own that is thrown away, with a scripted model and the system's Chromium.
 """
@@ -125,7 +125,7 @@ async def main(folder: Path, chosen: list[str]) -> None:
                 await take(page, folder, "prompts", scheme)
                 await in_database(SharedLink.objects.all().delete)
                 await page.goto(f"{conversation}/share")
-                await page.get_by_role("button", name="Make a link").click()
+                await page.get_by_role("button", name="Create link").click()
                 await take(page, folder, "share", scheme)
             async with open_page(live, ada, color_scheme=scheme, viewport=PHONE) as page:
                 await take(page, folder, "phone-welcome", scheme, "/")
@@ -145,12 +145,12 @@ async def main(folder: Path, chosen: list[str]) -> None:
                 await take(page, folder, "phone-prompts", scheme)
                 await in_database(SharedLink.objects.all().delete)
                 await page.goto(f"{conversation}/share")
-                await page.get_by_role("button", name="Make a link").click()
+                await page.get_by_role("button", name="Create link").click()
                 await take(page, folder, "phone-share", scheme)
 
 
 def arrange(user: User) -> None:
-    """An agent and prompts of one's own."""
+    """Create agents and prompts."""
     tutor = "Speak French with me, in short sentences. Correct each mistake once, and say why."
     agents.create(user, agents.AgentDraft("French tutor", tutor, "", ["memory_search"], own_memory=True))
     agents.create(user, agents.AgentDraft("Proofreader", "Mend spelling and grammar. Change nothing else.", "", []))
@@ -159,7 +159,7 @@ def arrange(user: User) -> None:
 
 
 def floor_plan() -> bytes:
-    """A room with two doors and a sofa, as a PNG."""
+    """Return a PNG of a room with two doors and a sofa."""
     image = Image.new("RGB", (480, 320), "#f7f3ea")
     pen = ImageDraw.Draw(image)
     pen.rectangle((30, 30, 450, 290), outline="#4a4038", width=8)
@@ -174,7 +174,7 @@ def floor_plan() -> bytes:
 
 
 async def ask(page: Page, words: str) -> None:
-    """Write it, and wait for the end of its answer."""
+    """Send `words` and wait for the end of the answer."""
     asked = page.locator("article[data-role=user]")
     before = await asked.count()
     await page.get_by_label("Message", exact=True).fill(words)
@@ -185,17 +185,17 @@ async def ask(page: Page, words: str) -> None:
 
 
 async def search_for(page: Page, words: str) -> None:
-    """Once the palette is open."""
+    """Search for `words` in the open search dialog."""
     await page.get_by_label("Search conversations, or choose a command").fill(words)
     await page.locator("#palette mark").first.wait_for()
 
 
 async def slash(page: Page) -> None:
-    """A new conversation with the list of commands open."""
+    """Open a new conversation with the list of commands."""
     await page.goto("/")
     await page.mouse.move(0, 0)
     text = page.get_by_label("Message", exact=True)
-    # Once the script looks after it.
+    # Wait until the script handles the field.
     await page.wait_for_function("document.getElementById('text').hasAttribute('aria-controls')")
     await text.press("/")
     await page.locator("#commands [role=option]").first.wait_for()
@@ -216,6 +216,6 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--into", type=Path, default=Path(__file__).parent / "screenshots")
     parser.add_argument("names", nargs="*")
-    told = parser.parse_args()
-    told.into.mkdir(parents=True, exist_ok=True)
-    asyncio.run(main(told.into, told.names))
+    options = parser.parse_args()
+    options.into.mkdir(parents=True, exist_ok=True)
+    asyncio.run(main(options.into, options.names))

@@ -40,7 +40,7 @@ WORDINGS: Mapping[str, Wording] = {
     "change.api_written": _("Written by a program"),
     "change.api_added": _("Added by a program"),
     "change.restored": _("Restored change %(number)d"),
-    "change.taken_back": _("Took change %(number)d back"),
+    "change.taken_back": _("Undid change %(number)d"),
     # The outcome of a tool call, on its card.
     "memory.already_known": _("Already known: %(path)s"),
     "memory.contradicted": _("Contradicts line %(line)d: %(text)s"),
@@ -62,5 +62,5 @@ WORDINGS: Mapping[str, Wording] = {
     "embedding.endless": _("The embedding server's answer does not end."),
     "embedding.unreachable": _("The embedding server cannot be reached (%(error)s)."),
     "embedding.refused": _("The embedding server answered %(status)d: %(said)s"),
-    "embedding.no_vectors": _("The embedding server answered with something that is no vectors."),
+    "embedding.no_vectors": _("The embedding server's answer contains no vectors."),
 }

@@ -4,9 +4,10 @@
     job.heartbeat()                     # still at work: renews the lease
     job.finish()                        # or postpone(…), or release()
 
-The rows are the queue; a task of Celery is only a hint that one of them is due. A worker that dies loses its claim when
-the lease ends, and another one claims the row. Each claim has a token of its own, and every write of a job asks for
-it, so a worker whose claim has expired gets ClaimLostError and writes nothing.
+The rows are the queue; a task of Celery is only a hint that one of them is due. A failed job is retried after a backoff
+(postpone). A worker that dies loses its claim when the lease ends, and another one claims the row. Each claim has a
+token of its own, and every write of a job asks for it, so a worker whose claim has expired gets ClaimLostError and
+writes nothing.
 
 Three kinds of rows wait for work without being jobs. A turn belongs to the process that streams it: its lease says
 that this process is alive, all leases of a process are renewed by one statement, and another process may end a lost
@@ -146,7 +147,7 @@ class Job(models.Model):
         self._end_claim(changes | {"status": status, "error": error, "finished_at": clock()})
 
     def postpone(self, error: str, **changes: object) -> None:
-        """Queue the job again after a failure, with a backoff, and write `changes`.
+        """Queue a failed job again, to be retried after a backoff, and write `changes`.
 
         Raise ClaimLostError when the claim is no longer valid.
         """

@@ -170,6 +170,16 @@ STORAGES = {
     "staticfiles": {"BACKEND": "oneclaw.ops.static_files.HashedStaticFilesStorage"},
 }
 
+CACHES = {
+    "default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"},
+    # What {% cache %} keeps: parts of pages that are the same for every reader of a language. In each process, so that
+    # a new version starts without those of the old one, and not while templates are being changed.
+    "template_fragments": {
+        "BACKEND": f"django.core.cache.backends.{'dummy.DummyCache' if DEBUG else 'locmem.LocMemCache'}",
+        "LOCATION": "template_fragments",
+    },
+}
+
 # -- People --------------------------------------------------------------------------------------
 
 AUTH_USER_MODEL = "oneclaw.User"
@@ -307,7 +317,7 @@ RECALL = environment.choice("ONECLAW_RECALL", ["off", "first", "every"], "first"
 
 EMBEDDINGS = environment.choice("ONECLAW_EMBEDDINGS", ["auto", "local", "openai", "gemini", "none"], "auto")
 # The model of `local`: word vectors (empty), or a folder with an ONNX model (onnxruntime installed).
-LOCAL_MODEL = environment.text("ONECLAW_LOCAL_MODEL")
+LOCAL_MODEL = environment.folder("ONECLAW_LOCAL_MODEL", "onnxruntime")
 OPENAI_API_KEY = environment.key("OPENAI_API_KEY")
 OPENAI_BASE_URL = environment.address("OPENAI_BASE_URL", ["http", "https"])
 GEMINI_API_KEY = environment.key("GEMINI_API_KEY")

@@ -33,7 +33,7 @@ def send(task: Task | str, *arguments: int | str, countdown: float = 0) -> None:
         )
     except Exception:
         # Each broker has its own exceptions, and the row is committed: the person's request has succeeded.
-        logger.exception("No worker could be told of %s%s; the sweep finds it.", name, arguments)
+        logger.exception("The task %s%s could not be sent; the sweep finds its row.", name, arguments)
 
 
 @shared_task

@@ -1,4 +1,4 @@
-"""The tour names files that exist, and no document names one that does not."""
+"""The tour and the glossary name files, folders and functions that exist, and no document names one that does not."""
 
 import re
 from pathlib import Path
@@ -7,8 +7,10 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 NAMED = re.compile(
-    r"`((?:oneclaw|chat|memory|templates|static|tests|docs|benchmarks|requirements|\.ci)/[\w./-]+\.\w+)`"
+    r"`((?:oneclaw|chat|memory|templates|static|tests|docs|benchmarks|requirements|\.ci)/(?:[\w./-]+\.\w+|[\w/-]+/))`"
 )
+# A name in a file: `path/file.py` (`name`).
+NAME_IN_FILE = re.compile(r"`((?:oneclaw|chat|memory)/[\w/]+\.py)`\s+\(`(\w+)`\)")
 # Files of a person, not of the project.
 OF_A_PERSON = re.compile(r"^memory/\d{4}-\d{2}-\d{2}\.md$|^memory/YYYY")
 
@@ -24,10 +26,17 @@ def test_the_tour_names_many_files():
 DECISIONS = sorted(str(path.relative_to(ROOT)) for path in (ROOT / "docs" / "decisions").glob("*.md"))
 
 
-@pytest.mark.parametrize("document", ["docs/tour.md", *DECISIONS, "README.md", "CONTRIBUTING.md"])
+@pytest.mark.parametrize("document", ["docs/tour.md", "docs/glossary.md", *DECISIONS, "README.md", "CONTRIBUTING.md"])
 def test_every_file_that_is_named_exists(document):
     missing = [name for name in named_in(ROOT / document) if not (ROOT / name).exists()]
     assert missing == []
+
+
+@pytest.mark.parametrize("document", ["docs/tour.md", "docs/glossary.md"])
+def test_every_name_in_a_file_exists(document):
+    named = NAME_IN_FILE.findall((ROOT / document).read_text())
+    assert len(named) > 5
+    assert [(file, name) for file, name in named if not re.search(rf"\b{name}\b", (ROOT / file).read_text())] == []
 
 
 @pytest.mark.parametrize(

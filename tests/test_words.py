@@ -15,6 +15,11 @@ SOURCES = sorted(
     for path in (ROOT / app).rglob("*.py")
     if "migrations" not in path.parts
 )
+DOCUMENTS = sorted(
+    path.relative_to(ROOT).as_posix()
+    for pattern in ("README.md", "CONTRIBUTING.md", "docs/**/*.md", "static/js/*.js", "static/css/*.css")
+    for path in ROOT.glob(pattern)
+)
 # Words that had a meaning of their own in this code, where the field has a standard word (docs/glossary.md).
 PRIVATE_WORDS = {
     *("settle", "settles", "settled", "standing", "beside", "elsewhere", "departures", "crossing", "haystack"),
@@ -22,6 +27,8 @@ PRIVATE_WORDS = {
     *("composed", "glimpse", "glimpses", "ingredient", "ingredients", "companion", "companions", "told", "stands"),
     *("somebody", "nobody", "whoever"),
 }
+# Words that sentences for people may have, and that names of others have.
+ALLOWED_IN_TEXT = {"estimates", "told", "somebody", "nobody", "settle"}
 # In names only: ordinary words of a sentence, which said nothing as names.
 PRIVATE_NAMES = {"place", "places", "given", "gone", "traces", "opening", "beginning", "hints", "whatever"}
 # A docstring of a function that begins so describes a thing and does not say what the function does.
@@ -95,6 +102,12 @@ def test_no_private_word_in_names_and_docstrings(source):
             docstring = ast.get_docstring(node) or ""
             found[docstring[:60]] = set(re.findall(r"[a-z]+", docstring.lower())) & PRIVATE_WORDS
     assert {where: words for where, words in found.items() if words} == {}
+
+
+@pytest.mark.parametrize("document", DOCUMENTS)
+def test_no_private_word_in_documents_scripts_and_styles(document):
+    found = set(re.findall(r"[a-z]+", (ROOT / document).read_text().lower())) & PRIVATE_WORDS
+    assert found - ALLOWED_IN_TEXT == set()
 
 
 # Names of settings are Django's or the operator's; docs/settings.md says their units.

@@ -145,7 +145,7 @@ def stop(request: KeyedRequest, session_id: uuid.UUID) -> Status[None]:
     return Status(202, None)
 
 
-@router.post("/messages", response=responses({200: SentOut, 202: SentOut}, 404, 409, 413, 422), auth=Key(soon=True))
+@router.post("/messages", response=responses({200: SentOut, 202: SentOut}, 404, 409, 413, 422), auth=Key(is_async=True))
 async def send(
     request: KeyedRequest,
     message: MessageIn,

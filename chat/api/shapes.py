@@ -79,7 +79,7 @@ class TokensOut(Schema):
     """The token usage of the request for this message."""
 
     input: int
-    cached: int = Field(description="Read from the provider's cache, beside `input`.")
+    cached: int = Field(description="Read from the provider's cache, in addition to `input`.")
     written_to_cache: int
     output: int
 

@@ -4,7 +4,7 @@ import uuid
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
-from django.db.models import QuerySet
+from django.db.models import QuerySet, prefetch_related_objects
 from django.template.loader import render_to_string
 from django.utils.safestring import SafeString
 
@@ -13,12 +13,12 @@ from chat.conversations import versions
 from chat.extensions import CallUpdate
 from chat.models import Message
 from chat.rendering.cards import Card
-from chat.rendering.messages import card_html, message_html
+from chat.rendering.messages import card_html, messages_html
 
 # The columns that the HTML of a message is made of.
 SHOWN_COLUMNS = (
-    *("session", "parent", "role", "seq", "status", "content", "meta", "text", "html", "html_version", "stop_reason"),
-    *("turn__status", "turn__error"),
+    *("session", "parent", "turn", "role", "seq", "status"),
+    *("content", "meta", "text", "html", "html_version", "stop_reason"),
 )
 # Messages that a page shows at once.
 PAGE_SIZE = 50
@@ -26,8 +26,8 @@ PAGE_SIZE = 50
 LAST_NUMBER = 2**60
 
 
-def newest_messages(session_id: uuid.UUID, csrf_token: str = "", before: int = LAST_NUMBER) -> list[SafeString]:
-    """Return the last PAGE shown messages of a session with a sequence number below `before`, in order, each as HTML;
+def newest_messages(session_id: uuid.UUID, csrf_token: str = "", before: int = LAST_NUMBER) -> SafeString:
+    """Return the last PAGE_SIZE shown messages of a session with a sequence number below `before`, in order, as HTML;
     before them a link to earlier ones, if there are any.
 
     The page begins with a person's message, so that no answer is without its question and no tool call without its
@@ -37,10 +37,11 @@ def newest_messages(session_id: uuid.UUID, csrf_token: str = "", before: int = L
     if len(found) <= PAGE_SIZE:
         return articles(found, csrf_token)
     begins = (index for index, message in enumerate(found) if index and message.role == Message.Role.USER)
-    return [earlier_html(found := found[next(begins, 1) :]), *articles(found, csrf_token)]
+    found = found[next(begins, 1) :]
+    return earlier_html(found) + articles(found, csrf_token)
 
 
-def messages_from(messages: QuerySet[Message], seq: int, csrf_token: str = "") -> list[SafeString]:
+def messages_from(messages: QuerySet[Message], seq: int, csrf_token: str = "") -> SafeString:
     """Return all messages from sequence number `seq` on as HTML, with the person's message before the first of them.
 
     A link to earlier ones comes first, if there are any. The forms of cards carry `csrf_token`.
@@ -48,7 +49,7 @@ def messages_from(messages: QuerySet[Message], seq: int, csrf_token: str = "") -
     by_person = messages.filter(role=Message.Role.USER, seq__lte=seq).order_by("-seq").values_list("seq", flat=True)
     found = loaded(messages.filter(seq__gte=by_person.first() or seq))
     shown = articles(found, csrf_token)
-    return [earlier_html(found), *shown] if found and found[0].seq > 1 else shown
+    return earlier_html(found) + shown if found and found[0].seq > 1 else shown
 
 
 def earlier_html(listed: Sequence[Message]) -> SafeString:
@@ -56,8 +57,8 @@ def earlier_html(listed: Sequence[Message]) -> SafeString:
     return render_to_string("chat/_earlier.html", context)
 
 
-def page_messages(messages: QuerySet[Message], csrf_token: str = "") -> list[SafeString]:
-    """Return `messages` in order, each as HTML. The forms of cards carry `csrf_token`."""
+def page_messages(messages: QuerySet[Message], csrf_token: str = "") -> SafeString:
+    """Return `messages` in order as HTML. The forms of cards carry `csrf_token`."""
     return articles(loaded(messages), csrf_token)
 
 
@@ -72,13 +73,14 @@ def newest(session_id: uuid.UUID, before: int) -> QuerySet[Message]:
 
 
 def as_shown(messages: QuerySet[Message]) -> QuerySet[Message]:
-    return versions.with_families(messages).select_related("turn").only(*SHOWN_COLUMNS)
+    return versions.with_families(messages).only(*SHOWN_COLUMNS)
 
 
-def articles(listed: Sequence[Message], csrf_token: str = "") -> list[SafeString]:
+def articles(listed: Sequence[Message], csrf_token: str = "") -> SafeString:
     versions.mark(listed)
-    results = cards_of(listed, csrf_token)
-    return [message_html(message, results) for message in listed]
+    # Only a failed answer shows something of its turn.
+    prefetch_related_objects([message for message in listed if message.status == Message.Status.FAILED], "turn")
+    return messages_html(listed, cards_of(listed, csrf_token))
 
 
 def cards_of(messages: Iterable[Message], csrf_token: str = "") -> dict[str, Card]:

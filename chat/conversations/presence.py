@@ -23,7 +23,7 @@ SET_CURRENT = """
 
 
 def arrive(user: User) -> None:
-    """Record that the person is present; send day_changed when their local date differs from the last recorded one.
+    """Record that the person is present; send day_changed when midnight has passed for them since.
 
     The first visit only stores the date. The date is stored after the signal, also when a receiver fails: a crash in
     between sends the signal again, and receivers are idempotent.

@@ -79,7 +79,7 @@ def accept(
     choice: Choice = NO_CHOICE,
     files: Sequence[uuid.UUID] = (),
 ) -> AcceptedMessage:
-    """Store a person's message, and a running turn with its placeholder, once per (session, client_id).
+    """Store a person's message, and a running turn with its placeholder; deduplicate by (session, client_id).
 
     `text` and `files` are those of a `chat.live.frames.SendFrame`. The same `holder` again gets its own turn again, not
     a duplicate. The first message decides the conversation's `mode` (None: agent) and the agent of `choice`;
@@ -363,7 +363,10 @@ def interrupt_own_turn(turn: Turn) -> None:
 
 @transaction.atomic
 def request_stop(user: User, session_id: uuid.UUID | None, message_id: int | None) -> None:
-    """Ask the process that runs the turn to stop it: the turn of `message_id`, or any running turn of the session."""
+    """Ask for the stop of a turn: that of `message_id`, or without one any running turn of the session.
+
+    The row gets the flag `stop_requested`, and the process that runs the turn gets a hint.
+    """
     turns = Turn.objects.running().filter(session__owner=user)
     of_message = Q(messages=message_id) | Q(prompt=message_id)
     asked = of_message if message_id is not None else Q(session=session_id)

@@ -1,6 +1,7 @@
 """The sidebar: a person's pinned conversations, folders, and the other conversations grouped by day."""
 
 import datetime as dt
+import functools
 import uuid
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -114,9 +115,10 @@ def next_cursor(found: Sequence[ChatSession], most: int) -> str:
 def by_day(sessions: Iterable[ChatSession], user: User) -> list[Group]:
     """Return `sessions`, which are in order, grouped under the headings of their days."""
     today = user.day()
+    heading = functools.cache(lambda day: day_heading(day, today))
     return [
         (when, list(of_then))
-        for when, of_then in groupby(sessions, key=lambda session: day_heading(user.day(session.active_at), today))
+        for when, of_then in groupby(sessions, key=lambda session: heading(user.day(session.active_at)))
     ]
 
 

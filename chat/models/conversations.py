@@ -149,6 +149,11 @@ class ChatSession(models.Model):
         return self.title or gettext("New conversation")
 
     @property
+    def menu_label(self) -> str:
+        """Return the name of its menu for assistive technology."""
+        return gettext("More for “%(session)s”") % {"session": self.name}
+
+    @property
     def is_unread(self) -> bool:
         return self.last_seq > self.read_seq
 

@@ -3,7 +3,7 @@
 import functools
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from html import unescape
 from typing import Any
 
@@ -17,37 +17,42 @@ from chat.rendering import incremental
 from chat.rendering.cards import RUNNING_CARD, Card
 from oneclaw.reasons import Reason
 
-# Stands for the message's id in a row of actions that is cached for all messages.
+# Placeholder of the message's id in a row of actions that is cached for all messages.
 ID_SLOT = "-message-id-"
 
 # A card in the HTML of an answer. Its content is escaped, so that the first end tag is its own.
 CARD = re.compile(r'<section class="card [^>]*?data-tool="([^"]*)".*?</section>', re.DOTALL)
 
 
-def message_html(message: Message, results: Mapping[str, Card] | None = None) -> SafeString:
-    """Return one stored message as an article; "" for what is not said: tool results, which the cards show,
-    and notices to the model.
+def messages_html(messages: Iterable[Message], results: Mapping[str, Card]) -> SafeString:
+    """Return stored messages as articles, without tool results, which the cards show, and notices to the model.
 
-    `results` are the cards of tool results by tool_use id (Message.meta["cards"] of the messages around it).
+    `results` are the cards of tool results by tool_use id (Message.meta["cards"] of the messages around them).
     """
-    if not message.is_said:
-        return SafeString()
+    articles = [article(message, results) for message in messages if message.is_said]
+    return render_to_string("chat/_messages.html", {"messages": articles}) if articles else SafeString()
+
+
+def message_html(message: Message, results: Mapping[str, Card] | None = None) -> SafeString:
+    """Return one stored message as an article; "" for what is not said. `results` are as in messages_html."""
+    return messages_html([message], results or message.closed_cards or {})
+
+
+def article(message: Message, results: Mapping[str, Card]) -> dict[str, Any]:
+    """Return what chat/_messages.html shows of a message: strings, which need neither lookups nor a number format."""
     by_person, status = message.role == Message.Role.USER, message.status
-    # Strings and no lookups in the template: a page has many of them.
-    context: dict[str, Any] = {
+    return {
         "id": str(message.pk),
         "seq": str(message.seq),
-        "role": message.role,
         "status": status,
         "text": message.text,
         "by_person": by_person,
-        "body": None if by_person else answer_html(message, results or message.closed_cards or {}),
+        "body": None if by_person else answer_html(message, results),
         "files": [block for block in message.content if block["type"] == "attachment"] if by_person else [],
         "actions": actions_html(message),
+        "has_ending": not by_person and has_ending(message),
+        "error": message.turn.error if status == Message.Status.FAILED and message.turn else None,
     }
-    if not by_person and has_ending(message):
-        context |= {"has_ending": True, "turn": message.turn if status == Message.Status.FAILED else None}
-    return render_to_string("chat/_message.html", context)
 
 
 def actions_html(message: Message) -> SafeString:

@@ -70,7 +70,7 @@ def appender_of(source: str, html: str) -> WordAppender | CodeAppender | None:
     """Return where text can be appended to a block with this Markdown and HTML; None when nowhere."""
     fence = source[:3]
     if fence in ("```", "~~~"):
-        return _code_seam(source, html, fence[0])
+        return _code_appender(source, html, fence[0])
     word, closing = LAST_WORD.search(source[-80:]), CLOSING_TAGS.search(html[-400:])
     if word is None or closing is None or "]:" in source:
         return None
@@ -82,7 +82,7 @@ def appender_of(source: str, html: str) -> WordAppender | CodeAppender | None:
     return WordAppender(head, closing.group(), plain, APPEND_MAX_CHARS - len(source))
 
 
-def _code_seam(source: str, html: str, fence: str) -> CodeAppender | None:
+def _code_appender(source: str, html: str, fence: str) -> CodeAppender | None:
     _, line_end, content = source.partition("\n")
     last_line = content.rstrip().rpartition("\n")[2].strip()
     if not line_end or not html.endswith(CODE_END) or (last_line and set(last_line) == {fence}):

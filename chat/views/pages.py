@@ -75,7 +75,7 @@ def page(
     context = {
         "session_id": session_id,
         "session": session,
-        "messages_html": newest_messages(session.pk, get_token(request), before) if session else [],
+        "messages_html": newest_messages(session.pk, get_token(request), before) if session else "",
         "listing": listing_for(request),
         "toast": toasts.take(request),
         "client_id": uuid.uuid4(),
@@ -195,12 +195,12 @@ def messages_after(request: SignedInRequest, session_id: uuid.UUID) -> HttpRespo
         before = sequence_number(request, "before")
         if "to" in request.GET:
             messages = messages.filter(seq__lt=before)
-            return HttpResponse("".join(messages_from(messages, sequence_number(request, "to"), token)))
+            return HttpResponse(messages_from(messages, sequence_number(request, "to"), token))
     elif after := sequence_number(request, "after"):
         if replay.shows_hidden_message(session.owner_id, session.pk, after):
             return HttpResponse(status=HTTPStatus.RESET_CONTENT)
-        return HttpResponse("".join(page_messages(messages.filter(seq__gt=after), token)))
-    return HttpResponse("".join(newest_messages(session.pk, token, before)))
+        return HttpResponse(page_messages(messages.filter(seq__gt=after), token))
+    return HttpResponse(newest_messages(session.pk, token, before))
 
 
 def sequence_number(request: SignedInRequest, name: str) -> int:

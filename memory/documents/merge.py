@@ -59,7 +59,7 @@ def _moved(hunk: Hunk, change: Sequence[Hunk]) -> Hunk:
         if first < end and last > start:
             raise OverlapError(f"Line {start + 1} was changed meanwhile.")
         if start == end and first <= start <= last and _contains(other["added"], hunk["added"]):
-            raise OverlapError(f"What would be put back at line {start + 1} stands there again.")
+            raise OverlapError(f"The text to restore at line {start + 1} is there already.")
         if last <= start:
             shift += len(other["added"]) - len(other["removed"])
     return Hunk(at=start + shift, removed=hunk["removed"], added=hunk["added"])

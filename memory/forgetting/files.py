@@ -35,6 +35,6 @@ def clean_files(space: Space, known: LineMatcher) -> None:
         try:
             text = disk.read(folder, path)
         except disk.UnreadableFileError as refusal:
-            logger.warning("Something forgotten stands in a file of space %s: %s", space.pk, refusal)
+            logger.warning("A file of space %s that has forgotten lines cannot be read: %s", space.pk, refusal)
         else:
             files.write(folder, path, known.without(text).encode())

@@ -1,7 +1,8 @@
 """Claim the range of a session's messages that one flush covers, so that no other flush covers them.
 
-Every decision about the flushes of a session is made under the session's row lock, so that two concurrent workers see
-each other's rows. The claim itself is that of every job (oneclaw/jobs.py).
+A range ends at the midnight of its owner, so that one flush writes into the log of one day. Every decision about the
+flushes of a session is made under the session's row lock, so that two concurrent workers see each other's rows. The
+claim itself is that of every job (oneclaw/jobs.py).
 """
 
 import datetime as dt
@@ -58,7 +59,7 @@ class Claim:
 
 
 @transaction.atomic
-def take(flush_id: int) -> Claim | None:
+def claim_flush(flush_id: int) -> Claim | None:
     """Claim the flush `flush_id`, if it is due, and return the claim; None when there is nothing to do."""
     session_id = Flush.objects.due().filter(pk=flush_id).values_list("session_id", flat=True).first()
     if session_id is None:
@@ -94,7 +95,7 @@ def take(flush_id: int) -> Claim | None:
     )
 
 
-def hold(claim: Claim) -> None:
+def lock_claim(claim: Claim) -> None:
     """Lock the session and the flush of `claim` until the end of the transaction.
 
     Raise ClaimLostError when another worker has claimed the flush, or when the session may no longer be noted.
@@ -108,7 +109,7 @@ def hold(claim: Claim) -> None:
 def postpone(claim: Claim, error: Exception) -> None:
     """Queue the flush again for later, with `error` in its row. It replaces any other queued flush of the session."""
     with suppress(ClaimLostError), transaction.atomic():
-        hold(claim)
+        lock_claim(claim)
         claim.session.flushes.queued().delete()
         claim.flush.postpone(error_text(error), after_seq=None, through_seq=None, day=None)
 
@@ -138,7 +139,7 @@ def error_text(error: Exception) -> str:
 
 
 def _range(session: ChatSession, after: int, through: int) -> list[Message]:
-    """Return the messages of the next flush: those of one day of the owner, at most RANGE_MAX_CHARS characters."""
+    """Return the messages of the next flush: up to the owner's midnight, and at most RANGE_MAX_CHARS characters."""
     messages: list[Message] = []
     size = 0
     rows = session.messages.filter(seq__gt=after, seq__lte=through).order_by("seq")

@@ -94,7 +94,7 @@ def _became(flush: Flush) -> tuple[str, str]:
         case Flush.Status.DONE:
             return "covered", f"noted on {flush.day} without a summary: {flush.error}"
         case Flush.Status.NOTHING if flush.reason == IMPORTED:
-            return "skipped", "imported: what was said elsewhere is not noted"
+            return "skipped", "imported conversations are not noted"
         case Flush.Status.NOTHING:
             return "skipped", "nothing in it was worth keeping"
         case _:

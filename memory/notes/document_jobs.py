@@ -59,14 +59,14 @@ def run(job_id: int) -> None:
 
     An error is stored in the row, and the job becomes due again later.
     """
-    job = take(job_id)
+    job = claim_job(job_id)
     if job is None:
         return
     writer = WRITERS[DocumentJob.Kind(job.kind)]
     try:
         content = writer.compose(job)
         with transaction.atomic():
-            hold(job)
+            lock_job(job)
             writer.write(job, content)
             finish(job)
     except ClaimLostError:
@@ -78,7 +78,7 @@ def run(job_id: int) -> None:
 
 
 @transaction.atomic
-def take(job_id: int) -> DocumentJob | None:
+def claim_job(job_id: int) -> DocumentJob | None:
     """Claim the document job `job_id`, if it is due, and return it; None when there is nothing to do."""
     job = DocumentJob.objects.due().filter(pk=job_id).first()
     if job is None:
@@ -93,7 +93,7 @@ def take(job_id: int) -> DocumentJob | None:
     return claimed
 
 
-def hold(job: DocumentJob) -> None:
+def lock_job(job: DocumentJob) -> None:
     """Lock the session and the job until the end of the transaction.
 
     Raise ClaimLostError when another worker has claimed the job, or when the document is no longer wanted.

@@ -20,7 +20,16 @@ from memory.documents import write
 from memory.documents.write import Append, Author, Separator, Source
 from memory.models import DocumentJob, Flush, MemoryDocument, MemoryRevision, content_hash
 from memory.notes import document_jobs
-from memory.notes.claims import IMPORTED, MODEL_MAX_ATTEMPTS, Claim, error_text, hold, is_noted, postpone, take
+from memory.notes.claims import (
+    IMPORTED,
+    MODEL_MAX_ATTEMPTS,
+    Claim,
+    claim_flush,
+    error_text,
+    is_noted,
+    lock_claim,
+    postpone,
+)
 from memory.notes.summary import extract, summarise
 from memory.policy import switches, tombstones
 from memory.policy.access import lock_session, own_space
@@ -59,7 +68,7 @@ def run(flush_id: int) -> int | None:
     Return the id of the session's next flush, if that is due now. An error is stored in the row, and the flush becomes
     due again later.
     """
-    claim = take(flush_id)
+    claim = claim_flush(flush_id)
     if claim is None:
         return None
     try:
@@ -87,7 +96,7 @@ def finish(claim: Claim, notes: str, failure: str | None = None) -> None:
     `failure` says why the notes are an extract; None when the model wrote them. Raise ClaimLostError when the claim was
     lost, and NotWrittenError when the check fails.
     """
-    hold(claim)
+    lock_claim(claim)
     flush = claim.flush
     revision = _append(claim, notes) if notes else None
     status = Flush.Status.DONE if notes else Flush.Status.NOTHING

@@ -1,4 +1,5 @@
-"""Search spaces: one SQL round trip for the data to score, arithmetic, and a second one for the lines of results."""
+"""Search spaces by words and vectors: one SQL round trip for the data to score, arithmetic, and a second round trip for
+the lines of the results."""
 
 import datetime as dt
 import json
@@ -128,7 +129,10 @@ QUERY_READ_MAX_CHARS = 10_000
 
 
 class HybridSearchManager:
-    """A search of some spaces, restricted to `sources`. The caller has checked that the person may read them."""
+    """A hybrid search (words and vectors) of some spaces, restricted to `sources`.
+
+    The caller has checked that the person may read them.
+    """
 
     def __init__(self, spaces: Iterable[Space], sources: Sources | None = None):
         self.spaces = sorted({space.pk for space in spaces})

@@ -1,4 +1,4 @@
-"""Score chunks against a question and choose the passages that they form. Arithmetic only.
+"""Combine the scores of words and vectors, and choose the passages that the best chunks form. Arithmetic only.
 
 Every chunk is scored at three scales (itself, its window of two chunks before and after it in its section, its
 document) by two legs: words (BM25) and vectors (cosine). Each leg at each scale is standardised over all chunks

@@ -33,7 +33,7 @@ def outcomes(revision_ids: Sequence[int], csrf_token: str = "", refusal: str = "
         is_present = as_saved or any(decisions.has_lines(decisions.text_of(outcome), content) for outcome in as_said)
         context = {
             "document": revision.document,
-            "stands": is_present,
+            "is_present": is_present,
             "questions": decisions.questions(asked[revision.pk]),
             "decided": decided,
             "refusal": refusal,

@@ -81,7 +81,7 @@ def _taken_once(found: disk.FolderEntry, taken: dict[str, str]) -> str:
         raise BadPathError(f"{_shown(found.path)} is a symbolic link: only plain files are taken.")
     path = checked_path(found.path)
     if path in taken:
-        raise BadPathError(f"{path} stands there twice, its name in two Unicode forms.")
+        raise BadPathError(f"{path} exists twice, its name in two Unicode forms.")
     taken[path] = found.path
     return path
 

@@ -4,7 +4,10 @@ Every function raises ImproperlyConfigured, with a sentence that says how to cor
 """
 
 import os
+import sys
 from collections.abc import Iterable
+from importlib.util import find_spec
+from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 from django.core.exceptions import ImproperlyConfigured
@@ -57,6 +60,18 @@ def whole(name: str, default: int, least: int, most: int) -> int:
 def words(name: str, default: Iterable[str] = ()) -> list[str]:
     """Return the words of the variable `name`, separated by commas or white space; `default` when there are none."""
     return text(name).replace(",", " ").split() or list(default)
+
+
+def folder(name: str, package: str) -> str:
+    """Return the variable `name`, the path of a folder that is read with the package `package`; "" when not set."""
+    value = text(name)
+    if value and not Path(value).expanduser().is_dir():
+        raise ImproperlyConfigured(f"{name} is “{value}”; it must be the path of a folder.")
+    if value and find_spec(package) is None:
+        raise ImproperlyConfigured(
+            f"{name} needs the package {package}; install it with {sys.executable} -m pip install {package}"
+        )
+    return value
 
 
 def labelled(name: str) -> dict[str, str]:

@@ -88,7 +88,7 @@ def bundled_style(name: str, read: Read) -> str:
         other = resolved_name(name, match[1])
         text = bundled_style(other, read)
         if "url(" in text and posixpath.dirname(other) != posixpath.dirname(name):
-            raise BundleError(f"{other} names files beside it, and {name} lies in another folder.")
+            raise BundleError(f"{other} refers to files in its folder, and {name} is in another folder.")
         return text
 
     text = STYLE_IMPORT.sub(imported, read(name))

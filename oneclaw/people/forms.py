@@ -26,7 +26,7 @@ class WelcomeForm(SetPasswordMixin, forms.Form):
 
     def clean(self) -> dict[str, Any]:
         self.validate_passwords()
-        self.validate_password_for_user(self.user)
+        self.validate_password_for_user(self.user, "password1")
         return super().clean() or {}
 
     def save(self) -> User:

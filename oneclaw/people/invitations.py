@@ -1,4 +1,4 @@
-"""Sign-up, one-time links for new people, and the timezone of the browser at sign-in."""
+"""Invitations: one-time links for new people. Also sign-up, and the timezone of the browser at sign-in."""
 
 import contextlib
 import zoneinfo
@@ -79,7 +79,7 @@ def invitation_link(user: User, base: str = "") -> str:
 
 
 def invited_user(uid: str, token: str, *, lock: bool = False) -> User | None:
-    """Return the person whom the link is for; None when it is no longer valid.
+    """Check an invitation link and return the person whom it is for; None when it is not valid or no longer.
 
     With `lock`, the row stays locked until the end of the transaction.
     """
@@ -100,7 +100,7 @@ def first_account_link(base: str = "") -> str | None:
 
 
 def first_account_open(token: str) -> bool:
-    """Return whether `token` is valid, not older than INVITATION_DAYS, and there is no account yet."""
+    """Return whether a first account may be made with `token`: it is valid and recent, and there is no account yet."""
     try:
         signing.loads(token, salt=FIRST_ACCOUNT, max_age=settings.INVITATION_DAYS * 86_400)
     except signing.BadSignature:

@@ -180,7 +180,7 @@ class Guardian:
         found = folder.lstat()
         owner = self.layout.as_owner()
         if folder.is_symlink() or found.st_uid not in (os.geteuid(), owner.get("user", os.geteuid())):
-            raise SystemExit(f"{folder} belongs to somebody else: remove it.")
+            raise SystemExit(f"{folder} belongs to another account: remove it.")
         if owner:
             os.chown(folder, owner["user"], owner["group"])
         folder.chmod(0o700)

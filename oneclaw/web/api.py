@@ -63,18 +63,18 @@ class KeyedRequest(HttpRequest):
 class Key(HttpBearer):
     """Authentication by a key in the Authorization header. Cookies are not accepted, which excludes CSRF.
 
-    With `soon`, for async operations, the key is looked up in a thread that returns its connection at once.
+    With `is_async`, for async operations, the key is looked up in a thread that returns its connection at once.
     """
 
-    def __init__(self, *, soon: bool = False) -> None:
+    def __init__(self, *, is_async: bool = False) -> None:
         super().__init__()
-        self.is_async = soon
+        self.is_async = is_async
 
     def authenticate(self, request: HttpRequest, token: str) -> Any:
         """Return the person whose key `token` is; None when it is not valid. Awaitable for async operations."""
-        return self._soon(token) if self.is_async else with_preferences(keys.user_of(token))
+        return self._user_of(token) if self.is_async else with_preferences(keys.user_of(token))
 
-    async def _soon(self, token: str) -> User | None:
+    async def _user_of(self, token: str) -> User | None:
         return with_preferences(await in_database(keys.user_of, token))
 
 

@@ -1,15 +1,15 @@
-// The row under a message, and the button at a piece of code: one listener for all of them.
+// The buttons under messages and at code blocks, with one listener for all of them.
 
 import { copy } from "./clipboard.js";
 import { around, find } from "./dom.js";
 import { words } from "./words.js";
 
-// Milliseconds for which a button says that it has done its work.
+// Milliseconds for which a button shows that it has succeeded.
 const SHOWN = 1600;
 
 /**
- * tell(sentence) says what was not possible, announce(sentence) what was; edit(article), again(id) and show(id) are the
- * chat's.
+ * tell(sentence) shows a failure, announce(sentence) a success; only the chat page has edit(article), again(id) and
+ * show(id).
  * @typedef {object} On
  * @property {(sentence: string) => void} tell
  * @property {(sentence: string) => void} announce
@@ -50,7 +50,7 @@ function codeAt(button) {
 }
 
 /**
- * Return the Markdown of a message; of an answer in several parts all of it.
+ * Return the Markdown of a message; for an answer in several parts that of all parts.
  * @param {HTMLElement} article
  */
 async function written(article) {
@@ -125,7 +125,7 @@ function answerOf(article) {
  */
 async function openDetails(dialog, address, on) {
   const answer = await fetch(address, { headers: { "HX-Request": "true" } }).catch(() => null);
-  // Where the sign-in has ended, the answer leads elsewhere and holds nothing.
+  // When the sign-in has ended, the request is redirected and the response has no content for us.
   if (!answer?.ok || answer.redirected || answer.headers.has("HX-Redirect")) {
     on.tell(words.notFetched);
     return;

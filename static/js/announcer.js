@@ -1,4 +1,4 @@
-// Tells a screen reader what has been finished: whole blocks, not each word as it comes.
+// Announces finished blocks to a screen reader, instead of each word as it arrives.
 
 const KEPT = 5;
 

@@ -1,4 +1,4 @@
-// Files for the message that is being written: by button, paste and drop, each sent to the server at once.
+// Files for the message that is being written: chosen, pasted or dropped, and uploaded at once.
 
 /** @import { AttachedFile } from "./frames.js" */
 
@@ -6,10 +6,11 @@ import { around, find } from "./dom.js";
 import { words } from "./words.js";
 
 /**
- * A chip; `file` is the server's once it is there.
+ * A chip. `file` is the server's description of the file, once it is uploaded.
  * @typedef {{ item: HTMLElement, blob: File | null, file: AttachedFile | null, request: XMLHttpRequest | null }} Entry
  *
- * changed() when a file came, went or is there; refused(sentence) when one is not taken; arrived(sentence) when it is.
+ * changed() is called when a file was added, removed or uploaded; refused(sentence) when one is refused;
+ * arrived(sentence) when one was uploaded.
  * @typedef {{ changed: () => void, refused: (sentence: string) => void, arrived: (sentence: string) => void }} Listener
  */
 
@@ -31,13 +32,13 @@ export class Attachments {
   // In the order of the chips.
   /** @type {Entry[]} */
   #entries = [];
-  // Drags enter an element before they leave the one around it.
+  // A drag enters an element before it leaves the parent.
   #dragged = 0;
-  // A picture of the page itself that somebody drags counts as a file.
+  // An image of the page itself that is dragged counts as a file.
   #isOwn = false;
 
-  // `target` shows where files may be dropped; `address` is the conversation's. A file has `largest` bytes at most, a
-  // message `most` files; with 0 none is taken.
+  // Files may be dropped onto `target`; `address` is the conversation's URL. A file may have `largest` bytes, a message
+  // `most` files; 0 allows none.
   /**
    * @param {object} options
    * @param {HTMLFormElement} options.form
@@ -60,7 +61,7 @@ export class Attachments {
     if (!input) return;
     input.addEventListener("change", () => {
       this.add([...(input.files ?? [])]);
-      // What was taken is not sent once more with the form, and can be chosen again.
+      // Clear the field, so that the form does not send the files again and the same file can be chosen again.
       input.value = "";
     });
     find(form, "[name=text]", HTMLTextAreaElement).addEventListener("paste", (event) => this.#pasted(event));
@@ -77,7 +78,7 @@ export class Attachments {
     this.#on = { changed, refused, arrived };
   }
 
-  // Those that the server has.
+  // The uploaded files.
   get files() {
     return this.#entries.map(({ file }) => file).filter((file) => file !== null);
   }
@@ -102,7 +103,7 @@ export class Attachments {
     this.#changed();
   }
 
-  // Chips for files that the server has, or had: what was not sent for a day is gone.
+  // Show chips for files that were uploaded before. The server deletes a file that is not sent within a day.
   /** @param {AttachedFile[]} files */
   put(files) {
     const known = new Set(this.files.map(({ id }) => id));
@@ -114,7 +115,7 @@ export class Attachments {
     this.#changed();
   }
 
-  // The files of a message that is sent now; their chips go.
+  // Return the files of the message that is being sent, and remove their chips.
   take() {
     const files = this.files;
     for (const { item, file } of this.#entries) if (file) item.remove();
@@ -124,7 +125,7 @@ export class Attachments {
   }
 
   /**
-   * Show the chip of a file from this machine, or of one that the server has.
+   * Show the chip of a local file, or of an uploaded one.
    * @param {File | null} blob
    * @param {AttachedFile | null} file
    * @returns {Entry}
@@ -202,7 +203,7 @@ export class Attachments {
       const answer = await fetch(`/files/${file.id}`, { method: "HEAD" });
       if (answer.status !== NOT_FOUND) return;
     } catch {
-      return; // No network: whoever sends it is told.
+      return; // No network: sending the message fails with an error.
     }
     this.#forget(entry);
     this.#on.refused(filled(words.fileGone, { name: file.name }));
@@ -228,7 +229,7 @@ export class Attachments {
       if (entry.blob) this.#upload(entry, entry.blob);
     } else {
       entry.request?.abort();
-      // Nobody waits for it: what is left there is swept.
+      // The result does not matter: the server deletes unsent files later.
       if (entry.file) {
         const headers = { "X-CSRFToken": this.#token };
         fetch(`/files/${entry.file.id}/remove`, { method: "POST", headers, keepalive: true }).catch(() => {});
@@ -253,7 +254,7 @@ export class Attachments {
   /** @param {ClipboardEvent} event */
   #pasted(event) {
     const data = event.clipboardData;
-    // What was copied from a document comes as a picture of itself as well.
+    // Text that is copied from a document comes with an image of itself.
     if (!data?.files.length || data.getData("text/plain")) return;
     event.preventDefault();
     this.add([...data.files]);
@@ -274,7 +275,7 @@ export class Attachments {
 }
 
 /**
- * Return the files of a message on its way, as the server shows them once it has arrived.
+ * Return the HTML of the files of a pending message, as the server renders them later.
  * @param {AttachedFile[]} files
  */
 export function attachedList(files) {
@@ -308,7 +309,7 @@ function picture(item, src) {
 
 /** @param {number} bytes */
 function sized(bytes) {
-  // In steps of 1,024, as the server counts them.
+  // Units of 1,024, as on the server.
   const step = bytes < 1024 ? 0 : bytes < 1024 ** 2 ? 1 : 2;
   /** @type {Intl.NumberFormatOptions} */
   const format = { style: "unit", unit: UNITS[step], unitDisplay: step ? "short" : "long", maximumFractionDigits: 1 };

@@ -1,5 +1,5 @@
-// The chat page: what a person does and what the server says become events of the state (session_state.js), and the
-// effects that it answers with are carried out here.
+// The chat page. Actions of the person and frames of the server become events of the state machine (session_state.js),
+// and the effects that it returns are carried out here.
 
 /** @import { AgainFrame, ServerFrame } from "./frames.js" */
 /** @import { Effect, Event, Shown, Timer } from "./session_types.js" */
@@ -39,10 +39,10 @@ const form = find(main, "[data-composer]", HTMLFormElement);
 const { person = "" } = main.dataset;
 
 const unsent = new Unsent(person);
-// Before anything has to be waited for.
+// Set up before the first await.
 watchFolding();
 const isNew = "new" in main.dataset;
-// Of a new conversation nobody but this browser knows until its first message has arrived: a reload takes it up again.
+// The server does not know a new conversation before its first message: after a reload this browser restores it.
 const session = (isNew && (await unsent.takeUp())) || (main.dataset.session ?? "");
 let state = initialState(session, isNew);
 const draftKey = () => (state.isNew ? "new" : session);
@@ -68,8 +68,8 @@ const composer = new Composer(form, {
   attachments,
   onSend(text, files) {
     const message = { client_id: newId(), session, text, files, mode: mode.value, ...choices.value };
-    mode.settle();
-    choices.settle();
+    mode.fix();
+    choices.fix();
     dispatch({ type: "send", message });
   },
   onStop: () => dispatch({ type: "stop" }),
@@ -82,7 +82,7 @@ const composer = new Composer(form, {
 const earlier = new Earlier(list, scroller, address);
 const reading = new Reading({ address, token, lastSeq: () => conversation.lastSeq });
 
-// -- The state, and what it reads and does ---------------------------------------------------------
+// -- The state machine and its effects ---------------------------------------------------------
 
 /** @type {Shown} */
 const shown = {
@@ -114,8 +114,8 @@ function dispatch(event) {
 
 function draw() {
   pendingList.draw(state.pending, state.isLost);
-  const told = state.isLost ? words.connecting : "";
-  if (connection.textContent !== told) connection.textContent = told;
+  const notice = state.isLost ? words.connecting : "";
+  if (connection.textContent !== notice) connection.textContent = notice;
 }
 
 /** @type {Map<Timer, ReturnType<typeof setTimeout>>} */
@@ -142,7 +142,7 @@ const effects = {
       isTaken = stored.ok && !stored.redirected;
       if (isTaken) conversation.replaceAll(await stored.text());
     } catch {
-      // No network: the socket ends as well, and opens the session anew when it is back.
+      // No network: the socket closes as well, and opens the session again when it reconnects.
     }
     dispatch({ type: "stored", isTaken });
   },
@@ -161,7 +161,7 @@ const effects = {
     draw();
     follower.toEnd();
   },
-  chooseAnew: () => choices.unsettle(),
+  chooseAnew: () => choices.release(),
   tell: ({ word, kind }) => composer.tell(words[word], { kind }),
   tellError: ({ text }) => composer.tell(text, { bad: true }),
   tellSignedOut: () => composer.tell(words.signedOut, { bad: true, link: `/accounts/login/?next=${encodeURIComponent(location.pathname)}` }),
@@ -172,7 +172,7 @@ const effects = {
   leave: () => location.assign("/"),
 };
 
-// The first message has made the conversation: it has an address now, and its draft is its own.
+// The first message has created the conversation: it now has a URL, and the draft belongs to it.
 function becomeKnown() {
   unsent.keepDraft("new", "");
   unsent.keepDraftFiles("new", []);
@@ -209,7 +209,7 @@ const polling = new Polling({
   onState: (works) => dispatch({ type: "polled", works }),
 });
 
-// Whoever asks for what comes after it learns what became of the rest.
+// A request for the messages after this one also returns the state of the others.
 function lastSeq() {
   conversation.doubt();
   return conversation.lastSeq;
@@ -237,7 +237,7 @@ const takers = {
   },
   tool: (frame) => conversation.setTool(frame),
   done(frame) {
-    conversation.settle(frame);
+    conversation.finish(frame);
     composer.hush("retrying");
     dispatch(frame);
   },
@@ -308,12 +308,12 @@ main.addEventListener("click", (event) => {
   }
 });
 
-// A page that comes back out of the browser's memory may show cards of what was undone meanwhile.
+// A page that is restored from the browser's back/forward cache may show cards of changes that were undone meanwhile.
 addEventListener("pageshow", ({ persisted }) => persisted && dispatch({ type: "restored" }));
 
-// -- The beginning ---------------------------------------------------------------------------------
+// -- Start ---------------------------------------------------------------------------------
 
-// What a closed tab did not send, and whose conversation was deleted meanwhile, is shown in a new one.
+// An unsent message of a closed tab whose conversation was deleted meanwhile is shown in a new conversation.
 async function takeHomeless() {
   for (const other of unsent.others(session)) {
     const answer = await fetch(`/c/${other}/messages?after=${Number.MAX_SAFE_INTEGER}`).catch(() => null);
@@ -328,15 +328,15 @@ async function takeHomeless() {
 
 watchSidebar(session);
 watchCommands(form, { composer, announcer, session });
-// A form that came back with its refusal holds its words already.
+// When the server has refused the plain form, the field already has the text.
 const draft = { text: unsent.draft(draftKey()), files: unsent.draftFiles(draftKey()) };
 attachments.put(draft.files);
 if (!composer.value) composer.value = draft.text;
 for (const { message } of unsent.of(session)) {
   mode.choose(message.mode);
-  mode.settle();
+  mode.fix();
   choices.choose(message);
-  choices.settle();
+  choices.fix();
 }
 dispatch({ type: "found", kept: unsent.of(session) });
 editing.takeUp();

@@ -1,4 +1,4 @@
-// Who answers: the agent is chosen until the first message, the model at any time.
+// The fields for agent and model: the agent can be chosen until the first message, the model at any time.
 
 import { find } from "./dom.js";
 import { words } from "./words.js";
@@ -19,15 +19,15 @@ export class Choices {
     this.#model = main.querySelector("[data-model-choice] select");
     this.#mark = find(main, "[data-agent-mark]", HTMLElement);
     this.#agent?.addEventListener("change", () => {
-      // An agent with a model of its own begins with that.
+      // An agent with a model of its own selects that model.
       if (this.#model && "own" in this.#chosen.dataset) this.#model.value = "";
       this.#showModel();
     });
-    // What the browser had kept in the field of a page that one comes back to.
+    // The browser may restore the field of a page to which the person returns.
     if (this.#agent) this.#showModel();
   }
 
-  // What a message names: what there is to choose.
+  // The chosen values, which a message carries; only those that can be chosen.
   get value() {
     return { agent: this.#agent?.value, model: this.#model?.value };
   }
@@ -39,16 +39,16 @@ export class Choices {
     if (this.#agent) this.#showModel();
   }
 
-  // The first message is on its way: another agent answers in another conversation.
-  settle() {
+  // Fix the agent, because the first message was sent.
+  fix() {
     if (!this.#agentChoice) return;
     this.#agentChoice.hidden = true;
     this.#mark.textContent = this.#chosen.textContent;
     this.#mark.hidden = "default" in this.#chosen.dataset;
   }
 
-  // It was refused, because of what was chosen.
-  unsettle() {
+  // Let the agent be chosen again, because the first message was refused.
+  release() {
     if (!this.#agentChoice) return;
     this.#agentChoice.hidden = false;
     this.#mark.hidden = true;

@@ -1,4 +1,4 @@
-// The page of all conversations: one box chooses every conversation on it.
+// The page of all conversations: a check box that selects all conversations of the page.
 
 import { find } from "./dom.js";
 

@@ -1,7 +1,8 @@
-// Puts text into the clipboard.
+// Copies text to the clipboard.
 
 /**
- * Return whether it is there now. `text` may be a promise of it, which some browsers want before they have waited for it.
+ * Copy `text`, or the result of a promise, and return whether that succeeded. Some browsers allow copying only directly
+ * after a click, so they need the promise.
  * @param {string | Promise<string>} text
  */
 export async function copy(text) {
@@ -21,7 +22,7 @@ export async function copy(text) {
 }
 
 /**
- * Copy on a page that was not served over https.
+ * Copy on a page without https, where the clipboard API is missing.
  * @param {string} text
  */
 function copyOldWay(text) {

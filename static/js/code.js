@@ -1,5 +1,5 @@
-// What stands at a piece of code: its copy button, and the words with which a long one is unfolded. The HTML that the
-// server keeps holds these elements without words; they get those of the page's language here.
+// The copy button of a code block, and the label that unfolds a long one. The stored HTML has these elements without
+// labels; here they get them in the page's language.
 
 import { find } from "./dom.js";
 import { words } from "./words.js";

@@ -1,5 +1,5 @@
-// A slash at the beginning of a message offers commands and one's own prompts. The focus stays in the text, which names
-// the active one (aria-activedescendant); a text of several lines may have no other role than its own.
+// The list of commands and saved prompts that a slash at the beginning of a message opens. The focus stays in the text
+// field, which names the active entry (aria-activedescendant); a textarea must not have another role.
 
 /** @import { Announcer } from "./announcer.js" */
 /** @import { Composer } from "./composer.js" */
@@ -8,12 +8,12 @@ import { around, find } from "./dom.js";
 import { words } from "./words.js";
 
 /**
- * A command, or a prompt of one's own: its text in pieces, every second of which is the name of a variable.
+ * A command, or a saved prompt: its text in pieces, every second of which is the name of a variable.
  * @typedef {{ name: string, about: string, kind: "insert", pieces: string[] }} Prompt
  * @typedef {{ name: string, about: string, kind: "send" } | { name: string, about: string, kind: "write" } | Prompt} Command
  */
 
-// A slash and the beginning of a name, and nothing else.
+// A slash and a part of a name, and nothing else.
 const TYPED = /^\/\S*$/;
 
 /**
@@ -25,13 +25,13 @@ export function watchCommands(form, { composer, announcer, session }) {
   const list = find(form, "[data-commands-list]", HTMLElement);
   const dialog = find(document, "#prompt-asks", HTMLDialogElement);
   const asked = find(dialog, "[data-asked]", HTMLElement);
-  // The promise of the server's commands, asked for anew with each slash.
+  // The promise of the server's commands, requested again for each slash.
   /** @type {Promise<Command[]> | null} */
   let known = null;
   /** @type {Command[]} */
   let shown = [];
   let active = 0;
-  // What was typed when Esc closed the list: it stays closed until something else is.
+  // The text at which Esc closed the list: it stays closed until the text changes.
   let dismissed = "";
   /** @type {string[]} */
   let chosen = [];
@@ -40,7 +40,7 @@ export function watchCommands(form, { composer, announcer, session }) {
   text.setAttribute("aria-controls", list.id);
   text.addEventListener("input", offer);
   text.addEventListener("blur", close);
-  // Before the composer sees the key.
+  // In the capture phase, before the composer handles the key.
   text.addEventListener("keydown", pressed, { capture: true });
   list.addEventListener("mousedown", (event) => event.preventDefault());
   list.addEventListener("click", (event) => {
@@ -69,7 +69,7 @@ export function watchCommands(form, { composer, announcer, session }) {
     if (!TYPED.test(text.value) || document.activeElement !== text) return;
     const typed = text.value.slice(1).toLowerCase();
     const named = commands.filter(({ name }) => name.slice(1).includes(typed));
-    // Those that begin with what was typed come first.
+    // Names that begin with the typed text come first.
     shown = named.sort((one, other) => Number(other.name.startsWith(text.value)) - Number(one.name.startsWith(text.value)));
     active = 0;
     show();

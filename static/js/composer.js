@@ -1,4 +1,4 @@
-// Where one writes: Enter sends, Shift+Enter breaks the line, Esc stops the answer.
+// The message field: Enter sends, Shift+Enter starts a new line, Esc stops the answer.
 
 /** @import { Attachments } from "./attachments.js" */
 /** @import { AttachedFile } from "./frames.js" */
@@ -6,7 +6,7 @@
 import { find } from "./dom.js";
 import { words } from "./words.js";
 
-// The count of characters shows from this part of the longest length on.
+// The number of characters is shown from this share of the maximum on.
 const SHOW_COUNT_FROM = 0.8;
 const KEEP_DRAFT_AFTER = 250;
 
@@ -15,7 +15,7 @@ export class Composer {
   #send;
   #stop;
   #count;
-  #told;
+  #notices;
   #longest;
   #attachments;
   #on;
@@ -38,7 +38,7 @@ export class Composer {
     this.#send = find(form, "[data-send]", HTMLButtonElement);
     this.#stop = find(form, "[data-stop]", HTMLButtonElement);
     this.#count = find(form, "[data-count]", HTMLElement);
-    this.#told = find(form, "[data-told]", HTMLElement);
+    this.#notices = find(form, "[data-notices]", HTMLElement);
     this.#longest = longest;
     this.#attachments = attachments;
     attachments.listen({
@@ -49,7 +49,7 @@ export class Composer {
       refused: (sentence) => this.tell(sentence, { kind: "file", bad: true }),
       arrived: onArrived,
     });
-    // An empty message needs no complaint of the browser's.
+    // No validation message of the browser for an empty message.
     form.noValidate = true;
     this.#on = { send: onSend, stop: onStop, draft: onDraft };
     form.addEventListener("submit", (event) => {
@@ -60,8 +60,8 @@ export class Composer {
     this.#text.addEventListener("input", () => this.#changed());
     this.#stop.addEventListener("click", () => this.#stopNow());
     document.addEventListener("keydown", (event) => {
-      const elsewhere = event.defaultPrevented || event.isComposing || document.querySelector("dialog[open], :popover-open");
-      if (event.key === "Escape" && this.#isRunning && !elsewhere) this.#stopNow();
+      const isHandled = event.defaultPrevented || event.isComposing || document.querySelector("dialog[open], :popover-open");
+      if (event.key === "Escape" && this.#isRunning && !isHandled) this.#stopNow();
     });
     addEventListener("pagehide", () => this.#keep());
     this.#changed();
@@ -89,29 +89,29 @@ export class Composer {
   }
 
   /**
-   * Show one sentence above the text; another of the same kind takes its place.
+   * Show a notice above the field; it replaces one of the same kind.
    * @param {string} sentence
    * @param {{ kind?: string, bad?: boolean, link?: string }} options
    */
   tell(sentence, { kind = "error", bad = false, link = "" } = {}) {
     this.hush(kind);
     const line = document.createElement("p");
-    line.className = bad ? "told told--bad" : "told";
+    line.className = bad ? "notice notice--bad" : "notice";
     line.dataset.kind = kind;
     const said = link ? Object.assign(document.createElement("a"), { href: link }) : line;
     said.textContent = sentence;
     if (link) line.append(said);
-    this.#told.append(line);
+    this.#notices.append(line);
   }
 
   /** @param {string} kind */
   hush(kind) {
-    this.#told.querySelector(`[data-kind="${kind}"]`)?.remove();
+    this.#notices.querySelector(`[data-kind="${kind}"]`)?.remove();
   }
 
   /** @param {KeyboardEvent} event */
   #pressed(event) {
-    // While an input method composes a word, Enter chooses it (229: some browsers say so only by that).
+    // While an input method composes a word, Enter chooses it (some browsers report that only as keyCode 229).
     if (event.key !== "Enter" || event.shiftKey || event.isComposing || event.keyCode === 229) return;
     event.preventDefault();
     this.#submit();
@@ -124,7 +124,7 @@ export class Composer {
       return;
     }
     if (this.#isEmpty || this.#length() > this.#longest) return;
-    this.#told.replaceChildren();
+    this.#notices.replaceChildren();
     const files = this.#attachments.take();
     this.value = "";
     this.#keep();
@@ -137,7 +137,7 @@ export class Composer {
     this.focus();
   }
 
-  // As the server has it: words, or files, or both.
+  // As on the server: a message has text, files, or both.
   get #isEmpty() {
     return !this.value.trim() && !this.#attachments.files.length;
   }
@@ -154,7 +154,7 @@ export class Composer {
       this.#text.style.height = "auto";
       this.#text.style.height = `${this.#text.scrollHeight}px`;
     }
-    // A code point has one or two units, so a short text need not be counted.
+    // A code point has one or two UTF-16 units, so a short text need not be counted.
     const length = this.value.length > this.#longest * SHOW_COUNT_FROM ? this.#length() : 0;
     const over = length > this.#longest;
     this.#count.hidden = length <= this.#longest * SHOW_COUNT_FROM;
@@ -170,7 +170,7 @@ export class Composer {
     this.#keeping = setTimeout(() => this.#keep(), KEEP_DRAFT_AFTER);
   }
 
-  // While an answer runs, there is something to send only once something is written: it is queued.
+  // While an answer is running, the button stops it until something is written, which is then queued.
   #showSend() {
     this.#send.hidden = this.#isRunning && this.#isEmpty;
   }

@@ -1,4 +1,4 @@
-// The list of messages. What frames bring is the server's own HTML, sanitised there.
+// The list of messages. Frames contain HTML that the server has rendered and sanitised.
 
 /** @import { Announcer } from "./announcer.js" */
 /** @import { BlockFrame, DoneFrame, MessageFrame, ToolFrame } from "./frames.js" */
@@ -20,24 +20,24 @@ export class Conversation {
     new MutationObserver(() => (welcome.hidden = list.childElementCount > 0)).observe(list, { childList: true });
   }
 
-  // The newest place with nothing unfinished before it: what need not be sent again.
+  // The newest seq with no unfinished message before it: messages up to here need not be sent again.
   get lastSeq() {
     let last = 0;
     for (const article of this.#stored) {
-      // An acknowledgement says that this one is stored, not that everything before it is shown.
+      // An acknowledged message is stored, but messages before it may not be shown yet.
       if (isUnfinished(article) || "acknowledged" in article.dataset) break;
       last = Number(article.dataset.seq);
     }
     return last;
   }
 
-  // The page has asked for everything after lastSeq: what stands there is old until its message comes.
+  // The page has requested everything after lastSeq: the messages there are outdated until they arrive again.
   doubt() {
     const last = this.lastSeq;
     for (const article of this.#stored) article.toggleAttribute("data-doubtful", Number(article.dataset.seq) > last);
   }
 
-  // Whether a message before this place did not come with those that were asked for: it was tried again.
+  // Whether a message before this seq did not arrive with the requested ones, because it was retried.
   /** @param {number} seq */
   lacksNewsBefore(seq) {
     return this.#stored.some(({ dataset }) => "doubtful" in dataset && Number(dataset.seq) < seq);
@@ -47,7 +47,7 @@ export class Conversation {
     return this.#stored.some(isUnfinished);
   }
 
-  // A message of the running turn, by which it can be stopped.
+  // The id of a message of the running turn, which a stop frame names.
   get runningId() {
     return this.#stored.findLast(isUnfinished)?.id.replace("message-", "") ?? null;
   }
@@ -63,7 +63,7 @@ export class Conversation {
     return Number(document.getElementById(`message-${id}`)?.dataset.seq);
   }
 
-  // Whether the buttons under this answer can be pressed.
+  // Enable or disable the buttons under this answer.
   /**
    * @param {string} id
    * @param {boolean} isAllowed
@@ -81,7 +81,7 @@ export class Conversation {
     return [...articles];
   }
 
-  // The stored messages instead of what stands here; what is still on its way stays at the end.
+  // Replace the list by the stored messages; pending messages stay at the end.
   /** @param {string} html */
   replaceAll(html) {
     for (const stored of this.#list.querySelectorAll(":scope > [data-seq]")) stored.remove();
@@ -91,9 +91,9 @@ export class Conversation {
     alive(this.#list);
   }
 
-  // -- Messages of one's own ---------------------------------------------------------------------
+  // -- The person's messages ---------------------------------------------------------------------
 
-  // The server has stored the message of this article.
+  // Confirm that the server has stored the message of this article.
   /**
    * @param {HTMLElement} article
    * @param {string} id
@@ -112,7 +112,7 @@ export class Conversation {
     this.#insert(article, seq);
   }
 
-  // Where a message is said anew, it and what followed it are not shown any more.
+  // Remove an edited message and everything after it.
   /** @param {string} id */
   leaveFrom(id) {
     const from = this.seqOf(id);
@@ -132,7 +132,7 @@ export class Conversation {
     else if (!(fresh.dataset.status === "running" && shown.dataset.status !== "running")) become(shown, fresh);
   }
 
-  // In the order of places, before what is still on its way.
+  // In the order of seq, before pending messages.
   /**
    * @param {HTMLElement} article
    * @param {number} seq
@@ -152,7 +152,7 @@ export class Conversation {
     let block = body.querySelector(`:scope > .block[data-index="${index}"]`);
     if (block && Number(block.dataset.revision ?? -1) >= revision) return;
     if (!block) {
-      // The one before it will not change any more.
+      // The block before it does not change any more.
       const last = childrenOf(body).at(-1);
       if (last && Number(last.dataset.index) < index) this.#announce(last);
       block = place(body, index);
@@ -170,7 +170,7 @@ export class Conversation {
   }
 
   /** @param {DoneFrame} frame */
-  settle({ message, status }) {
+  finish({ message, status }) {
     const article = document.getElementById(`message-${message}`);
     if (!article) return;
     article.dataset.status = status;
@@ -206,10 +206,10 @@ function parsed(html) {
   return template.content.querySelector("article");
 }
 
-// The HTML that came for a block; what stands in it may have been set since, as formulas are.
+// The HTML that was received for each block. The DOM may differ, for example by rendered formulas.
 const came = new WeakMap();
 
-// Changes only what is different, so that a selection, an unfolded card and a scrolled piece of code stay as they are.
+// Change only what differs, so that a selection, an unfolded card and a scrolled code block are kept.
 /**
  * @param {HTMLElement} shown
  * @param {HTMLElement} fresh
@@ -254,7 +254,7 @@ function setHtml(block, html) {
   block.hidden = html === "";
 }
 
-// The forms of cards are htmx's: what was not in the page from the start must be shown to it.
+// Forms in cards use htmx, which must process HTML that was added later.
 /** @param {Element} element */
 function alive(element) {
   if (element.querySelector("[hx-post]")) window.htmx?.process(element);

@@ -1,4 +1,4 @@
-// Finding what a page must have: where it is missing, a template and its script have parted, and the script says so.
+// Functions to find elements that a page must have. They throw when a template lacks what its script needs.
 
 /**
  * Return the element, which must be there and of this type.
@@ -25,7 +25,7 @@ export function around(event, selector) {
 }
 
 /**
- * Return what an event of htmx, or one of our own, brings along.
+ * Return the detail of a custom event, of htmx or of our own.
  * @param {Event} event
  * @returns {any}
  */

@@ -1,4 +1,4 @@
-// Messages before those that the page began with: fetched when somebody scrolls up to them, or follows a link to one.
+// Earlier messages: fetched when the person scrolls up to them, or follows a link to one.
 
 import { around } from "./dom.js";
 
@@ -30,13 +30,13 @@ export class Earlier {
   }
 
   /**
-   * Go to the message that the address names by #message-ID@PLACE, wherever it stands.
+   * Scroll to the message that the URL names by #message-ID@SEQ, and fetch it first if necessary.
    * @param {string} hash
    */
   async show(hash) {
     const [, id, seq] = /^#(message-\d+)@(\d+)$/.exec(hash) ?? [];
     if (!id) return;
-    // Another load may be on its way, and the list may be replaced meanwhile.
+    // Another request may be running, and the list may be replaced meanwhile.
     for (let tries = 0; tries < 3 && !document.getElementById(id); tries += 1) await this.load(seq);
     document.getElementById(id)?.scrollIntoView({ block: "center" });
   }
@@ -57,7 +57,7 @@ export class Earlier {
     if (!answer?.ok || !link.isConnected) return;
     const template = document.createElement("template");
     template.innerHTML = await answer.text();
-    // What is being read stays where it is.
+    // Keep the scroll position of what is being read.
     const below = this.#scroller.scrollHeight - this.#scroller.scrollTop;
     link.replaceWith(template.content);
     this.#scroller.scrollTop = this.#scroller.scrollHeight - below;

@@ -1,5 +1,5 @@
-// A message of one's own is said anew, where it stands: Enter sends, Esc leaves it as it was. What is written there stays
-// when the list around it is another one, and over a reload.
+// Edits a message of the person in its place: Enter sends, Esc cancels. The text is kept when the list is replaced, and
+// over a reload.
 
 import { find } from "./dom.js";
 
@@ -11,8 +11,8 @@ export class Editing {
   /** @type {Map<string, HTMLFormElement>} */
   #open = new Map();
 
-  // longest: code points; onSend(article, text) returns whether it was taken; onKeep(article's id, text) keeps what is
-  // written, "" forgets it; kept() is {article's id: text}; onGone(text) gets what belongs to no message that is shown.
+  // longest: code points; onSend(article, text) returns whether the edit was accepted; onKeep(article's id, text) stores
+  // the draft, "" deletes it; kept() returns {article's id: text}; onGone(text) gets a draft whose message is not shown.
   /**
    * @param {HTMLTemplateElement} template
    * @param {HTMLElement} list
@@ -35,7 +35,7 @@ export class Editing {
     fieldOf(this.#opened(article)).focus();
   }
 
-  // What was being written when the page was left.
+  // Restore the drafts of when the page was left.
   takeUp() {
     for (const [id, text] of Object.entries(this.#on.kept())) {
       const article = document.getElementById(id);
@@ -70,7 +70,7 @@ export class Editing {
         event.preventDefault();
         form.requestSubmit();
       } else if (event.key === "Escape") {
-        // Neither the answer nor anything else is stopped by this.
+        // Esc must not stop the answer as well.
         event.preventDefault();
         event.stopPropagation();
         close();
@@ -80,7 +80,7 @@ export class Editing {
     return form;
   }
 
-  // The list, or a message in it, has been replaced: the same forms stand in the new ones.
+  // Put the open forms back after the list, or a message in it, was replaced.
   #putBack() {
     for (const [id, form] of this.#open) {
       if (form.isConnected && this.#list.contains(form)) continue;
@@ -99,7 +99,7 @@ export class Editing {
    */
   #giveBack(id, text, form = null) {
     this.#forget(id);
-    // What was not changed, or sent by another tab, is not lost.
+    // An unchanged draft, or one that another tab has sent, is not lost.
     const isShown = [...this.#list.querySelectorAll(".said")].some((said) => said.textContent === text);
     if (!isShown && text !== form?.dataset.said) this.#on.gone(text);
   }

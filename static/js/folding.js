@@ -1,4 +1,4 @@
-// On a wide page the sidebar can be folded away: by its button, by Ctrl Shift S, and as it was left the last time.
+// Folds the sidebar on a wide page, by its button or Ctrl Shift S, and restores its last state.
 
 import { find } from "./dom.js";
 import { keep, kept } from "./kept.js";
@@ -6,7 +6,7 @@ import { keep, kept } from "./kept.js";
 const sidebar = find(document, "#sidebar", HTMLElement);
 const fold = find(document, "[data-fold]", HTMLButtonElement);
 const unfold = find(document, "[data-unfold]", HTMLButtonElement);
-// There it is a drawer.
+// On a narrow page the sidebar is a drawer.
 const narrow = matchMedia("(max-width: 48rem)");
 
 export function watchFolding() {
@@ -27,7 +27,7 @@ function set(isFolded) {
 }
 
 /**
- * Fold or unfold. The focus leaves what goes for the button that brings it back.
+ * Fold or unfold. The focus moves from a hidden element to the button that shows it again.
  * @param {boolean} isFolded
  */
 function turn(isFolded) {

@@ -28,7 +28,7 @@ export class Follower {
   toEnd() {
     this.#follows = true;
     this.#jump.hidden = true;
-    // What stands there before the first message is read from its beginning.
+    // The text that is shown before the first message is read from its start.
     if (!this.#list.childElementCount) return;
     this.#scroller.scrollTop = this.#scroller.scrollHeight;
   }
@@ -40,7 +40,7 @@ export class Follower {
   #scrolled() {
     const { scrollTop } = this.#scroller;
     if (this.#distance < NEAR_END) this.#follows = true;
-    // Growth never moves the top upwards: this was a person.
+    // New content never scrolls up: the person did.
     else if (scrollTop < this.#top) this.#follows = false;
     this.#top = scrollTop;
     this.#jump.hidden = this.#follows;

@@ -1,7 +1,7 @@
-// The frames of docs/protocol.md and what they are made of, as types: nothing here runs.
+// The types of the frames of docs/protocol.md; no code.
 
 /**
- * A file that the server has.
+ * An uploaded file.
  * @typedef {{ id: string, name: string, size: number, kind: string }} AttachedFile
  *
  * How an answer ended.

@@ -1,4 +1,4 @@
-// How the page was left, kept in this browser; where it keeps nothing, the page begins as ever.
+// Stores the state of the page in this browser's local storage; without storage the page starts with its defaults.
 
 /**
  * @param {string} name
@@ -20,6 +20,6 @@ export function keep(name, value) {
   try {
     localStorage.setItem(`oneclaw:${name}`, JSON.stringify(value));
   } catch {
-    // A full or forbidden store.
+    // Storage is full or forbidden.
   }
 }

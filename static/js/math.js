@@ -1,16 +1,16 @@
-// Formulas: the server marks them and shows their TeX; KaTeX, fetched with the first of them, sets them. What it cannot
-// read stays as it is written.
+// Renders formulas. The server marks them and shows their TeX; KaTeX is loaded with the first one. A formula that it
+// cannot read stays TeX.
 
 /** @import { Katex, Node as KatexNode } from "../vendor/katex/katex.min.js" */
 
 import { find } from "./dom.js";
 
-// Nothing in a formula may load anything, grow without end or stand outside its place.
+// A formula must not load anything, expand without limit, or be positioned outside its box.
 const OPTIONS = { throwOnError: true, strict: "ignore", trust: false, maxSize: 10, maxExpand: 500 };
 const LONGEST = 5000;
-// Characters of a formula among words that fits any page.
+// Characters of an inline formula that fits any page.
 const SHORT = 30;
-// Formulas that are kept as they were set: a block that grows shows them again and again.
+// A cache of rendered formulas: a growing block is rendered many times.
 const MOST_KEPT = 300;
 
 /** @type {Map<string, HTMLElement | null>} */
@@ -44,10 +44,10 @@ async function ask() {
   if (isAskedFor) return;
   isAskedFor = true;
   try {
-    // It knows no modules and leaves its name at the window.
+    // KaTeX is no module and sets a global variable.
     await Promise.all([styles(), import("../vendor/katex/katex.min.js")]);
   } catch {
-    // Not reached: the next formula asks again.
+    // Could not be loaded: the next formula tries again.
     isAskedFor = false;
     return;
   }
@@ -83,7 +83,7 @@ function set(formula, setter) {
 }
 
 /**
- * A block that has become too wide scrolls, also by the keyboard.
+ * Make a block that is too wide scrollable, also by the keyboard.
  * @param {HTMLElement | null} block
  */
 function letScroll(block) {
@@ -115,7 +115,7 @@ function made(setter, source, displayMode) {
 }
 
 /**
- * The page's policy takes styles from a script, but no style attribute.
+ * The page's Content Security Policy allows styles that a script sets, but no style attribute.
  * @param {KatexNode} node
  */
 function setStylesAside({ attributes, children = [] }) {

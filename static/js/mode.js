@@ -1,4 +1,4 @@
-// How a conversation uses memory: chosen until its first message, then said in its head.
+// The field for how a conversation uses memory: it can be chosen until the first message, and is then shown in the header.
 
 import { find } from "./dom.js";
 
@@ -19,7 +19,7 @@ export class Mode {
     this.#end = find(main, "[data-end] button", HTMLButtonElement);
     this.#value = main.dataset.mode;
     this.#select?.addEventListener("change", () => this.choose(this.#select?.value));
-    // What the browser had kept in the field of a page that one comes back to.
+    // The browser may restore the field of a page to which the person returns.
     this.choose(this.#select?.value);
   }
 
@@ -37,8 +37,8 @@ export class Mode {
     if (end) this.#end.title = end;
   }
 
-  // The first message is on its way: nothing can be chosen any more.
-  settle() {
+  // Fix the mode, because the first message was sent.
+  fix() {
     if (this.#choice) this.#choice.hidden = true;
   }
 }

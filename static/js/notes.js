@@ -1,4 +1,4 @@
-// Footnotes: from a number in the text to its note, and from a note back to where it was pointed to.
+// Footnotes: links from a number in the text to its note, and back.
 
 import { around } from "./dom.js";
 

@@ -1,4 +1,4 @@
-// Search and commands by the keyboard on every page: Ctrl K (⌘ K), and the list of shortcuts by “?” and Ctrl /.
+// The search dialog with commands on every page (Ctrl K, ⌘ K), and the list of shortcuts (“?”, Ctrl /).
 
 import { around, find } from "./dom.js";
 
@@ -7,9 +7,9 @@ const form = find(palette, "form", HTMLFormElement);
 const input = find(palette, "#palette-q", HTMLInputElement);
 const commands = find(palette, "[data-commands]", HTMLElement);
 const found = find(palette, "#palette-found", HTMLElement);
-const told = find(palette, "[data-palette-told]", HTMLElement);
+const status = find(palette, "[data-palette-status]", HTMLElement);
 const shortcuts = find(document, "#shortcuts", HTMLDialogElement);
-// Milliseconds after the last letter.
+// Milliseconds after the last key until the search starts (debounce).
 const PAUSE = 150;
 
 document.addEventListener("keydown", pressed);
@@ -58,7 +58,7 @@ function pressed(event) {
     if (palette.open) palette.close();
     else open();
   } else if (command && event.shiftKey && key === "o") location.assign("/");
-  // Where "/" is a shifted key, too.
+  // Also on keyboards on which "/" needs Shift.
   else if (command && key === "/") showShortcuts();
   else if (key === "?" && !command && !around(event, "input, textarea, select, dialog, [contenteditable]")) showShortcuts();
   else return;
@@ -69,7 +69,7 @@ let asked = 0;
 /** @type {ReturnType<typeof setTimeout> | undefined} */
 let waiting;
 
-// What the server finds; an answer that another question overtook is not shown.
+// Show the server's results; a response to an earlier query is ignored.
 /** @param {number} pause */
 function search(pause) {
   const mine = ++asked;
@@ -89,7 +89,7 @@ function search(pause) {
 
 /** @param {Response} answer */
 async function shownOf(answer) {
-  // Where the sign-in has ended.
+  // The sign-in has ended.
   if (answer.headers.has("HX-Redirect")) location.assign(answer.headers.get("HX-Redirect") ?? "/");
   return answer.ok && !answer.redirected ? answer.text() : null;
 }
@@ -97,19 +97,19 @@ async function shownOf(answer) {
 function failure() {
   const sentence = document.createElement("p");
   sentence.className = "quiet found__none";
-  sentence.textContent = told.dataset.notDone ?? "";
+  sentence.textContent = status.dataset.notDone ?? "";
   return sentence;
 }
 
-// How many there are, instead of all of them at each letter.
+// Announce the number of results, instead of all of them after each key.
 function tellCount() {
   const none = found.querySelector(".found__none");
   const count = found.querySelectorAll("[data-found] a").length;
-  if (none) told.textContent = none.textContent;
-  else told.textContent = input.value.trim() && (told.dataset.found ?? "").replace("{count}", String(count));
+  if (none) status.textContent = none.textContent;
+  else status.textContent = input.value.trim() && (status.dataset.found ?? "").replace("{count}", String(count));
 }
 
-// Arrows lead from the field through what was found and back.
+// The arrow keys move from the field through the results and back.
 /** @param {KeyboardEvent} event */
 function walk(event) {
   if (event.key !== "ArrowDown" && event.key !== "ArrowUp") return;

@@ -1,5 +1,5 @@
-// Messages of one's own that the server has not acknowledged, at the end of the list: drawn from the state, each with a
-// note that says what it waits for. What is queued can be taken back, what was refused can be written anew.
+// Renders the messages that the server has not acknowledged from the state, at the end of the list, each with its status.
+// A queued message can be removed, a refused one edited.
 
 /** @import { Announcer } from "./announcer.js" */
 /** @import { Pending } from "./session_types.js" */
@@ -7,7 +7,7 @@
 import { attachedList } from "./attachments.js";
 import { words } from "./words.js";
 
-// Most messages are acknowledged sooner: until then nothing is said of them.
+// Most messages are acknowledged sooner; the status is shown only after this time.
 const SENDING_SHOWN_AFTER_MILLISECONDS = 600;
 
 export class PendingList {
@@ -39,7 +39,7 @@ export class PendingList {
   }
 
   /**
-   * Return the article of a message that has been acknowledged, which is the list's own from now on.
+   * Return the article of a message that was acknowledged, which belongs to the list from now on.
    * @param {string} clientId
    */
   release(clientId) {

@@ -1,13 +1,13 @@
-// The same conversation by plain requests, while no WebSocket comes through: messages are posted, answers are asked for.
+// The fallback without a WebSocket: sends frames by plain requests and polls for answers.
 
 /** @import { ClientFrame, Ending, ServerFrame } from "./frames.js" */
 
 const WHILE_RUNNING = 1000;
 const OTHERWISE = 5000;
-const PATIENCE = 15_000;
-// The status that says that what the page shows is out of date.
+const REQUEST_TIMEOUT_MS = 15_000;
+// The HTTP status when the page's list is out of date.
 const TRIED_AGAIN = 205;
-// The conversation was deleted: whoever writes into it is told so.
+// The HTTP status when the conversation was deleted; writing into it is refused with an error.
 const NOT_FOUND = 404;
 
 export class Polling {
@@ -17,17 +17,17 @@ export class Polling {
   /** @type {ReturnType<typeof setTimeout> | undefined} */
   #timer;
   #queue = Promise.resolve();
-  // Grows with each start and stop, so that an answer to an earlier question is not shown any more.
+  // Incremented by each start and stop, so that a response to an earlier request is ignored.
   #round = 0;
-  // Whether a request did not come through.
+  // Whether the last request failed.
   #isBroken = false;
-  // Whether the next request says that the person looks at this conversation from now on.
+  // Whether the next request tells the server that the person has opened this conversation.
   #opens = false;
   #isOn = false;
 
-  // lastSeq(), isRunning() and isKnown() say what the page shows and whether the conversation exists; onFrame(frame)
-  // gets what a socket would have brought; onBack() says that what was not acknowledged has to be said again,
-  // onState(works) whether requests come through.
+  // lastSeq(), isRunning() and isKnown() return what the page shows and whether the conversation exists. onFrame(frame)
+  // gets each frame, as from a socket; onBack() is called when unacknowledged messages must be sent again, and
+  // onState(works) when requests begin to work or fail.
   /**
    * @param {object} options
    * @param {string} options.address
@@ -50,7 +50,7 @@ export class Polling {
     this.#isOn = true;
     this.#round += 1;
     this.#opens = true;
-    // Once the page has heard how things stand, it says again what was not acknowledged.
+    // After the first response the page sends again what was not acknowledged.
     this.#isBroken = true;
     this.#ask();
   }
@@ -61,11 +61,11 @@ export class Polling {
     clearTimeout(this.#timer);
   }
 
-  // The frames of a socket; one after the other, so that messages keep their order.
+  // Send a frame, after those before it, so that messages keep their order.
   /** @param {ClientFrame} frame */
   say(frame) {
     this.#queue = this.#queue.then(() => this.#post(frame)).catch(() => {
-      // No network: what was not acknowledged is said again when it is back.
+      // No network: unacknowledged messages are sent again after it is back.
       this.#isBroken = true;
     });
   }
@@ -74,8 +74,8 @@ export class Polling {
   async #post(frame) {
     const headers = { "Content-Type": "application/json", "X-CSRFToken": this.#token };
     const body = JSON.stringify(frame);
-    const answer = await fetch(`${this.#address}/frame`, { method: "POST", headers, body, signal: AbortSignal.timeout(PATIENCE) });
-    // Not signed in any more: the page leads to the door, and what was written waits in this browser.
+    const answer = await fetch(`${this.#address}/frame`, { method: "POST", headers, body, signal: AbortSignal.timeout(REQUEST_TIMEOUT_MS) });
+    // No longer signed in: the page links to the sign-in, and unsent messages stay in this browser.
     if (answer.redirected) location.reload();
     if (answer.redirected || !answer.ok) throw new Error(answer.statusText);
     this.#on.frame(await answer.json());
@@ -86,9 +86,9 @@ export class Polling {
     clearTimeout(this.#timer);
     const round = this.#round;
     try {
-      // Of a conversation that nobody knows yet there is nothing to ask, but whether the server is there.
+      // A conversation that the server does not know yet has no messages: only check that the server can be reached.
       const address = this.#on.isKnown() ? `${this.#address}/messages?after=${this.#on.lastSeq()}${this.#opens ? "&open" : ""}` : "/healthz";
-      const answer = await fetch(address, { signal: AbortSignal.timeout(PATIENCE) });
+      const answer = await fetch(address, { signal: AbortSignal.timeout(REQUEST_TIMEOUT_MS) });
       const html = await answer.text();
       if (round !== this.#round) return;
       if (answer.redirected) location.reload();

@@ -1,4 +1,4 @@
-// What a page needs that shows Markdown: formulas are set, footnotes lead to their notes.
+// What every page with Markdown needs: formulas and footnotes.
 
 import "./math.js";
 import "./notes.js";

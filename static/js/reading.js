@@ -1,7 +1,7 @@
-// Tells the server what the person has had before their eyes, so that the list marks only what is new.
+// Reports to the server which messages were visible, so that the list marks only conversations with new ones.
 
 export class Reading {
-  #told = 0;
+  #reported = 0;
 
   /** @param {{ address: string, token: string, lastSeq: () => number }} options */
   constructor({ address, token, lastSeq }) {
@@ -13,14 +13,14 @@ export class Reading {
 
   async tell() {
     const seq = this.lastSeq();
-    if (document.hidden || seq <= this.#told) return;
-    this.#told = seq;
+    if (document.hidden || seq <= this.#reported) return;
+    this.#reported = seq;
     const body = new URLSearchParams({ seq: String(seq) });
     try {
       await fetch(`${this.address}/read`, { method: "POST", headers: { "X-CSRFToken": this.token }, body });
     } catch {
-      // No network: it is told with the next message.
-      this.#told = 0;
+      // No network: it is reported with the next message.
+      this.#reported = 0;
     }
   }
 }

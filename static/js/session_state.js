@@ -1,10 +1,10 @@
-// The state of a conversation's page and the table of what changes it. Nothing here touches the page or the network: a
-// transition reads what the page shows, and returns the next state and the effects, which chat.js carries out.
+// The state machine of the chat page: a table with one transition for each event. It touches neither the page nor the
+// network: a transition reads what the page shows, and returns the next state and the effects, which chat.js carries out.
 
 /** @import { ClientFrame } from "./frames.js" */
 /** @import { Effect, Event, Kept, Message, Shown, State, Step } from "./session_types.js" */
 
-// A socket that fails once is tried again in silence; after that frames go by plain requests, until a socket comes through.
+// Sockets in a row that may fail before frames are sent by plain requests, until a socket works again.
 const SILENT_FAILURES = 1;
 const SHORT_GAP_MILLISECONDS = 1500;
 const TRY_AGAIN_MILLISECONDS = 1000;
@@ -63,7 +63,7 @@ const transitions = {
       state.isPolling = true;
       act({ do: "startPolling" });
     }
-    // A short gap is not told.
+    // A short interruption is not shown.
     if (state.doesPollingWork) act({ do: "cancel", timer: "connectionLost" });
     else act({ do: "start", timer: "connectionLost", milliseconds: SHORT_GAP_MILLISECONDS });
   },
@@ -95,7 +95,7 @@ const transitions = {
     state.failures = 0;
     state.isPolling = state.doesPollingWork = false;
     act({ do: "stopPolling" });
-    // Something followed already, perhaps by that very press: what it is comes next, and then nothing is said any more.
+    // Another message followed already, perhaps by this click: it arrives next, and no frame is sent any more.
     const isFollowed = state.wanted !== null && shown.seqOf(state.wanted.message) !== seq;
     sayAgain(step, { waitsForNews: isFollowed });
     follow(step);
@@ -105,13 +105,13 @@ const transitions = {
 
   // -- The list of messages --------------------------------------------------------------------
 
-  // A message came and is shown; `lacksNews`: one before it was asked for and did not come.
+  // A message arrived and is shown; `lacksNews`: a requested one before it did not arrive.
   message(step, { lacksNews }) {
     if ((step.state.isReady || step.state.isPolling) && lacksNews) takeStored(step);
     follow(step);
   },
 
-  // A page that comes back out of the browser's memory may show what was undone meanwhile.
+  // A page from the back/forward cache may show changes that were undone meanwhile.
   restored(step) {
     if (!step.state.isNew) takeStored(step);
   },
@@ -119,14 +119,14 @@ const transitions = {
   stored(step, { isTaken }) {
     step.state.isTaking = false;
     follow(step);
-    // A server in trouble is not asked without a pause.
+    // Wait before the next request to a server that has failed.
     if (isTaken) step.act({ do: "open" });
     else step.act({ do: "start", timer: "openAgain", milliseconds: TRY_AGAIN_MILLISECONDS });
   },
 
-  // -- Messages of one's own -------------------------------------------------------------------
+  // -- The person's messages -------------------------------------------------------------------
 
-  // Nothing overtakes what was written before, and no answer is interrupted.
+  // A message waits for those before it, and for the end of a running answer.
   send(step, { message }) {
     const { state, shown, act } = step;
     const isNext = unrefused(state).length === 0 && !shown.isRunning;
@@ -148,7 +148,7 @@ const transitions = {
     sayMessage(step, message);
   },
 
-  // What this browser's store holds of messages that were written earlier, or in another tab.
+  // Messages of this browser's storage that were written earlier, or in another tab.
   found(step, { kept }) {
     adopt(step, kept);
     follow(step);
@@ -169,26 +169,26 @@ const transitions = {
     const taken = step.state.pending.get(client_id);
     step.state.pending.delete(client_id);
     step.act({ do: "forget", client_id });
-    // What it was to replace is shown again.
+    // The edited message is shown again.
     if (taken?.message.edits) takeStored(step);
   },
 
   sendQueued: (step) => sendQueued(step),
 
-  // A command such as /new has ended the conversation: another one begins.
+  // A command such as /new has ended the conversation: open a new one.
   ended({ act }, { client_id }) {
     act({ do: "forget", client_id }, { do: "leave" });
   },
 
   error(step, { code, text, client_id, message }) {
-    // A failed answer shows its sentence itself.
+    // A failed answer shows its error itself.
     if (message) step.act({ do: "announce", text });
     else if (client_id && code === "busy") queue(step.state, client_id);
     else if (client_id) refuse(step, client_id, code, text);
     else {
       step.act({ do: "tellError", text });
       forgetWanted(step);
-      // The answer to `open`: what was written into the conversation is refused too, one message after the other.
+      // The reply to `open`: messages for this conversation are refused too, one after the other.
       if (code === "not_found" && !step.state.isReady) {
         step.state.isReady = true;
         sayAgain(step);
@@ -231,7 +231,7 @@ function reached({ state, act }) {
 }
 
 /**
- * Say a frame, if the server can be reached. What was not said is for `sayAgain`.
+ * Send a frame, if the server can be reached. What was not sent is sent by `sayAgain`.
  * @param {Step} step
  * @param {ClientFrame} frame
  */
@@ -242,7 +242,7 @@ function say({ state, shown, act }, frame) {
 }
 
 /**
- * Say a message, new or anew, with all that was chosen for it at first.
+ * Send a message, new or edited, with the mode, agent and model that were chosen for it at first.
  * @param {Step} step
  * @param {Message} message
  */
@@ -253,8 +253,9 @@ function sayMessage(step, { client_id, text, files = [], edits, mode, agent, mod
 }
 
 /**
- * The server can be reached again: say what it has not acknowledged, in the order in which it was written, and what was
- * pressed. A stop names its turn, so it never stops another one; an answer is tried again once, however often it is said.
+ * Send what the server has not acknowledged, because it can be reached again: messages in the order in which they were
+ * written, and buttons that were pressed. A stop names its turn, so it never stops another one; a repeated retry starts
+ * one attempt.
  * @param {Step} step
  */
 function sayAgain(step, { waitsForNews = false } = {}) {
@@ -298,7 +299,7 @@ function forgetWanted({ state, act }) {
 }
 
 /**
- * The list that is shown is out of date: fetch it as it is stored, then follow again from there.
+ * Fetch the stored list, because the one that is shown is out of date, and then continue from its end.
  * @param {Step} step
  */
 function takeStored({ state, act }) {
@@ -309,14 +310,14 @@ function takeStored({ state, act }) {
 }
 
 /**
- * What is shown has changed: an answer may have begun or ended.
+ * Handle a change of the list: an answer may have begun or ended.
  * @param {Step} step
  */
 function follow(step) {
   const { state, shown, act } = step;
   act({ do: "showRunning" });
   if (state.wanted && !shown.isLast(state.wanted.message)) forgetWanted(step);
-  // The end of an answer that this page did not see running is not told to it.
+  // The page gets no frame for the end of an answer that it did not see running.
   const isWaiting = unrefused(state).some(({ stage }) => stage === "queued");
   if (isWaiting && !shown.isRunning) act({ do: "start", timer: "sendQueued", milliseconds: TRY_AGAIN_MILLISECONDS });
   else act({ do: "cancel", timer: "sendQueued" });
@@ -343,7 +344,7 @@ function queue(state, client_id) {
 function sendQueued(step) {
   forgetTakenBack(step);
   const waiting = unrefused(step.state);
-  // What was said and has not been acknowledged yet goes first.
+  // Messages that were sent and are not acknowledged yet come first.
   if (!waiting.length || waiting.some(({ stage }) => stage === "said")) return;
   const [first] = waiting;
   if (sayMessage(step, first.message)) step.state.pending.set(first.message.client_id, { ...first, stage: "said" });
@@ -361,7 +362,7 @@ function adopt({ state }, kept) {
 }
 
 /**
- * Forget what the person took back in another tab, or what that one has delivered.
+ * Forget messages that were removed in another tab, or sent by it.
  * @param {Step} step
  */
 function forgetTakenBack({ state, shown }) {

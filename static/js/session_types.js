@@ -6,18 +6,18 @@
  * A message as this browser keeps it until the server has acknowledged it. `edits` is the message that it says anew.
  * @typedef {{ client_id: string, session: string, text: string, files?: AttachedFile[], edits?: string, mode?: string, agent?: string, model?: string }} Message
  *
- * A message that is not acknowledged: said to the server (or to be said as soon as it can be reached), queued until an
- * answer ends or those before it are acknowledged, or refused by the server with a sentence.
+ * A message that is not acknowledged: sent (or to be sent as soon as the server can be reached), queued until an answer
+ * ends or those before it are acknowledged, or refused by the server with a sentence.
  * @typedef {{ message: Message, stage: "said" | "queued" | "refused", refusal: string }} Pending
  *
- * A message in this browser's store; `refused` is the sentence of its refusal, or "".
+ * A message in this browser's storage; `refused` is the sentence of its refusal, or "".
  * @typedef {{ message: Message, refused: string }} Kept
  *
  * @typedef {object} State
  * @property {string} session
  * @property {boolean} isNew whether only this browser knows the conversation, until its first message has arrived
  * @property {boolean} isReady whether the server has opened the session on this socket; until then messages wait
- * @property {boolean} isLost whether the person is told that there is no connection
+ * @property {boolean} isLost whether the page shows that there is no connection
  * @property {number} failures sockets that ended in a row without having opened the session
  * @property {boolean} isPolling whether frames go by plain requests
  * @property {boolean} doesPollingWork whether the last plain request came through
@@ -27,7 +27,7 @@
  * @property {string | null} showing the version that is to be shown and could not be asked for yet
  * @property {AgainFrame | null} wanted what is to be answered again and is not yet
  *
- * What the page shows and this browser keeps.
+ * What the page shows and this browser's storage has.
  * @typedef {object} Shown
  * @property {boolean} isRunning whether an answer grows
  * @property {string | null} runningId a message of the running turn
@@ -35,7 +35,7 @@
  * @property {(message: string) => boolean} isLast whether nothing runs and this is the last stored message
  * @property {(message: string) => number} seqOf
  * @property {(client_id: string) => boolean} isKept whether this browser's store still has the message
- * @property {() => Kept[]} kept what the store has of this conversation, oldest first
+ * @property {() => Kept[]} kept the stored messages of this conversation, oldest first
  *
  * @typedef {"connectionLost" | "openAgain" | "sayWanted" | "sendQueued"} Timer each sends the event of its name
  *
@@ -68,7 +68,8 @@
  *   | { do: "tellError", text: string } | { do: "announce", text: string }
  * )} Effect
  *
- * One transition at work: a copy of the state that may be changed, what the page shows, and how an effect is asked for.
+ * The arguments of a transition: a copy of the state that may be changed, what the page shows, and a function that adds
+ * effects.
  * @typedef {{ state: State & { pending: Map<string, Pending> }, shown: Shown, act: (...effects: Effect[]) => void }} Step
  */
 

@@ -1,4 +1,4 @@
-// The page of a shared link: code is copied and unfolded there as in the chat, formulas are set, footnotes lead to their notes.
+// The page of a shared link: code blocks, formulas and footnotes work as in the chat.
 
 import "./code.js";
 import "./prose.js";

@@ -1,22 +1,22 @@
-// The list of conversations: kept fresh, organised by a menu, renamed in place, a drawer on a phone.
+// The list of conversations: refreshes it, shows its menus and toasts, and keeps focus and open folders.
 
 import { around, detailOf, find } from "./dom.js";
 import { keep, kept } from "./kept.js";
 import { words } from "./words.js";
 
 const list = find(document, "#sessions", HTMLElement);
-// Of a row, inside the drawer; and of the conversation that is open, which is there while the drawer is not.
+// The menu of a row, inside the drawer, and that of the open conversation, outside of it.
 /** @type {NodeListOf<HTMLElement>} */
 const menus = document.querySelectorAll(".menu-popover");
-// Milliseconds for which a way back is offered.
-const TOAST = 10_000;
+// How long a toast offers to undo.
+const TOAST_MS = 10_000;
 let isStale = false;
 
 /** @param {string} session */
 export function watchSidebar(session) {
-  // The page may have taken up another id than the one that the server made for it.
+  // The page may have restored another conversation than the new one whose id the server chose.
   list.addEventListener("htmx:configRequest", (event) => (detailOf(event).parameters.current = session));
-  // It comes back as long as it is, and with the title of what the page shows, whatever asks for it.
+  // Each request for the list asks for as many rows as are shown, and names the open conversation.
   document.body.addEventListener("htmx:configRequest", (event) => {
     const detail = detailOf(event);
     if ("headMenu" in detail.elt.dataset) {
@@ -27,7 +27,7 @@ export function watchSidebar(session) {
     Object.assign(detail.parameters, { current: session, listed: list.querySelectorAll("[data-listed] > li").length });
   });
 
-  // Whoever is in the list by keyboard stays where they are when it is fetched anew.
+  // Keep the keyboard focus when the list is replaced.
   let focus = () => {};
   const open = new Set();
   list.addEventListener("htmx:beforeSwap", (event) => {
@@ -59,11 +59,11 @@ export function watchSidebar(session) {
   document.body.addEventListener("htmx:beforeRequest", (event) => around(event, ".menu-popover")?.hidePopover());
   document.body.addEventListener("htmx:oobAfterSwap", () => {
     showToast();
-    // News of the list may have taken away, before this answer came, what had the focus.
+    // A refresh of the list may have removed the focused element before this response arrived.
     if (document.activeElement === document.body) focusOn(document.querySelector("#toast button"));
   });
-  // Nobody asked for news of the list, so they take nobody from what they are writing to the sign-in: whoever is signed
-  // out is told by the socket, or when they press something.
+  // An automatic refresh must not redirect to the sign-in, because the person may be writing. The socket, or the next
+  // action, shows that the sign-in has ended.
   list.addEventListener("htmx:beforeOnLoad", (event) => {
     const { xhr, requestConfig } = detailOf(event);
     const isNews = event.target === list && !requestConfig.triggeringEvent?.detail?.pressed;
@@ -73,7 +73,7 @@ export function watchSidebar(session) {
   showToast();
   openCurrentFolder();
 
-  // Wide again: the drawer is a part of the page.
+  // On a wide page the drawer becomes a part of the page.
   matchMedia("(max-width: 48rem)").addEventListener("change", () => {
     const sidebar = find(document, "#sidebar", HTMLElement);
     if (sidebar.matches(":popover-open")) sidebar.hidePopover();
@@ -81,8 +81,8 @@ export function watchSidebar(session) {
 }
 
 /**
- * Return what puts the focus back once `target` has been replaced: on the same link, or on the way back when what it led
- * to is gone, or on what came back by that; where a way to older ones was, on the first of them.
+ * Return a function that restores the focus after `target` was replaced: to the same link; to the toast's button when the
+ * link is gone; to the restored conversation after an undo; or to the first of the older ones after they were loaded.
  * @param {Element} target
  * @returns {() => void}
  */
@@ -118,7 +118,7 @@ function folders() {
   return list.querySelectorAll("details");
 }
 
-// The folders that the person opened are open when they come back.
+// Store which folders are open, and restore them.
 function keepFolders() {
   const opened = new Set(/** @type {(string | undefined)[] | null} */ (kept("folders")));
   for (const folder of folders()) folder.open = opened.has(folder.dataset.folder);
@@ -132,11 +132,11 @@ function keepFolders() {
 }
 
 function openCurrentFolder() {
-  const folder = list.querySelector(".session--current")?.closest("details");
+  const folder = list.querySelector("[aria-current]")?.closest("details");
   if (folder) folder.open = true;
 }
 
-// Beside what it is about, inside the window.
+// Show the menu next to the button that opened it, inside the window.
 /** @param {Event} event */
 function showMenu(event) {
   const menu = /** @type {HTMLElement} */ (event.currentTarget);
@@ -148,10 +148,10 @@ function showMenu(event) {
   focusOn(menu.querySelector("button, a"));
 }
 
-// What was pressed has come to nothing: the server refused it or failed, or could not be reached.
+// Show that an action failed: the server refused it, failed, or could not be reached.
 /** @param {Event} event */
 function tellFailure(event) {
-  // Nobody pressed anything where the list is fetched anew, and search says it itself.
+  // A refresh of the list is no action, and the search dialog shows its own failures.
   if (event.target === list || around(event, "dialog")) return;
   const sentence = document.createElement("p");
   sentence.textContent = words.notDone;
@@ -165,7 +165,7 @@ function tellFailure(event) {
 /** @type {ReturnType<typeof setTimeout> | undefined} */
 let fading;
 
-// In front of everything: on a phone what it is about has just happened in the drawer.
+// Show the toast in front of everything, also of the drawer of a phone.
 function showToast() {
   clearTimeout(fading);
   const toast = find(document, "#toast", HTMLElement);
@@ -173,14 +173,14 @@ function showToast() {
   toast.popover = "manual";
   if (!toast.matches(":popover-open")) toast.showPopover();
   fading = setTimeout(() => {
-    // It stays as long as somebody is on it; where the mouse pressed last, the focus means nothing.
+    // Keep it while it is hovered or has keyboard focus; a focus by mouse does not count.
     if (toast.matches(":hover, :has(:focus-visible)")) return showToast();
     toast.hidden = true;
     toast.hidePopover();
-  }, TOAST);
+  }, TOAST_MS);
 }
 
-// Fetches the list anew, but does not take a title away that is just being written.
+// Refresh the list, or do so later when a title is being edited.
 export function refreshSessions() {
   isStale = list.querySelector("[data-renaming]") !== null;
   if (!isStale) reload();

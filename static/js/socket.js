@@ -1,4 +1,4 @@
-// One WebSocket that comes back by itself.
+// A WebSocket that reconnects by itself, with a backoff.
 
 /** @import { ClientFrame, ServerFrame } from "./frames.js" */
 
@@ -6,11 +6,11 @@
 
 const PING_EVERY = 20_000;
 const SILENCE = 45_000;
-// A wait is between half of it and the whole.
+// Each wait is chosen at random between half of this time and all of it.
 const FIRST_WAIT = 1000;
 const LONGEST_WAIT = 30_000;
-// A socket that lived shorter than this is no reason to hurry back.
-const SETTLED = 5000;
+// After a socket that was open for this long, the backoff starts again at its minimum.
+const STABLE_MS = 5000;
 const NOT_SIGNED_IN = 4401;
 
 export class Socket {
@@ -32,7 +32,7 @@ export class Socket {
     this.#on = { frame: onFrame, state: onState };
     const now = () => this.#connectNow();
     addEventListener("online", now);
-    // A page that one comes back to may be the very same one, asleep meanwhile: its socket is closed in order.
+    // A page in the back/forward cache keeps its state: close its socket properly.
     addEventListener("pagehide", () => this.#leave());
     addEventListener("pageshow", now);
     document.addEventListener("visibilitychange", () => document.hidden || now());
@@ -63,19 +63,19 @@ export class Socket {
     return this.#socket?.readyState === WebSocket.OPEN;
   }
 
-  // What is said while it is not open is lost.
+  // Send a frame; it is lost while the socket is not open.
   /** @param {ClientFrame} frame */
   say(frame) {
     if (this.isOpen) this.#socket?.send(JSON.stringify(frame));
   }
 
-  // From now on it may be silent for so long, and counts as dead after that.
+  // Start the timeout after which a silent socket counts as dead.
   /** @param {WebSocket} socket */
   #heard(socket) {
     if (this.#socket !== socket) return;
     clearTimeout(this.#silence);
     this.#silence = setTimeout(() => {
-      // close() of a dead connection may wait for minutes for an answer.
+      // close() may wait for minutes for the reply of a dead connection.
       socket.close();
       this.#closed(socket, 0);
     }, SILENCE);
@@ -96,9 +96,9 @@ export class Socket {
       return;
     }
     this.#on.state("waiting");
-    if (Date.now() - this.#openedAt > SETTLED) this.#wait = FIRST_WAIT;
+    if (Date.now() - this.#openedAt > STABLE_MS) this.#wait = FIRST_WAIT;
     this.#openedAt = Infinity;
-    // Jitter: those who lost the server together do not come back together.
+    // Jitter, so that clients that lost the server together do not reconnect together.
     this.#again = setTimeout(() => this.connect(), this.#wait * (0.5 + Math.random() / 2));
     this.#wait = Math.min(this.#wait * 2, LONGEST_WAIT);
   }

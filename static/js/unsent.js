@@ -1,31 +1,30 @@
-// What a person wrote and the server has not acknowledged, kept in this browser: drafts, what sent messages are being
-// changed into, and messages on their way.
+// Keeps what the server has not acknowledged in this browser's storage: drafts, drafts of edits, and unsent messages.
 
 /** @import { AttachedFile } from "./frames.js" */
 /** @import { Kept, Message } from "./session_types.js" */
 
 /**
- * A message as it is kept: `at` gives the order, `isNew` says that only this browser knows the conversation.
+ * A stored message: `at` gives the order, `isNew` says that the server does not know the conversation yet.
  * @typedef {Kept & { isNew: boolean, at: number }} Entry
  */
 
 export class Unsent {
   #prefix;
-  // What the browser's store does not take lives as long as the page.
+  // A fallback for what the browser's storage refuses; it lives as long as the page.
   /** @type {Map<string, any>} */
   #kept = new Map();
   #isHeld = false;
   /** @type {(value?: unknown) => void} */
   #release = () => {};
 
-  // Each person of this browser has their own.
+  // Each person who uses this browser has their own messages.
   /** @param {string} person */
   constructor(person) {
     this.#prefix = `oneclaw:${person}:`;
   }
 
   /**
-   * Return this tab's own, or what another one left.
+   * Return the draft of this tab, or one that another tab left.
    * @param {string} key
    * @returns {string}
    */
@@ -59,7 +58,7 @@ export class Unsent {
   }
 
   /**
-   * Return what messages of this conversation are being changed into: {name of the message: text}.
+   * Return the drafts of edits in this conversation: {name of the message: text}.
    * @param {string} session
    * @returns {Record<string, string>}
    */
@@ -87,7 +86,7 @@ export class Unsent {
     return found.map(({ message, refused }) => ({ message, refused }));
   }
 
-  // `isNew`: of this conversation nobody but this browser knows until its first message has arrived.
+  // `isNew`: the server does not know this conversation before its first message.
   /**
    * @param {Message} message
    * @param {boolean} isNew
@@ -98,8 +97,8 @@ export class Unsent {
     if (isNew) this.#isMine(message.session);
   }
 
-  // A new conversation with an unsent message: this tab's own before a reload, or else the oldest one that no other open
-  // tab shows; null if there is none.
+  // Return a new conversation with an unsent message: that of this tab before a reload, or else the oldest one that no
+  // other open tab shows; null if there is none.
   async takeUp() {
     const fresh = this.#messages().filter(({ isNew }) => isNew);
     const sessions = [...new Set(fresh.map(({ message }) => message.session))];
@@ -110,7 +109,7 @@ export class Unsent {
     return found;
   }
 
-  // The server knows this conversation: it has an address of its own.
+  // Record that the server knows this conversation.
   /** @param {string} session */
   becameKnown(session) {
     for (const entry of this.#messages()) if (entry.message.session === session) this.#keep({ ...entry, isNew: false });
@@ -118,7 +117,7 @@ export class Unsent {
     this.#release();
   }
 
-  // As it was sent first; undefined when nothing is kept of it.
+  // Return the message as it was first sent; undefined when it is not stored.
   /** @param {string} clientId */
   message(clientId) {
     return this.#find(clientId)?.message;
@@ -133,7 +132,7 @@ export class Unsent {
     if (entry) this.#keep({ ...entry, refused: sentence });
   }
 
-  // Its conversation is gone: a new page takes the message up, this one if it shows the new conversation `session`.
+  // Move a message whose conversation was deleted to a new conversation: to `session` if this page shows it.
   /**
    * @param {string} clientId
    * @param {string} sentence
@@ -144,7 +143,7 @@ export class Unsent {
     if (entry) this.#keep({ ...entry, message: { ...entry.message, session }, isNew: true, refused: sentence });
   }
 
-  // The conversations but this one that the server knows, or knew, with messages on their way or being changed.
+  // Return the other conversations, known to the server now or earlier, that have unsent messages or drafts of edits.
   /** @param {string} session */
   others(session) {
     const known = this.#messages().filter(({ isNew }) => !isNew);
@@ -154,7 +153,7 @@ export class Unsent {
     return [...found];
   }
 
-  // The conversation is gone: what its messages were being changed into becomes messages on their way.
+  // Turn the drafts of edits in a deleted conversation into unsent messages.
   /** @param {string} session */
   sendEdits(session) {
     for (const [name, text] of Object.entries(this.edits(session))) {
@@ -168,8 +167,8 @@ export class Unsent {
     this.#write(localStore, `message:${clientId}`, "");
   }
 
-  // While this page shows the conversation, a new page does not take it up. Where a browser cannot tell, both show it:
-  // the ids are the same, so nothing is there twice.
+  // Lock the conversation, so that another page does not restore it while this one shows it. Without locks in the browser
+  // both show it: the ids are the same, so nothing is stored twice.
   /** @param {string} session */
   #isMine(session) {
     if (this.#isHeld) return;
@@ -191,7 +190,7 @@ export class Unsent {
     return this.#read(localStore, `message:${clientId}`);
   }
 
-  // Each under a key of its own, so that two tabs that write at once take nothing from each other.
+  // Each message has its own key, so that two tabs that write at once do not overwrite each other.
   /** @param {Entry} entry */
   #keep(entry) {
     this.#write(localStore, `message:${entry.message.client_id}`, entry);
@@ -202,10 +201,10 @@ export class Unsent {
     return entries.flatMap((entry) => (entry?.message ? [entry] : [])).sort((one, other) => one.at - other.at);
   }
 
-  // The ends of the keys that begin so.
-  /** @param {string} beginning */
-  #under(beginning) {
-    const start = this.#prefix + beginning;
+  // Return the keys with this prefix, without it.
+  /** @param {string} prefix */
+  #under(prefix) {
+    const start = this.#prefix + prefix;
     const keys = new Set([...keysOf(localStore), ...this.#kept.keys()]);
     return [...keys].filter((key) => key.startsWith(start)).map((key) => key.slice(start.length));
   }
@@ -237,13 +236,13 @@ export class Unsent {
       if (value) store().setItem(name, JSON.stringify(value));
       else store().removeItem(name);
     } catch {
-      // A full or forbidden store.
+      // Storage is full or forbidden.
       if (value) this.#kept.set(name, value);
     }
   }
 }
 
-// A browser that forbids them throws when they are named.
+// A browser that forbids storage throws when it is accessed.
 const localStore = () => localStorage;
 const sessionStore = () => sessionStorage;
 

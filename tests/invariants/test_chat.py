@@ -107,7 +107,9 @@ def test_two_running_turns_in_a_session(world, broken, without_constraint):
 def test_something_settled_without_a_time(world, broken, table):
     row = world.turn if table == "turn" else world.answer
     lines = broken(f"UPDATE chat_{table} SET finished_at = NULL WHERE id = %s", row.pk)
-    assert lines == [f"what is settled says when: {table} {row.pk} is complete and lacks a time at which it ended"]
+    assert lines == [
+        f"what has ended has the time of its end: {table} {row.pk} is complete and lacks a time at which it ended"
+    ]
 
 
 def test_a_turn_past_its_lease(world, broken):

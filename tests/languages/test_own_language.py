@@ -149,11 +149,11 @@ def test_cards_that_were_kept_in_one_language_are_shown_in_another(ada, client):
     assert "Saved to memory" in answer.html
     messages = Message.objects.filter(session=answer.session).order_by("seq")
     with translation.override("de"):
-        german = "".join(page_messages(messages))
+        german = page_messages(messages)
     assert "Im Gedächtnis gespeichert" in german
     assert ">Eingabe<" in german
     assert "Saved to memory" not in german
-    assert "Saved to memory" in "".join(page_messages(messages))
+    assert "Saved to memory" in page_messages(messages)
 
 
 def test_what_ended_with_the_server_is_told_in_the_readers_language(ada):
@@ -162,7 +162,7 @@ def test_what_ended_with_the_server_is_told_in_the_readers_language(ada):
     transcript.finish_round(accepted.turn, accepted.answer, [use])
     transcript.interrupt_own_turn(accepted.turn)
     with translation.override("de"):
-        assert "Unterbrochen." in "".join(page_messages(Message.objects.order_by("seq")))
+        assert "Unterbrochen." in page_messages(Message.objects.order_by("seq"))
 
 
 def test_a_failed_call_is_told_in_the_readers_language_and_kept_in_none(ada):
@@ -180,7 +180,7 @@ def test_a_failed_call_is_told_in_the_readers_language_and_kept_in_none(ada):
     shown = {}
     for language in ("en", "de", "fr"):
         with translation.override(language):
-            shown[language] = "".join(page_messages(messages))
+            shown[language] = page_messages(messages)
     assert "There is no x.md." in shown["en"]
     assert "x.md gibt es nicht." in shown["de"]
     assert "x.md" in shown["fr"]
@@ -195,9 +195,9 @@ def test_what_a_tool_found_is_told_in_the_readers_language(ada):
         _, card = call_tool(accepted.turn, accepted.answer, use, "")
         transcript.finish_tools(accepted.turn, accepted.answer, results, [], {"t1": card})
     messages = Message.objects.filter(session=accepted.message.session).order_by("seq")
-    assert "Found nothing" in "".join(page_messages(messages))
+    assert "Found nothing" in page_messages(messages)
     with translation.override("de"):
-        assert "Nichts gefunden" in "".join(page_messages(messages))
+        assert "Nichts gefunden" in page_messages(messages)
 
 
 def test_a_sentence_is_made_when_it_is_asked_for():

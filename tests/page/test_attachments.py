@@ -54,7 +54,7 @@ async def test_files_by_button_paste_and_drop(live, ada, scripted, settings):
         assert await violations(page) == ""
 
         # What is refused is told, and leaves no chip.
-        told = page.locator("[data-told][aria-live=polite]")
+        told = page.locator("[data-notices][aria-live=polite]")
         await button.set_input_files(picked("b.txt", b"B"))
         await expect(told).to_have_text("A message can have 4 files. Send the others with your next message.")
         await page.get_by_role("button", name="Remove a.txt").click()
@@ -101,7 +101,7 @@ async def test_a_photo_alone_on_a_phone_waits_for_its_connection(live, ada, scri
         await page.route("**/files", lambda route: route.abort())
         photo = picked("A photo with a rather long name of its own.png", files.image((3000, 2000)), "image/png")
         await page.get_by_label("Attach files", exact=True).set_input_files(photo)
-        await expect(page.locator("[data-told]")).to_contain_text("could not be uploaded")
+        await expect(page.locator("[data-notices]")).to_contain_text("could not be uploaded")
         # Words are not kept back by it; nothing else is sent.
         send = page.get_by_role("button", name="Send")
         await expect(send).to_have_attribute("aria-disabled", "true")
@@ -114,7 +114,7 @@ async def test_a_photo_alone_on_a_phone_waits_for_its_connection(live, ada, scri
         await page.wait_for_timeout(400)
         await in_database(Attachment.objects.all().delete)
         await page.reload()
-        await expect(page.locator("[data-told]")).to_contain_text("no longer exists on the server. Attach it again.")
+        await expect(page.locator("[data-notices]")).to_contain_text("no longer exists on the server. Attach it again.")
         await expect(page.locator(".chip")).to_have_count(0)
         await page.get_by_label("Attach files", exact=True).set_input_files(photo)
         await expect(page.locator(".chip[data-state=ready]")).to_have_count(1)
@@ -123,7 +123,9 @@ async def test_a_photo_alone_on_a_phone_waits_for_its_connection(live, ada, scri
         await page.evaluate(GIVE, ["paste", "image.png", "image/png", list(files.image((50, 20)))])
         await expect(page.locator(".chip[data-state=ready]")).to_have_count(3)
         await page.get_by_label("Attach files", exact=True).set_input_files(picked("virus.txt", b"MZ\x90\x00"))
-        await expect(page.locator("[data-told]")).to_contain_text("This type of file cannot be attached: “virus.txt”.")
+        await expect(page.locator("[data-notices]")).to_contain_text(
+            "This type of file cannot be attached: “virus.txt”."
+        )
         await expect(chips(page)).to_have_count(3)
         assert await page.evaluate("document.documentElement.scrollWidth") <= 320
         await send.click()

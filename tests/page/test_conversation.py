@@ -127,7 +127,7 @@ async def test_a_wait_for_the_model_is_told_and_then_forgotten(live, ada, script
     async with open_page(live, ada) as page:
         await page.goto("/")
         await write(page, "Hello")
-        told = page.locator("[data-told]")
+        told = page.locator("[data-notices]")
         await expect(told).to_contain_text("Retrying in")
         await expect(page.locator("article[data-role=assistant]")).to_have_text("There.")
         await expect(told).to_be_empty()
@@ -244,7 +244,7 @@ async def test_a_deleted_conversation_says_so_in_the_other_tab(live, ada, script
         await other.goto(page.url)
         await page.goto(f"{page.url}/menu")
         await page.get_by_role("button", name="Delete").click()
-        await expect(other.locator("[data-told]")).to_contain_text("deleted")
+        await expect(other.locator("[data-notices]")).to_contain_text("deleted")
 
 
 async def test_what_was_said_is_stored_once(live, ada, scripted, ask):

@@ -200,7 +200,7 @@ async def test_what_was_pressed_on_a_dead_line_is_said_again_and_done_once(live,
         await line.cut()
         await expect(page.locator(words).last).to_have_text("Now it works.")
         await expect(page.locator(f"{answers}[data-status=failed]")).to_have_count(0)
-        await expect(page.locator("[data-told]")).to_be_empty()
+        await expect(page.locator("[data-notices]")).to_be_empty()
     turns = await in_database(lambda: list(Turn.objects.order_by("pk").values_list("kind", "status")))
     assert turns == [("send", "stopped"), ("continue", "complete"), ("send", "failed"), ("retry", "complete")]
 
@@ -262,7 +262,7 @@ async def test_what_is_written_into_an_editor_outlives_the_list_around_it(live, 
         await other.keyboard.press("Enter")
         await expect(page.locator("article[data-role=user] .said")).to_have_text(["Eins"])
         await expect(page.get_by_label("Message", exact=True)).to_have_value("Uno, due")
-        await expect(page.locator("[data-told]")).to_contain_text("is no longer shown")
+        await expect(page.locator("[data-notices]")).to_contain_text("is no longer shown")
         await expect(other.get_by_label("Message", exact=True)).to_have_value("")
         # What was sent is kept no more.
         assert await page.evaluate("Object.keys(localStorage).filter((key) => key.includes(':edit:'))") == []

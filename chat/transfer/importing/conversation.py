@@ -80,13 +80,13 @@ def moment(value: object) -> dt.datetime | None:
         return None
 
 
-def words(value: object, longest: int = 200) -> str:
+def words(value: object, max_chars: int = 200) -> str:
     """Return `value` as one line of text; "" for anything but text."""
-    return " ".join(value.split())[:longest] if isinstance(value, str) else ""
+    return " ".join(value.split())[:max_chars] if isinstance(value, str) else ""
 
 
 def plain(value: object) -> str:
-    """Return text with line feeds only, cut at LONGEST; "" for anything else."""
+    """Return text with line feeds only, cut at MESSAGE_MAX_CHARS; "" for anything else."""
     if not isinstance(value, str):
         return ""
     text = value.replace("\r\n", "\n").replace("\r", "\n").strip("\n")

@@ -14,7 +14,7 @@ BLANK = b" \t\r\n\xef\xbb\xbf"
 OUTSIDE = re.compile(rb'["\[\]{}]')
 INSIDE = re.compile(rb'(?:[^"\\]++|\\.)*+', re.DOTALL)
 
-# The JSON of one conversation, or nothing and why: a code of reasons.CONVERSATION.
+# The JSON of one conversation and "", or b"" and the code of the reason (of_conversation in reasons.py).
 Element = tuple[bytes, str]
 
 

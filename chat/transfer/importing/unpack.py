@@ -17,7 +17,7 @@ ZIP = b"PK\x03\x04"
 # The file of ChatGPT's and Claude's exports, which large ones have in several parts.
 CONVERSATIONS = re.compile(r"(?:.*/)?conversations(?:-\d+)?\.json")
 # The record at a zip file's end, behind it a comment of at most 64 KiB; in it, the size of the list of files.
-END, LONGEST_END = b"PK\x05\x06", 22 + 65_535
+END, END_MAX_BYTES = b"PK\x05\x06", 22 + 65_535
 # Bytes of that list, enough for about 100,000 files.
 DIRECTORY_MAX_BYTES = 10 * 1024 * 1024
 
@@ -130,7 +130,7 @@ def _chosen(archive: zipfile.ZipFile) -> list[zipfile.ZipInfo]:
 def _refuse_crowded(file: IO[bytes]) -> None:
     """Python reads the whole list of files into memory: look at its size first."""
     size = file.seek(0, 2)
-    file.seek(max(0, size - LONGEST_END))
+    file.seek(max(0, size - END_MAX_BYTES))
     end = file.read()
     at = end.rfind(END)
     if at < 0 or len(end) < at + 22:

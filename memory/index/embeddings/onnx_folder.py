@@ -22,7 +22,7 @@ try:
 except ImportError as missing:
     raise ImproperlyConfigured(
         "ONECLAW_LOCAL_MODEL names a folder, and the package that runs its model is not installed:"
-        " pip install onnxruntime"
+        " .venv/bin/python -m pip install onnxruntime"
     ) from missing
 
 # The model that was measured, recognised by the name of its folder.
@@ -124,7 +124,7 @@ def _model_file(folder: Path) -> Path:
             return path
     if any(folder.glob("*.safetensors")):
         raise ImproperlyConfigured(
-            f"The model in {folder} has no ONNX file. Export it into a new folder, elsewhere if you like, and name that"
+            f"The model in {folder} has no ONNX file. Export it into a new folder, on any machine, and name that"
             ' one: pip install "sentence-transformers[onnx]", then python -c "from sentence_transformers import'
             f" SentenceTransformer as S; S('{folder}', backend='onnx').save_pretrained('NEW_FOLDER')\""
         )

@@ -55,7 +55,11 @@ class Command(BaseCommand):
         shape = search.add_mutually_exclusive_group()
         shape.add_argument("--lines", dest="slack", action="store_const", const=0.0, help="single lines")
         shape.add_argument(
-            "--passages", dest="slack", action="store_const", const=math.inf, help="each filled with what stands around"
+            "--passages",
+            dest="slack",
+            action="store_const",
+            const=math.inf,
+            help="each filled with its neighbouring lines",
         )
         search.set_defaults(do=self.search)
 
@@ -74,9 +78,9 @@ class Command(BaseCommand):
         exporting.set_defaults(do=self.export_folder)
 
         forget = actions.add_parser(
-            "forget", help="take lines away from everywhere, for good; nothing learns them again"
+            "forget", help="remove lines everywhere and permanently, so that they are not learnt again"
         )
-        forget.add_argument("lines", nargs="*", metavar="LINE", help="a line, in the words in which it stands there")
+        forget.add_argument("lines", nargs="*", metavar="LINE", help="a line, exactly as it is written")
         forget.add_argument("--with", dest="words", metavar="WORDS", help="every line that holds these words")
         forget.add_argument("--dry-run", action="store_true", help="only list what would go")
         forget.set_defaults(do=self.forget)

@@ -14,7 +14,7 @@ class Command(BaseCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("email")
         parser.add_argument("--staff", action="store_true", help="may use /admin/, with every permission")
-        parser.add_argument("--new-link", action="store_true", help="for somebody who has an account: a new link")
+        parser.add_argument("--new-link", action="store_true", help="for a person who has an account: a new link")
 
     def handle(self, *, email: str, staff: bool, new_link: bool, **options: object) -> None:
         email = email.strip().lower()
@@ -25,7 +25,7 @@ class Command(BaseCommand):
         user = User.objects.filter(email__iexact=email).first()
         if user is None:
             if new_link:
-                raise CommandError(f"There is nobody with the email {email}.")
+                raise CommandError(f"There is no account with the email {email}.")
             user = User.objects.create_superuser(email) if staff else User.objects.create_user(email)
         elif not new_link:
             raise CommandError(f"{email} has an account already; --new-link gives them a new link.")

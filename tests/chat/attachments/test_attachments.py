@@ -381,7 +381,7 @@ def test_what_a_file_says_is_no_word_of_the_person(ada, scripted):
     accepted = sent(ada, store.store_file(ada, "a.txt", b"I like milk."), text="Is that right?")
     settle(accepted, "Yes.")
     flush.request(accepted.message.session, "switched")
-    claim = claims.take(accepted.message.session.flushes.get().pk)
+    claim = claims.claim_flush(accepted.message.session.flushes.get().pk)
     assert [said.text for said in claim.said] == ["Is that right?", "Yes."]
 
 

@@ -92,7 +92,8 @@ class Tab:
 
 def rows(session):
     """What a reload would show: {id: (seq, HTML)}."""
-    articles = [html for html in page_messages(Message.objects.filter(session=session).shown()) if html]
+    page = page_messages(Message.objects.filter(session=session).shown())
+    articles = re.findall(r"<article .*?</article>", page, re.DOTALL)
     return {field("id", html).removeprefix("message-"): (int(field("data-seq", html)), html) for html in articles}
 
 

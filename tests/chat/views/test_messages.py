@@ -117,5 +117,5 @@ def test_a_page_asks_for_messages_and_versions_at_once(ada, said, django_assert_
         settle(send(ada, f"More {number}", said.message.session_id))
     settle(branches.edit(ada, said.message.session.messages.get(text="More 2").pk, uuid.uuid4(), "Another"))
     with django_assert_num_queries(1):
-        page = "".join(page_messages(said.message.session.messages.shown()))
+        page = page_messages(said.message.session.messages.shown())
     assert page.count("2 / 2") == 1

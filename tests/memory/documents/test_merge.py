@@ -66,5 +66,5 @@ def test_where_both_changed_the_same_line_ours_stays_and_the_merge_is_not_whole(
 
 def test_a_line_that_was_put_back_already_is_not_put_back_twice():
     gone, back = diff("a\nb\nc", "a\nc"), diff("a\nc", "a\nb\nc")
-    with pytest.raises(OverlapError, match="stands there again"):
+    with pytest.raises(OverlapError, match="is there already"):
         rebase(reverse(gone), [back])

@@ -383,7 +383,7 @@ def test_a_flush_that_raced_with_the_forgetting_is_done_again_without_it(space, 
     say(session, "Hello")
     queued = flush.request(session, "switched")
     scripted.script(answer(f"{LINE}\n- Ada said hello."))
-    claim = claims.take(queued.pk)
+    claim = claims.claim_flush(queued.pk)
     notes, _ = flush._notes(claim)
     forget()
     with pytest.raises(LineForgottenError), transaction.atomic():

@@ -83,7 +83,7 @@ def test_many_triggers_before_a_worker_comes_are_one_flush(session, say):
     first = flush.request(session, "switched")
     say(session, "second")
     assert flush.request(session, "left") == first
-    assert claims.take(first.pk).through_seq == 2
+    assert claims.claim_flush(first.pk).through_seq == 2
 
 
 def test_a_range_is_cut_at_the_persons_midnight(session, say, space, scripted):
@@ -185,7 +185,7 @@ def test_a_deleted_conversation_is_not_remembered(session, say, scripted):
 
 def test_a_conversation_deleted_while_the_model_thinks_is_not_remembered(session, say, space):
     say(session, "first")
-    claim = claims.take(flush.request(session, "switched").pk)
+    claim = claims.claim_flush(flush.request(session, "switched").pk)
     ChatSession.objects.update(deleted_at=timezone.now())
     with pytest.raises(ClaimLostError):
         flush.finish(claim, "- notes")
@@ -198,18 +198,18 @@ def test_a_conversation_deleted_while_the_model_thinks_is_not_remembered(session
 def test_a_claimed_flush_is_nobody_elses(session, say):
     say(session, "first")
     queued = flush.request(session, "switched")
-    assert claims.take(queued.pk)
-    assert claims.take(queued.pk) is None
+    assert claims.claim_flush(queued.pk)
+    assert claims.claim_flush(queued.pk) is None
     assert Flush.objects.due_ids() == []
 
 
 def test_a_flush_asked_for_during_another_one_waits_for_it(session, say, space, scripted):
     scripted.script(answer("- two"))
     say(session, "first")
-    claim = claims.take(flush.request(session, "switched").pk)
+    claim = claims.claim_flush(flush.request(session, "switched").pk)
     say(session, "second")
     waiting = flush.request(session, "left")
-    assert claims.take(waiting.pk) is None
+    assert claims.claim_flush(waiting.pk) is None
     flush.finish(claim, "- one")
     assert flush.run(waiting.pk) is None
     assert list(Flush.objects.order_by("pk").values_list("after_seq", "through_seq")) == [(0, 1), (1, 2)]
@@ -218,10 +218,10 @@ def test_a_flush_asked_for_during_another_one_waits_for_it(session, say, space, 
 
 def test_a_worker_that_died_is_replaced_and_cannot_write_any_more(session, say, space, settings):
     say(session, "first")
-    dead = claims.take(flush.request(session, "switched").pk)
+    dead = claims.claim_flush(flush.request(session, "switched").pk)
     Flush.objects.update(lease_until=timezone.now() - dt.timedelta(seconds=1))
     assert Flush.objects.due_ids() == [dead.flush.pk]
-    second = claims.take(dead.flush.pk)
+    second = claims.claim_flush(dead.flush.pk)
     assert (second.after_seq, second.through_seq, second.flush.attempts) == (0, 1, 2)
     with pytest.raises(ClaimLostError):
         flush.finish(dead, "- from the dead")
@@ -255,7 +255,7 @@ def test_a_failure_is_written_down_and_the_flush_is_due_later(session, say, spac
 
 def test_a_failed_flush_takes_over_what_was_asked_for_meanwhile(session, say):
     say(session, "first")
-    claim = claims.take(flush.request(session, "switched").pk)
+    claim = claims.claim_flush(flush.request(session, "switched").pk)
     say(session, "second")
     flush.request(session, "left")
     claims.postpone(claim, RuntimeError("no"))
@@ -278,7 +278,7 @@ def test_after_five_failures_an_extract_stands_in_for_the_notes(session, say, sp
 
 def test_notes_that_cannot_be_read_back_do_not_move_the_watermark(session, say, space):
     say(session, "first")
-    claim = claims.take(flush.request(session, "switched").pk)
+    claim = claims.claim_flush(flush.request(session, "switched").pk)
     with connection.cursor() as cursor:
         cursor.execute("""
             CREATE FUNCTION swallow() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN NEW.content := ''''; RETURN NEW; END';

@@ -102,7 +102,7 @@ class Flushes(RuleBasedStateMachine):
     def a_worker_is_killed(self):
         for pk in self.due():
             self.zones[pk] = self.user.timezone
-            claim = claims.take(pk)
+            claim = claims.claim_flush(pk)
             if claim is not None:
                 self.cut_off.append(claim)
 

@@ -146,10 +146,10 @@ def test_what_is_said_while_it_is_summarised_is_summarised_next(session, say, sp
     scripted.default = lambda body: answer(BERN)
     say(session, "one")
     job = document_jobs.request(session, DocumentJob.Kind.RECENT, 1)
-    taken = document_jobs.take(job.pk)
+    taken = document_jobs.claim_job(job.pk)
     say(session, "two")
     assert document_jobs.request(session, DocumentJob.Kind.RECENT, 2) == job
-    document_jobs.hold(taken)
+    document_jobs.lock_job(taken)
     document_jobs.finish(taken)
     assert DocumentJob.objects.due_ids() == [job.pk]
     document_jobs.run(job.pk)
@@ -158,12 +158,12 @@ def test_what_is_said_while_it_is_summarised_is_summarised_next(session, say, sp
 
 def test_who_comes_back_after_his_time_writes_nothing(session, say, space, scripted):
     say(session, "one")
-    dead = document_jobs.take(document_jobs.request(session, DocumentJob.Kind.RECENT, 1).pk)
-    assert document_jobs.take(dead.pk) is None
+    dead = document_jobs.claim_job(document_jobs.request(session, DocumentJob.Kind.RECENT, 1).pk)
+    assert document_jobs.claim_job(dead.pk) is None
     DocumentJob.objects.update(lease_until=timezone.now() - dt.timedelta(seconds=1))
-    assert document_jobs.take(dead.pk)
+    assert document_jobs.claim_job(dead.pk)
     with pytest.raises(ClaimLostError):
-        document_jobs.hold(dead)
+        document_jobs.lock_job(dead)
     assert not MemoryDocument.objects.exists()
 
 

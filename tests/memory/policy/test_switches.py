@@ -186,7 +186,7 @@ def test_without_saved_memory_no_notes_are_written_nor_asked_for(session, say, o
 
 def test_who_switches_it_off_while_notes_are_made_gets_none(session, say, off):
     say(session, "I move to Bern.")
-    claim = claims.take(flush.request(session, "left").pk)
+    claim = claims.claim_flush(flush.request(session, "left").pk)
     off(Switch.SAVED)
     with pytest.raises(ClaimLostError):
         flush.finish(claim, "- Moves to Bern.")

@@ -64,7 +64,7 @@ def decide(client, choice, **options):
 
 
 def shown(session):
-    return "".join(page_messages(Message.objects.filter(session=session).shown()))
+    return page_messages(Message.objects.filter(session=session).shown())
 
 
 @pytest.mark.parametrize(

@@ -109,7 +109,7 @@ def test_two_unicode_forms_of_one_name_are_taken_once(space, ada, tmp_path, docu
     (tmp_path / "cafe\u0301.md").write_text("decomposed")
     report = workspace.import_folder(tmp_path, space, ada)
     assert report.written == ["caf\u00e9.md"]
-    assert list(report.refused.values()) == ["caf\u00e9.md stands there twice, its name in two Unicode forms."]
+    assert list(report.refused.values()) == ["caf\u00e9.md exists twice, its name in two Unicode forms."]
 
 
 def test_a_missing_folder_is_told(space, ada, tmp_path):

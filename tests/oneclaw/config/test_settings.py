@@ -1,6 +1,7 @@
 """Settings: every one is documented, and a wrong value is told in a sentence."""
 
 import re
+import sys
 
 import pytest
 from django.core.exceptions import ImproperlyConfigured
@@ -45,6 +46,12 @@ BAD_ADDRESS = "X has brackets or a port that no address can have."
         (lambda: environment.prices("X"), "m=3", BAD_PRICE.format("m=3")),
         (lambda: environment.prices("X"), "a=1/2 m=3/x", BAD_PRICE.format("m=3/x")),
         (lambda: environment.postgres("X"), "postgresql://a", "X names no database: add /name after the host."),
+        (lambda: environment.folder("X", "json"), "all-MiniLM", "X is “all-MiniLM”; it must be the path of a folder."),
+        (
+            lambda: environment.folder("X", "absent"),
+            "/",
+            f"X needs the package absent; install it with {sys.executable} -m pip install absent",
+        ),
     ],
 )
 def test_a_wrong_value_is_told_in_a_sentence(monkeypatch, read, value, sentence):
@@ -61,6 +68,7 @@ def test_an_empty_variable_counts_as_not_set(monkeypatch):
     assert environment.whole("X", 7, 0, 9) == 7
     assert environment.several("X", ["a", "b"]) == ["a", "b"]
     assert environment.postgres("X") is None
+    assert environment.folder("X", "absent") == ""
 
 
 def test_a_database_address_becomes_djangos_entry(monkeypatch):

@@ -126,13 +126,13 @@ async def test_a_person_makes_copies_and_revokes_a_key(live, ada):
             await page.emulate_media(color_scheme=scheme)
             assert await violations(page) == ""
         await page.get_by_role("button", name="Copy").click()
-        await expect(page.locator("[data-copy-told]")).to_have_text("Copied.")
+        await expect(page.locator("[data-copy-notice]")).to_have_text("Copied.")
         copied = await page.evaluate("navigator.clipboard.readText()")
         assert await in_database(keys.user_of, copied) == ada
         # The button is still what it was, and a browser that refuses is no silent one.
         await page.evaluate("() => { navigator.clipboard.write = () => Promise.reject(new Error()); }")
         await page.get_by_role("button", name="Copy").click()
-        await expect(page.locator("[data-copy-told]")).to_contain_text("Select the text and copy it yourself")
+        await expect(page.locator("[data-copy-notice]")).to_contain_text("Select the text and copy it yourself")
         await page.get_by_role("button", name="Revoke: Backup").click()
         await expect(page.get_by_text("The key was revoked.")).to_be_visible()
         assert await in_database(keys.user_of, copied) is None
