@@ -59,7 +59,8 @@ WORDINGS: Mapping[str, Wording] = {
         "The model's server does not know this model. Choose another one, or check ONECLAW_MODEL."
     ),
     "model.bad_request": _(
-        "The model's server did not accept the request. Start a new conversation if it happens again."
+        "The model's server did not accept the request. Try again: it is then sent without earlier thinking, and after "
+        "that without any."
     ),
     "model.thinking_bound": _(
         "The model's server refused the earlier thinking of this conversation. Try again: it is then left out."

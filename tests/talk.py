@@ -37,7 +37,7 @@ class Talk:
             while loop.running_turns:
                 await asyncio.sleep(0.01)
         turn = await in_database(lambda: Turn.objects.filter(session=self.session_id).latest("pk"))
-        assert (turn.status, turn.error_code) == (status, "")
+        assert (turn.status, turn.error_code) == (status, ""), f"{turn.status}: {turn.error_code}"
         return await in_database(lambda: self.messages().last())
 
     def messages(self):

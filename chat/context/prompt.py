@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Sequence
+from itertools import takewhile
 from typing import Any
 from uuid import UUID
 
@@ -15,10 +16,13 @@ from chat.context.files import named_in
 from chat.context.heads import head_of, withhold_thinking
 from chat.context.view import COLUMNS, META_KEY, View, ViewRow, view_of
 from chat.conversations import model_choice
-from chat.models import Attachment, ChatSession, Head, Turn
-from oneclaw.llm import ApiMessage, Block, Request
+from chat.models import Attachment, ChatSession, Head, Message, Turn
+from oneclaw.llm import ApiMessage, BadRequestError, Block, Request, ThinkingBoundError
 
 logger = logging.getLogger(__name__)
+
+# The codes of refusals that the same request would get again.
+REFUSALS = frozenset({BadRequestError.code, ThinkingBoundError.code})
 
 
 @translation.override("en")
@@ -29,6 +33,9 @@ def build_request(turn: Turn) -> Request:
     stay valid. The prompt is in English for every user.
     """
     session = ChatSession.objects.select_related("agent", "owner", "head").get(pk=turn.session_id)
+    refusals = refusals_before(turn)
+    if refusals:
+        withhold_thinking(session, session.last_complete_seq())
     head = head_of(session)
     per_message.add_context(session, turn.prompt)
     rows = rows_of(session)
@@ -41,8 +48,32 @@ def build_request(turn: Turn) -> Request:
         system=system,
         messages=view.messages,
         tools=head.tools or (),
+        max_tokens=larger_limit(turn),
+        # The second way out of a refusal that lasts; the first is to withhold earlier thinking.
+        thinks=refusals < 2,
         digest=view.digest,
     )
+
+
+def withhold_earlier_thinking(turn: Turn) -> None:
+    """Do not send the thinking of earlier answers in the session of `turn` any more."""
+    withhold_thinking(turn.session, turn.session.last_complete_seq())
+
+
+def refusals_before(turn: Turn) -> int:
+    """Return how many attempts at an answer, one after another, were refused by the model's server before `turn`."""
+    earlier = turn.prompt.attempts.filter(attempt__lt=turn.attempt).order_by("-attempt")
+    codes = takewhile(REFUSALS.__contains__, earlier.values_list("error_code", flat=True))
+    return sum(1 for _ in codes)
+
+
+def larger_limit(turn: Turn) -> int | None:
+    """Return twice the tokens of an answer that the settings allow, for the continuation of one that used up all of
+    them; None for the usual limit."""
+    if turn.kind != Turn.Kind.CONTINUE or not settings.MAX_OUTPUT_TOKENS:
+        return None
+    cut = turn.session.messages.shown().finished().filter(role=Message.Role.ASSISTANT).last()
+    return 2 * settings.MAX_OUTPUT_TOKENS if cut is not None and cut.stop_reason == "max_tokens" else None
 
 
 def rows_of(session: ChatSession) -> list[ViewRow]:

@@ -184,12 +184,14 @@ def begin_turn(
         holder=holder or uuid.uuid4(),
         lease_until=lease_end(),
     )
-    return turn, placeholder(session, turn, parent or prompt)
+    meta = {"continued": True} if kind == Turn.Kind.CONTINUE else {}
+    return turn, placeholder(session, turn, parent or prompt, meta)
 
 
-def placeholder(session: ChatSession, turn: Turn, parent: Message) -> Message:
+def placeholder(session: ChatSession, turn: Turn, parent: Message, meta: dict[str, Any]) -> Message:
     """Store the empty running answer of `turn` after `parent`."""
-    answer = append(session, Message.Role.ASSISTANT, turn=turn, parent=parent, status=Message.Status.RUNNING)
+    running = {"status": Message.Status.RUNNING, "turn": turn, "parent": parent, "meta": meta}
+    answer = append(session, Message.Role.ASSISTANT, **running)
     notify_changed(session.pk, turn.pk)
     return answer
 
@@ -245,7 +247,7 @@ def finish_tools(
         return following
     write_results(results, content, cards)
     update_message(answer, **html_columns(answer.content, cards))
-    return placeholder(session, turn, results)
+    return placeholder(session, turn, results, {})
 
 
 @transaction.atomic

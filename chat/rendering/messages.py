@@ -50,6 +50,7 @@ def article(message: Message, results: Mapping[str, Card]) -> dict[str, Any]:
         "body": None if by_person else answer_html(message, results),
         "files": [block for block in message.content if block["type"] == "attachment"] if by_person else [],
         "actions": actions_html(message),
+        "is_continued": message.meta.get("continued", False),
         "has_ending": not by_person and has_ending(message),
         "error": message.turn.error if status == Message.Status.FAILED and message.turn else None,
     }

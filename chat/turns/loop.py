@@ -14,7 +14,7 @@ from django.conf import settings
 from django.db import InterfaceError, OperationalError
 
 from chat.context.notices import ANSWER_NOW
-from chat.context.prompt import answer_meta, build_request
+from chat.context.prompt import answer_meta, build_request, withhold_earlier_thinking
 from chat.conversations import transcript
 from chat.models import ChatSession, Message, Turn
 from chat.rendering.cards import Card
@@ -111,7 +111,7 @@ class RunningTurn:
         deadline = asyncio.get_running_loop().time() + settings.TURN_TIMEOUT
         for number in range(settings.TOOL_ROUNDS + 1):
             async with asyncio.timeout_at(deadline):
-                finished, broken = await self._stream()
+                finished, broken = await self._stream_or_heal()
             uses = [block for block in self.answer.content if block["type"] == "tool_use"]
             if not uses:
                 return finished
@@ -122,6 +122,15 @@ class RunningTurn:
             if self.ending:
                 raise TurnEndedError
         raise AssertionError("The last round returns or raises.")
+
+    async def _stream_or_heal(self) -> tuple[llm.Finished, dict[str, str]]:
+        """Do as _stream; once more without earlier thinking when the provider refuses it, which is a defect."""
+        try:
+            return await self._stream()
+        except llm.ThinkingBoundError as failure:
+            logger.error("Turn %s: earlier thinking was refused, and is withheld: %s", self.turn.pk, failure)
+            await persist(withhold_earlier_thinking, self.turn)
+            return await self._stream()
 
     async def _stream(self) -> tuple[llm.Finished, dict[str, str]]:
         """Read one answer as it grows; return how it finished, and the faults in tool arguments by tool_use id."""
@@ -163,7 +172,7 @@ class RunningTurn:
         if called and (reply := await persist(commands.reply_to, self.turn)) is not None:
             return commands.stream_reply(reply)
         request = await persist(build_request, self.turn)
-        self.answer.message.meta = answer_meta(request.digest)
+        self.answer.message.meta |= answer_meta(request.digest)
         return llm.stream(request)
 
     async def _use_tools(

@@ -24,7 +24,7 @@ from memory.forgetting import forget
 from memory.policy import switches
 from memory.policy.switches import Switch
 from oneclaw import invariants
-from oneclaw.demo.scripted import answer, text, tool_use
+from oneclaw.demo.scripted import answer, bad_request, error, text, tool_use
 from oneclaw.models import Space
 from oneclaw.threads import in_database
 from tests import files
@@ -195,6 +195,44 @@ async def test_another_model_and_back(talk, settings):
     await talk.say("Two", choice=Choice(model="claude-opus-5-5"))
     await talk.say("Three", choice=Choice(model=MODEL))
     await talk.say("Four")
+
+
+async def test_a_refusal_that_no_digest_foresaw_is_healed_within_the_same_answer(talk, caplog):
+    await talk.say("One")
+    bound = (
+        "messages.1.content.0: Invalid `signature` in `thinking` block. The block is bound to a different conversation."
+    )
+    talk.scripted.script(error(400, "invalid_request_error", bound))
+    await talk.say("Two")
+    assert talk.thoughts() == 0
+    (defect,) = [record.message for record in caplog.records if record.levelno >= logging.ERROR]
+    assert "earlier thinking was refused" in defect
+    caplog.clear()
+    await talk.say("Three")
+    assert talk.thoughts() == 1
+
+
+async def test_trying_again_is_a_way_out_of_every_refusal_that_lasts(talk):
+    await talk.say("One")
+    for kept, thinking in [(1, "adaptive"), (0, "adaptive"), (0, "between_tools")]:
+        talk.scripted.script(bad_request())
+        start_of = talk.say("Two") if kept else talk.repeat(Turn.Kind.RETRY)
+        with pytest.raises(AssertionError, match="bad_request"):
+            await start_of
+        assert (talk.thoughts(), talk.sent["thinking"]["type"]) == (kept, thinking)
+    await talk.repeat(Turn.Kind.RETRY)
+    await talk.say("Three")
+    assert (talk.thoughts(), talk.sent["thinking"]["type"]) == (0, "adaptive")
+
+
+async def test_an_answer_that_thought_too_long_is_continued_with_more_room(talk, settings):
+    settings.MAX_OUTPUT_TOKENS = 100
+    last = await talk.say("One")
+    assert (last.stop_reason, last.text) == ("max_tokens", "")
+    settings.MAX_OUTPUT_TOKENS = 150
+    last = await talk.repeat(Turn.Kind.CONTINUE)
+    assert talk.sent["max_tokens"] == 300
+    assert (last.stop_reason, last.text) == ("end_turn", "Hello from the scripted model.")
 
 
 async def test_what_changes_by_a_defect_is_found_logged_and_healed(talk, caplog):
