@@ -122,11 +122,12 @@ async def test_stop_whose_hint_is_lost_is_seen_by_the_next_checkpoint(ada, scrip
 
 
 async def test_an_answer_that_grows_too_large_is_ended_with_what_came_and_says_so(ada, scripted, monkeypatch):
-    monkeypatch.setattr(events, "ANSWER_MAX_CHARS", 200)
+    # The signature of thinking counts as well.
+    monkeypatch.setattr(events, "ANSWER_MAX_CHARS", 1000)
     scripted.script(model.answer("Many words. " * 100))
     turn, answer = await ended(await begun(ada))
     assert (turn.status, turn.error_code) == ("failed", "answer_too_large")
-    assert 100 < len(answer.text) <= 200
+    assert 500 < len(answer.text) <= 1000
     assert offers(answer) == (True, True)
 
 
