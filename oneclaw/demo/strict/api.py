@@ -14,7 +14,7 @@ from oneclaw.demo.strict.betas import COMPACTION, betas_of, check_betas
 from oneclaw.demo.strict.cache import CacheUse, Clock, PromptCache
 from oneclaw.demo.strict.compaction import check_block, check_compaction, signed_block
 from oneclaw.demo.strict.messages import check_messages
-from oneclaw.demo.strict.models import MODELS, ModelFacts, facts_of, model_info
+from oneclaw.demo.strict.models import MODELS, ModelRules, facts_of, model_info
 from oneclaw.demo.strict.parameters import check_marks, check_parameters, thinks
 from oneclaw.demo.strict.parts import Part, parts_of
 from oneclaw.demo.strict.prefix import Prefix, check_prefix
@@ -35,14 +35,14 @@ class StrictApi:
 
     # A server of the plain Messages API: no betas, no adaptive thinking, no count of tokens, models without facts.
     plain: bool = False
-    models_facts: Mapping[str, ModelFacts] = field(default_factory=lambda: MODELS)
+    models_facts: Mapping[str, ModelRules] = field(default_factory=lambda: MODELS)
     thinking_tokens: int = THINKING_TOKENS
     clock: Clock = field(default_factory=Clock)
 
     def __post_init__(self) -> None:
         self._cache = PromptCache(self.clock)
 
-    def facts(self, model: str) -> ModelFacts:
+    def facts(self, model: str) -> ModelRules:
         """Return what the model accepts."""
         return facts_of(model, {} if self.plain else self.models_facts)
 
@@ -158,7 +158,7 @@ class _Request:
     """A request that was not refused."""
 
     body: Body
-    facts: ModelFacts
+    facts: ModelRules
     # What the model is shown, and with which count of tokens.
     parts: list[Part]
     prefix: Prefix
