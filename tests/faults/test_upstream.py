@@ -14,7 +14,7 @@ from tests.faults.site import Site, send
 pytestmark = [pytest.mark.faults, pytest.mark.timeout(120)]
 WORDS = "These are the words of an answer that nobody will ever see to its end."
 WHOLE = answer(text(WORDS))
-NOTHING = answer(text(WORDS), first_byte=8)
+NOTHING = answer(text(WORDS), first_byte=20)
 
 
 @dataclass(frozen=True)
