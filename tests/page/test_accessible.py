@@ -19,7 +19,7 @@ from oneclaw.models import Space
 from oneclaw.people import invitations
 from oneclaw.threads import in_database
 from tests import files
-from tests.browser import PHONE, open_page, requested
+from tests.browser import COLOR_RULES, PHONE, open_page, requested
 from tests.browser import violations as violations_now
 from tests.conversations import send, settle
 
@@ -41,12 +41,12 @@ ANSWER = (
 
 
 async def violations(page):
-    """What is wrong with the page as it is now, in light or in dark."""
+    """What is wrong with the page as it is now, in light or in dark, which differ by their colours alone."""
     found = ""
-    for scheme in ("light", "dark"):
+    for scheme, rules in (("light", ()), ("dark", COLOR_RULES)):
         await page.emulate_media(color_scheme=scheme)
         assert await page.evaluate("matchMedia('(prefers-color-scheme: dark)').matches") == (scheme == "dark")
-        found += await violations_now(page)
+        found += await violations_now(page, rules)
     return found
 
 
