@@ -327,3 +327,13 @@ async def violations(page: Page, rules: Iterable[str] = ()) -> str:
         await page.evaluate(f"import('{AXE_PATH}')")
     found = await page.evaluate("(options) => axe.run(options).then(({ violations }) => ({ violations }))", options)
     return AxeResults(found).generate_report() if found["violations"] else ""
+
+
+async def violations_in_both_schemes(page: Page) -> str:
+    """What axe finds wrong in light or in dark, which differ by their colours alone."""
+    found = ""
+    for scheme, rules in (("light", ()), ("dark", COLOR_RULES)):
+        await page.emulate_media(color_scheme=scheme)
+        assert await page.evaluate("matchMedia('(prefers-color-scheme: dark)').matches") == (scheme == "dark")
+        found += await violations(page, rules)
+    return found
