@@ -50,7 +50,7 @@ CASES = {
     "a reset before any text": Case((replies.reset(WHOLE), WHOLE), "complete", kept=WORDS, retries=1),
     "a reset after text": broken(replies.reset, "cut_off"),
     "a clean end before the end": broken(replies.ended, "cut_off"),
-    "a cut in the middle of an event": Case((replies.cut(WHOLE, after=900),), "failed", "cut_off", "These"),
+    "a cut in the middle of an event": Case((replies.cut(WHOLE, after=1640),), "failed", "cut_off", "These"),
     "an event that is no JSON": broken(replies.garbled, "model_error"),
     "a page with status 200": Case((replies.html(),), "failed", "model_error"),
 }
