@@ -50,7 +50,15 @@ WAIT_MAX_SECONDS = 60
 def models(request: KeyedRequest) -> list[ModelOut]:
     """List the models that a message may name."""
     offered = model_choice.offered_models().items()
-    return [ModelOut(name=name, label=label, is_default=name == settings.MODEL) for name, label in offered]
+    return [
+        ModelOut(
+            name=name,
+            label=label,
+            is_default=name == settings.MODEL,
+            efforts=list(model_choice.efforts_of(name)),
+        )
+        for name, label in offered
+    ]
 
 
 @router.get("/agents", response=responses(list[AgentOut]))

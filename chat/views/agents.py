@@ -6,7 +6,7 @@ from django.views.decorators.http import require_GET, require_http_methods
 
 from chat import extensions
 from chat.conversations import agents, model_choice
-from chat.models import Agent
+from chat.models import Agent, Effort
 from oneclaw.people.requests import SignedInRequest
 from oneclaw.text import InvalidTextError
 
@@ -47,23 +47,26 @@ def edited(request: SignedInRequest, agent: Agent | None) -> HttpResponse:
         form = request.POST
         on = form.getlist("tools")
         try:
-            fields = (form.get("name"), form.get("instructions"), form.get("model"), on, form.get("memory"))
-            draft = agents.checked_draft(*fields)
+            words = (form.get("name"), form.get("instructions"))
+            draft = agents.checked_draft(*words, form.get("model"), form.get("effort"), on, form.get("memory"))
         except InvalidTextError as error:
             refusal = error.sentence
             # As it was typed, for the form alone.
             shown.name, shown.instructions = form.get("name", ""), form.get("instructions", "")
-            shown.model, shown.tools_off = form.get("model", ""), [name for name in labels if name not in on]
+            shown.model, shown.effort = form.get("model", ""), form.get("effort", "")
+            shown.tools_off = [name for name in labels if name not in on]
             if agent is None:
                 shown.own_memory = form.get("memory") == "own"
         else:
             agents.update(agent, draft) if agent else agents.create(request.user, draft)
             return redirect("agents")
+    offered = model_choice.offered_models()
     context = {
         "agent": shown,
         "is_new": agent is None,
         "refusal": refusal,
-        "models": model_choice.offered_models().items(),
+        "models": offered.items(),
+        "efforts": Effort.choices if shown.effort else model_choice.offered_efforts(offered),
         "tools": [(name, label, name not in shown.tools_off) for name, label in labels.items()],
     }
     return render(request, "chat/edit_agent.html", context, status=422 if refusal else 200)

@@ -94,7 +94,7 @@ def page(
 
 
 def choices_for(user: User, session: ChatSession | None, choice: Choice) -> dict[str, Any]:
-    """Return the agents and models that can be chosen; for an existing conversation only the models."""
+    """Return the agents, models and levels of effort that can be chosen; no agents for an existing conversation."""
     agents = [session.agent] if session else list(Agent.objects.visible_to(user))
     if not agents or not (session or agents[0].is_default):
         agents.insert(0, default_agent())
@@ -111,6 +111,8 @@ def choices_for(user: User, session: ChatSession | None, choice: Choice) -> dict
         "models": labels.items(),
         "model": model if model in labels else "",
         "agents_model": labels.get(names[agent.pk], names[agent.pk]),
+        "efforts": model_choice.offered_efforts({*labels, *names.values()}),
+        "effort": choice.effort if choice.effort is not None else session.effort if session else "",
     }
 
 
@@ -238,6 +240,7 @@ async def send(request: SignedInRequest, session_id: uuid.UUID) -> HttpResponseB
                 mode=request.POST.get("mode") or None,
                 agent=request.POST.get("agent"),
                 model=request.POST.get("model"),
+                effort=request.POST.get("effort"),
             ),
         )
     except FrameError as error:
@@ -284,7 +287,7 @@ def refused(request: SignedInRequest, session_id: uuid.UUID, status: int, refusa
     """Return the page with the message still in the composer, and why it was refused."""
     session = session_shown(request, str(session_id))
     mode = request.POST.get("mode") or ChatSession.Mode.AGENT
-    choice = Choice(request.POST.get("agent") or None, request.POST.get("model"))
+    choice = Choice(request.POST.get("agent") or None, request.POST.get("model"), request.POST.get("effort"))
     return page(request, session_id, session, status=status, refusal=refusal, text=text, mode=mode, choice=choice)
 
 
