@@ -87,9 +87,11 @@ def efforts_of(model: str) -> tuple[str, ...]:
         return ()
 
 
-def offered_efforts(models: Iterable[str]) -> list[tuple[str | None, str]]:
-    """Return (level, label) of each level of effort, None for none, when one of `models` accepts any; else []."""
-    return Effort.choices if any(map(efforts_of, models)) else []
+def offered_efforts(models: Iterable[str], chosen: str) -> list[tuple[str, str]]:
+    """Return (level, label) of each level of effort and of "", when one of `models` accepts any or one is `chosen`."""
+    if not chosen and not any(map(efforts_of, models)):
+        return []
+    return [(level or "", str(label)) for level, label in Effort.choices]
 
 
 def agent_for(user: User, choice: Choice) -> Agent:

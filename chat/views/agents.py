@@ -6,7 +6,7 @@ from django.views.decorators.http import require_GET, require_http_methods
 
 from chat import extensions
 from chat.conversations import agents, model_choice
-from chat.models import Agent, Effort
+from chat.models import Agent
 from oneclaw.people.requests import SignedInRequest
 from oneclaw.text import InvalidTextError
 
@@ -66,7 +66,7 @@ def edited(request: SignedInRequest, agent: Agent | None) -> HttpResponse:
         "is_new": agent is None,
         "refusal": refusal,
         "models": offered.items(),
-        "efforts": Effort.choices if shown.effort else model_choice.offered_efforts(offered),
+        "efforts": model_choice.offered_efforts(offered, shown.effort),
         "tools": [(name, label, name not in shown.tools_off) for name, label in labels.items()],
     }
     return render(request, "chat/edit_agent.html", context, status=422 if refusal else 200)

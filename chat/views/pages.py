@@ -104,6 +104,7 @@ def choices_for(user: User, session: ChatSession | None, choice: Choice) -> dict
     if model is None:
         # An agent with a model of its own begins with that.
         model = session.model if session else "" if agent.model else model_choice.last_model(user)
+    effort = choice.effort if choice.effort is not None else session.effort if session else ""
     names = {each.pk: model_choice.model_of_agent(each) for each in agents}
     return {
         "agents": [(each, labels.get(names[each.pk], names[each.pk])) for each in agents],
@@ -111,8 +112,8 @@ def choices_for(user: User, session: ChatSession | None, choice: Choice) -> dict
         "models": labels.items(),
         "model": model if model in labels else "",
         "agents_model": labels.get(names[agent.pk], names[agent.pk]),
-        "efforts": model_choice.offered_efforts({*labels, *names.values()}),
-        "effort": choice.effort if choice.effort is not None else session.effort if session else "",
+        "efforts": model_choice.offered_efforts({*labels, *names.values()}, effort),
+        "effort": effort,
     }
 
 
