@@ -25,13 +25,13 @@ class AgentDraft:
     name: str
     instructions: str
     model: str
-    effort: str
     tools: Collection[str]
     own_memory: bool = False
+    effort: str = ""
 
 
 def checked_draft(
-    name: object, instructions: object, model: object, effort: object, tools: Collection[str], memory: object
+    name: object, instructions: object, model: object, tools: Collection[str], memory: object, effort: object = ""
 ) -> AgentDraft:
     """Return the checked fields of a form. Raise InvalidTextError when one is invalid."""
     agent_name = " ".join(validated_text(name, max_chars=Agent.NAME_MAX_CHARS, name=_("The name")).split())
@@ -42,7 +42,7 @@ def checked_draft(
         raise InvalidTextError("not_offered", _("This model is not available. Choose another one."))
     if effort and effort not in Effort:
         raise InvalidTextError("not_offered", _("This effort is not available. Choose another one."))
-    return AgentDraft(agent_name, text.strip(), str(model or ""), str(effort or ""), tools, memory == "own")
+    return AgentDraft(agent_name, text.strip(), str(model or ""), tools, memory == "own", str(effort or ""))
 
 
 def create(user: User, draft: AgentDraft) -> Agent:

@@ -79,17 +79,9 @@ def effort_of(session: ChatSession) -> str:
     return session.effort or session.agent.effort
 
 
-def efforts_of(model: str) -> tuple[str, ...]:
-    """Return the levels of effort that `model` accepts, in rising order; none without a server. Sync."""
-    try:
-        return llm.facts_of(model).efforts
-    except llm.NoKeyError:
-        return ()
-
-
 def offered_efforts(models: Iterable[str], chosen: str) -> list[tuple[str, str]]:
     """Return (level, label) of each level of effort and of "", when one of `models` accepts any or one is `chosen`."""
-    if not chosen and not any(map(efforts_of, models)):
+    if not chosen and not any(llm.cached_facts(model).efforts for model in models):
         return []
     return [(level or "", str(label)) for level, label in Effort.choices]
 

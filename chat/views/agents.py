@@ -47,8 +47,8 @@ def edited(request: SignedInRequest, agent: Agent | None) -> HttpResponse:
         form = request.POST
         on = form.getlist("tools")
         try:
-            words = (form.get("name"), form.get("instructions"))
-            draft = agents.checked_draft(*words, form.get("model"), form.get("effort"), on, form.get("memory"))
+            fields = (form.get("name"), form.get("instructions"), form.get("model"), on, form.get("memory"))
+            draft = agents.checked_draft(*fields, form.get("effort"))
         except InvalidTextError as error:
             refusal = error.sentence
             # As it was typed, for the form alone.

@@ -5,6 +5,7 @@ from playwright.async_api import expect
 
 from chat.library.saved_prompts import save
 from chat.models import Agent, ChatSession
+from oneclaw import llm
 from oneclaw.llm.server import server_hash
 from oneclaw.models import ModelFacts
 from oneclaw.threads import in_database
@@ -18,6 +19,7 @@ def stage(ada, scripted, settings):
     """Ada's agent, her prompts, and two models, one of which has levels of effort."""
     settings.MODEL, settings.MODELS = "server-model", {"great-model": "Great", "small-model": "Small"}
     ModelFacts.objects.create(server=server_hash(), model="great-model", efforts=["low", "high"])
+    llm.facts_of("great-model")  # as a process does at its start
     Agent.objects.create(owner=ada, slug="rhymer", name="Rhymer", instructions="Rhyme.", model="small-model")
     save(ada, "translate", "Translate into {{language}}: {{text}}")
     save(ada, "report", "Write the report.")

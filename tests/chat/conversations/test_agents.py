@@ -13,14 +13,7 @@ from chat.models import Agent, ChatSession
 from oneclaw.models import User
 from tests.conversations import settle
 
-FORM = {
-    "name": "Rhymer",
-    "instructions": "Answer in rhymes.",
-    "model": "",
-    "effort": "",
-    "memory": "mine",
-    "tools": ["dice"],
-}
+FORM = {"name": "Rhymer", "instructions": "Answer in rhymes.", "model": "", "memory": "mine", "tools": ["dice"]}
 
 
 @pytest.fixture(autouse=True)
@@ -131,5 +124,5 @@ def test_its_person_can_be_deleted_with_it(ada, agent):
 
 
 def test_two_of_one_name_are_two(ada):
-    draft = agents.checked_draft("Rhymer", "", "", "", [], "mine")
+    draft = agents.checked_draft("Rhymer", "", "", [], "mine")
     assert agents.create(ada, draft).slug != agents.create(ada, draft).slug
