@@ -49,6 +49,7 @@ def build_request(turn: Turn) -> Request:
         messages=view.messages,
         tools=head.tools or (),
         max_tokens=larger_limit(turn),
+        effort=model_choice.effort_of(session),
         # The second way out of a refusal that lasts; the first is to withhold earlier thinking.
         thinks=refusals < 2,
         digest=view.digest,
@@ -129,9 +130,10 @@ def store_shares(session: ChatSession, changed: dict[int, tuple[ViewRow, list[Sh
         withhold_thinking(session, session.last_complete_seq())
 
 
-def answer_meta(digest: str) -> dict[str, Any]:
-    """Return the Message.meta of an answer to a request with this digest."""
-    return {META_KEY: {"prefix": digest}}
+def answer_meta(request: Request) -> dict[str, Any]:
+    """Return the Message.meta of an answer to `request`."""
+    effort = {"effort": request.effort} if request.effort else {}
+    return {META_KEY: {"prefix": request.digest, **effort}}
 
 
 def api_messages(session: ChatSession) -> list[ApiMessage]:
