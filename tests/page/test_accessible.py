@@ -208,7 +208,7 @@ async def test_the_keyboard_reaches_everything(live, ada, scripted, ask):
         wanted += ["End", "More for this conversation", "Messages"]
         fork = "Fork into a new conversation from here"
         wanted += ["Copy", "Edit", fork, "Details"]
-        wanted += ["Copy", "Regenerate", "Show source", fork, "Details", "Attach files", "Message", "Send"]
+        wanted += ["Copy", "Regenerate", "Show source", fork, "Details", "Effort", "Attach files", "Message", "Send"]
         assert reached == wanted
 
 
