@@ -247,12 +247,11 @@ if THINKING and not 1024 <= THINKING < (MAX_OUTPUT_TOKENS or THINKING + 1):
     raise ImproperlyConfigured(
         f"ONECLAW_THINKING is {THINKING}; it must be 0, or at least 1024 and less than ONECLAW_MAX_OUTPUT_TOKENS."
     )
-# The lifetime of what the provider's cache keeps of a conversation; "5m" becomes an hour for a person who pauses.
+# The lifetime of the provider's cache of a conversation; "5m" becomes an hour for a person who pauses.
 CACHE = environment.choice("ONECLAW_CACHE", ["off", "5m", "1h"], "5m")
 # US dollars per million tokens, by the start of a model's name; a model without prices shows no cost.
 PRICES = environment.prices("ONECLAW_PRICES")
-# Timeouts in seconds: to connect, without data while a text streams (ten times that while a model thinks), and of a
-# whole turn with its tools.
+# Timeouts in seconds: to connect, without data in a text (ten times that while a model thinks), and of a whole turn.
 CONNECT_TIMEOUT = environment.number("ONECLAW_CONNECT_TIMEOUT", 5, 0.1, 60)
 SILENCE_TIMEOUT = environment.number("ONECLAW_SILENCE_TIMEOUT", 30, 0.1, 600)
 TURN_TIMEOUT = environment.number("ONECLAW_TURN_TIMEOUT", 600, 1, 7200)

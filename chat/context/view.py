@@ -64,7 +64,7 @@ def view_of(
 
     Thinking is sent of answers after `thinking_after_seq` that have a digest. Reads attached files from the disk.
     """
-    view, prefix = View(), Prefix(head)
+    view, prefix = View(), RequestDigest(head)
     for row in rows:
         role = "assistant" if row.role == Message.Role.ASSISTANT else "user"
         blocks = list(sendable(row, files))
@@ -97,7 +97,7 @@ def sendable(row: ViewRow, files: Mapping[uuid.UUID, Attachment]) -> Iterable[Bl
             yield block
 
 
-class Prefix:
+class RequestDigest:
     """The running digest of a head and of the messages that follow it."""
 
     def __init__(self, head: Head) -> None:

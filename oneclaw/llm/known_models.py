@@ -82,6 +82,8 @@ KNOWN_MODELS: dict[str, Facts] = {
     "claude-mythos-5": _ALWAYS_THINKING,
     "claude-fable-5-1": replace(_ALWAYS_THINKING, preserved_thinking=True),
     "claude-mythos-5-1": replace(_ALWAYS_THINKING, preserved_thinking=True),
+    "claude-fable-5-2": replace(_ALWAYS_THINKING, preserved_thinking=True),
+    "claude-mythos-5-2": replace(_ALWAYS_THINKING, preserved_thinking=True),
     "claude-haiku-5-5": _PRESERVED,
     "claude-sonnet-5-5": replace(_PRESERVED, thinking=frozenset({ADAPTIVE, BETWEEN_TOOLS})),
     "claude-opus-5-5": replace(_ALWAYS_THINKING, preserved_thinking=True),

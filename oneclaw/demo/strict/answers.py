@@ -10,11 +10,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from oneclaw.demo.replies import Reply, ReplyBlock, thinking
-from oneclaw.demo.strict.models import ModelFacts
+from oneclaw.demo.strict.models import ModelRules
 from oneclaw.demo.strict.prefix import Prefix, advance
 from oneclaw.demo.strict.tokens import text_tokens
-
-SUMMARY = "I consider what was asked."
 
 
 @dataclass(frozen=True)
@@ -36,12 +34,13 @@ class AnswerRoom:
 
 
 def finish(
-    reply: Reply, body: Mapping[str, Any], facts: ModelFacts, prefix: Prefix, room: AnswerRoom, thinking_tokens: int
+    reply: Reply, body: Mapping[str, Any], facts: ModelRules, prefix: Prefix, room: AnswerRoom, thinking_tokens: int
 ) -> Reply:
     """Return the scripted reply as this request gets it; `thinking_tokens` is 0 when the model does not think."""
     blocks = [_listed(block) for block in reply.blocks]
     if thinking_tokens and (not blocks or not _is_thinking(blocks[0])):
-        blocks.insert(0, thinking(SUMMARY))
+        # Without text, as it is sent unless a script brings one: pages of tests show answers alone.
+        blocks.insert(0, thinking(""))
     left = room.tokens - thinking_tokens
     kept, output, cut = _within(blocks, max(0, left))
     if facts.described and any(map(_is_thinking, kept)):
@@ -62,7 +61,7 @@ def _is_thinking(block: ReplyBlock) -> bool:
     return block.key == "thinking"
 
 
-def _shows_text(body: Mapping[str, Any], facts: ModelFacts) -> bool:
+def _shows_text(body: Mapping[str, Any], facts: ModelRules) -> bool:
     display = (body.get("thinking") or {}).get("display")
     return facts.summarized if display is None else display == "summarized"
 

@@ -3,6 +3,7 @@
 What it checks is documented where it is checked; each module says in its docstring what is assumed.
 """
 
+import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -14,12 +15,14 @@ from oneclaw.demo.strict.betas import COMPACTION, betas_of, check_betas
 from oneclaw.demo.strict.cache import CacheUse, Clock, PromptCache
 from oneclaw.demo.strict.compaction import check_block, check_compaction, signed_block
 from oneclaw.demo.strict.messages import check_messages
-from oneclaw.demo.strict.models import MODELS, ModelFacts, facts_of, model_info
+from oneclaw.demo.strict.models import MODELS, ModelRules, facts_of, model_info
 from oneclaw.demo.strict.parameters import check_marks, check_parameters, thinks
 from oneclaw.demo.strict.parts import Part, parts_of
 from oneclaw.demo.strict.prefix import Prefix, check_prefix
 from oneclaw.demo.strict.refusals import RefusedError, invalid, missing, too_large
 from oneclaw.demo.strict.shape import check_plain, check_shape
+
+log = logging.getLogger(__name__)
 
 Body = dict[str, Any]
 Headers = Mapping[str, str]
@@ -35,14 +38,14 @@ class StrictApi:
 
     # A server of the plain Messages API: no betas, no adaptive thinking, no count of tokens, models without facts.
     plain: bool = False
-    models_facts: Mapping[str, ModelFacts] = field(default_factory=lambda: MODELS)
+    models_facts: Mapping[str, ModelRules] = field(default_factory=lambda: MODELS)
     thinking_tokens: int = THINKING_TOKENS
     clock: Clock = field(default_factory=Clock)
 
     def __post_init__(self) -> None:
         self._cache = PromptCache(self.clock)
 
-    def facts(self, model: str) -> ModelFacts:
+    def facts(self, model: str) -> ModelRules:
         """Return what the model accepts."""
         return facts_of(model, {} if self.plain else self.models_facts)
 
@@ -158,7 +161,7 @@ class _Request:
     """A request that was not refused."""
 
     body: Body
-    facts: ModelFacts
+    facts: ModelRules
     # What the model is shown, and with which count of tokens.
     parts: list[Part]
     prefix: Prefix
@@ -180,4 +183,5 @@ def _check_window(request: _Request) -> None:
 
 
 def _error(refusal: RefusedError) -> Reply:
+    log.info("Refused with status %d: %s", refusal.status, refusal)
     return replies.error(refusal.status, refusal.kind, refusal.message, details=refusal.details)

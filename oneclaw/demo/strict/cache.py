@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from oneclaw.demo.strict.models import ModelFacts
+from oneclaw.demo.strict.models import ModelRules
 from oneclaw.demo.strict.parts import Part
 from oneclaw.demo.strict.signatures import short_hash
 
@@ -64,7 +64,7 @@ class PromptCache:
         # When each ends, and the seconds that a read adds.
         self._entries: dict[str, tuple[float, float]] = {}
 
-    def use(self, body: Mapping[str, Any], parts: Sequence[Part], facts: ModelFacts) -> CacheUse:
+    def use(self, body: Mapping[str, Any], parts: Sequence[Part], facts: ModelRules) -> CacheUse:
         """Return what the request reads, and keep what it writes."""
         ends: list[int] = []
         total = 0
@@ -112,7 +112,7 @@ def _marks(body: Mapping[str, Any], parts: Sequence[Part]) -> dict[int, str]:
     return marks
 
 
-def _prefixes(body: Mapping[str, Any], parts: Sequence[Part], facts: ModelFacts) -> list[str]:
+def _prefixes(body: Mapping[str, Any], parts: Sequence[Part], facts: ModelRules) -> list[str]:
     """Return for each part the hash of everything up to and with it."""
     prefixes: list[str] = []
     prefix, in_messages = short_hash(body["model"]), False
@@ -125,7 +125,7 @@ def _prefixes(body: Mapping[str, Any], parts: Sequence[Part], facts: ModelFacts)
     return prefixes
 
 
-def _settings(body: Mapping[str, Any], parts: Sequence[Part], facts: ModelFacts) -> tuple[str, ...]:
+def _settings(body: Mapping[str, Any], parts: Sequence[Part], facts: ModelRules) -> tuple[str, ...]:
     """Return the parameters that belong to the prefix of messages."""
     thinking = body.get("thinking") or {}
     images = any(part.block.get("type") == "image" for part in parts)

@@ -7,7 +7,7 @@ codes.
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from oneclaw.demo.strict.models import ModelFacts
+from oneclaw.demo.strict.models import ModelRules
 from oneclaw.demo.strict.parts import Part
 from oneclaw.demo.strict.refusals import invalid
 from oneclaw.demo.strict.signatures import claims_of, short_hash, sign
@@ -15,7 +15,7 @@ from oneclaw.demo.strict.signatures import claims_of, short_hash, sign
 INSTRUCTIONS_MAX_CHARS = 16_384
 
 
-def check_compaction(body: Mapping[str, Any], facts: ModelFacts) -> None:
+def check_compaction(body: Mapping[str, Any], facts: ModelRules) -> None:
     """Raise RefusedError when the body asks for a compaction that cannot be made."""
     if body.get("compaction") is None:
         return
@@ -73,7 +73,7 @@ def check_block(parts: Sequence[Part]) -> None:
 
 
 def signed_block(
-    summary: str, parts: Sequence[Part], facts: ModelFacts, *, tools: str, system: str, messages: str
+    summary: str, parts: Sequence[Part], facts: ModelRules, *, tools: str, system: str, messages: str
 ) -> dict[str, str]:
     """Return the block of a summary. `tools`, `system` and `messages` are the hashes of what it replaces."""
     claims = {

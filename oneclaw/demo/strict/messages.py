@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from oneclaw.demo.strict.models import ModelFacts
+from oneclaw.demo.strict.models import ModelRules
 from oneclaw.demo.strict.parts import THINKING, blocks_of
 from oneclaw.demo.strict.refusals import invalid
 
@@ -31,7 +31,7 @@ class RoleTurn:
     blocks: list[tuple[str, Mapping[str, Any]]] = field(default_factory=list)
 
 
-def check_messages(body: Mapping[str, Any], facts: ModelFacts, *, thinks: bool) -> None:
+def check_messages(body: Mapping[str, Any], facts: ModelRules, *, thinks: bool) -> None:
     """Raise RefusedError when the messages break a rule. `thinks`: whether the model thinks before it answers."""
     messages = body["messages"]
     if not messages:
@@ -56,7 +56,7 @@ def _check_system(body: Mapping[str, Any]) -> None:
         raise invalid("system: text content blocks must be non-empty")
 
 
-def _check_blocks(messages: Sequence[Mapping[str, Any]], facts: ModelFacts) -> None:
+def _check_blocks(messages: Sequence[Mapping[str, Any]], facts: ModelRules) -> None:
     images = 0
     for i, message in enumerate(messages):
         content = message.get("content")
@@ -172,7 +172,7 @@ def _unanswered(index: int, calls: Sequence[str]) -> str:
     )
 
 
-def _check_prefill(turn: RoleTurn, facts: ModelFacts) -> None:
+def _check_prefill(turn: RoleTurn, facts: ModelRules) -> None:
     if not facts.prefill:
         raise invalid(
             "This model does not support assistant message prefill. The conversation must end with a user message."

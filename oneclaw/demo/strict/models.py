@@ -15,7 +15,7 @@ ADAPTIVE, BETWEEN_TOOLS, DISABLED, ENABLED = "adaptive", "between_tools", "disab
 
 
 @dataclass(frozen=True)
-class ModelFacts:
+class ModelRules:
     """What one model accepts. The defaults are those of a model without a description: it does not think."""
 
     window_tokens: int = 1_000_000
@@ -39,12 +39,12 @@ class ModelFacts:
     described: bool = True
 
 
-def _five(*thinking: str, thinks: bool = True, preserved: bool = True, **others: Any) -> ModelFacts:
-    return ModelFacts(thinking=frozenset(thinking), thinks=thinks, preserved=preserved, **{"sampling": False, **others})
+def _five(*thinking: str, thinks: bool = True, preserved: bool = True, **others: Any) -> ModelRules:
+    return ModelRules(thinking=frozenset(thinking), thinks=thinks, preserved=preserved, **{"sampling": False, **others})
 
 
-def _four(*thinking: str, **others: Any) -> ModelFacts:
-    return ModelFacts(
+def _four(*thinking: str, **others: Any) -> ModelRules:
+    return ModelRules(
         thinking=frozenset(thinking), summarized=True, **{"system_messages": False, "cached_tokens": 4_096, **others}
     )
 
@@ -56,7 +56,7 @@ _SMALL: dict[str, Any] = {
     "compaction": False,
 }
 
-MODELS: dict[str, ModelFacts] = {
+MODELS: dict[str, ModelRules] = {
     "claude-fable-5-2": _five(ADAPTIVE, forced_tools=False, cached_tokens=512),
     "claude-mythos-5-2": _five(ADAPTIVE, forced_tools=False, cached_tokens=512),
     "claude-fable-5-1": _five(ADAPTIVE, forced_tools=False, cached_tokens=512),
@@ -87,10 +87,10 @@ MODELS: dict[str, ModelFacts] = {
     ),
 }
 
-UNDESCRIBED = ModelFacts(described=False)
+UNDESCRIBED = ModelRules(described=False)
 
 
-def facts_of(name: str, models: Mapping[str, ModelFacts] = MODELS) -> ModelFacts:
+def facts_of(name: str, models: Mapping[str, ModelRules] = MODELS) -> ModelRules:
     """Return the facts of the model `name`, which may end with the date of a snapshot."""
     if name in models:
         return models[name]
@@ -98,7 +98,7 @@ def facts_of(name: str, models: Mapping[str, ModelFacts] = MODELS) -> ModelFacts
     return models.get(undated, UNDESCRIBED) if len(date) == 8 and date.isdigit() else UNDESCRIBED
 
 
-def model_info(name: str, facts: ModelFacts, *, plain: bool, compaction: bool) -> dict[str, Any]:
+def model_info(name: str, facts: ModelRules, *, plain: bool, compaction: bool) -> dict[str, Any]:
     """Return how the models endpoint describes a model. A plain server says its name only."""
     info: dict[str, Any] = {
         "type": "model",
@@ -120,7 +120,7 @@ def model_info(name: str, facts: ModelFacts, *, plain: bool, compaction: bool) -
     }
 
 
-def _capabilities(facts: ModelFacts, compaction: bool) -> dict[str, Any]:
+def _capabilities(facts: ModelRules, compaction: bool) -> dict[str, Any]:
     yes, no = {"supported": True}, {"supported": False}
     types = (ADAPTIVE, BETWEEN_TOOLS, DISABLED, ENABLED)
     capabilities: dict[str, Any] = {

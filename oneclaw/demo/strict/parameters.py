@@ -8,7 +8,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from oneclaw.demo.strict.models import ADAPTIVE, BETWEEN_TOOLS, DISABLED, ENABLED, ModelFacts
+from oneclaw.demo.strict.models import ADAPTIVE, BETWEEN_TOOLS, DISABLED, ENABLED, ModelRules
 from oneclaw.demo.strict.parts import Part
 from oneclaw.demo.strict.refusals import invalid
 
@@ -18,13 +18,13 @@ _TOOL_NAME = re.compile(r"[a-zA-Z0-9_-]{1,128}")
 _ADVICE = 'Use "thinking.type.adaptive" and "output_config.effort" to control thinking behavior.'
 
 
-def thinks(body: Mapping[str, Any], facts: ModelFacts) -> bool:
+def thinks(body: Mapping[str, Any], facts: ModelRules) -> bool:
     """Return whether the model thinks before it answers this request."""
     kind = (body.get("thinking") or {}).get("type")
     return facts.thinks if kind is None else kind in (ADAPTIVE, ENABLED)
 
 
-def check_parameters(body: Mapping[str, Any], facts: ModelFacts) -> None:
+def check_parameters(body: Mapping[str, Any], facts: ModelRules) -> None:
     """Raise RefusedError when a parameter breaks a rule of the model. The shape of the body is right."""
     _check_max_tokens(body, facts)
     _check_thinking(body, facts)
@@ -53,7 +53,7 @@ def check_marks(parts: Sequence[Part], body: Mapping[str, Any]) -> None:
         short = short or ttl == "5m"
 
 
-def _check_max_tokens(body: Mapping[str, Any], facts: ModelFacts) -> None:
+def _check_max_tokens(body: Mapping[str, Any], facts: ModelRules) -> None:
     if "max_tokens" not in body:
         return
     asked = body["max_tokens"]
@@ -66,7 +66,7 @@ def _check_max_tokens(body: Mapping[str, Any], facts: ModelFacts) -> None:
         )
 
 
-def _check_thinking(body: Mapping[str, Any], facts: ModelFacts) -> None:
+def _check_thinking(body: Mapping[str, Any], facts: ModelRules) -> None:
     thinking = body.get("thinking") or {}
     kind = thinking.get("type")
     if kind is None:
@@ -83,7 +83,7 @@ def _check_thinking(body: Mapping[str, Any], facts: ModelFacts) -> None:
             raise invalid("`max_tokens` must be greater than `thinking.budget_tokens`.")
 
 
-def _unsupported(kind: str, facts: ModelFacts) -> str:
+def _unsupported(kind: str, facts: ModelRules) -> str:
     start = f'"thinking.type.{kind}" is not supported for this model.'
     if kind == ADAPTIVE:
         return "adaptive thinking is not supported on this model"
@@ -92,7 +92,7 @@ def _unsupported(kind: str, facts: ModelFacts) -> str:
     return start if kind == BETWEEN_TOOLS else f"{start} {_ADVICE}"
 
 
-def _check_effort(body: Mapping[str, Any], facts: ModelFacts) -> None:
+def _check_effort(body: Mapping[str, Any], facts: ModelRules) -> None:
     effort = (body.get("output_config") or {}).get("effort")
     if effort is None:
         return
@@ -106,7 +106,7 @@ def _check_effort(body: Mapping[str, Any], facts: ModelFacts) -> None:
         )
 
 
-def _check_sampling(body: Mapping[str, Any], facts: ModelFacts) -> None:
+def _check_sampling(body: Mapping[str, Any], facts: ModelRules) -> None:
     usual = {"temperature": 1, "top_p": None, "top_k": None}
     changed = [name for name, default in usual.items() if body.get(name, default) != default]
     if changed and not facts.sampling:
@@ -133,7 +133,7 @@ def _check_tools(tools: Sequence[Mapping[str, Any]]) -> None:
         names.add(tool.get("name", ""))
 
 
-def _check_tool_choice(body: Mapping[str, Any], facts: ModelFacts) -> None:
+def _check_tool_choice(body: Mapping[str, Any], facts: ModelRules) -> None:
     choice = body.get("tool_choice")
     if choice is None:
         return

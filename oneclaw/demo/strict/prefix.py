@@ -12,7 +12,7 @@ from typing import Any
 
 from oneclaw.demo.strict.betas import THINKING_BINDING
 from oneclaw.demo.strict.compaction import start_of
-from oneclaw.demo.strict.models import ModelFacts
+from oneclaw.demo.strict.models import ModelRules
 from oneclaw.demo.strict.parts import Part, canonical
 from oneclaw.demo.strict.refusals import RefusedError, invalid
 from oneclaw.demo.strict.signatures import claims_of, short_hash, sign
@@ -48,7 +48,7 @@ class Prefix:
         return signature
 
 
-def check_prefix(body: Mapping[str, Any], parts: Sequence[Part], facts: ModelFacts, betas: frozenset[str]) -> Prefix:
+def check_prefix(body: Mapping[str, Any], parts: Sequence[Part], facts: ModelRules, betas: frozenset[str]) -> Prefix:
     """Return the prefix of the answer. Raise RefusedError when thinking is bound to another one."""
     prefix = Prefix(body["model"], tools_hash(parts), system_hash(parts))
     drops = _drops_mismatches(body)
@@ -81,7 +81,7 @@ def advance(prefix: Prefix, blocks: Sequence[Mapping[str, Any]]) -> None:
         prefix.add("assistant", canonical(block))
 
 
-def _check_thinking(part: Part, prefix: Prefix, facts: ModelFacts, betas: frozenset[str], *, drops: bool) -> None:
+def _check_thinking(part: Part, prefix: Prefix, facts: ModelRules, betas: frozenset[str], *, drops: bool) -> None:
     signature = str(part.block.get("signature") or part.block.get("data") or "")
     claims = claims_of(signature)
     if claims is None or "d" not in claims or not _has_own_words(part, claims):
