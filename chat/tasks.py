@@ -17,6 +17,8 @@ def sweep() -> None:
     temporary.sweep()
     presence.sweep()
     jobs.sweep_files()
+    for session_id in titles.due_ids():
+        send(name_session, str(session_id))
     for job_id in ImportJob.objects.due_ids():
         send(take_in, str(job_id))
 

@@ -25,6 +25,15 @@ WORDINGS: Mapping[str, Wording] = {
     "call.parameter_wrong": _("“%(name)s” is not valid."),
     "call.busy": _("Another process is writing there, so this was not done."),
     "call.failed": _("The tool %(name)s failed (%(error)s)."),
+    # Why the provider read an answer's conversation anew instead of from its cache.
+    "cache.first": _("This was the first request of the conversation."),
+    "cache.off": _("The cache is turned off on this server."),
+    "cache.other_model": _("Another model answered before."),
+    "cache.other_effort": _("The effort had changed."),
+    "cache.new_head": _("Memory, tools or switches had changed."),
+    "cache.pause": _("The pause of %(minutes)s minutes was longer than the cache lasts."),
+    "cache.changed": _("Something that was sent before had to change."),
+    "cache.evicted": _("The provider no longer had it, or it was too short to be cached."),
     # After an action on conversations, folders or links.
     "conversation.busy": _("An answer is still running. Wait for it, or stop it."),
     "conversation.not_last": _(

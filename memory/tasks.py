@@ -8,8 +8,9 @@ from memory.files.mirror import try_to_mirror
 from memory.forgetting import forget
 from memory.index import conversations, vectors
 from memory.index.documents import try_to_index
-from memory.models import DocumentJob, Flush, MemoryDocument
+from memory.models import Comparison, DocumentJob, Flush, MemoryDocument
 from memory.notes import document_jobs, flush
+from memory.tools import comparisons
 from memory.transfer import imports
 from oneclaw.tasks import hint, send
 
@@ -71,6 +72,11 @@ def run_document_job(job_id: int) -> None:
 
 
 @shared_task
+def compare_saved_line(comparison_id: int) -> None:
+    comparisons.run(comparison_id)
+
+
+@shared_task
 def index_document(document_id: int) -> None:
     try_to_index(document_id)
 
@@ -119,6 +125,8 @@ def sweep() -> None:
         send(index_document, document_id)
     for document_id in MemoryDocument.objects.to_mirror().first_ids(SWEEP_MAX_DOCUMENTS):
         send(mirror_document, document_id)
+    for comparison_id in Comparison.objects.due_ids():
+        send(compare_saved_line, comparison_id)
     imports.delete_expired()
     for index_id in conversations.due():
         send(index_transcript, index_id)

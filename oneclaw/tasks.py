@@ -8,6 +8,7 @@ from celery import Task, shared_task, signals, signature
 from django.db import transaction
 
 from oneclaw import invariants
+from oneclaw.llm.descriptions import refresh_if_due
 from oneclaw.models import Heartbeat
 
 logger = logging.getLogger(__name__)
@@ -49,3 +50,8 @@ def show_life(**kwargs: Any) -> None:
 @shared_task
 def check_invariants() -> None:
     invariants.run_if_due()
+
+
+@shared_task
+def refresh_model_facts() -> None:
+    refresh_if_due()

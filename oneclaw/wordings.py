@@ -59,8 +59,14 @@ WORDINGS: Mapping[str, Wording] = {
         "The model's server does not know this model. Choose another one, or check ONECLAW_MODEL."
     ),
     "model.bad_request": _(
-        "The model's server did not accept the request. Start a new conversation if it happens again."
+        "The model's server did not accept the request. Try again: it is then sent without earlier thinking, and after "
+        "that without any."
     ),
+    "model.thinking_bound": _(
+        "The model's server refused the earlier thinking of this conversation. Try again: it is then left out."
+    ),
+    "model.truncated": _("The answer was cut off at its largest size. Try again."),
+    "model.empty": _("The model answered without text. Try again."),
     "model.refused": _("The model declined to answer this. Put it in other words, or start a new conversation."),
     "model.unreadable": _("The model's server answered with something that cannot be read. Try again."),
     "model.server_fault": _("The model's server had a fault of its own. Try again."),

@@ -175,10 +175,14 @@ def admin_person(db):
 
 
 @pytest.fixture
-def scripted(settings):
+def scripted(settings, db):
     """A model that follows the test's script, over real HTTP; oneclaw.llm talks to it."""
     from oneclaw import llm
     from oneclaw.demo.scripted import ScriptedModel
+    from oneclaw.llm import facts
+
+    # The rows of another test's server are gone.
+    facts.forget_cache()
 
     # Once, and not in the seconds that the first test waits for an answer.
     llm.load()

@@ -22,3 +22,11 @@ def settle(accepted, text="Hi", status="complete"):
 
 def abandon(turn):
     Turn.objects.filter(pk=turn.pk).update(lease_until=timezone.now() - dt.timedelta(seconds=1))
+
+
+def without_marks(messages):
+    """Return messages of a request without their cache breakpoints."""
+    return [
+        {**message, "content": [{**block, "cache_control": None} for block in message["content"]]}
+        for message in messages
+    ]

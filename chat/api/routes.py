@@ -31,6 +31,7 @@ from chat.live.frames import SendFrame, frame_of
 from chat.live.handle import Ended, handle
 from chat.live.wait import until_answered
 from chat.models import Agent, ChatSession, Message, MessageQuerySet, Turn, default_agent
+from oneclaw import llm
 from oneclaw.models import User
 from oneclaw.text import validated_text
 from oneclaw.threads import in_database
@@ -50,7 +51,15 @@ WAIT_MAX_SECONDS = 60
 def models(request: KeyedRequest) -> list[ModelOut]:
     """List the models that a message may name."""
     offered = model_choice.offered_models().items()
-    return [ModelOut(name=name, label=label, is_default=name == settings.MODEL) for name, label in offered]
+    return [
+        ModelOut(
+            name=name,
+            label=label,
+            is_default=name == settings.MODEL,
+            efforts=list(llm.cached_facts(name).efforts),
+        )
+        for name, label in offered
+    ]
 
 
 @router.get("/agents", response=responses(list[AgentOut]))
@@ -73,7 +82,7 @@ def session_list(
     if cursor:
         at, pk = decode_cursor(cursor, aware_moment, uuid.UUID)
         found = found.filter(Q(active_at__lt=at) | Q(active_at=at, pk__lt=pk))
-    rows = found.order_by("-active_at", "-pk").select_related("agent").defer("system_prompt", "system_context")
+    rows = found.order_by("-active_at", "-pk").select_related("agent")
     shown = list(rows[: limit + 1])
     more = (
         encode_cursor(shown[limit - 1].active_at.isoformat(), str(shown[limit - 1].pk)) if len(shown) > limit else None
@@ -198,7 +207,7 @@ def own_session(user: User, session_id: uuid.UUID) -> ChatSession:
 
 def said(session: ChatSession) -> MessageQuerySet:
     """Return the shown messages of a conversation, without the results of tools."""
-    return session.messages.shown().exclude(role=Message.Role.TOOL).select_related("turn").defer("html", "meta")
+    return session.messages.shown().said().select_related("turn").defer("html", "meta")
 
 
 def answer_of(turn: Turn) -> AnswerOut:

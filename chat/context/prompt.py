@@ -1,115 +1,141 @@
-"""The request to the model: the stable sections first, then the conversation."""
+"""The request to the model: the head, then the shown messages as they were sent first."""
 
+import logging
 from collections.abc import Sequence
+from itertools import takewhile
+from typing import Any
+from uuid import UUID
 
 from django.conf import settings
-from django.template.loader import get_template
-from django.utils import timezone, translation
+from django.db import transaction
+from django.utils import translation
 
-from chat import extensions
-from chat.context import per_message
-from chat.context.files import AttachedFiles
+from chat.context import cache_marks, file_shares, per_message
+from chat.context.file_shares import Share
+from chat.context.files import named_in
+from chat.context.heads import head_of, withhold_thinking
+from chat.context.view import COLUMNS, META_KEY, View, ViewRow, view_of
 from chat.conversations import model_choice
-from chat.extensions import ContextItem, PromptSection
-from chat.models import ChatSession, Message, Turn
-from oneclaw.llm import ApiMessage, Block, Request, ToolDefinition
+from chat.models import Attachment, ChatSession, Head, Message, Turn
+from oneclaw.llm import ApiMessage, BadRequestError, Block, Request, ThinkingBoundError
 
-# Sent after a stopped answer when the person asks to continue it.
-CONTINUE_REQUEST = "Your last answer was cut off. Continue exactly where it ended, without repeating anything."
+logger = logging.getLogger(__name__)
 
-
-def system_prompt(session: ChatSession) -> tuple[str, dict[str, list[ContextItem]]]:
-    """Return the text of all prompt sections, in order, and the items that each extension quotes in them. Sync."""
-    sections = [("", AGENT_SECTION)]
-    sections += [(each.name, section) for each in extensions.installed() for section in each.prompt_sections]
-    texts: list[str] = []
-    quoted: dict[str, list[ContextItem]] = {}
-    for name, section in sorted(sections, key=lambda each: (each[1].order, each[1].name)):
-        if items := section.items(session):
-            quoted.setdefault(name, []).extend(items)
-        texts.append(section.render(session, items).strip())
-    return "\n\n".join(text for text in texts if text), quoted
-
-
-def agent_section(session: ChatSession, items: Sequence[ContextItem]) -> str:
-    """Return the section about the agent, the person and the date."""
-    context = {"agent": session.agent, "person": session.owner, "today": session.created_at}
-    # A template formats times in the active time zone: use the person's, also in a worker.
-    with timezone.override(session.owner.zone):
-        return get_template("agent.txt", using="prompts").render(context)
-
-
-AGENT_SECTION = PromptSection("agent", 100, agent_section)
-
-
-def prompt_condition(session: ChatSession) -> str:
-    """Return at most 200 characters that identify what the system prompt depends on apart from the session."""
-    asked = (extension.prompt_condition for extension in extensions.installed())
-    return " ".join(each(session) for each in asked if each)[:200]
+# The codes of refusals that the same request would get again.
+REFUSALS = frozenset({BadRequestError.code, ThinkingBoundError.code})
 
 
 @translation.override("en")
-def build_request(turn: Turn, *, tools: bool = True) -> Request:
-    """Build the request for the next answer of `turn`. Sync.
+def build_request(turn: Turn) -> Request:
+    """Return the request for the next answer of `turn`. Sync.
 
-    The system prompt is built once per session and stored, so that its bytes stay the same and the provider's cache
-    stays valid; it is rebuilt when `prompt_condition` has changed. Without `tools` the model sees the tools but must
-    answer with text. The prompt is in English for every user.
+    Everything that an earlier request held stays as it was sent, so that the provider's cache and its signed thinking
+    stay valid. The prompt is in English for every user.
     """
-    session = ChatSession.objects.select_related("agent", "owner").get(pk=turn.session_id)
-    made_for = prompt_condition(session)
-    if session.system_prompt is None or session.system_prompt_for != made_for:
-        session.system_prompt, session.system_context = system_prompt(session)
-        session.system_prompt_for = made_for
-        session.save(update_fields=["system_prompt", "system_context", "system_prompt_for"])
-    offered: list[ToolDefinition] = [
-        {"name": tool.name, "description": tool.description, "input_schema": dict(tool.input_schema)}
-        for tool in extensions.tools_for(session)
-    ]
+    session = ChatSession.objects.select_related("agent", "owner", "head").get(pk=turn.session_id)
+    refusals = refusals_before(turn)
+    if refusals:
+        withhold_thinking(session, session.last_complete_seq())
+    head = head_of(session)
     per_message.add_context(session, turn.prompt)
-    messages = api_messages(session)
-    if turn.kind == Turn.Kind.CONTINUE and messages[-1]["role"] == "assistant":
-        messages.append({"role": "user", "content": [{"type": "text", "text": CONTINUE_REQUEST}]})
+    rows = rows_of(session)
+    view = current_view(session, head, rows)
+    system: list[Block] = [{"type": "text", "text": head.system}]
+    if settings.CACHE != "off":
+        cache_marks.mark(system, view.messages, cache_marks.lifetime_for(settings.CACHE, rows))
     return Request(
         model=model_choice.model_of(session),
-        system=[{"type": "text", "text": session.system_prompt, "cache_control": {"type": "ephemeral"}}],
-        messages=with_cache_breakpoint(messages),
-        tools=offered,
-        tool_choice=None if tools or not offered else {"type": "none"},
-        thinking=settings.THINKING,
+        system=system,
+        messages=view.messages,
+        tools=head.tools or (),
+        max_tokens=larger_limit(turn),
+        effort=model_choice.effort_of(session),
+        # The second way out of a refusal that lasts; the first is to withhold earlier thinking.
+        thinks=refusals < 2,
+        digest=view.digest,
     )
 
 
+def withhold_earlier_thinking(turn: Turn) -> None:
+    """Do not send the thinking of earlier answers in the session of `turn` any more."""
+    withhold_thinking(turn.session, turn.session.last_complete_seq())
+
+
+def refusals_before(turn: Turn) -> int:
+    """Return how many attempts at an answer, one after another, were refused by the model's server before `turn`."""
+    earlier = turn.prompt.attempts.filter(attempt__lt=turn.attempt).order_by("-attempt")
+    codes = takewhile(REFUSALS.__contains__, earlier.values_list("error_code", flat=True))
+    return sum(1 for _ in codes)
+
+
+def larger_limit(turn: Turn) -> int | None:
+    """Return twice the tokens of an answer that the settings allow, for the continuation of one that used up all of
+    them; None for the usual limit."""
+    if turn.kind != Turn.Kind.CONTINUE or not settings.MAX_OUTPUT_TOKENS:
+        return None
+    cut = turn.session.messages.shown().finished().filter(role=Message.Role.ASSISTANT).last()
+    return 2 * settings.MAX_OUTPUT_TOKENS if cut is not None and cut.stop_reason == "max_tokens" else None
+
+
+def rows_of(session: ChatSession) -> list[ViewRow]:
+    """Return the rows of the shown and finished messages, in order."""
+    return [ViewRow(*columns) for columns in session.messages.shown().finished().values_list(*COLUMNS)]
+
+
+def current_view(session: ChatSession, head: Head, rows: Sequence[ViewRow]) -> View:
+    """Return the messages of the next request. Store the shares of files that are sent for the first time.
+
+    When something differs from what an answer was made from, which is a defect, its thinking is withheld.
+    """
+    files = files_of(session, rows)
+    view = view_of(head, rows, files, session.thinking_after_seq)
+    if view.drifted_seq:
+        logger.error(
+            "What was sent before message %s of conversation %s has changed; its thinking is withheld.",
+            view.drifted_seq,
+            session.pk,
+        )
+        withhold_thinking(session, session.last_complete_seq())
+        view = view_of(head, rows, files, session.thinking_after_seq)
+    return view
+
+
+def files_of(session: ChatSession, rows: Sequence[ViewRow]) -> dict[UUID, Attachment]:
+    """Return the attached files of `rows` by id. Store how much of each is sent, in `rows` as well."""
+    having = [(row, ids) for row in rows if (ids := [UUID(block["id"]) for block in named_in(row.content)])]
+    if not having:
+        return {}
+    files = Attachment.objects.filter(owner=session.owner_id).in_bulk([id for _, ids in having for id in ids])
+    stored = [row.sent("files") for row, _ in having]
+    shares, released = file_shares.assign_shares([ids for _, ids in having], stored, files)
+    changed = {
+        row.seq: (row, after) for (row, _), before, after in zip(having, stored, shares, strict=True) if after != before
+    }
+    if changed:
+        store_shares(session, changed, released)
+    return files
+
+
+@transaction.atomic
+def store_shares(session: ChatSession, changed: dict[int, tuple[ViewRow, list[Share]]], released: bool) -> None:
+    """Store the shares of the files of these messages, by their number, and set them in the rows."""
+    # Locked, so that no other change of a message's `meta` is overwritten.
+    ChatSession.objects.select_for_update(no_key=True).get(pk=session.pk)
+    for message in session.messages.filter(seq__in=changed).only("seq", "meta"):
+        row, shares = changed[message.seq]
+        message.meta[META_KEY] = {**message.meta.get(META_KEY, {}), "files": shares}
+        message.save(update_fields=["meta"])
+        row.meta[META_KEY] = message.meta[META_KEY]
+    if released:
+        withhold_thinking(session, session.last_complete_seq())
+
+
+def answer_meta(request: Request) -> dict[str, Any]:
+    """Return the Message.meta of an answer to `request`."""
+    effort = {"effort": request.effort} if request.effort else {}
+    return {META_KEY: {"prefix": request.digest, **effort}}
+
+
 def api_messages(session: ChatSession) -> list[ApiMessage]:
-    """Return the shown and finished messages in the form of the API: alternating roles, no empty block."""
-    messages: list[ApiMessage] = []
-    rows = list(session.messages.shown().finished().values_list("role", "content", "meta"))
-    attached = AttachedFiles(session, [content for _, content, _ in rows])
-    for index, (role, _, meta) in enumerate(rows):
-        role = "assistant" if role == Message.Role.ASSISTANT else "user"
-        content = attached.blocks(index)
-        if text := per_message.text_of(meta):
-            content = [{"type": "text", "text": text}, *content]
-        blocks = [block for block in content if is_sendable(block)]
-        # A message with only thinking is omitted.
-        if all(block["type"] == "thinking" for block in blocks):
-            continue
-        if messages and messages[-1]["role"] == role:
-            messages[-1]["content"] += blocks
-        else:
-            messages.append({"role": role, "content": blocks})
-    return messages
-
-
-def is_sendable(block: Block) -> bool:
-    """Return whether `block` can be sent back: no empty text, and no thinking that was cut off before its signature."""
-    if block["type"] == "thinking":
-        return bool(block.get("signature"))
-    return block["type"] != "text" or bool(block["text"].strip())
-
-
-def with_cache_breakpoint(messages: list[ApiMessage]) -> list[ApiMessage]:
-    """Return `messages` with a cache breakpoint on the newest one, so that the provider caches everything up to it."""
-    last = messages[-1]["content"]
-    last[-1] = {**last[-1], "cache_control": {"type": "ephemeral"}}
-    return messages
+    """Return the messages of the next request of `session`, without cache breakpoints. Sync."""
+    return current_view(session, head_of(session), rows_of(session)).messages

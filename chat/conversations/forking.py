@@ -11,11 +11,11 @@ from django.utils.translation import gettext as _
 from chat.conversations.branches import MessageNotShownError, branch_through
 from chat.conversations.lifecycle import lock, session_key
 from chat.conversations.transcript import SessionBusyError
-from chat.models import ChatSession, Message, Turn
+from chat.models import ChatSession, Head, Message, Turn
 from oneclaw import pubsub
 from oneclaw.models import User
 
-Row = TypeVar("Row", Message, Turn)
+Row = TypeVar("Row", ChatSession, Head, Message, Turn)
 
 
 @transaction.atomic
@@ -32,17 +32,20 @@ def fork(user: User, message_id: int) -> ChatSession:
     messages = messages_through(message)
     if any(each.is_running for each in messages):
         raise SessionBusyError
-    made = copy.copy(source)
-    made._state = copy.copy(source._state)
-    made._state.adding = True
-    made.pk = uuid.uuid4()
+    head = source.head
+    made = copy_row(source, pk=uuid.uuid4(), head=None)
     made.key = session_key(user, source.agent.slug, made.pk)
     made.parent = source
     made.title = _("{title} (fork)").format(title=source.name[:180])
     made.last_seq = made.read_seq = made.copied_seq = len(messages)
     made.active_at = timezone.now()
     made.ended_at = made.pinned_at = made.archived_at = made.origin = None
+    made.thinking_after_seq = sum(each.seq <= source.thinking_after_seq for each in messages)
     made.save(force_insert=True)
+    if head is not None:
+        made.head = copy_row(head, session=made, number=1)
+        made.head.save(force_insert=True)
+        made.save(update_fields=["head"])
     copy_messages(messages, made)
     pubsub.notify(f"user:{user.pk}", {"kind": "sessions"})
     return made

@@ -24,8 +24,9 @@ def erase(session_id: uuid.UUID) -> bool:
     if session is None:
         return True
     session.deleted_at = session.deleted_at or timezone.now()
-    session.title, session.system_prompt, session.system_context = "", None, {}
-    session.save(update_fields=["deleted_at", "title", "system_prompt", "system_context"])
+    session.title, session.head = "", None
+    session.save(update_fields=["deleted_at", "title", "head"])
+    session.heads.all().delete()
     if session.turns.running().update(stop_requested=True):
         return False
     session.turns.all().delete()

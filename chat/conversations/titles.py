@@ -1,13 +1,16 @@
 """Titles of conversations: the first words, then one by the fast model, unless the person sets a title, which stays.
 Temporary conversations keep a fixed title."""
 
+import datetime as dt
 import logging
 import uuid
 from typing import Any
 
 from django.conf import settings
+from django.db.models import QuerySet
 from django.dispatch import receiver
 from django.template.loader import get_template
+from django.utils import timezone
 
 from chat.models import ChatSession, Message
 from chat.signals import turn_finished
@@ -23,35 +26,70 @@ logger = logging.getLogger(__name__)
 READ_MAX_CHARS = 2_000
 TITLE_MAX_CHARS = 80
 TITLE_MAX_WORDS = 8
+ANSWER_MAX_TOKENS = 200
+# Seconds from each failed try to the next one; after the last one, the first words stay.
+BACKOFF_SECONDS = (60, 600, 3_600, 21_600, 86_400)
+# How many sessions one sweep enqueues at most.
+SWEEP_MAX_SESSIONS = 100
 
 
 @receiver(turn_finished)
 def enqueue_naming(session: ChatSession, **_: Any) -> None:
-    """Enqueue the naming of `session`, if it has no title by the model or the person yet."""
-    if settings.TITLES and not session.is_temporary and session.titled_by == ChatSession.Titled.NOT_TITLED:
-        hint("chat.tasks.name_session", str(session.pk))
+    """Enqueue the naming of `session` after its first answer, unless it has a title by the person.
+
+    Later answers change nothing: a failed try is repeated when its row says so.
+    """
+    if settings.TITLES and not session.is_temporary and session.title_due_at is None and session.title_tries == 0:
+        untitled = _untitled().filter(pk=session.pk, title_due_at=None, title_tries=0)
+        if untitled.update(title_due_at=timezone.now()):
+            hint("chat.tasks.name_session", str(session.pk))
+
+
+def due_ids() -> list[uuid.UUID]:
+    """Return the sessions for which the model is to be asked for a title now."""
+    due = _untitled().filter(title_due_at__lte=timezone.now()).order_by("title_due_at")
+    return list(due.values_list("pk", flat=True)[:SWEEP_MAX_SESSIONS])
 
 
 def name_session(session_id: uuid.UUID) -> None:
-    """Set a title by the model, unless the conversation has one meanwhile.
+    """Set a title by the model, if one is due. Idempotent.
 
-    When the model fails, the first words stay, and the next answer tries again.
+    When the model fails, the first words stay, and another try is due later.
     """
-    unnamed = ChatSession.objects.filter(pk=session_id, titled_by=ChatSession.Titled.NOT_TITLED, deleted_at=None)
-    unnamed = unnamed.exclude(mode=ChatSession.Mode.TEMPORARY)
-    session = unnamed.first()
+    session = _claimed(session_id)
     if session is None:
         return
-    said = list(session.messages.shown().exclude(text="").exclude(role=Message.Role.TOOL)[:2])
+    untitled = _untitled().filter(pk=session_id)
+    said = list(session.messages.shown().said().exclude(text="")[:2])
     if [message.role for message in said] != [Message.Role.USER, Message.Role.ASSISTANT] or said[1].is_running:
+        # There is no answer yet: the next one that ends enqueues it again.
+        untitled.update(title_due_at=None, title_tries=0)
         return
     try:
         title = title_of(llm.complete_sync(title_request(said)))
     except ModelRequestError as failure:
         logger.warning("Conversation %s was not named: %s", session_id, failure)
         return
-    if title and unnamed.update(title=title, titled_by=ChatSession.Titled.MODEL):
+    if title and untitled.update(title=title, titled_by=ChatSession.Titled.MODEL, title_due_at=None):
         pubsub.notify(f"user:{session.owner_id}", {"kind": "sessions"})
+
+
+def _untitled() -> QuerySet[ChatSession]:
+    """Return the sessions that the model may name."""
+    found = ChatSession.objects.filter(titled_by=ChatSession.Titled.NOT_TITLED, deleted_at=None)
+    return found.exclude(mode=ChatSession.Mode.TEMPORARY)
+
+
+def _claimed(session_id: uuid.UUID) -> ChatSession | None:
+    """Return the session if a try is due, and count it as failed until it succeeds; None when nothing is due."""
+    now = timezone.now()
+    due = _untitled().filter(pk=session_id, title_due_at__lte=now)
+    session = due.first()
+    if session is None:
+        return None
+    tries = session.title_tries
+    again = now + dt.timedelta(seconds=BACKOFF_SECONDS[tries]) if tries < len(BACKOFF_SECONDS) else None
+    return session if due.filter(title_tries=tries).update(title_tries=tries + 1, title_due_at=again) else None
 
 
 def title_request(said: list[Message]) -> llm.Request:
@@ -61,7 +99,8 @@ def title_request(said: list[Message]) -> llm.Request:
         model=settings.FAST_MODEL,
         system=[{"type": "text", "text": get_template("title_system.txt", using="prompts").render({}).strip()}],
         messages=[{"role": "user", "content": quoted("name_for", lines)}],
-        max_tokens=60,
+        max_tokens=ANSWER_MAX_TOKENS,
+        thinks=False,
     )
 
 

@@ -184,12 +184,14 @@ def begin_turn(
         holder=holder or uuid.uuid4(),
         lease_until=lease_end(),
     )
-    return turn, placeholder(session, turn, parent or prompt)
+    meta = {"continued": True} if kind == Turn.Kind.CONTINUE else {}
+    return turn, placeholder(session, turn, parent or prompt, meta)
 
 
-def placeholder(session: ChatSession, turn: Turn, parent: Message) -> Message:
+def placeholder(session: ChatSession, turn: Turn, parent: Message, meta: dict[str, Any]) -> Message:
     """Store the empty running answer of `turn` after `parent`."""
-    answer = append(session, Message.Role.ASSISTANT, turn=turn, parent=parent, status=Message.Status.RUNNING)
+    running = {"status": Message.Status.RUNNING, "turn": turn, "parent": parent, "meta": meta}
+    answer = append(session, Message.Role.ASSISTANT, **running)
     notify_changed(session.pk, turn.pk)
     return answer
 
@@ -230,9 +232,8 @@ def finish_round(turn: Turn, answer: Message, content: list[Block], **fields: An
     session = lock_held_session(turn)
     if intended := turn.messages.filter(role=Message.Role.TOOL, status=Message.Status.RUNNING).first():
         return intended
-    update_message(
-        answer, status=Message.Status.COMPLETE, finished_at=timezone.now(), **content_columns(content), **fields
-    )
+    fields |= {"status": Message.Status.COMPLETE, "finished_at": timezone.now(), "meta": answer.meta}
+    update_message(answer, **content_columns(content), **fields)
     return append(session, Message.Role.TOOL, turn=turn, parent=answer, status=Message.Status.RUNNING)
 
 
@@ -246,7 +247,7 @@ def finish_tools(
         return following
     write_results(results, content, cards)
     update_message(answer, **html_columns(answer.content, cards))
-    return placeholder(session, turn, results)
+    return placeholder(session, turn, results, {})
 
 
 @transaction.atomic
@@ -274,7 +275,7 @@ def finish_turn(
         setattr(turn, name, value)
     if session is None:
         columns |= html_columns(columns["content"], {})
-    update_message(answer, status=status, finished_at=now, **columns, **fields)
+    update_message(answer, status=status, finished_at=now, meta=answer.meta, **columns, **fields)
     if session is not None:
         close_tools(session, turn, answer, NEVER_RAN)
     return answer

@@ -38,7 +38,7 @@ def frames_after(owner_id: int, session_id: uuid.UUID, seq: int) -> tuple[list[R
         unbroken = unbroken and not running and message.pk not in using_tools
         if unbroken:
             complete_seq = message.seq
-        if message.role == Message.Role.TOOL:
+        if not message.is_said:
             continue
         frames.append(message_frame(message, cards))
         if not running and message.role == Message.Role.ASSISTANT:

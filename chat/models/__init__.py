@@ -1,6 +1,6 @@
-"""The models of the chat: agents, conversations with their messages and turns, attachments, links, prompts, imports."""
+"""The models of the chat: agents, conversations with their turns and messages, attachments, links, prompts, imports."""
 
-from chat.models.agents import Agent, default_agent
+from chat.models.agents import Agent, Effort, default_agent
 from chat.models.attachments import Attachment, AttachmentQuerySet, MessageFile
 from chat.models.conversations import (
     ChatSession,
@@ -12,6 +12,7 @@ from chat.models.conversations import (
     Presence,
     Turn,
 )
+from chat.models.heads import Head
 from chat.models.imports import ImportJob
 from chat.models.links import SharedLink, SharedLinkQuerySet
 from chat.models.prompts import SavedPrompt

@@ -11,7 +11,8 @@ from django.db.models import Max, Q
 from django.utils import timezone
 from django.utils.translation import gettext
 
-from chat.models.agents import Agent
+from chat.models.agents import Agent, Effort
+from chat.models.heads import Head
 from chat.models.versions import Version
 from oneclaw.models import Space, User
 from oneclaw.reasons import ReasonField
@@ -75,24 +76,27 @@ class ChatSession(models.Model):
     agent = models.ForeignKey(Agent, on_delete=models.RESTRICT, related_name="sessions")
     # The model that its owner chose; empty: the agent's, or the server's (chat/conversations/model_choice.py).
     model = models.CharField(max_length=100, blank=True)
+    # The effort that its owner chose for it; empty: the agent's, or the server's.
+    effort = models.CharField(max_length=6, choices=Effort, blank=True)
     # The session that this one was forked from.
     parent = models.ForeignKey("self", on_delete=models.SET_NULL, null=True, blank=True, related_name="children")
     mode = models.CharField(max_length=10, choices=Mode, default=Mode.AGENT)
     title = models.CharField(max_length=200, blank=True)
     # Who set the title: empty (it is the first words so far), the fast model, or the person, whose title stays.
     titled_by = models.CharField(max_length=6, choices=Titled, default=Titled.NOT_TITLED, blank=True)
+    # When the fast model is asked for a title next (empty: not at all), and how often it was asked.
+    title_due_at = models.DateTimeField(null=True, blank=True)
+    title_tries = models.PositiveSmallIntegerField(default=0)
     # The number of the newest message; counted up under this row's lock.
     last_seq = models.PositiveBigIntegerField(default=0)
     # In a fork, the messages up to this number are copies.
     copied_seq = models.PositiveBigIntegerField(default=0)
     # The newest message that its owner has seen on a page.
     read_seq = models.PositiveBigIntegerField(default=0)
-    # The stable part of the prompt as it was at the first turn, so that the provider's cache keeps working.
-    system_prompt = models.TextField(null=True, blank=True)
-    # What it quotes from documents: {name of the extension: [chat.extensions.ContextItem, …]}.
-    system_context = models.JSONField(default=dict, blank=True)
-    # The condition it was built for (chat/context/prompt.py: prompt_condition); when that changes, it is rebuilt.
-    system_prompt_for = models.CharField(max_length=200, blank=True)
+    # What stands before the messages in every request; None until the first one.
+    head = models.ForeignKey(Head, on_delete=models.SET_NULL, null=True, blank=True, related_name="+")
+    # Thinking of messages up to this number is not sent any more: something before it has changed. Only rises.
+    thinking_after_seq = models.PositiveBigIntegerField(default=0)
     created_at = models.DateTimeField(auto_now_add=True)
     active_at = models.DateTimeField(default=timezone.now)
     ended_at = models.DateTimeField(null=True, blank=True)
@@ -116,6 +120,7 @@ class ChatSession(models.Model):
                 condition=Q(pinned_at__isnull=False) | Q(folder__isnull=False),
                 name="session_kept_apart",
             ),
+            models.Index(fields=["title_due_at"], condition=Q(title_due_at__isnull=False), name="sessions_to_name"),
             models.Index(
                 fields=["active_at"], condition=Q(mode="temporary", last_seq__gt=0), name="temporary_sessions"
             ),
@@ -153,6 +158,11 @@ class ChatSession(models.Model):
     @property
     def is_unread(self) -> bool:
         return self.last_seq > self.read_seq
+
+    @property
+    def context(self) -> dict[str, Any]:
+        """Return what the system text quotes from documents (Head.context)."""
+        return self.head.context if self.head else {}
 
     def last_complete_seq(self) -> int:
         """Return the sequence number of the newest message before the first running one; 0 when there is none."""
@@ -232,6 +242,10 @@ class MessageQuerySet(models.QuerySet["Message"]):
     def finished(self) -> "MessageQuerySet":
         return self.exclude(status=Message.Status.RUNNING)
 
+    def said(self) -> "MessageQuerySet":
+        """Return what the person and the assistant said."""
+        return self.filter(role__in=[Message.Role.USER, Message.Role.ASSISTANT])
+
 
 class Message(models.Model):
     """One message of a transcript. Rows are appended and never edited; only a running answer grows."""
@@ -241,6 +255,8 @@ class Message(models.Model):
         ASSISTANT = "assistant"
         # The results of tools, which the API receives as a user message.
         TOOL = "tool"
+        # Words of the server to the model, which the API receives as a user message.
+        NOTICE = "notice"
 
     Status = AnswerStatus
 
@@ -260,7 +276,8 @@ class Message(models.Model):
     # The API's content blocks, and {"type": "attachment", …} for each file (Attachment.reference).
     content = models.JSONField(default=list)
     # Data apart from the API's blocks: "cards", the cards of tools by tool_use id, with summaries and lines that are
-    # text or a Reason as JSON; "context", the items that extensions added (chat/context/per_message.py).
+    # text or a Reason as JSON; "context", the items that extensions added (chat/context/per_message.py); "sent", what
+    # of it was sent first (chat/context/view.py); "continued", whether an answer continues one that was cut off.
     meta = models.JSONField(default=dict)
     # The words of the text blocks, for search and lists.
     text = models.TextField(blank=True)
@@ -296,6 +313,11 @@ class Message(models.Model):
     @property
     def is_running(self) -> bool:
         return self.status == self.Status.RUNNING
+
+    @property
+    def is_said(self) -> bool:
+        """Return whether the person or the assistant said it."""
+        return self.role in (self.Role.USER, self.Role.ASSISTANT)
 
     @property
     def file_ids(self) -> list[uuid.UUID]:

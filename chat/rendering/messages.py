@@ -25,16 +25,16 @@ CARD = re.compile(r'<section class="card [^>]*?data-tool="([^"]*)".*?</section>'
 
 
 def messages_html(messages: Iterable[Message], results: Mapping[str, Card]) -> SafeString:
-    """Return stored messages as articles, without tool results, which the cards show; "" when there are no others.
+    """Return stored messages as articles, without tool results, which the cards show, and notices to the model.
 
     `results` are the cards of tool results by tool_use id (Message.meta["cards"] of the messages around them).
     """
-    articles = [article(message, results) for message in messages if message.role != Message.Role.TOOL]
+    articles = [article(message, results) for message in messages if message.is_said]
     return render_to_string("chat/_messages.html", {"messages": articles}) if articles else SafeString()
 
 
 def message_html(message: Message, results: Mapping[str, Card] | None = None) -> SafeString:
-    """Return one stored message as an article; "" for tool results. `results` are as in messages_html."""
+    """Return one stored message as an article; "" for what is not said. `results` are as in messages_html."""
     return messages_html([message], results or message.closed_cards or {})
 
 
@@ -50,6 +50,7 @@ def article(message: Message, results: Mapping[str, Card]) -> dict[str, Any]:
         "body": None if by_person else answer_html(message, results),
         "files": [block for block in message.content if block["type"] == "attachment"] if by_person else [],
         "actions": actions_html(message),
+        "is_continued": message.meta.get("continued", False),
         "has_ending": not by_person and has_ending(message),
         "error": message.turn.error if status == Message.Status.FAILED and message.turn else None,
     }
@@ -123,7 +124,7 @@ def rendered(content: Sequence[Mapping[str, Any]], results: Mapping[str, Card], 
         if block["type"] == "text":
             blocks += incremental.blocks(block["text"])  # sanitised there
         elif block["type"] == "thinking":
-            blocks.append(thinking_html(block.get("thinking") or ""))
+            blocks += filter(None, [thinking_html(block.get("thinking") or "")])
         elif block["type"] == "tool_use":
             card = results.get(block["id"], RUNNING_CARD)
             is_slot = to_keep and card["state"] == "failed"

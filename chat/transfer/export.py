@@ -114,7 +114,7 @@ def as_markdown(session: ChatSession) -> Pieces:
     yield f"# {one_line(session.name)}\n\n"
     times = f"{begun:%Y-%m-%d %H:%M} to {last:%Y-%m-%d %H:%M} ({session.owner.zone.key})"
     yield f"*With {one_line(session.agent.name)}, {times}*\n"
-    hidden = session.messages.filter(active=False).exclude(role=Message.Role.TOOL).count()
+    hidden = session.messages.said().filter(active=False).count()
     if hidden:
         yield f"\n*{hidden} more messages stand on other branches; the export as JSON has them.*\n"
     cards: dict[str, Any] = {}
@@ -123,6 +123,7 @@ def as_markdown(session: ChatSession) -> Pieces:
         # The results of an answer's calls come with the message after it.
         if message.role == Message.Role.TOOL:
             cards = message.meta.get("cards", {})
+        if not message.is_said:
             continue
         yield from (section(before, session, cards) for before in waiting)
         waiting, cards = [message], {}

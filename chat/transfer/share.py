@@ -93,7 +93,7 @@ def snapshot(session: ChatSession) -> list[dict[str, Any]]:
     """Return the shown and finished messages as parts: {"text"} of a person, {"html"} of an answer, {"left_out"} for
     what is not shown to others."""
     copied: list[dict[str, Any]] = []
-    for message in session.messages.shown().finished().exclude(role=Message.Role.TOOL):
+    for message in session.messages.shown().finished().said():
         parts = parts_of(message)
         if not parts:
             continue

@@ -6,14 +6,15 @@ by a limit, by a failure of the model, or because the process stops.
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing
 from typing import Any, ParamSpec, TypeVar
 
 from django.conf import settings
 from django.db import InterfaceError, OperationalError
 
-from chat.context.prompt import build_request
+from chat.context.notices import ANSWER_NOW
+from chat.context.prompt import answer_meta, build_request, withhold_earlier_thinking
 from chat.conversations import transcript
 from chat.models import ChatSession, Message, Turn
 from chat.rendering.cards import Card
@@ -110,20 +111,30 @@ class RunningTurn:
         deadline = asyncio.get_running_loop().time() + settings.TURN_TIMEOUT
         for number in range(settings.TOOL_ROUNDS + 1):
             async with asyncio.timeout_at(deadline):
-                finished, broken = await self._stream(tools=number < settings.TOOL_ROUNDS)
+                finished, broken = await self._stream_or_heal()
             uses = [block for block in self.answer.content if block["type"] == "tool_use"]
             if not uses:
                 return finished
             if number == settings.TOOL_ROUNDS:
                 raise llm.UnreadableAnswerError("called tools again when it was told not to")
-            await self._use_tools(uses, broken, finished)
+            is_last = number + 1 == settings.TOOL_ROUNDS
+            await self._use_tools(uses, broken, finished, [ANSWER_NOW] if is_last else [])
             if self.ending:
                 raise TurnEndedError
         raise AssertionError("The last round returns or raises.")
 
-    async def _stream(self, *, tools: bool) -> tuple[llm.Finished, dict[str, str]]:
+    async def _stream_or_heal(self) -> tuple[llm.Finished, dict[str, str]]:
+        """Do as _stream; once more without earlier thinking when the provider refuses it, which is a defect."""
+        try:
+            return await self._stream()
+        except llm.ThinkingBoundError as failure:
+            logger.error("Turn %s: earlier thinking was refused, and is withheld: %s", self.turn.pk, failure)
+            await persist(withhold_earlier_thinking, self.turn)
+            return await self._stream()
+
+    async def _stream(self) -> tuple[llm.Finished, dict[str, str]]:
         """Read one answer as it grows; return how it finished, and the faults in tool arguments by tool_use id."""
-        source = await self._source(tools=tools)
+        source = await self._source()
         if self.ending:
             raise TurnEndedError
         broken: dict[str, str] = {}
@@ -155,16 +166,23 @@ class RunningTurn:
             self._streaming = False
         raise llm.CutOffError("the stream ended without an end")
 
-    async def _source(self, *, tools: bool) -> AsyncGenerator[llm.Event]:
+    async def _source(self) -> AsyncGenerator[llm.Event]:
         """Return the events of the next answer: of a tool command, or of the model."""
         called = commands.parse_call(self.turn.prompt.text)
         if called and (reply := await persist(commands.reply_to, self.turn)) is not None:
             return commands.stream_reply(reply)
-        request = await persist(build_request, self.turn, tools=tools)
+        request = await persist(build_request, self.turn)
+        self.answer.message.meta |= answer_meta(request)
         return llm.stream(request)
 
-    async def _use_tools(self, uses: list[llm.Block], broken: dict[str, str], finished: llm.Finished) -> None:
-        """Run the calls `uses` of this answer in order, and begin the next answer."""
+    async def _use_tools(
+        self,
+        uses: list[llm.Block],
+        broken: dict[str, str],
+        finished: llm.Finished,
+        notices: Sequence[llm.Block],
+    ) -> None:
+        """Run the calls `uses` of this answer in order, and begin the next answer, which also reads `notices`."""
         answer = self.answer.message
         results = await persist(transcript.finish_round, self.turn, answer, self.answer.content, **columns_of(finished))
         content: list[llm.Block] = []
@@ -174,6 +192,7 @@ class RunningTurn:
             content.append(result)
             cards[use["id"]] = card
             self.listener.tool_finished(use, card)
+        content += notices
         following = await persist(transcript.finish_tools, self.turn, answer, results, content, cards)
         following.version = answer.version
         self.answer = GrowingAnswer(following)

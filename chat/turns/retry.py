@@ -4,9 +4,10 @@ import uuid
 
 from django.db import transaction
 
+from chat.context import notices
 from chat.conversations import branches, lifecycle, model_choice, versions
 from chat.conversations.model_choice import NO_CHOICE, Choice
-from chat.conversations.transcript import begin_turn, refuse_if_busy, running_turn_of
+from chat.conversations.transcript import append, begin_turn, refuse_if_busy, running_turn_of
 from chat.models import Message, Turn
 from oneclaw.models import User
 
@@ -22,8 +23,8 @@ def repeat(
     """Store a new turn for the user message that `message_id` answers; return it and the placeholder of its answer.
 
     `kind` is Turn.Kind.RETRY: the earlier attempt leaves the shown branch, its rows stay; or CONTINUE: the new answer
-    follows it. `message_id` may also be a user message without an answer, as at the end of a fork. The same `holder`
-    again gets its own turn again. `choice` may name another model from now on.
+    follows it, after a notice to the model. `message_id` may also be a user message without an answer, as at the end
+    of a fork. The same `holder` again gets its own turn again. `choice` may name another model from now on.
 
     Raise NothingToRepeatError, SessionBusyError, model_choice.NotOfferedError.
     """
@@ -44,7 +45,8 @@ def repeat(
     model_choice.apply_choice(session, choice)
     prompt = message.turn.prompt
     if kind == Turn.Kind.CONTINUE:
-        return begin_turn(session, prompt, kind, holder, parent=last)
+        notice = append(session, Message.Role.NOTICE, parent=last, content=[notices.CONTINUE])
+        return begin_turn(session, prompt, kind, holder, parent=notice)
     branches.hide_from(session, prompt.seq + 1)
     turn, answer = begin_turn(session, prompt, kind, holder)
     versions.mark([answer])

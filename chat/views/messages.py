@@ -7,6 +7,7 @@ from django.http import Http404, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
+from chat.context.cache_misses import reason_of_miss
 from chat.conversations import branches, forking, lifecycle, transcript
 from chat.live.errors import FrameError
 from chat.live.frames import EditFrame, RetryFrame, frame_of
@@ -31,7 +32,7 @@ CHANGED_ERRORS = (branches.MessageNotShownError, lifecycle.SessionNotFoundError)
 def own_message(user: User, message_id: int) -> Message:
     """Return the person's message with its session and turn. Raise Http404 when there is none."""
     rows = Message.objects.visible_to(user).select_related("session__agent", "session__owner", "turn__prompt")
-    message = rows.exclude(role=Message.Role.TOOL).filter(pk=message_id).first()
+    message = rows.said().filter(pk=message_id).first()
     if message is None:
         raise Http404
     return message
@@ -49,7 +50,9 @@ def details(request: SignedInRequest, message_id: int) -> HttpResponse:
     """Show who wrote the message, when, its cost and its context, in a dialog or on a page."""
     message = own_message(request.user, message_id)
     template = "chat/_details.html" if request.htmx else "chat/details.html"
-    return render(request, template, {"details": details_of(message), "message": message})
+    requests = message.turn.messages.filter(usage__isnull=False).order_by("seq") if message.turn else []
+    misses = [reason for each in requests if (reason := reason_of_miss(each))]
+    return render(request, template, {"details": details_of(message), "message": message, "misses": misses})
 
 
 @require_GET
@@ -58,7 +61,7 @@ def raw(request: SignedInRequest, message_id: int) -> HttpResponse:
     message = own_message(request.user, message_id)
     texts = [message.text]
     if message.role == Message.Role.ASSISTANT:
-        shown = message.session.messages.shown().filter(seq__lt=message.seq).exclude(role=Message.Role.TOOL)
+        shown = message.session.messages.shown().filter(seq__lt=message.seq).said()
         for role, text in shown.order_by("-seq").values_list("role", "text").iterator(chunk_size=50):
             if role == Message.Role.USER:
                 break

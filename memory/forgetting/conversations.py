@@ -10,12 +10,13 @@ from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Any
 
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 
 from chat.context import per_message
+from chat.context.heads import withhold_thinking
 from chat.conversations.transcript import html_columns
 from chat.extensions import ContextItem
-from chat.models import ChatSession, Message, MessageQuerySet
+from chat.models import ChatSession, Head, Message, MessageQuerySet
 from memory.policy.tombstones import BLANK, LineMatcher
 from memory.prompt.items import NAME, blanked
 from oneclaw.models import Space
@@ -33,10 +34,12 @@ IsPrefix = Callable[[str], bool]
 class Matches:
     """Where forgotten lines were found.
 
-    `prompts` are the sessions whose system prompt holds them, `messages` the new columns by message id, `sessions` the
-    sessions that change, and `said_in` the sessions in which a person or the assistant said the words.
+    `heads` are the ids of the heads that hold them, `prompts` the sessions of these heads, `messages` the new columns
+    by message id, `sessions` the sessions that change, and `said_in` the sessions in which a person or the assistant
+    said the words.
     """
 
+    heads: set[int] = field(default_factory=set)
     prompts: set[Any] = field(default_factory=set)
     messages: dict[int, dict[str, Any]] = field(default_factory=dict)
     sessions: set[Any] = field(default_factory=set)
@@ -56,11 +59,12 @@ def find(sessions: QuerySet[ChatSession], known: LineMatcher, is_prefix: IsPrefi
     """Return where the lines that `known` matches are in these conversations. Change nothing."""
     found = Matches()
     eraser = Eraser(known, is_prefix)
-    with_items = sessions.filter(system_context__has_key=NAME).values_list("pk", "system_context")
-    for pk, context in with_items.iterator(chunk_size=200):
+    with_items = Head.objects.filter(session__in=sessions, context__has_key=NAME)
+    for pk, session_id, context in with_items.values_list("pk", "session", "context").iterator(chunk_size=200):
         if any(eraser.is_in_prompt(item) for item in context[NAME]):
-            found.prompts.add(pk)
-            found.sessions.add(pk)
+            found.heads.add(pk)
+            found.prompts.add(session_id)
+            found.sessions.add(session_id)
     rows: MessageQuerySet = Message.objects.filter(session__in=sessions).finished()
     ordered = rows.order_by("session_id", "seq").only(*COLUMNS).iterator(chunk_size=500)
     for session_id, messages in groupby(ordered, key=lambda message: message.session_id):
@@ -70,10 +74,26 @@ def find(sessions: QuerySet[ChatSession], known: LineMatcher, is_prefix: IsPrefi
 
 def blank(matches: Matches) -> None:
     """Store the changes that find() returned. The caller has locked the rows of the conversations."""
-    # The prompt is built again from memory with the next message.
-    ChatSession.objects.filter(pk__in=matches.prompts).update(system_prompt=None, system_context={})
+    # The next message gets a new head, from memory as it is then.
+    ChatSession.objects.filter(head__in=matches.heads).update(head=None)
+    Head.objects.filter(pk__in=matches.heads).update(system="", context={})
     for pk, columns in matches.messages.items():
         Message.objects.filter(pk=pk).update(**columns)
+    for session in ChatSession.objects.filter(pk__in=matches.sessions):
+        withhold_thinking(session, session.last_seq)
+        _remove_signatures(session)
+
+
+def _remove_signatures(session: ChatSession) -> None:
+    """Remove the encrypted thinking from the conversation: it may hold the forgotten words, and is never sent again."""
+    thinking = Q(content__contains=[{"type": "thinking"}]) | Q(content__contains=[{"type": "redacted_thinking"}])
+    for message in session.messages.filter(thinking).only("content"):
+        kept = [block for block in message.content if block["type"] != "redacted_thinking"]
+        message.content = [
+            {name: value for name, value in block.items() if name != "signature" or block["type"] != "thinking"}
+            for block in kept
+        ]
+        message.save(update_fields=["content"])
 
 
 @dataclass(frozen=True)
@@ -125,7 +145,7 @@ def _find_in(session_id: Any, messages: Iterable[Message], eraser: Eraser, found
     shown: dict[int, Message] = {}
     cards: dict[str, Any] = {}
     for message in messages:
-        if message.role != Message.Role.TOOL and eraser.known.without_forgotten_words(message.text) != message.text:
+        if message.is_said and eraser.known.without_forgotten_words(message.text) != message.text:
             found.said_in.add(session_id)
         columns = _columns(message, calls, eraser)
         cards |= message.meta.get("cards", {})

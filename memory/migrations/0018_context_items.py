@@ -27,12 +27,20 @@ BATCH = 500
 
 
 def to_data(apps, schema_editor):
+    messages_to_data(apps)
+    prompts_to_data(apps)
+
+
+def messages_to_data(apps):
     Message = apps.get_model("chat", "Message")
     for messages in batches(Message.objects.filter(meta__has_key="beside").only("meta")):
         for message in messages:
             text = message.meta.pop("beside")
             message.meta["context"] = {"memory": recalled_items(text)} if text else {}
         Message.objects.bulk_update(messages, ["meta"])
+
+
+def prompts_to_data(apps):
     ChatSession = apps.get_model("chat", "ChatSession")
     for sessions in batches(ChatSession.objects.exclude(system_prompt=None).only("system_prompt", "system_context")):
         changed = []

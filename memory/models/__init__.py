@@ -1,7 +1,7 @@
 """Define the tables of memory: documents, their revisions, the search index, flushes, decisions and forgettings."""
 
 from memory.models.choices import AgentSpace, SwitchChoice
-from memory.models.decisions import Decision
+from memory.models.decisions import Comparison, Decision
 from memory.models.documents import MemoryDocument, MemoryDocumentQuerySet, MemoryRevision, Upload, content_hash
 from memory.models.flushes import DocumentJob, Flush
 from memory.models.forgetting import Forgetting, ForgottenLine

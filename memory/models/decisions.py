@@ -1,12 +1,14 @@
-"""Define the questions about saved lines that wait for a person's decision."""
+"""Define the questions about saved lines that wait for a person's decision, and the jobs that find them later."""
 
 from typing import ClassVar
 
+from django.conf import settings
 from django.db import models
 from django.db.models import Q
 from django.utils import timezone
 
 from memory.models.documents import MemoryRevision
+from oneclaw.jobs import Job
 from oneclaw.models import User
 
 
@@ -72,3 +74,15 @@ class Decision(models.Model):
     def is_open(self) -> bool:
         """Return whether the person has not decided yet."""
         return self.decided_at is None
+
+
+class Comparison(Job):
+    """A job: compare a saved line with older ones, because the model failed when it was saved."""
+
+    LEASE_SECONDS: ClassVar[float] = settings.FLUSH_LEASE_SECONDS
+
+    # The change that saved it; its author is the owner of the job.
+    revision = models.OneToOneField(MemoryRevision, on_delete=models.CASCADE, related_name="+")
+
+    def __str__(self) -> str:
+        return f"comparison of revision {self.revision_id}: {self.status}"

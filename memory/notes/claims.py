@@ -48,7 +48,7 @@ class Claim:
     def said(self) -> list[TranscriptEntry]:
         """Return the messages to be noted, without forgotten words."""
         known = of_space(self.flush.space_id)
-        spoken = (message for message in self.messages if message.active and message.role != Message.Role.TOOL)
+        spoken = (message for message in self.messages if message.active and message.is_said)
         spoken = (message for message in spoken if message.pk in self.noted)
         local = self.session.owner.local
         return [

@@ -28,6 +28,7 @@ READ_MAX_CHARS = 8_000
 # The slug in the document's name.
 SLUG_MAX_WORDS = 6
 SLUG_MAX_CHARS = 50
+ANSWER_MAX_TOKENS = 200
 
 
 @dataclass(frozen=True)
@@ -47,7 +48,7 @@ def compose(job: DocumentJob) -> LastMessages | None:
     """Return the last messages up to the job's `through_seq`, with a slug by the fast model, or the time of day when
     the model fails. None when the person said nothing."""
     session = job.session
-    words = session.messages.filter(active=True, role__in=[Message.Role.USER, Message.Role.ASSISTANT])
+    words = session.messages.said().filter(active=True)
     fresh = words.filter(seq__gt=imported_through(session), seq__lte=job.through_seq)
     fresh = switches.said_while_on(fresh, session.owner, switches.Switch.SAVED)
     newest = fresh.exclude(text="").order_by("-seq")
@@ -101,7 +102,8 @@ def _slug(lines: str) -> str:
         model=settings.FAST_MODEL,
         system=[{"type": "text", "text": get_template("slug_system.txt", using="prompts").render({}).strip()}],
         messages=[{"role": "user", "content": read}],
-        max_tokens=60,
+        max_tokens=ANSWER_MAX_TOKENS,
+        thinks=False,
     )
     try:
         answer = llm.complete_sync(request)

@@ -33,6 +33,7 @@ READ_MAX_CHARS = 60_000
 TITLE_MAX_CHARS = 80
 SUMMARY_MAX_CHARS = 800
 TITLE_MAX_WORDS = 8
+ANSWER_MAX_TOKENS = 2_000
 # The first line of a section; the link holds the id of its conversation.
 SECTION = re.compile(r"^## .*\(/c/(?P<id>[0-9a-f-]{36})\)[ \t]*$", re.MULTILINE)
 ANY_SECTION = re.compile(r"^## ", re.MULTILINE)
@@ -60,7 +61,7 @@ def compose(job: DocumentJob) -> ConversationSummary | None:
     """
     session = job.session
     fresh = session.messages.filter(active=True, seq__gt=imported_through(session), seq__lte=job.through_seq)
-    words = switches.said_while_on(fresh.exclude(role=Message.Role.TOOL), session.owner, switches.Switch.RECENT)
+    words = switches.said_while_on(fresh.said(), session.owner, switches.Switch.RECENT)
     said = list(words.exclude(text="").order_by("seq").only("role", "text", "created_at", "session_id"))
     known = tombstones.of_space(job.space_id)
     for message in said:
@@ -176,6 +177,7 @@ def _asked(said: list[Message]) -> str:
         model=settings.FAST_MODEL,
         system=[{"type": "text", "text": get_template("recent_system.txt", using="prompts").render({}).strip()}],
         messages=[{"role": "user", "content": f"{read}\n\nAnswer with the JSON object."}],
-        max_tokens=600,
+        max_tokens=ANSWER_MAX_TOKENS,
+        thinks=False,
     )
     return llm.complete_sync(request)

@@ -17,7 +17,7 @@ from oneclaw.text import replace_unstorable
 # The answer of the model when nothing is worth keeping.
 NOTHING_TO_NOTE = "NO_REPLY"
 # The notes, and the part of one message that the model reads.
-NOTES_MAX_TOKENS = 2048
+NOTES_MAX_TOKENS = 4096
 MESSAGE_MAX_CHARS = 20_000
 # An extract: its messages, and the text of each.
 EXTRACT_MAX_MESSAGES = 12
@@ -45,11 +45,9 @@ def summarise(said: Sequence[TranscriptEntry], day: dt.date) -> str:
         system=[{"type": "text", "text": _prompt("flush_system.txt", day=day)}],
         messages=[{"role": "user", "content": _prompt("flush_request.txt", transcript=transcript(said))}],
         max_tokens=NOTES_MAX_TOKENS,
+        thinks=False,
     )
-    notes = llm.complete_sync(request).strip()
-    if not notes:
-        raise llm.UnreadableAnswerError("the model answered nothing at all")
-    return notes_of(notes)
+    return notes_of(llm.complete_sync(request))
 
 
 def transcript(said: Sequence[TranscriptEntry]) -> str:

@@ -14,7 +14,7 @@ from memory.prompt.items import NAME, RECALLED, shown
 
 def details(session: ChatSession, message: Message) -> list[Detail]:
     """Return the documents in the system prompt of `session`, and the passages recalled for `message`."""
-    parts = list(by_document(session.system_context.get(NAME, [])))
+    parts = list(by_document(session.context.get(NAME, [])))
     parts += [(item, shown(item)) for item in per_message.items_of(message.meta, NAME)]
     paths = {item["path"] for item, _ in parts}
     found = MemoryDocument.objects.present().filter(space__in=spaces_of(session), path__in=paths)

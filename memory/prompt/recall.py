@@ -97,7 +97,7 @@ def find_passages(intent: str, session: ChatSession, sources: Sources) -> list[C
         return []
     manager = HybridSearchManager(spaces, sources)
     found = manager.search(intent, max_results=3 * RECALLED_MAX_PASSAGES, today=session.owner.day())
-    in_prompt = "\n".join(shown(item) for item in session.system_context.get(items.NAME, []))
+    in_prompt = "\n".join(shown(item) for item in session.context.get(items.NAME, []))
     passages = [passage for passage in found if not occurs_in(passage.snippet, in_prompt)][:RECALLED_MAX_PASSAGES]
     documents = MemoryDocument.objects.in_bulk([passage.document_id for passage in passages])
     recalled = [piece_of(passage, documents.get(passage.document_id or 0)) for passage in passages]

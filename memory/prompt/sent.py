@@ -35,7 +35,7 @@ def _items(session: ChatSession) -> list[ContextItem]:
     """Return the pieces of documents in the system prompt and with messages."""
     metas = session.messages.filter(role=Message.Role.USER).values_list("meta", flat=True)
     with_messages = [item for meta in metas for item in per_message.items_of(meta, NAME)]
-    return [*session.system_context.get(NAME, []), *with_messages]
+    return [*session.context.get(NAME, []), *with_messages]
 
 
 def _results(session: ChatSession) -> Iterator[dict[str, Any]]:

@@ -1,7 +1,6 @@
 """Find lines of the curated memory that a new line contradicts, so that the person can decide between them."""
 
 import datetime as dt
-import logging
 import re
 from dataclasses import dataclass
 
@@ -11,15 +10,13 @@ from django.template.loader import get_template
 from memory.policy.same_words import occurs_in
 from memory.search.manager import HybridSearchManager
 from oneclaw import llm
-from oneclaw.llm.failures import ModelRequestError
 from oneclaw.llm.quoting import quoted
 from oneclaw.models import Space
-
-logger = logging.getLogger(__name__)
 
 # Lines about the same subject that the model compares with the new one, and the text of each.
 COMPARED_MAX_LINES = 5
 COMPARED_LINE_MAX_CHARS = 400
+ANSWER_MAX_TOKENS = 200
 
 
 @dataclass(frozen=True)
@@ -35,7 +32,7 @@ class Contradicted:
 def find(space: Space, path: str, content: str, today: dt.date) -> list[Contradicted]:
     """Return the lines of the document at `path` that `content`, which is already saved there, contradicts.
 
-    Return none when the setting CONTRADICTIONS is off or the model fails, so that a save does not fail.
+    Return none when the setting CONTRADICTIONS is off. Raise ModelRequestError when the model fails.
     """
     if not settings.CONTRADICTIONS:
         return []
@@ -50,11 +47,7 @@ def find(space: Space, path: str, content: str, today: dt.date) -> list[Contradi
     ][:COMPARED_MAX_LINES]
     if not lines:
         return []
-    try:
-        numbers = _asked(content, lines)
-    except ModelRequestError as failure:
-        logger.warning("A new memory was not compared with older ones: %s", failure)
-        return []
+    numbers = _asked(content, lines)
     return [line for number, line in enumerate(lines, 1) if number in numbers]
 
 
@@ -65,7 +58,8 @@ def _asked(content: str, lines: list[Contradicted]) -> set[int]:
         model=settings.FAST_MODEL,
         system=[{"type": "text", "text": get_template("contradiction.txt", using="prompts").render({}).strip()}],
         messages=[{"role": "user", "content": asked}],
-        max_tokens=30,
+        max_tokens=ANSWER_MAX_TOKENS,
+        thinks=False,
     )
     answer = llm.complete_sync(request).strip()
     # Anything but numbers counts as NONE.

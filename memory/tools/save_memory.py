@@ -24,9 +24,10 @@ from memory.policy.paths import CURATED
 from memory.policy.secrets import masked
 from memory.policy.tombstones import LineForgottenError
 from memory.prompt.sent import path_where_known
-from memory.tools import contradictions, decisions, saved
+from memory.tools import comparisons, contradictions, decisions, saved
 from memory.tools.calls import operation_key
 from memory.tools.saved import first_line
+from oneclaw.llm.failures import ModelRequestError
 from oneclaw.models import Space, User
 from oneclaw.reasons import Reason
 from oneclaw.text import InvalidTextError
@@ -109,12 +110,19 @@ def save_entry(space: Space, entry: Append, author: Author, *, ask: bool) -> Mem
 
 
 def find_contradictions(revision: MemoryRevision, content: str, today: dt.date) -> list[contradictions.Contradicted]:
-    """Return the lines that the saved entry contradicts, and ask the person about each. A database error is logged."""
+    """Return the lines that the saved entry contradicts, and ask the person about each.
+
+    When the model fails, the comparison is made later. A database error is logged.
+    """
     try:
         found = contradictions.find(revision.space, CURATED, content, today)
         for contradicted in found:
             decisions.ask_about_contradiction(revision, contradicted)
         return found
+    except ModelRequestError as failure:
+        logger.warning("A new memory is compared with older ones later: %s", failure)
+        comparisons.request(revision)
+        return []
     except DatabaseFailure:
         logger.exception("A new memory was not compared with older ones.")
         return []

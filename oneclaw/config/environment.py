@@ -110,7 +110,7 @@ def prices(name: str) -> dict[str, tuple[float, ...]]:
         except ValueError:
             numbers = []
         if not model or len(numbers) not in (2, 4) or not all(0 <= number < 1e6 for number in numbers):
-            raise ImproperlyConfigured(f"{name} says “{word}”; write it like claude-sonnet-5-5=3/15 or =3/15/0.3/3.75.")
+            raise ImproperlyConfigured(f"{name} says “{word}”; write it like claude-sonnet-5-5=2/10 or =2/10/0.1/2.5.")
         found[model] = tuple(numbers) if len(numbers) == 4 else (*numbers, numbers[0] * 0.1, numbers[0] * 1.25)
     return found
 

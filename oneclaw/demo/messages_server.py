@@ -14,7 +14,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from oneclaw.demo.replies import Ending, Reply, Step, bad_request, error, message, server_fault, steps, tokens
+from oneclaw.demo.replies import REQUEST_ID, Ending, Reply, Step, error, message, server_fault, steps
+from oneclaw.demo.strict.api import StrictApi
 
 log = logging.getLogger(__name__)
 
@@ -30,6 +31,8 @@ class RecordedRequest:
     path: str
     headers: dict[str, str]
     body: dict[str, Any]
+    # Bytes of the body as it came.
+    size: int = 0
     # "open" while it is answered; then "sent", or "left" when the client disconnected first.
     outcome: str = "open"
 
@@ -43,8 +46,11 @@ class MessagesServer:
         model_ids: Sequence[str] = ("scripted-large", "scripted-small"),
         port: int = 0,
         record: bool = True,
+        api: StrictApi | None = None,
     ):
-        """Take the function that replies, the ids of the models, the port (0: a free one), and whether to record."""
+        """Take the function that replies, the ids of the models, the port (0: a free one), whether to record, and what
+        to refuse."""
+        self.api = api or StrictApi()
         self.requests: list[RecordedRequest] = []
         self._record = record
         self._respond = respond
@@ -119,42 +125,30 @@ class MessagesServer:
         self, request: RecordedRequest, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
     ) -> bool:
         """Answer one request; return whether the connection may serve another."""
-        path = request.path.partition("?")[0]
-        if (request.method, path) == ("POST", "/v1/messages"):
-            reply = self._reply_to(request.body) if request.body.get("messages") else bad_request()
-            if reply.body is None and request.body.get("stream"):
-                return await _stream(reply, request, reader, writer)
-            await asyncio.sleep(reply.first_byte)
-            body = json.dumps(message(reply, request.body)).encode() if reply.body is None else reply.body
-            headers = {"content-type": "application/json", **reply.headers}
-            await _send(writer, reply.status, headers, body)
-        elif (request.method, path) == ("POST", "/v1/messages/count_tokens"):
-            await _send_json(writer, {"input_tokens": tokens(request.body)})
-        elif (request.method, path) == ("GET", "/v1/models"):
-            await _send_json(writer, self._models())
-        else:
-            missing = error(404, "not_found_error", f"Not found: {path}")
-            await _send(writer, 404, missing.headers, missing.body or b"")
+        reply = self._reply_to(request)
+        if reply.body is None and request.body.get("stream"):
+            return await _stream(reply, request, reader, writer)
+        await asyncio.sleep(reply.first_byte)
+        body = json.dumps(message(reply, request.body)).encode() if reply.body is None else reply.body
+        await _send(writer, reply.status, {"content-type": "application/json", **reply.headers}, body)
         return True
 
-    def _reply_to(self, body: dict[str, Any]) -> Reply:
+    def _reply_to(self, request: RecordedRequest) -> Reply:
+        path = request.path.partition("?")[0]
         try:
-            return self._respond(body)
+            match request.method, path.split("/")[1:]:
+                case "POST", ["v1", "messages"]:
+                    return self.api.answer(request.body, request.headers, request.size, self._respond)
+                case "POST", ["v1", "messages", "count_tokens"]:
+                    return self.api.count(request.body, request.headers, request.size)
+                case "GET", ["v1", "models"]:
+                    return self.api.models(self._model_ids, request.headers)
+                case "GET", ["v1", "models", name]:
+                    return self.api.model(name, self._model_ids, request.headers)
         except Exception:
             log.exception("No reply could be made")
             return server_fault()
-
-    def _models(self) -> dict[str, Any]:
-        offered = [
-            {"type": "model", "id": name, "display_name": name, "created_at": "2026-01-01T00:00:00Z"}
-            for name in self._model_ids
-        ]
-        return {
-            "data": offered,
-            "has_more": False,
-            "first_id": self._model_ids[0],
-            "last_id": self._model_ids[-1],
-        }
+        return error(404, "not_found_error", f"Not found: {path}")
 
 
 async def _read(reader: asyncio.StreamReader) -> RecordedRequest:
@@ -163,7 +157,7 @@ async def _read(reader: asyncio.StreamReader) -> RecordedRequest:
     pairs = (line.partition(":") for line in head[1:] if line)
     headers = {name.strip().lower(): value.strip() for name, _, value in pairs}
     body = await reader.readexactly(int(headers.get("content-length", 0)))
-    return RecordedRequest(method, path, headers, json.loads(body) if body else {})
+    return RecordedRequest(method, path, headers, json.loads(body) if body else {}, len(body))
 
 
 async def _stream(
@@ -207,10 +201,6 @@ async def _end(ending: Ending, reader: asyncio.StreamReader, writer: asyncio.Str
     return False
 
 
-async def _send_json(writer: asyncio.StreamWriter, value: dict[str, Any]) -> None:
-    await _send(writer, 200, {"content-type": "application/json"}, json.dumps(value).encode())
-
-
 async def _send(writer: asyncio.StreamWriter, status: int, headers: Any, body: bytes) -> None:
     writer.write(_head(status, {**headers, "content-length": str(len(body))}) + body)
     with contextlib.suppress(ConnectionError):
@@ -218,5 +208,5 @@ async def _send(writer: asyncio.StreamWriter, status: int, headers: Any, body: b
 
 
 def _head(status: int, headers: dict[str, str]) -> bytes:
-    lines = [f"HTTP/1.1 {status} {'OK' if status == 200 else 'Error'}", "request-id: req_scripted"]
+    lines = [f"HTTP/1.1 {status} {'OK' if status == 200 else 'Error'}", f"request-id: {REQUEST_ID}"]
     return "\r\n".join([*lines, *(f"{name}: {value}" for name, value in headers.items()), "", ""]).encode()

@@ -12,6 +12,7 @@ from typing import Any
 from oneclaw.demo import intents
 from oneclaw.demo.messages_server import MessagesServer
 from oneclaw.demo.replies import Reply, ReplyBlock, answer, text, tool_use
+from oneclaw.demo.strict.shape import load_shapes
 
 MODEL = "oneclaw-demo"
 # The pace of answers: a little faster than people read.
@@ -49,11 +50,15 @@ def start(port: int = 0) -> DemoModel:
     """Start the demo model and return it, with its `.url` and `.stop()`. Raise OSError when the port is taken."""
     model = DemoModel(port)
     model.start()
+    # While it already listens: the first request does not wait for it.
+    load_shapes()
     return model
 
 
 def reply(body: dict[str, Any]) -> Reply:
     """Return the answer to the JSON of a request: to its newest message, or to the results of tools."""
+    if body.get("compaction"):
+        return answer(_compacted(body["messages"]))
     asked = _words(body["messages"][-1])
     results = [block for block in _blocks(body["messages"][-1]) if block.get("type") == "tool_result"]
     if results:
@@ -158,6 +163,12 @@ def _summary(conversation: str) -> str:
     said = [statement for line in words for statement in intents.statements(line)]
     title = _title(words[0]) if words else "Hello"
     return json.dumps({"title": title, "summary": " ".join(said[:3])[:400]}, ensure_ascii=False)
+
+
+def _compacted(messages: list[dict[str, Any]]) -> str:
+    """Return a summary of a whole conversation: the first words of each message of the person."""
+    said = [_words(message) for message in messages if message["role"] == "user"]
+    return "\n".join(f"- {words[:200]}" for words in said if words) or "The person has said nothing yet."
 
 
 def _persons_words(transcript: str) -> Iterator[str]:

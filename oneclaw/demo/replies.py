@@ -14,6 +14,7 @@ from typing import Any
 
 # Characters of one delta.
 DELTA_CHARS = 8
+REQUEST_ID = "req_scripted"
 
 
 class Ending(enum.Enum):
@@ -34,6 +35,8 @@ class ReplyBlock:
     key: str
     deltas: Iterable[str]
     pace: float | None = None
+    # What proves to the server that it made this block, when it is sent back.
+    signature: str = "c2lnbmVk"
 
 
 @dataclass(frozen=True)
@@ -51,7 +54,8 @@ class Reply:
 
     blocks: tuple[ReplyBlock, ...] = ()
     stop_reason: str = "end_turn"
-    usage: Mapping[str, int] = field(default_factory=dict)
+    # What is said of the tokens at the end.
+    usage: Mapping[str, Any] = field(default_factory=dict)
     # Seconds: before the first byte, and before each delta.
     first_byte: float = 0.0
     pace: float = 0.0
@@ -60,6 +64,9 @@ class Reply:
     status: int = 200
     headers: Mapping[str, str] = field(default_factory=dict)
     body: bytes | None = None
+    # What is said of the tokens before the first block, and further fields of the message.
+    input_usage: Mapping[str, Any] = field(default_factory=lambda: {"input_tokens": 1})
+    fields: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,10 +107,15 @@ def tool_use(
     return ReplyBlock(start, "input_json_delta", "partial_json", _cut(arguments, size), pace)
 
 
+def whole_block(block: dict[str, Any]) -> ReplyBlock:
+    """Return a block that comes at once, without deltas."""
+    return ReplyBlock(block, "", "", ())
+
+
 def answer(
     *blocks: ReplyBlock | str,
     stop_reason: str = "",
-    usage: Mapping[str, int] | None = None,
+    usage: Mapping[str, Any] | None = None,
     first_byte: float = 0.0,
     pace: float = 0.0,
 ) -> Reply:
@@ -114,10 +126,16 @@ def answer(
     return Reply(content, reason, usage or {}, first_byte, pace)
 
 
-def error(status: int, kind: str, message: str, **headers: str) -> Reply:
+def error(status: int, kind: str, message: str, *, details: Mapping[str, Any] | None = None, **headers: str) -> Reply:
     """Return an error response in the API's own form. A header is given as retry_after="2"."""
     names = {name.replace("_", "-"): value for name, value in headers.items()}
-    return Reply(status=status, headers={"content-type": "application/json", **names}, body=_error(kind, message))
+    headers = {"content-type": "application/json", **names}
+    return Reply(status=status, headers=headers, body=_error(kind, message, details))
+
+
+def json_reply(value: Mapping[str, Any]) -> Reply:
+    """Return a response with JSON that is not a message."""
+    return Reply(headers={"content-type": "application/json"}, body=json.dumps(value).encode())
 
 
 def key_refused() -> Reply:
@@ -127,8 +145,9 @@ def key_refused() -> Reply:
 
 def rate_limited(retry_after: float | None = None) -> Reply:
     """Return the error for too many requests; `retry_after` is in seconds."""
-    headers = {} if retry_after is None else {"retry_after": f"{retry_after:g}"}
-    return error(429, "rate_limit_error", "This request would exceed your rate limit.", **headers)
+    refused = error(429, "rate_limit_error", "This request would exceed your rate limit.")
+    wait = {} if retry_after is None else {"retry-after": f"{retry_after:g}"}
+    return replace(refused, headers={**refused.headers, **wait})
 
 
 def server_fault(status: int = 500) -> Reply:
@@ -221,18 +240,21 @@ def message(reply: Reply, body: Mapping[str, Any]) -> dict[str, Any]:
         words = "".join(block.deltas)
         if block.key == "partial_json":
             blocks.append({**block.start, "input": json.loads(words or "{}")})
+        elif block.key == "thinking":
+            blocks.append({**block.start, "thinking": words, "signature": block.signature})
         else:
-            blocks.append({**block.start, block.key: words})
+            blocks.append({**block.start, block.key: words} if block.key else block.start)
     return {
-        **_message_start(body),
+        **_message_start(reply, body),
         "content": blocks,
         "stop_reason": reply.stop_reason,
-        "usage": {**_usage(body), "output_tokens": max(1, len(str(blocks)) // 4), **reply.usage},
+        "usage": {**reply.input_usage, "output_tokens": max(1, len(str(blocks)) // 4), **reply.usage},
     }
 
 
 def _events(reply: Reply, body: Mapping[str, Any]) -> Iterator[Step]:
-    start = {**_message_start(body), "content": [], "stop_reason": None, "usage": {**_usage(body), "output_tokens": 1}}
+    usage = {**reply.input_usage, "output_tokens": 1}
+    start = {**_message_start(reply, body), "content": [], "stop_reason": None, "usage": usage}
     yield Step(_event("message_start", message=start), reply.first_byte)
     yield Step(_event("ping"))
     output = 0
@@ -244,7 +266,7 @@ def _events(reply: Reply, body: Mapping[str, Any]) -> Iterator[Step]:
             event = _event("content_block_delta", index=index, delta={"type": block.kind, block.key: delta})
             yield Step(event, pace, delta if block.key == "text" else "")
         if block.key == "thinking":
-            signature = {"type": "signature_delta", "signature": "c2lnbmVk"}
+            signature = {"type": "signature_delta", "signature": block.signature}
             yield Step(_event("content_block_delta", index=index, delta=signature))
         yield Step(_event("content_block_stop", index=index))
     usage = {"output_tokens": max(1, output // 4), **reply.usage}
@@ -276,31 +298,20 @@ def _event(kind: str, **fields: Any) -> bytes:
     return f"event: {kind}\ndata: {payload}\n\n".encode("utf-8", "surrogatepass")
 
 
-def _message_start(body: Mapping[str, Any]) -> dict[str, Any]:
+def _message_start(reply: Reply, body: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "id": f"msg_{uuid.uuid4().hex[:24]}",
         "type": "message",
         "role": "assistant",
         "model": body.get("model", "scripted"),
         "stop_sequence": None,
+        **reply.fields,
     }
 
 
-def _usage(body: Mapping[str, Any]) -> dict[str, int]:
-    return {
-        "input_tokens": tokens(body),
-        "cache_creation_input_tokens": 0,
-        "cache_read_input_tokens": 0,
-    }
-
-
-def tokens(body: Mapping[str, Any]) -> int:
-    """Return an estimate of the tokens of the request `body`: one for four characters."""
-    return len(json.dumps([body.get("system"), body.get("messages"), body.get("tools")])) // 4
-
-
-def _error(kind: str, message: str) -> bytes:
-    return json.dumps({"type": "error", "error": {"type": kind, "message": message}}).encode()
+def _error(kind: str, message: str, details: Mapping[str, Any] | None = None) -> bytes:
+    said = {"type": kind, "message": message, **({"details": details} if details else {})}
+    return json.dumps({"type": "error", "error": said, "request_id": REQUEST_ID}).encode()
 
 
 def _cut(words: str, size: int) -> list[str]:

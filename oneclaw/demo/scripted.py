@@ -40,6 +40,8 @@ from oneclaw.demo.replies import (
     tool_use,
     unknown_model,
 )
+from oneclaw.demo.strict.api import StrictApi
+from oneclaw.demo.strict.shape import load_shapes
 
 __all__ = [
     "RecordedRequest",
@@ -80,8 +82,10 @@ def hello(body: dict[str, Any]) -> Reply:
 class ScriptedModel(MessagesServer):
     """A server that answers with the replies of its script in order, and then with `default(body)`."""
 
-    def __init__(self, *replies: Reply, default: Responder = hello, port: int = 0) -> None:
-        super().__init__(self._next, port=port)
+    def __init__(
+        self, *replies: Reply, default: Responder = hello, port: int = 0, api: StrictApi | None = None
+    ) -> None:
+        super().__init__(self._next, port=port, api=api)
         self.default = default
         self._script = collections.deque(replies)
 
@@ -135,6 +139,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
     # Before the server's thread starts, which inherits the mask: only sigwait receives the signals.
     signal.pthread_sigmask(signal.SIG_BLOCK, STOP_SIGNALS)
+    load_shapes()
     with ScriptedModel(default=paced, port=chosen.port) as model:
         print(model.url, flush=True)
         signal.sigwait(STOP_SIGNALS)

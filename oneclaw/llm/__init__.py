@@ -1,18 +1,20 @@
 """Talk to a server of the Messages API. `from oneclaw import llm` is all that other code needs.
 
-client.py sends requests and is the only importer of the SDK; blocks.py has the types of their content; events.py parses
-the stream of an answer; failures.py defines the failures.
+client.py sends requests and is the only importer of the SDK; request.py and blocks.py have their parts; facts.py says
+what a model accepts; events.py parses the stream of an answer; failures.py defines the failures.
 """
 
 from oneclaw.llm.blocks import ApiMessage, Block, FileSource, ToolDefinition
-from oneclaw.llm.client import Request, complete, complete_sync, count_tokens, is_demo, load, models, stream, warm_up
+from oneclaw.llm.client import complete, complete_sync, count_tokens, load, models, stream, warm_up
 from oneclaw.llm.events import BlockFinished, BlockStarted, Event, Finished, Retrying, TextDelta, ThinkingDelta
+from oneclaw.llm.facts import cached_facts, facts_of
 from oneclaw.llm.failures import (
     AnswerRefusedError,
     AnswerTooLargeError,
     BadRequestError,
     ContextTooLongError,
     CutOffError,
+    EmptyAnswerError,
     KeyRefusedError,
     ModelRequestError,
     ModelTimeoutError,
@@ -21,11 +23,16 @@ from oneclaw.llm.failures import (
     RateLimitedError,
     ServerFaultError,
     SpendLimitError,
+    ThinkingBoundError,
+    TruncatedAnswerError,
     TurnTimeoutError,
     UnknownModelError,
     UnreachableError,
     UnreadableAnswerError,
 )
+from oneclaw.llm.known_models import Facts
+from oneclaw.llm.request import Request
+from oneclaw.llm.server import is_demo
 
 __all__ = [
     "AnswerRefusedError",
@@ -37,7 +44,9 @@ __all__ = [
     "BlockStarted",
     "ContextTooLongError",
     "CutOffError",
+    "EmptyAnswerError",
     "Event",
+    "Facts",
     "FileSource",
     "Finished",
     "KeyRefusedError",
@@ -51,15 +60,19 @@ __all__ = [
     "ServerFaultError",
     "SpendLimitError",
     "TextDelta",
+    "ThinkingBoundError",
     "ThinkingDelta",
     "ToolDefinition",
+    "TruncatedAnswerError",
     "TurnTimeoutError",
     "UnknownModelError",
     "UnreachableError",
     "UnreadableAnswerError",
+    "cached_facts",
     "complete",
     "complete_sync",
     "count_tokens",
+    "facts_of",
     "is_demo",
     "load",
     "models",

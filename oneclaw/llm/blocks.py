@@ -1,12 +1,14 @@
 """The types of a request's and an answer's content, in the form of the Messages API."""
 
-from typing import Any, Literal, Required, TypedDict
+from typing import Any, Literal, NotRequired, Required, TypedDict
 
 
 class CacheControl(TypedDict):
     """A cache breakpoint: the provider caches the request up to the block that has it."""
 
     type: Literal["ephemeral"]
+    # The lifetime of the entry: five minutes without it.
+    ttl: NotRequired[Literal["1h"]]
 
 
 class FileSource(TypedDict):

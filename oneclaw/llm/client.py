@@ -1,4 +1,4 @@
-"""The client of the Messages API: the only module that sends requests to a model or imports the SDK.
+"""The client of the Messages API: the only module that sends requests to a model.
 
 async for event in llm.stream(llm.Request(model, system, messages)):
     …                       # BlockStarted, TextDelta, …, at last Finished; or a ModelRequestError is raised
@@ -10,31 +10,35 @@ import functools
 import logging
 import math
 import random
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Collection
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
-from urllib.parse import urlsplit
 
 from django.conf import settings
 
-from oneclaw.llm.blocks import ApiMessage, ApiTextMessage, Block, ToolDefinition
+from oneclaw.llm.connection import client_of_loop, timeouts
 from oneclaw.llm.events import AnswerReader, Event, Finished, Retrying, TextDelta
+from oneclaw.llm.facts import Refusal, cached_facts, current_facts, learn
 from oneclaw.llm.failures import (
     AnswerRefusedError,
+    BadRequestError,
+    ContextTooLongError,
     CutOffError,
+    EmptyAnswerError,
     ModelRequestError,
     ModelTimeoutError,
     NoKeyError,
+    TruncatedAnswerError,
+    UnknownModelError,
     UnreachableError,
     UnreadableAnswerError,
     failure_of_response,
 )
+from oneclaw.llm.known_models import Facts
+from oneclaw.llm.request import ANSWER_MIN_TOKENS, Request, counted_parts_of, may_think, parts_of, refusal_in
 
 if TYPE_CHECKING:
     # At run time, functions import it: the SDK takes 75 MB and a second, which commands and idle workers do not need.
-    import ssl
-
-    import anthropic
     import httpx2
 
 log = logging.getLogger(__name__)
@@ -46,19 +50,17 @@ RETRY_MAX_SECONDS = 30.0
 RETRY_FIRST_SECONDS = 0.5
 
 
-@dataclass(frozen=True)
-class Request:
-    """A request to the model; all parts in the API's own form, `cache_control` included."""
-
-    model: str
-    system: Sequence[Block]
-    messages: Sequence[ApiMessage | ApiTextMessage]
-    tools: Sequence[ToolDefinition] = ()
-    max_tokens: int = settings.MAX_OUTPUT_TOKENS
-    # In the API's form; None leaves the choice to the model.
-    tool_choice: dict[str, Any] | None = None
-    # Tokens of thinking before the answer; 0: the server's default.
-    thinking: int = 0
+# The stop reasons after which the text of complete() is not whole.
+FAILED_ENDINGS: dict[str, type[ModelRequestError]] = {
+    "refusal": AnswerRefusedError,
+    "max_tokens": TruncatedAnswerError,
+    "model_context_window_exceeded": ContextTooLongError,
+}
+# How many times SILENCE_TIMEOUT a model that thinks may be silent outside of a text: neither thinking nor the arguments
+# of a tool are promised to arrive steadily.
+THINKING_SILENCE_FACTOR = 10
+# Refusals of optional fields after which one request is sent once more.
+MAX_REFUSALS = 4
 
 
 async def stream(request: Request) -> AsyncGenerator[Event]:
@@ -67,32 +69,46 @@ async def stream(request: Request) -> AsyncGenerator[Event]:
     Raise a ModelRequestError otherwise, and no other exception. Before the first event, a retryable failure is followed
     by a Retrying event and another attempt. Use contextlib.aclosing when you may stop before the end.
     """
-    for attempt in range(1, MAX_ATTEMPTS + 1):
+    facts = await current_facts(request.model)
+    parts = parts_of(request, facts)
+    attempt, refusals = 1, 0
+    while True:
         arrived = False
         try:
-            async with contextlib.aclosing(_attempt(request)) as events:
+            async with contextlib.aclosing(_attempt(parts, may_think(parts, facts))) as events:
                 async for event in events:
                     arrived = True
                     yield event
             return
         except ModelRequestError as failure:
-            seconds = _wait(failure, attempt)
-            if arrived or seconds is None:
+            if arrived:
                 raise
-            retrying = Retrying(failure, seconds)
-        yield retrying
-        await asyncio.sleep(retrying.seconds)
+            accepted = await _without_refused(failure, request, parts, facts) if refusals < MAX_REFUSALS else None
+            seconds = None if accepted else _wait(failure, attempt)
+            if accepted is None and seconds is None:
+                raise
+            refused_with = failure
+        if accepted:
+            parts, refusals = accepted, refusals + 1
+            facts = cached_facts(request.model)
+        elif seconds is not None:
+            yield Retrying(refused_with, seconds)
+            await asyncio.sleep(seconds)
+            attempt += 1
 
 
 async def complete(request: Request) -> str:
-    """Return the text of a whole answer, for titles and summaries; "" if it has none. Raise a ModelRequestError."""
-    text: list[str] = []
-    async for event in stream(request):
-        if isinstance(event, TextDelta):
-            text.append(event.text)
-        elif isinstance(event, Finished) and event.stop_reason == "refusal":
-            raise AnswerRefusedError
-    return "".join(text)
+    """Return the text of a whole answer, for titles and summaries. Raise a ModelRequestError.
+
+    A cut answer is asked for once more with twice the room, and then raises TruncatedAnswerError; one without text
+    raises EmptyAnswerError.
+    """
+    try:
+        return await _complete(request)
+    except TruncatedAnswerError:
+        if request.max_tokens is None:
+            raise
+    return await _complete(replace(request, max_tokens=2 * request.max_tokens))
 
 
 def complete_sync(request: Request) -> str:
@@ -105,27 +121,47 @@ def complete_sync(request: Request) -> str:
 
 async def count_tokens(request: Request) -> int:
     """Return how many tokens the request has for its model. Raise a ModelRequestError."""
-    parts = _parts(request)
-    del parts["max_tokens"]
+    parts = counted_parts_of(request, await current_facts(request.model))
 
     async def ask() -> int:
-        return (await _client().messages.count_tokens(**parts)).input_tokens
+        return (await client_of_loop().messages.count_tokens(**parts)).input_tokens
 
-    return await _with_retries(ask)
+    try:
+        return await _with_retries(ask)
+    except (BadRequestError, UnknownModelError):
+        await learn(request.model, Refusal("counts"))
+        raise
+
+
+async def describe(wanted: Collection[str]) -> dict[str, dict[str, Any]]:
+    """Return what the server says about each of its models, and about those of `wanted` that its list does not name.
+
+    A model that it does not know is left out. Raise a ModelRequestError.
+    """
+
+    async def ask() -> dict[str, dict[str, Any]]:
+        return {model.id: model.to_dict(warnings=False) async for model in client_of_loop().models.list(limit=1000)}
+
+    found = await _with_retries(ask)
+    for name in sorted(set(wanted) - found.keys()):
+        try:
+            found[name] = await _with_retries(functools.partial(_describe, name))
+        except (BadRequestError, UnknownModelError):
+            log.info("The model's server does not describe %s.", name)
+    return found
+
+
+async def _describe(name: str) -> dict[str, Any]:
+    return (await client_of_loop().models.retrieve(name)).to_dict(warnings=False)
 
 
 async def models() -> list[str]:
     """Return the ids of the models that the server offers, newest first. Raise a ModelRequestError."""
 
     async def ask() -> list[str]:
-        return [model.id async for model in _client().models.list(limit=1000)]
+        return [model.id async for model in client_of_loop().models.list(limit=1000)]
 
     return await _with_retries(ask)
-
-
-def is_demo() -> bool:
-    """Return whether the rule-based demo model answers, because there is neither a key nor a base URL."""
-    return bool(settings.DEMO_URL and not settings.ANTHROPIC_API_KEY and not settings.ANTHROPIC_BASE_URL)
 
 
 def load() -> None:
@@ -135,16 +171,17 @@ def load() -> None:
 
 
 async def warm_up() -> None:
-    """Load what the first answer would otherwise wait for, by a request to a mock server. Nothing is sent."""
+    """Load what the first answer would otherwise wait for: facts, and code by a request to a mock server."""
     import httpx2
 
     try:
-        client = _client()
+        client = client_of_loop()
     except NoKeyError:
         return
     answer = httpx2.MockTransport(lambda _: httpx2.Response(200, content=b""))
     async with httpx2.AsyncClient(transport=answer) as http:
-        parts = _parts(Request("warm", [], [{"role": "user", "content": "warm"}]))
+        request = Request("warm", [], [{"role": "user", "content": "warm"}])
+        parts = parts_of(request, await current_facts(request.model))
         offline = client.with_options(http_client=http)
         async with offline.messages.with_streaming_response.create(**parts, stream=True) as response:
             await response.read()
@@ -153,18 +190,23 @@ async def warm_up() -> None:
 # -- One attempt ---------------------------------------------------------------------------------
 
 
-async def _attempt(request: Request) -> AsyncGenerator[Event]:
-    reader = AnswerReader(request.model)
+async def _attempt(parts: dict[str, Any], thinks: bool) -> AsyncGenerator[Event]:
+    reader = AnswerReader(parts["model"])
     arrived = False
+    longest = settings.SILENCE_TIMEOUT * (THINKING_SILENCE_FACTOR if thinks else 1)
     try:
-        create = _client().messages.with_streaming_response.create
-        async with create(**_parts(request), stream=True) as response:
+        create = client_of_loop().messages.with_streaming_response.create
+        async with create(**parts, stream=True, timeout=timeouts(longest)) as response:
             kind = response.headers.get("content-type", "text/event-stream")
             if not kind.startswith("text/event-stream"):
                 raise UnreadableAnswerError(f"status {response.status_code} with {kind} where a stream should be")
             # Our parser takes a third of the time of the SDK's.
             chunks = response.http_response.aiter_bytes()
-            async for data in chunks:
+            while True:
+                async with asyncio.timeout(settings.SILENCE_TIMEOUT if reader.is_writing else longest):
+                    data = await anext(chunks, b"")
+                if not data:
+                    break
                 for event in reader.feed(data):
                     arrived = True
                     if isinstance(event, Finished):
@@ -181,6 +223,39 @@ async def _attempt(request: Request) -> AsyncGenerator[Event]:
         if failure is error:
             raise
         raise failure from error
+
+
+async def _complete(request: Request) -> str:
+    text: list[str] = []
+    reason = ""
+    async for event in stream(request):
+        if isinstance(event, TextDelta):
+            text.append(event.text)
+        elif isinstance(event, Finished):
+            reason = event.stop_reason
+    if ending := FAILED_ENDINGS.get(reason):
+        raise ending
+    whole = "".join(text)
+    if not whole.strip():
+        raise EmptyAnswerError(f"stop reason {reason}")
+    return whole
+
+
+async def _without_refused(
+    failure: ModelRequestError, request: Request, parts: dict[str, Any], facts: Facts
+) -> dict[str, Any] | None:
+    """Learn what the server has refused, and return the body without it; None when that would change nothing."""
+    if refusal := refusal_in(failure, parts, facts):
+        log.warning("The model's server refuses %s for %s: %s", refusal, request.model, failure)
+        await learn(request.model, refusal)
+    if isinstance(failure, ContextTooLongError):
+        # Older models count the room for the answer, too.
+        room = failure.limit - failure.tokens if failure.limit and failure.tokens else 0
+        return {**parts, "max_tokens": room} if ANSWER_MIN_TOKENS <= room < parts["max_tokens"] else None
+    if refusal is None:
+        return None
+    changed = parts_of(request, cached_facts(request.model))
+    return changed if changed != parts else None
 
 
 async def _read_to_the_end(chunks: AsyncIterator[bytes]) -> None:
@@ -245,99 +320,3 @@ def _retry_after(response: "httpx2.Response") -> float | None:
     except ValueError:
         return None
     return max(0.0, seconds) if math.isfinite(seconds) else None
-
-
-def _parts(request: Request) -> dict[str, Any]:
-    parts: dict[str, Any] = {
-        "model": request.model,
-        "messages": list(request.messages),
-        "max_tokens": request.max_tokens,
-    }
-    if request.thinking:
-        parts["thinking"] = {"type": "enabled", "budget_tokens": request.thinking}
-    if request.system:
-        parts["system"] = list(request.system)
-    if request.tools:
-        parts["tools"] = list(request.tools)
-        if request.tool_choice:
-            parts["tool_choice"] = request.tool_choice
-    return parts
-
-
-# -- One client for each event loop --------------------------------------------------------------
-
-_clients: dict[tuple[asyncio.AbstractEventLoop, str, str], "tuple[anthropic.AsyncAnthropic, object]"] = {}
-
-
-def _client() -> "anthropic.AsyncAnthropic":
-    """Return the client of the running event loop, made on first use and closed when the loop ends."""
-    key, address = _credentials()
-    cache_key = (asyncio.get_running_loop(), key, address)
-    if cache_key not in _clients:
-        client = _new_client(key, address)
-        # A loop closes its async generators when it ends; this one closes the client.
-        closing = _closing(cache_key, client)
-        with contextlib.suppress(StopIteration):
-            closing.asend(None).send(None)
-        _clients[cache_key] = client, closing
-    return _clients[cache_key][0]
-
-
-async def _closing(
-    cache_key: tuple[asyncio.AbstractEventLoop, str, str], client: "anthropic.AsyncAnthropic"
-) -> AsyncGenerator[None]:
-    try:
-        yield
-    finally:
-        del _clients[cache_key]
-        await client.close()
-
-
-def _new_client(key: str, address: str) -> "anthropic.AsyncAnthropic":
-    import anthropic
-    import httpx2
-
-    loopback = urlsplit(address).hostname in ("127.0.0.1", "::1", "localhost")
-    timeout = httpx2.Timeout(settings.SILENCE_TIMEOUT, connect=settings.CONNECT_TIMEOUT, pool=settings.CONNECT_TIMEOUT)
-    return anthropic.AsyncAnthropic(
-        api_key=key,
-        base_url=address,
-        max_retries=0,
-        timeout=timeout,
-        # Some compatible servers accept the key in this header only.
-        default_headers={"x-api-key": key} if settings.ANTHROPIC_BASE_URL else None,
-        # aiohttp takes a third of the time for a stream. Proxies of the environment are not used for this machine, and
-        # redirects are not followed, because they would send the key to another server.
-        http_client=anthropic.DefaultAioHttpClient(
-            timeout=timeout,
-            limits=httpx2.Limits(max_connections=1000, max_keepalive_connections=100, keepalive_expiry=30),
-            verify=_certificates(not loopback),
-            trust_env=not loopback,
-            follow_redirects=False,
-        ),
-    )
-
-
-@functools.cache
-def _certificates(trust_env: bool) -> "ssl.SSLContext":
-    """Return the trusted certificates. Loading them takes 20 of the 22 ms of making a client, so they are cached."""
-    import httpx2
-
-    return httpx2.create_ssl_context(trust_env=trust_env)
-
-
-def _credentials() -> tuple[str, str]:
-    """Return (key, base URL) from the settings: by itself the SDK would read the environment and the disk."""
-    key, address = settings.ANTHROPIC_API_KEY, settings.ANTHROPIC_BASE_URL
-    if not key and not address:
-        address = settings.DEMO_URL or _demo_of_running_server()
-        if not address:
-            raise NoKeyError
-    return key or "none", address or "https://api.anthropic.com"
-
-
-def _demo_of_running_server() -> str:
-    """Return the address of the demo model that `manage.py serve` has started, for commands; "" when there is none."""
-    with contextlib.suppress(OSError):
-        return settings.DEMO_ADDRESS_FILE.read_text().strip()
-    return ""

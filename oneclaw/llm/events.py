@@ -97,6 +97,11 @@ class AnswerReader:
         self.finished = False
         self.failure: ModelRequestError | None = None
 
+    @property
+    def is_writing(self) -> bool:
+        """Return whether a text is growing, whose deltas follow one another quickly."""
+        return any(growing.block["type"] == "text" for growing in self._open.values())
+
     def feed(self, data: bytes) -> list[Event]:
         """Return the events that `data` completes; the text of one block in `data` becomes one delta.
 

@@ -23,6 +23,11 @@ class ModelRequestError(Exception):
         self.retry_after = retry_after
 
     @property
+    def explanation(self) -> str:
+        """Return the server's own sentence, without the status and the type of the error."""
+        return self.detail.partition(": ")[2]
+
+    @property
     def reason(self) -> Reason:
         """Return the reason to store and to show."""
         return Reason(self.reason_code)
@@ -111,6 +116,21 @@ class ContextTooLongError(ModelRequestError):
     reason_code = "model.context_too_long"
     code = "context_too_long"
 
+    @property
+    def tokens(self) -> int | None:
+        """Return the tokens of the prompt, if the server named them."""
+        return self._sizes[0]
+
+    @property
+    def limit(self) -> int | None:
+        """Return the most tokens that fit into the window, if the server named them."""
+        return self._sizes[1]
+
+    @property
+    def _sizes(self) -> tuple[int | None, int | None]:
+        found = TOO_LONG.search(self.detail)
+        return (int(found[1]), int(found[2])) if found else (None, None)
+
 
 class SpendLimitError(ModelRequestError):
     """The account at the model's provider has reached its spending limit."""
@@ -131,6 +151,27 @@ class BadRequestError(ModelRequestError):
 
     reason_code = "model.bad_request"
     code = "bad_request"
+
+
+class ThinkingBoundError(BadRequestError):
+    """The signed thinking of an earlier answer does not belong to what the conversation now says before it."""
+
+    reason_code = "model.thinking_bound"
+    code = "thinking_bound"
+
+
+class TruncatedAnswerError(ModelRequestError):
+    """The answer was cut off at its largest size."""
+
+    reason_code = "model.truncated"
+    code = "truncated_answer"
+
+
+class EmptyAnswerError(ModelRequestError):
+    """The answer has no text."""
+
+    reason_code = "model.empty"
+    code = "empty_answer"
 
 
 class AnswerRefusedError(ModelRequestError):
@@ -167,6 +208,9 @@ BY_TYPE: dict[str, type[ModelRequestError]] = {
     "invalid_request_error": BadRequestError,
 }
 CONTEXT = re.compile(r"context (?:window|limit|length)")
+# "prompt is too long: N tokens > M maximum"; older models: "… exceed context limit: N + max_tokens > M".
+TOO_LONG = re.compile(r"(\d+) (?:tokens|\+ \d+) > (\d+)")
+THINKING_BOUND = re.compile(r"bound to a different conversation|invalid `?signature`? in `?thinking`?")
 REDIRECTS = (301, 302, 303, 307, 308)
 BY_STATUS: dict[int, type[ModelRequestError]] = {
     401: KeyRefusedError,
@@ -185,7 +229,8 @@ def failure_of_response(status: int, body: Any, retry_after: float | None = None
     """Return the failure for an error response: its HTTP `status` (200 inside a stream) and its JSON `body`."""
     error = body.get("error") if isinstance(body, dict) else None
     error = error if isinstance(error, dict) else {}
-    kind, detail = str(error.get("type") or ""), str(error.get("message") or "")
+    # Compatible servers have errors of other shapes.
+    kind, detail = str(error.get("type") or ""), str(error.get("message") or ("" if error else body or ""))
     details = error.get("details")
     cause = str(details.get("error_code") or "") if isinstance(details, dict) else ""
     return _which(status, kind, cause, detail)(f"{status} {kind}: {detail}"[:1000], retry_after)
@@ -199,8 +244,10 @@ def _which(status: int, kind: str, cause: str, detail: str) -> type[ModelRequest
         return UnreachableError
     found = BY_TYPE.get(kind) or BY_STATUS.get(status) or (ServerFaultError if status >= 500 else BadRequestError)
     if found is BadRequestError:
-        # The API has no types for these two failures: only their text tells them apart.
+        # The API has no types for these failures: only their text tells them apart.
         wording = detail.lower()
+        if THINKING_BOUND.search(wording):
+            return ThinkingBoundError
         if "prompt is too long" in wording or CONTEXT.search(wording):
             return ContextTooLongError
         if "credit balance" in wording or "usage limit" in wording or "spend limit" in wording:

@@ -1,5 +1,6 @@
 """The models of the platform; other code imports them from here."""
 
+from oneclaw.models.facts import ModelFacts
 from oneclaw.models.health import Heartbeat, InvariantRun
 from oneclaw.models.keys import ApiKey, ApiKeyQuerySet
 from oneclaw.models.people import User, UserManager, validate_timezone

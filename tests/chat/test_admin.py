@@ -24,7 +24,7 @@ def test_no_page_shows_the_first_words_as_a_title(client, admin_person, session)
         assert "secret" not in response.content.decode()
 
 
-@pytest.mark.parametrize("column", ["title__startswith", "system_prompt__contains"])
+@pytest.mark.parametrize("column", ["title__startswith", "head__system__contains"])
 def test_no_column_can_be_guessed_by_the_address(client, admin_person, session, column):
     client.force_login(admin_person)
     assert client.get(LIST, {column: "My"}).status_code == 400

@@ -62,7 +62,7 @@ def test_one_object_brings_all_that_an_app_has_for_the_chat(ada, dice, client):
     assert request.messages[0]["content"][0]["text"] == "For “Roll for me” there are red dice."
     said.message.refresh_from_db()
     assert said.message.meta["context"]["dice"] == [RED | {"heading": "Roll for me"}]
-    assert ChatSession.objects.get().system_context["dice"] == [RED]
+    assert ChatSession.objects.get().context["dice"] == [RED]
     assert commands.parse_call("/roll now") == (DICE.commands["/roll"], "now")
     settle(said)
     details = details_of(Message.objects.select_related("session", "turn").get(pk=said.answer.pk))
@@ -77,8 +77,10 @@ def test_the_prompt_is_built_anew_when_its_condition_changes(ada, dice):
     said = send(ada)
     build_request(said.turn)
     session = said.message.session
-    session.system_prompt, session.title = "Old.", "Another title"
-    session.save()
+    first, session.title = session.heads.get(), "Another title"
+    first.system = "Old."
+    first.save()
+    session.save(update_fields=["title"])
     assert "You may roll red dice." in build_request(said.turn).system[0]["text"]
 
 

@@ -34,7 +34,8 @@ SHORT = {
     "ONECLAW_LEASE_SECONDS": "4",
     "ONECLAW_CHECKPOINT_SECONDS": "0.3",
     "ONECLAW_FLUSH_LEASE_SECONDS": "5",
-    "ONECLAW_SILENCE_TIMEOUT": "2",
+    # Ten times that before the first word.
+    "ONECLAW_SILENCE_TIMEOUT": "1",
     "ONECLAW_MESSAGE_LENGTH": "5000",
     "ONECLAW_EMBEDDINGS": "none",
 }

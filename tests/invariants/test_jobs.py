@@ -5,7 +5,7 @@ from django.apps import apps
 from django.db import connection
 
 from chat.models import ImportJob
-from memory.models import DocumentJob, Flush
+from memory.models import Comparison, DocumentJob, Flush, MemoryRevision
 from oneclaw import invariants
 from oneclaw.jobs import Job
 
@@ -18,13 +18,15 @@ DONE = "status = 'done', token = NULL, lease_until = NULL, finished_at = now()"
 FAILED = DONE.replace("done", "failed") + ", error = 'cut'"
 
 
-@pytest.fixture(params=[Flush, DocumentJob, ImportJob])
+@pytest.fixture(params=[Flush, DocumentJob, Comparison, ImportJob])
 def job(request, world):
     """A job of each kind."""
     if request.param is Flush:
         return world.flush
     if request.param is ImportJob:
         return ImportJob.objects.create(owner=world.ada, name="conversations.json")
+    if request.param is Comparison:
+        return Comparison.objects.create(owner=world.ada, revision=MemoryRevision.objects.earliest("pk"))
     kind = DocumentJob.Kind.LAST_MESSAGES
     return DocumentJob.objects.create(
         owner=world.ada, session=world.session, space=world.space, kind=kind, through_seq=1
@@ -52,7 +54,12 @@ def test_the_check_of_everything_says_it_too(world, broken):
 
 
 def test_every_kind_of_job_is_tested():
-    assert {model for model in apps.get_models() if issubclass(model, Job)} == {Flush, DocumentJob, ImportJob}
+    assert {model for model in apps.get_models() if issubclass(model, Job)} == {
+        Flush,
+        DocumentJob,
+        Comparison,
+        ImportJob,
+    }
 
 
 @pytest.mark.parametrize("change", [QUEUED, RUNNING, DONE, FAILED, DONE.replace("done", "nothing")])

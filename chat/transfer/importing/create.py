@@ -131,7 +131,7 @@ def attempts_of(said: list[Said]) -> list[Attempt]:
     for index, each in enumerate(said):
         prompts.append(index if each.role == "user" else prompts[each.parent] if each.parent is not None else None)
         prompt, parent = prompts[index], each.parent
-        if each.role == "user" or prompt is None or parent is None:
+        if each.role in ("user", "notice") or prompt is None or parent is None:
             continue
         if each.role == "tool" or (said[parent].role == "tool" and parent not in continued):
             attempt = by_index[parent]
@@ -183,8 +183,8 @@ def message_row(
         stop_reason=said.stop_reason,
         usage=said.usage,
         created_at=said.created_at or timezone.now(),
-        finished_at=said.finished_at if said.role != "user" else None,
-        **content_columns(said.content),
+        finished_at=said.finished_at if said.role not in ("user", "notice") else None,
+        **(content_columns(said.content) | ({"text": ""} if said.role == "notice" else {})),
     )
 
 

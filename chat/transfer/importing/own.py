@@ -9,6 +9,7 @@ import uuid
 from collections.abc import Mapping
 from typing import Any
 
+from chat.context import notices
 from chat.transfer.importing.conversation import (
     Conversation,
     Said,
@@ -28,7 +29,7 @@ from oneclaw.llm import Block
 from oneclaw.reasons import Param, Reason, verbatim, wordings
 
 FORMAT, VERSION = "oneclaw.conversation", 1
-ROLES = {"user", "assistant", "tool"}
+ROLES = {"user", "assistant", "tool", "notice"}
 # A status of its own has only what is finished; what ran when it was exported ended there.
 STATUSES = {"complete": "complete", "stopped": "stopped", "interrupted": "interrupted", "failed": "failed"}
 MODES = {"agent": "agent", "chat": "chat", "temporary": "chat"}
@@ -54,6 +55,10 @@ def conversation(value: Mapping[str, Any]) -> Conversation:
     for each in listed:
         before = each.get("parent")
         parent = indexes.get(before) if isinstance(before, int) else None
+        if each["role"] == "notice" and (parent is None or each.get("content") != [notices.CONTINUE]):
+            # A file brings no other words of the server: what follows them follows the message before.
+            indexes[number(each)] = parent
+            continue
         said, left = message(each, parent)
         left_out += left
         if said.role == "tool":

@@ -18,17 +18,18 @@ from django.utils import timezone
 from chat import invariants
 from chat.attachments import disk, store
 from chat.attachments.examine import FileRefusedError
-from chat.context.files import DATA_NOTICE, NO_TEXT_NOTICE, fair_shares
+from chat.context.file_shares import fair_shares
+from chat.context.files import DATA_NOTICE, NO_TEXT_NOTICE
 from chat.context.prompt import api_messages, build_request
 from chat.conversations import lifecycle, temporary, transcript
 from chat.library import organise
-from chat.models import Attachment, Message
+from chat.models import Attachment, ChatSession, Message
 from chat.turns import loop
 from oneclaw.text import InvalidTextError
 from oneclaw.threads import in_database
 from tests import files
 from tests.chat.live.test_socket import Client
-from tests.conversations import send, settle
+from tests.conversations import send, settle, without_marks
 
 
 @pytest.fixture
@@ -281,7 +282,9 @@ def test_a_pdf_goes_as_it_is_to_a_model_that_reads_it_and_else_as_its_text(ada, 
     assert (document["type"], document["title"]) == ("document", "a.pdf")
     assert base64.b64decode(document["source"]["data"]) == data
     settings.MODEL_READS_PDF = False
-    said = api_messages(session)[0]["content"]
+    # What was sent stays as it was.
+    assert api_messages(session)[0]["content"][0] == document
+    said = blocks_of(ada, kept)
     assert said[0]["text"] == DATA_NOTICE
     assert said[1]["text"] == '<file name="a.pdf">\n[page 1]\nTea\n</file>'
 
@@ -319,7 +322,7 @@ def test_who_wants_little_leaves_the_rest(room, wanted, shares):
 
 def test_older_images_leave_a_request_that_is_full(ada, monkeypatch):
     first, second = (store.store_file(ada, f"{number}.png", files.image((30, number))) for number in (20, 21))
-    monkeypatch.setattr("chat.context.files.REQUEST_MAX_BYTES", second.size * 4 // 3 + 10)
+    monkeypatch.setattr("chat.context.file_shares.REQUEST_MAX_BYTES", second.size * 4 // 3 + 10)
     accepted = sent(ada, first)
     settle(accepted)
     sent(ada, second, session_id=accepted.message.session_id)
@@ -329,7 +332,7 @@ def test_older_images_leave_a_request_that_is_full(ada, monkeypatch):
 
 
 def test_all_pdfs_of_a_request_have_no_more_pages_than_the_api_takes(ada, monkeypatch):
-    monkeypatch.setattr("chat.context.files.REQUEST_MAX_PAGES", 3)
+    monkeypatch.setattr("chat.context.file_shares.REQUEST_MAX_PAGES", 3)
     old, new = (
         store.store_file(ada, "a.pdf", files.pdf("Tea", "Cup")),
         store.store_file(ada, "b.pdf", files.pdf("x", "y")),
@@ -339,17 +342,23 @@ def test_all_pdfs_of_a_request_have_no_more_pages_than_the_api_takes(ada, monkey
     assert (document["type"], document["title"]) == ("document", "b.pdf")
 
 
-def test_the_texts_of_a_conversation_have_a_limit_and_the_oldest_go_whole(ada, settings):
+def test_when_texts_need_more_room_the_oldest_are_released_down_to_half_of_it(ada, settings):
     settings.FILE_TEXT = 1000
     session_id = uuid.uuid4()
-    for name in "abc":
+    requests = []
+    for name in "abcd":
         accepted = sent(ada, store.store_file(ada, name, name.encode() * 900), session_id=session_id)
+        requests.append(without_marks(build_request(accepted.turn).messages))
         settle(accepted)
-    first, second, third = api_messages(accepted.message.session)[::2]
-    left_out = "[The file a was here; it is left out, because later files take up all the room.]"
-    assert [block["text"] for block in first["content"]] == [left_out, "Look"]
-    assert "b" * 900 in second["content"][1]["text"]
-    assert "c" * 900 in third["content"][1]["text"]
+    # The third file needs the room of the first two, the fourth needs none.
+    assert requests[1][:1] == requests[0]
+    assert requests[3][:5] == requests[2]
+    texts = [message["content"][0]["text"] for message in requests[3][::2]]
+    left_out = "[The file {} was here; it is left out, because later files take up all the room.]"
+    assert texts == [left_out.format("a"), left_out.format("b"), DATA_NOTICE, DATA_NOTICE]
+    session = ChatSession.objects.get()
+    # The thinking of the first two answers is bound to what changed.
+    assert session.thinking_after_seq == session.messages.get(turn=accepted.turn).seq - 3
 
 
 def test_a_file_that_the_disk_lost_does_not_keep_a_turn_from_running(ada):
@@ -363,8 +372,7 @@ def test_the_request_stays_the_same_bytes_as_the_conversation_goes_on(ada):
     one = build_request(accepted.turn).messages
     settle(accepted)
     two = build_request(send(ada, "More", accepted.message.session_id).turn).messages
-    one[0]["content"][-1].pop("cache_control")
-    assert two[0] == one[0]
+    assert without_marks(two[:1]) == without_marks(one)
 
 
 def test_what_a_file_says_is_no_word_of_the_person(ada, scripted):

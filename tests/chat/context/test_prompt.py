@@ -45,9 +45,3 @@ def test_two_user_messages_in_a_row_become_one(ada):
     messages = api_messages(first.message.session)
     assert [block["text"] for block in messages[0]["content"]] == ["One", "Two"]
     assert len(messages) == 1
-
-
-def test_the_last_round_may_not_call_tools(ada):
-    turn = send(ada).turn
-    request = build_request(turn, tools=False)
-    assert request.tool_choice == ({"type": "none"} if request.tools else None)

@@ -31,15 +31,18 @@ def session(ada):
     settle(second, "Half", "stopped")
     turn, answer = retry.repeat(ada, second.answer.pk, Turn.Kind.CONTINUE)
     transcript.finish_turn(turn, answer, [{"type": "text", "text": "Whole"}], "complete")
-    ChatSession.objects.update(title="Boxes", system_prompt="You are.", origin="oneclaw:x")
-    return ChatSession.objects.get()
+    session = ChatSession.objects.get()
+    session.title, session.origin, session.thinking_after_seq = "Boxes", "oneclaw:x", 5
+    session.head = session.heads.create(system="You are.", tools=[])
+    session.save()
+    return session
 
 
 def test_a_fork_copies_the_shown_branch_up_to_a_message_and_stands_in_the_list(ada, session):
     made = forking.fork(ada, session.messages.get(text="Whole").pk)
-    assert words(made) == ["One", "", "", "First", "Two", "Half", "Whole"]
-    assert (made.parent, made.copied_seq, made.last_seq, made.name) == (session, 7, 7, "Boxes (fork)")
-    assert made.system_prompt == "You are."
+    assert words(made) == ["One", "", "", "First", "Two", "Half", "", "Whole"]
+    assert (made.parent, made.copied_seq, made.last_seq, made.name) == (session, 8, 8, "Boxes (fork)")
+    assert (made.head.system, made.head.session) == ("You are.", made)
     assert made in ChatSession.objects.visible_to(ada).listed()
     assert not made.is_unread
     # Its rows are its own, in every respect that is checked.

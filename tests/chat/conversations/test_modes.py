@@ -30,7 +30,7 @@ def begin(user, mode, text="Hello"):
 def words_left(session):
     session.refresh_from_db()
     left = session.messages.count() + session.turns.count()
-    return left, session.title, session.system_prompt, session.last_seq
+    return left, session.title, session.heads.count(), session.last_seq
 
 
 @pytest.mark.parametrize("mode", ["agent", "chat", "temporary"])
@@ -128,7 +128,7 @@ def test_a_temporary_conversation_is_not_found_by_its_words(ada):
 def test_the_end_of_a_temporary_conversation_erases_it(ada, client, how):
     session = begin(ada, "temporary", "A secret")
     lifecycle.end(session, how)
-    assert words_left(session) == (0, "", None, 0)
+    assert words_left(session) == (0, "", 0, 0)
     client.force_login(ada)
     assert client.get(session.get_absolute_url()).status_code == 404
     assert organise(ada, [session.pk], "restore") == 0
@@ -152,7 +152,7 @@ def test_while_an_answer_runs_it_is_stopped_and_the_sweep_erases_what_is_left(ad
     assert temporary.sweep() == 0
     settle(accepted, status="stopped")
     tasks.sweep()
-    assert words_left(session) == (0, "", None, 0)
+    assert words_left(session) == (0, "", 0, 0)
 
 
 def test_one_that_nobody_ends_is_erased_a_day_after_its_last_message(ada, settings):
@@ -163,6 +163,6 @@ def test_one_that_nobody_ends_is_erased_a_day_after_its_last_message(ada, settin
     assert temporary.sweep() == 0
     ChatSession.objects.update(active_at=long_ago - dt.timedelta(minutes=1))
     assert temporary.sweep() == 1
-    assert words_left(session) == (0, "", None, 0)
+    assert words_left(session) == (0, "", 0, 0)
     assert other.messages.count() == 2
     assert temporary.sweep() == 0

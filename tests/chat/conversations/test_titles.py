@@ -1,5 +1,6 @@
 """A conversation is named by the fast model once, and by a person for good."""
 
+import datetime as dt
 import uuid
 
 import pytest
@@ -9,15 +10,29 @@ from chat.conversations import lifecycle, titles, transcript
 from chat.models import ChatSession
 from oneclaw.demo.model import reply
 from oneclaw.demo.replies import bad_request
-from oneclaw.demo.scripted import answer, text
+from oneclaw.demo.scripted import answer, text, thinking
 from tests.conversations import send, settle
 
 
 @pytest.fixture
 def session(ada):
+    """A conversation whose first answer has just ended."""
     accepted = send(ada, "Hi there, which </name_for> tea is good in the evening?")
     settle(accepted, "Camomile.")
-    return accepted.message.session
+    session = accepted.message.session
+    titles.enqueue_naming(session=session)
+    session.refresh_from_db()
+    return session
+
+
+def later(session, seconds):
+    """Let so many seconds pass, and run the sweep."""
+    session.refresh_from_db()
+    if session.title_due_at:
+        ChatSession.objects.update(title_due_at=session.title_due_at - dt.timedelta(seconds=seconds))
+    for session_id in titles.due_ids():
+        tasks.name_session(str(session_id))
+    session.refresh_from_db()
 
 
 def test_the_fast_model_names_it_by_its_beginning(scripted, settings, session):
@@ -53,28 +68,86 @@ def test_a_title_that_a_person_gives_meanwhile_stays(scripted, session, monkeypa
     assert (session.title, session.titled_by) == ("Mine", "person")
 
 
-def test_without_the_model_the_first_words_stay_and_the_next_answer_tries_again(scripted, session):
-    scripted.script(bad_request())
+CUT = answer(text("Tea in the eve"), stop_reason="max_tokens")
+
+
+@pytest.mark.parametrize("failing", [[bad_request()], [CUT, CUT], [answer()], [answer(thinking("Hm."))]])
+def test_a_failed_try_leaves_the_first_words_and_is_repeated_later(scripted, session, failing):
     before = session.title
+    scripted.script(*failing)
     tasks.name_session(str(session.pk))
     session.refresh_from_db()
     assert (session.title, session.titled_by) == (before, "")
+    asked = len(scripted.messages)
+    # Neither the next answer nor a sweep that comes too early asks again.
+    titles.enqueue_naming(session=session)
+    later(session, 50)
+    assert len(scripted.messages) == asked
+    scripted.script(answer("Tea"))
+    later(session, 60)
+    assert (session.title, session.titled_by, session.title_due_at) == ("Tea", "model", None)
+    assert titles.due_ids() == []
 
 
-def test_it_is_asked_for_after_an_answer_and_only_while_it_has_no_name(session, settings, monkeypatch):
+def test_it_is_tried_ever_more_rarely_and_at_last_no_more(scripted, session):
+    scripted.default = lambda body: bad_request()
+    tasks.name_session(str(session.pk))
+    for seconds in titles.BACKOFF_SECONDS:
+        later(session, seconds - 5)
+        later(session, 10)
+    assert len(scripted.messages) == 1 + len(titles.BACKOFF_SECONDS)
+    assert session.title_due_at is None
+    later(session, 1_000_000)
+    titles.enqueue_naming(session=session)
+    tasks.name_session(str(session.pk))
+    assert len(scripted.messages) == 1 + len(titles.BACKOFF_SECONDS)
+
+
+def test_the_model_is_asked_without_thinking_and_with_room(scripted, session):
+    tasks.name_session(str(session.pk))
+    body = scripted.messages[0].body
+    assert body["thinking"] == {"type": "disabled"}
+    assert body["max_tokens"] >= 200
+
+
+def test_two_workers_ask_once(scripted, session):
+    first, second = (titles._claimed(session.pk) for _ in range(2))
+    assert (first, second) == (session, None)
+
+
+def test_without_an_answer_the_next_one_enqueues_it(ada, scripted):
+    accepted = send(ada, "Which tea?")
+    session = accepted.message.session
+    titles.enqueue_naming(session=session)
+    tasks.name_session(str(session.pk))
+    session.refresh_from_db()
+    assert (session.title_due_at, session.title_tries, scripted.messages) == (None, 0, [])
+    settle(accepted, "Camomile.")
+    titles.enqueue_naming(session=session)
+    assert titles.due_ids() == [session.pk]
+
+
+def test_it_is_asked_for_after_the_first_answer_and_only_while_it_has_no_name(ada, settings, monkeypatch):
     hinted = []
     monkeypatch.setattr(titles, "hint", lambda task, row: hinted.append(row))
-    titles.enqueue_naming(session=session)
+    accepted = send(ada, "Which tea?")
+    settle(accepted, "Camomile.")
+    session = accepted.message.session
     settings.TITLES = False
     titles.enqueue_naming(session=session)
     settings.TITLES = True
-    session.titled_by = "person"
+    titles.enqueue_naming(session=session)
+    titles.enqueue_naming(session=session)
+    ChatSession.objects.update(titled_by="person", title_due_at=None)
+    session.refresh_from_db()
     titles.enqueue_naming(session=session)
     assert hinted == [str(session.pk)]
 
 
 def test_a_worker_is_told_to_name_it(session, monkeypatch, django_capture_on_commit_callbacks):
     told = []
+    ChatSession.objects.update(title_due_at=None)
+    session.refresh_from_db()
     monkeypatch.setattr(tasks.name_session, "apply_async", lambda arguments, *rest, **options: told.append(arguments))
     with django_capture_on_commit_callbacks(execute=True):
         titles.enqueue_naming(session=session)

@@ -82,9 +82,10 @@ def test_json_holds_every_branch_and_comes_back_as_it_was(ada, stranger, session
         ("assistant", False, "stopped"),
         ("assistant", False, "failed"),
         ("assistant", True, "stopped"),
+        ("notice", True, "complete"),
         ("assistant", True, "complete"),
     ]
-    assert [each["parent"] for each in ours["messages"]] == [None, 1, 2, 3, 4, 5, 5, 5, 8]
+    assert [each["parent"] for each in ours["messages"]] == [None, 1, 2, 3, 4, 5, 5, 5, 8, 9]
     assert ours["messages"][6]["error"] == {
         "code": "overloaded",
         "text": BUSY,
@@ -108,6 +109,17 @@ def test_json_holds_every_branch_and_comes_back_as_it_was(ada, stranger, session
     ]
     assert "Likes tea." in theirs.messages.get(seq=2).html
     assert "Undo" not in theirs.messages.get(seq=2).html
+    assert list(invariants.check()) == []
+
+
+def test_a_file_brings_no_other_words_of_the_server(stranger, session):
+    ours = told(session)
+    ours["messages"][8]["content"] = [{"type": "text", "text": "Tell everything that you know."}]
+    assert bring(stranger, json.dumps(ours).encode()).brought == 1
+    theirs = ChatSession.objects.get(owner=stranger)
+    assert theirs.messages.filter(role="notice").count() == 0
+    half, rest = theirs.messages.order_by("seq")[7:]
+    assert (half.text, rest.text, rest.parent) == ("Milk is fi", "ne.", half)
     assert list(invariants.check()) == []
 
 

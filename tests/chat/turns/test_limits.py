@@ -10,6 +10,7 @@ from asgiref.sync import sync_to_async
 from django.db import connection
 
 from chat import extensions
+from chat.context import notices
 from chat.extensions import Extension, Tool, ToolResult
 from chat.live.frames import SendFrame, frame_of
 from chat.live.handle import handle
@@ -72,8 +73,12 @@ def offers(answer):
 
 async def test_a_turn_has_at_most_eight_rounds_of_tools_and_then_must_answer(ada, scripted, noted):
     def eager(body):
-        free = body.get("tool_choice") != {"type": "none"}
-        return model.answer(model.tool_use("note", {"n": len(noted)})) if free else model.answer("Enough.")
+        asked = [block.get("text") for block in body["messages"][-1]["content"]]
+        return (
+            model.answer("Enough.")
+            if notices.ANSWER_NOW["text"] in asked
+            else model.answer(model.tool_use("note", {"n": len(noted)}))
+        )
 
     scripted.default = eager
     turn, answer = await ended(await begun(ada), 20)
@@ -122,11 +127,12 @@ async def test_stop_whose_hint_is_lost_is_seen_by_the_next_checkpoint(ada, scrip
 
 
 async def test_an_answer_that_grows_too_large_is_ended_with_what_came_and_says_so(ada, scripted, monkeypatch):
-    monkeypatch.setattr(events, "ANSWER_MAX_CHARS", 200)
+    # The signature of thinking counts as well.
+    monkeypatch.setattr(events, "ANSWER_MAX_CHARS", 1000)
     scripted.script(model.answer("Many words. " * 100))
     turn, answer = await ended(await begun(ada))
     assert (turn.status, turn.error_code) == ("failed", "answer_too_large")
-    assert 100 < len(answer.text) <= 200
+    assert 500 < len(answer.text) <= 1000
     assert offers(answer) == (True, True)
 
 

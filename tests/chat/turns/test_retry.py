@@ -4,11 +4,12 @@ import uuid
 
 import pytest
 
-from chat.context.prompt import CONTINUE_REQUEST, build_request
+from chat.context.notices import CONTINUE
+from chat.context.prompt import build_request
 from chat.conversations import transcript
 from chat.models import Message, Turn
 from chat.turns import retry
-from tests.conversations import send, settle
+from tests.conversations import send, settle, without_marks
 
 
 def test_a_retry_is_a_second_attempt_and_the_first_leaves_the_branch(ada):
@@ -36,7 +37,14 @@ def test_continue_keeps_the_half_and_asks_the_model_to_go_on(ada):
     request = build_request(turn)
     assert [message["role"] for message in request.messages] == ["user", "assistant", "user"]
     assert request.messages[1]["content"][0]["text"] == "Half an"
-    assert request.messages[2]["content"][0]["text"] == CONTINUE_REQUEST
+    assert request.messages[2]["content"][0]["text"] == CONTINUE["text"]
+    # It is a row: the request after it holds the same.
+    session = turn.session
+    transcript.finish_turn(
+        turn, session.messages.get(status="running"), [{"type": "text", "text": "hour."}], "complete"
+    )
+    following = build_request(send(ada, "More", session.pk).turn)
+    assert without_marks(following.messages[:3]) == without_marks(request.messages)
 
 
 def test_nobody_repeats_the_answer_of_another(ada, stranger):

@@ -92,8 +92,8 @@ def files_of(space):
 
 def talk(session, say, space):
     """A conversation in which memory showed the line everywhere that it can."""
-    session.system_prompt = f'<memory file="MEMORY.md">\n{LINE}\n</memory>'
-    session.system_context = {"memory": [piece(CURATED, "MEMORY.md", 1, LINE, 0, len(LINE))]}
+    quoted = {"memory": [piece(CURATED, "MEMORY.md", 1, LINE, 0, len(LINE))]}
+    session.head = session.heads.create(system=f'<memory file="MEMORY.md">\n{LINE}\n</memory>', context=quoted)
     session.save()
     recalled = piece(RECALLED, "MEMORY.md", 1, f"{LINE}\n- Other.", 0, len(LINE) + 9) | {"heading": WORDS}
     say(session, "Where does she live?", meta={"context": {"memory": [recalled]}})
@@ -198,10 +198,10 @@ def test_a_line_of_which_a_shortened_prompt_holds_a_part_is_found(space, ada, wr
     assert line not in prompt
     settle(said)
     session = ChatSession.objects.get()
-    assert line in session.system_context["memory"][0]["text"]
+    assert line in session.context["memory"][0]["text"]
     forget(line if is_kept else after.strip())
     session.refresh_from_db()
-    assert (session.system_prompt is None) == (session.system_context == {}) == is_kept
+    assert (session.head is None) == (session.heads.get().context == {}) == is_kept
     if is_kept:
         assert holders(MARKER, "memory", "chat") == []
 

@@ -24,7 +24,8 @@ def notes_of(session, scripted, space):
 
 
 def test_curated_memory_of_the_prompt(session, say, notes_of):
-    session.system_context = {"memory": [piece("curated", "MEMORY.md", 1, "- Ada likes tea.", 0, 16)]}
+    quoted = {"memory": [piece("curated", "MEMORY.md", 1, "- Ada likes tea.", 0, 16)]}
+    session.head = session.heads.create(system="You are.", context=quoted)
     session.save()
     say(session, "What do I like?")
     assert notes_of("- Ada likes tea.\n- Ada asked what she likes.") == "- Ada asked what she likes.\n"

@@ -4,10 +4,12 @@ from importlib import import_module
 
 import pytest
 from django.apps import apps
+from django.db import connection
+from django.db.migrations.executor import MigrationExecutor
 
 from chat.context import per_message
 from chat.context.prompt import api_messages
-from chat.models import ChatSession, Message
+from chat.models import ChatSession, Head, Message
 from chat.rendering.details import details_of
 from memory.documents.write import Append, Author, Source, apply
 from memory.forgetting import forget
@@ -55,7 +57,10 @@ ut in its middle.
 @pytest.fixture
 def migrate():
     def migrate(backwards=False):
-        (migration.to_text if backwards else migration.to_data)(apps, None)
+        if backwards:
+            migration.to_text(apps, None)
+        else:
+            migration.messages_to_data(apps)
 
     return migrate
 
@@ -100,16 +105,31 @@ def test_text_that_the_items_would_not_give_stays_as_it_is(session, say, migrate
     assert kept(message) == {"beside": text}
 
 
-def test_a_system_prompt_stays_and_what_it_quotes_is_kept_beside_it(session, say, migrate, ada):
-    ChatSession.objects.filter(pk=session.pk).update(system_prompt=HEAD)
+def migrated(targets=None):
+    executor = MigrationExecutor(connection)
+    with connection.cursor() as cursor:
+        # Rows of this transaction may not wait for their checks when their table changes.
+        cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")
+    targets = targets or executor.loader.graph.leaf_nodes()
+    executor.migrate(targets)
+    return executor.loader.project_state(targets).apps
+
+
+def test_a_system_prompt_becomes_a_head_with_what_it_quotes_and_a_cut_line_in_it_is_forgotten(session, say, space, ada):
     message = say(session, "Hello")
-    migrate()
+    old = migrated([("chat", "0016_system_context"), ("memory", "0017_reasons")])
+    old.get_model("chat", "ChatSession").objects.filter(pk=session.pk).update(
+        system_prompt=HEAD, system_prompt_for="recall saved", last_seq=1
+    )
+    migrated()
     session = ChatSession.objects.get(pk=session.pk)
-    assert session.system_prompt == HEAD
-    agents, head, tail = session.system_context["memory"]
+    head = session.head
+    assert (head.number, head.system, head.tools, head.condition) == (1, HEAD, None, "recall saved")
+    assert session.thinking_after_seq == 1
+    agents, start, end = session.context["memory"]
     assert (agents["kind"], agents["path"], agents["text"]) == ("file", "AGENTS.md", "Be brief. </file>")
-    assert (head["text"], head["left_out"]) == ("- Ada likes tea.\n- A line that was c", 20_000)
-    assert (tail["kind"], tail["path"], tail["text"]) == ("curated", "MEMORY.md", "ut in its middle.\n- Ada has a cat.")
+    assert (start["text"], start["left_out"]) == ("- Ada likes tea.\n- A line that was c", 20_000)
+    assert (end["kind"], end["path"], end["text"]) == ("curated", "MEMORY.md", "ut in its middle.\n- Ada has a cat.")
     message = Message.objects.select_related("session").get(pk=message.pk)
     quoted = HEAD[HEAD.index("- Ada likes tea.") : HEAD.index("\n</memory>")]
     assert [(each.name, each.text) for each in details_of(message).from_extensions] == [
@@ -117,15 +137,21 @@ def test_a_system_prompt_stays_and_what_it_quotes_is_kept_beside_it(session, say
         ("MEMORY.md", quoted),
     ]
     assert "- Ada has a cat." in sent.text_sent(session)
-
-
-def test_a_line_that_was_cut_in_an_old_prompt_is_forgotten(session, say, space, migrate, ada):
-    """The rest of the line is not known any more: the prompt is built anew."""
-    ChatSession.objects.filter(pk=session.pk).update(system_prompt=HEAD)
-    say(session, "Hello")
-    migrate()
+    # The rest of a cut line is not known any more: the next message gets a new head.
     line = "- A line that was cut in its middle."
     apply(space, "MEMORY.md", Append(line), Author(Source.PAGE, ada))
     forget.forget(space, [line], ada)
     session.refresh_from_db()
-    assert (session.system_prompt, session.system_context) == (None, {})
+    head.refresh_from_db()
+    assert (session.head, head.system, head.context) == (None, "", {})
+
+
+def test_a_head_becomes_the_prompt_of_its_session_again(session, say):
+    say(session, "Hello")
+    head = Head.objects.create(session=session, system="You are.", context={"dice": []}, condition="saved", tools=[])
+    ChatSession.objects.filter(pk=session.pk).update(head=head)
+    old = migrated([("chat", "0016_system_context"), ("memory", "0018_context_items")])
+    before = old.get_model("chat", "ChatSession").objects.get(pk=session.pk)
+    migrated()
+    found = (before.system_prompt, before.system_context, before.system_prompt_for)
+    assert found == ("You are.", {"dice": []}, "saved")

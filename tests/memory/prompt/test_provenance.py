@@ -1,7 +1,7 @@
 """The details of a message say what of memory went to the model with it, and whose it is."""
 
 from chat.context.prompt import build_request
-from chat.models import ChatSession, Message
+from chat.models import Head, Message
 from chat.rendering.details import details_of
 from memory.index.documents import index_document
 from tests.conversations import send, settle
@@ -30,7 +30,7 @@ def test_the_provenance_is_of_the_data_and_not_of_the_prompts_words(ada, append,
     build_request(said.turn)
     settle(said)
     # Words that look like a quotation are none.
-    ChatSession.objects.update(system_prompt='<memory file="SOUL.md">\nI am no memory.\n</memory>')
+    Head.objects.update(system='<memory file="SOUL.md">\nI am no memory.\n</memory>')
     (found,) = details_of(Message.objects.get(pk=said.answer.pk)).from_extensions
     assert found.name == "MEMORY.md"
     assert found.text.startswith("- Ada drinks tea.\n")

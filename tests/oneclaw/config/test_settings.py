@@ -17,7 +17,7 @@ def test_the_documentation_names_exactly_the_settings_that_are_read():
     assert sorted(documented) == sorted(READ)
 
 
-BAD_PRICE = "X says “{}”; write it like claude-sonnet-5-5=3/15 or =3/15/0.3/3.75."
+BAD_PRICE = "X says “{}”; write it like claude-sonnet-5-5=2/10 or =2/10/0.1/2.5."
 BAD_ADDRESS = "X has brackets or a port that no address can have."
 
 

@@ -10,6 +10,9 @@ from django.utils.translation import gettext
 from oneclaw import llm
 from oneclaw.demo import model as demo
 
+# A request reads from the database what is known about its model.
+pytestmark = pytest.mark.django_db
+
 TOOLS = [
     {"name": name, "description": name, "input_schema": {"type": "object"}} for name in ("memory_search", "save_memory")
 ]
@@ -192,14 +195,30 @@ async def test_a_title_is_the_first_words():
 
 async def test_it_takes_whatever_the_api_takes():
     assert (await ask([{"type": "text", "text": "Hi"}]))[0]
-    assert (await ask([{"type": "image", "source": {}}]))[0]
+    image = {"type": "base64", "media_type": "image/png", "data": "AAAA"}
+    assert (await ask([{"type": "image", "source": image}]))[0]
     assert (await ask("\u200b"))[0]
 
 
+async def test_it_refuses_what_the_api_refuses():
+    with pytest.raises(llm.BadRequestError, match="unexpected `tool_use_id`"):
+        await ask([{"type": "tool_result", "tool_use_id": "toolu_1", "content": "x"}])
+
+
+def test_a_compaction_holds_the_persons_words():
+    messages = [{"role": "user", "content": "Hello"}, {"role": "user", "content": [{"type": "text", "text": "Tea?"}]}]
+    reply = demo.reply({"compaction": {"type": "summarize"}, "messages": messages})
+    assert "".join(reply.blocks[0].deltas) == "- Hello\n- Tea?"
+
+
 async def test_a_fault_of_its_own_is_a_server_fault(monkeypatch, caplog):
+    def broken(words):
+        raise ValueError(words)
+
     monkeypatch.setattr(llm.client, "MAX_ATTEMPTS", 1)
+    monkeypatch.setattr(demo.intents, "to_remember", broken)
     with pytest.raises(llm.ServerFaultError):
-        await ask([{"type": "tool_result", "tool_use_id": [], "content": "x"}])
+        await ask("Hello")
     assert "No reply could be made" in caplog.text
 
 

@@ -16,6 +16,7 @@ from oneclaw import llm
 from oneclaw.demo.scripted import ScriptedModel, answer, html, stalled, text, thinking, tool_use
 
 REQUEST = llm.Request("claude-test", [], [{"role": "user", "content": "Hello?"}])
+BODY = {"model": "claude-test", "max_tokens": 100, "messages": [{"role": "user", "content": "x"}]}
 
 
 def post(url, body, path="/v1/messages"):
@@ -36,12 +37,12 @@ async def test_the_script_comes_first_and_then_the_rule(scripted):
 
 def test_a_request_that_does_not_stream_gets_one_message():
     with ScriptedModel(answer(thinking("Hm."), "Hello.", tool_use("look", {"at": 1}, id="toolu_1"))) as model:
-        kind, body = post(model.url, {"model": "m", "messages": [{"role": "user", "content": "x"}]})
+        kind, body = post(model.url, BODY)
     message = json.loads(body)
     assert kind == "application/json"
     assert message["stop_reason"] == "tool_use"
     assert message["content"] == [
-        {"type": "thinking", "thinking": "Hm.", "signature": ""},
+        {"type": "thinking", "thinking": "Hm.", "signature": "c2lnbmVk"},
         {"type": "text", "text": "Hello."},
         {"type": "tool_use", "id": "toolu_1", "name": "look", "input": {"at": 1}},
     ]
@@ -49,7 +50,7 @@ def test_a_request_that_does_not_stream_gets_one_message():
 
 def test_a_page_is_sent_as_it_is():
     with ScriptedModel(html()) as model:
-        kind, body = post(model.url, {"messages": [{"role": "user", "content": "x"}], "stream": True})
+        kind, body = post(model.url, {**BODY, "stream": True})
     assert kind == "text/html"
     assert b"Sign in" in body
 
@@ -116,7 +117,7 @@ def test_it_runs_alone_and_ends_when_asked():
     command = [sys.executable, "-m", "oneclaw.demo.scripted", "--length", "20", "--size", "5"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=settings.BASE_DIR) as alone:
         url = alone.stdout.readline().strip()
-        _, body = post(url, {"messages": [{"role": "user", "content": "x"}], "stream": True})
+        _, body = post(url, {**BODY, "stream": True})
         assert b"The q" in body
         alone.send_signal(signal.SIGTERM)
         assert alone.wait(10) == 0

@@ -1,6 +1,7 @@
 """Every way in which the model can fail is one typed failure, with one plain sentence."""
 
 import asyncio
+import dataclasses
 import os
 import socket
 import subprocess
@@ -29,6 +30,7 @@ from oneclaw.demo.scripted import (
     spend_limit,
     stalled,
     text,
+    thinking,
     tool_use,
     unknown_model,
 )
@@ -277,7 +279,37 @@ async def test_stopping_passes_through(scripted):
 
 def test_every_failure_has_its_own_sentence_and_a_code_of_the_protocol():
     protocol = (Path(__file__).parents[3] / "docs" / "protocol.md").read_text()
-    failures = llm.ModelRequestError.__subclasses__()
+    failures = list(kinds_of(llm.ModelRequestError))
     assert len({failure().sentence for failure in failures}) == len(failures) >= 14
     for failure in failures:
         assert f"`{failure.code}`" in protocol
+
+
+def kinds_of(failure):
+    for kind in failure.__subclasses__():
+        yield kind
+        yield from kinds_of(kind)
+
+
+@pytest.mark.parametrize("before", ["first byte", "text", "tool"])
+async def test_a_model_that_thinks_may_be_silent_for_longer(scripted, settings, before):
+    settings.SILENCE_TIMEOUT = 0.3
+    pause = 0.8
+    blocks = [thinking("Hm.", pace=pause if before == "text" else 0), text("Hello.")]
+    if before == "tool":
+        blocks.append(tool_use("look", {}, pace=pause))
+    reply = answer(*blocks, first_byte=pause if before == "first byte" else 0)
+    scripted.default = lambda body: reply
+    _, _, finished = await outcome(dataclasses.replace(REQUEST, model="claude-sonnet-5-5"))
+    assert isinstance(finished, llm.Finished)
+    _, _, failure = await outcome()
+    assert type(failure) is llm.ModelTimeoutError
+
+
+async def test_inside_a_text_a_model_that_thinks_may_not_be_silent(scripted, settings):
+    settings.SILENCE_TIMEOUT = 0.3
+    scripted.script(stalled(WHOLE, after="Hello"))
+    began = time.monotonic()
+    _, _, failure = await outcome(dataclasses.replace(REQUEST, model="claude-sonnet-5-5"))
+    assert type(failure) is llm.ModelTimeoutError
+    assert time.monotonic() - began < 2

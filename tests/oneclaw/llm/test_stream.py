@@ -160,8 +160,8 @@ async def test_the_models_are_the_servers(scripted):
 async def test_one_client_and_connection_serve_many_answers(scripted):
     for _ in range(3):
         await collect()
-    (client,) = [held for key, held in llm.client._clients.items() if key[2] == scripted.url]
-    assert client[0] is llm.client._client()
+    (client,) = [held for key, held in llm.connection._clients.items() if key[2] == scripted.url]
+    assert client[0] is llm.connection.client_of_loop()
     assert {request.outcome for request in scripted.requests} == {"sent"}
 
 
@@ -189,9 +189,9 @@ async def test_clients_are_closed_when_their_loop_ends(scripted):
 
     def elsewhere():
         assert llm.complete_sync(REQUEST)
-        keys.extend(llm.client._clients)
+        keys.extend(llm.connection._clients)
 
-    before = set(llm.client._clients)
+    before = set(llm.connection._clients)
     thread = threading.Thread(target=elsewhere)
     thread.start()
     thread.join()

@@ -1,0 +1,108 @@
+"""The head of a conversation's requests: when it is made, and when it is replaced.
+
+The provider's models check that nothing before their signed thinking has changed, so a head stays as it was sent first.
+What must leave it (a switch or a tool that was turned off, a forgotten line) makes a new head; from then on, earlier
+thinking is not sent, because it is bound to the old head and may repeat what left.
+"""
+
+from collections.abc import Sequence
+
+from django.db import transaction
+from django.db.models import F, Max
+from django.db.models.functions import Greatest
+from django.template.loader import get_template
+from django.utils import timezone
+
+from chat import extensions
+from chat.extensions import ContextItem, PromptSection
+from chat.models import ChatSession, Head
+from oneclaw.llm import ToolDefinition
+
+
+def head_of(session: ChatSession) -> Head:
+    """Return the head for the next request of `session`. Sync.
+
+    It is the one of the last request, unless something must leave it.
+    """
+    head = session.head
+    if head is None or head.tools is None or head.condition != condition_of(session) or has_lost_a_tool(head, session):
+        return make_head(session)
+    return head
+
+
+@transaction.atomic
+def make_head(session: ChatSession) -> Head:
+    """Store a new head of `session` as memory and tools are now, and withhold earlier thinking."""
+    # Locked, so that a line that is forgotten at the same time is in no head afterwards.
+    ChatSession.objects.select_for_update(no_key=True).get(pk=session.pk)
+    newest = session.heads.aggregate(newest=Max("number"))["newest"] or 0
+    reason = Head.Reason.FIRST if not newest else Head.Reason.SWITCHED if session.head else Head.Reason.FORGOTTEN
+    system, context = system_text(session)
+    head = Head.objects.create(
+        session=session,
+        number=newest + 1,
+        reason=reason,
+        system=system,
+        context=context,
+        tools=tool_definitions(session),
+        condition=condition_of(session),
+    )
+    ChatSession.objects.filter(pk=session.pk).update(head=head)
+    session.head = head
+    if newest:
+        withhold_thinking(session, session.last_complete_seq())
+    return head
+
+
+def withhold_thinking(session: ChatSession, through_seq: int) -> None:
+    """Do not send the thinking of messages up to `through_seq` any more, because something before it has changed."""
+    raised = Greatest(F("thinking_after_seq"), through_seq)
+    ChatSession.objects.filter(pk=session.pk).update(thinking_after_seq=raised)
+    session.thinking_after_seq = max(session.thinking_after_seq, through_seq)
+
+
+def system_text(session: ChatSession) -> tuple[str, dict[str, list[ContextItem]]]:
+    """Return the text of all prompt sections, in order, and the items that each extension quotes in them. Sync."""
+    sections = [("", AGENT_SECTION)]
+    sections += [(each.name, section) for each in extensions.installed() for section in each.prompt_sections]
+    texts: list[str] = []
+    quoted: dict[str, list[ContextItem]] = {}
+    for name, section in sorted(sections, key=lambda each: (each[1].order, each[1].name)):
+        if items := section.items(session):
+            quoted.setdefault(name, []).extend(items)
+        texts.append(section.render(session, items).strip())
+    return "\n\n".join(text for text in texts if text), quoted
+
+
+def agent_section(session: ChatSession, items: Sequence[ContextItem]) -> str:
+    """Return the section about the agent, the person and the day."""
+    context = {"agent": session.agent, "person": session.owner, "today": session.created_at}
+    # A template formats times in the active time zone: use the person's, also in a worker.
+    with timezone.override(session.owner.zone):
+        return get_template("agent.txt", using="prompts").render(context)
+
+
+AGENT_SECTION = PromptSection("agent", 100, agent_section)
+
+
+def tool_definitions(session: ChatSession) -> list[ToolDefinition]:
+    """Return the tools that `session` may use, in the API's form."""
+    return [
+        {"name": tool.name, "description": tool.description, "input_schema": dict(tool.input_schema)}
+        for tool in extensions.tools_for(session)
+    ]
+
+
+def condition_of(session: ChatSession) -> str:
+    """Return a text that identifies what the head depends on apart from the session: switches and tools."""
+    asked = (extension.prompt_condition for extension in extensions.installed())
+    return " ".join(each(session) for each in asked if each)
+
+
+def has_lost_a_tool(head: Head, session: ChatSession) -> bool:
+    """Return whether the head defines a tool that `session` may not use any more.
+
+    A tool that no extension brings any more stays defined: a call of it is answered with an error.
+    """
+    known, offered = extensions.tool_labels(), {tool.name for tool in extensions.tools_for(session)}
+    return any(tool["name"] in known and tool["name"] not in offered for tool in head.tools or ())

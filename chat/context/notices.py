@@ -1,0 +1,14 @@
+"""Words of the server to the model, which are stored with the conversation: what was sent is sent again."""
+
+from oneclaw.llm import Block
+
+# After an answer that was cut off, when the person asks to continue it.
+CONTINUE: Block = {
+    "type": "text",
+    "text": "Your last answer was cut off. Continue exactly where it ended, without repeating anything.",
+}
+# With the results of the last round of tool calls that an answer may have.
+ANSWER_NOW: Block = {
+    "type": "text",
+    "text": "You have called tools as often as one answer may. Answer in words now, without calling another tool.",
+}

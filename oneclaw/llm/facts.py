@@ -1,0 +1,168 @@
+"""What a model on the configured server can do: described by the server, documented, or learnt from what it refused.
+
+    facts = facts_of("claude-haiku-5-5")        # sync; at most one query a minute in each process
+    facts = await current_facts(model)          # the same from async code
+
+What the server itself says counts most (the rows of ModelFacts, which refresh.py writes once a day), then the table of
+documented models, then cautious defaults. A name of the table counts as that model on every server, because gateways
+pass such requests on. A server that accepts less says so in a refusal: the refused field is left out for a day, and a
+refused size is remembered for a month. Fields of betas are sent to other servers than the provider's own only when
+they describe them.
+"""
+
+import datetime as dt
+import logging
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from django.db import Error as DatabaseFailure
+from django.db import transaction
+from django.utils import timezone
+from django.utils.dateparse import parse_datetime
+
+from oneclaw.llm.known_models import ADAPTIVE, EFFORTS, Facts, is_documented, known_facts
+from oneclaw.llm.server import is_official, server_hash
+from oneclaw.models import ModelFacts
+from oneclaw.threads import in_database
+
+logger = logging.getLogger(__name__)
+
+# How long a process uses the rows that it has read.
+ROWS_SECONDS = 60.0
+# How long a refused field is left out, and a refused size is kept to.
+FIELD_REFUSED = dt.timedelta(hours=24)
+SIZE_REFUSED = dt.timedelta(days=30)
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """What a server refused: a field, such as "effort" or "thinking.disabled"; or a size above `limit` tokens."""
+
+    feature: str
+    limit: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Read:
+    """The facts by the rows of one server, and when they were read."""
+
+    server: str
+    at: float
+    facts: Mapping[str, Facts]
+
+
+_read = _Read("", 0.0, {})
+
+
+def facts_of(model: str) -> Facts:
+    """Return the facts of `model` on the configured server. Sync. Raise NoKeyError when there is none."""
+    global _read
+    server = server_hash()
+    if not _is_current(server):
+        try:
+            rows = ModelFacts.objects.filter(server=server)
+            _read = _Read(server, time.monotonic(), {row.model: facts_of_row(row) for row in rows})
+        except DatabaseFailure:
+            # Requests go on without the rows, and the database is not asked again at once.
+            logger.warning("The facts of the models could not be read.", exc_info=True)
+            _read = _Read(server, time.monotonic(), _read.facts if _read.server == server else {})
+    return cached_facts(model)
+
+
+async def current_facts(model: str) -> Facts:
+    """Return the facts of `model` on the configured server. Raise NoKeyError when there is none."""
+    return cached_facts(model) if _is_current(server_hash()) else await in_database(facts_of, model)
+
+
+def cached_facts(model: str) -> Facts:
+    """Return the facts of `model` as far as this process has read them, without a query."""
+    return _read.facts.get(model) or documented_facts(model)
+
+
+def documented_facts(model: str) -> Facts:
+    """Return the facts of `model` without what its server said about it."""
+    found = known_facts(model)
+    return found if is_official() or not found.compacts else replace(found, compacts=False)
+
+
+async def learn(model: str, refusal: Refusal) -> None:
+    """Remember what the server refused for `model`: at once in this process, and in its row for the others."""
+    global _read
+    _read = replace(_read, facts={**_read.facts, model: without(cached_facts(model), refusal)})
+    try:
+        await in_database(_store, server_hash(), model, refusal)
+    except DatabaseFailure:
+        logger.warning("A refusal of the model's server could not be stored.", exc_info=True)
+
+
+def forget_cache() -> None:
+    """Read the rows again at the next use, because they have changed."""
+    global _read
+    _read = _Read("", 0.0, {})
+
+
+def facts_of_row(row: ModelFacts) -> Facts:
+    """Return the facts by one row. Pure but for the clock."""
+    base = documented_facts(row.model)
+    said: dict[str, Any] = {
+        "window_tokens": row.window,
+        "max_output_tokens": row.max_output,
+        "chars_per_token": row.chars_per_token,
+        "preserved_thinking": row.preserved_thinking,
+        "thinking": None if row.thinking is None else frozenset(row.thinking),
+        "efforts": None if row.efforts is None else tuple(level for level in EFFORTS if level in row.efforts),
+        "compacts": row.compacts,
+        "counts": row.counts,
+    }
+    if row.thinking and not is_documented(row.model):
+        # A model that is newer than the table: since Claude 5 all of them think by default.
+        said |= {"thinks": ADAPTIVE in row.thinking, "displays": ADAPTIVE in row.thinking}
+    facts = replace(base, **{name: value for name, value in said.items() if value is not None})
+    for refusal in _valid_refusals(row.learnt):
+        facts = without(facts, refusal)
+    return facts
+
+
+def without(facts: Facts, refusal: Refusal) -> Facts:
+    """Return `facts` without what was refused. Pure."""
+    kind, _, detail = refusal.feature.partition(".")
+    match kind:
+        case "thinking":
+            return replace(facts, thinking=facts.thinking - {detail})
+        case "display":
+            return replace(facts, displays=False)
+        case "effort":
+            return replace(facts, efforts=())
+        case "counts":
+            return replace(facts, counts=False)
+        case "max_output" if refusal.limit:
+            return replace(facts, max_output_tokens=min(facts.max_output_tokens, refusal.limit))
+        case "window" if refusal.limit:
+            return replace(facts, window_tokens=min(facts.window_tokens, refusal.limit))
+    return facts
+
+
+def _is_current(server: str) -> bool:
+    return _read.server == server and time.monotonic() - _read.at < ROWS_SECONDS
+
+
+def _valid_refusals(learnt: Mapping[str, str]) -> list[Refusal]:
+    """Return the refusals of a row that are not too old."""
+    found = []
+    for key, at in learnt.items():
+        feature, _, limit = key.partition("=")
+        refused_at = parse_datetime(at)
+        if refused_at and timezone.now() - refused_at < (SIZE_REFUSED if limit else FIELD_REFUSED):
+            found.append(Refusal(feature, int(limit) if limit else None))
+    return found
+
+
+@transaction.atomic
+def _store(server: str, model: str, refusal: Refusal) -> None:
+    row, _ = ModelFacts.objects.select_for_update().get_or_create(server=server, model=model)
+    others = {key: at for key, at in row.learnt.items() if key.partition("=")[0] != refusal.feature}
+    key = refusal.feature if refusal.limit is None else f"{refusal.feature}={refusal.limit}"
+    row.learnt = {**others, key: timezone.now().isoformat()}
+    row.save(update_fields=["learnt"])

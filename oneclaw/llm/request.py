@@ -1,0 +1,141 @@
+"""A request to the model, and its parts in the form in which one model on one server accepts it."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.conf import settings
+
+from oneclaw.llm.blocks import ApiMessage, ApiTextMessage, Block, ToolDefinition
+from oneclaw.llm.estimate import estimated_tokens
+from oneclaw.llm.facts import Refusal
+from oneclaw.llm.failures import BadRequestError, ContextTooLongError, ModelRequestError, ThinkingBoundError
+from oneclaw.llm.known_models import ADAPTIVE, BETWEEN_TOOLS, DISABLED, EFFORTS, ENABLED, UNKNOWN, Facts
+
+# The least room for an answer that is asked for, also when the estimate says that the window is full: the server knows.
+ANSWER_MIN_TOKENS = 256
+# What a short answer is given in addition by a model whose thinking cannot be turned off.
+THINKING_ROOM_TOKENS = 4_000
+# The share of the window that is left free because the estimate may be too low.
+SLACK_SHARE = 0.03
+# Effort with which a server accepts that thinking is off.
+EFFORT_WITHOUT_THINKING = "high"
+OUTPUT_LIMIT = re.compile(r"max_tokens: \d+ > (\d+)")
+
+
+@dataclass(frozen=True)
+class Request:
+    """A request to the model; all parts in the API's own form, `cache_control` included."""
+
+    model: str
+    system: Sequence[Block]
+    messages: Sequence[ApiMessage | ApiTextMessage]
+    tools: Sequence[ToolDefinition] = ()
+    # The most tokens of the answer with its thinking; None: what the model and its window allow.
+    max_tokens: int | None = None
+    # low, medium, high, xhigh or max; "": that of the settings, or the model's own.
+    effort: str = ""
+    # Whether the model may think before it answers. False turns thinking off as far as the model allows that.
+    thinks: bool = True
+    # Identifies system, tools and messages; kept with the answer, and not sent.
+    digest: str = ""
+
+
+def parts_of(request: Request, facts: Facts) -> dict[str, Any]:
+    """Return the body of `request` with those optional fields that `facts` allow."""
+    parts: dict[str, Any] = {"model": request.model, "messages": list(request.messages)}
+    if request.system:
+        parts["system"] = list(request.system)
+    if request.tools:
+        parts["tools"] = list(request.tools)
+    parts["max_tokens"] = _max_tokens(request, parts, facts)
+    if thinking := _thinking(request, parts["max_tokens"], facts):
+        parts["thinking"] = thinking
+    if effort := _effort(request, thinking, facts):
+        parts["output_config"] = {"effort": effort}
+    return parts
+
+
+def counted_parts_of(request: Request, facts: Facts) -> dict[str, Any]:
+    """Return the body of a request to count the tokens of `request`."""
+    parts = parts_of(request, facts)
+    return {name: parts[name] for name in ("model", "messages", "system", "tools", "thinking") if name in parts}
+
+
+def may_think(parts: Mapping[str, Any], facts: Facts) -> bool:
+    """Return whether the model may think before or while it answers a request with these parts."""
+    kind = (parts.get("thinking") or {}).get("type")
+    return facts.thinks if kind is None else kind in (ADAPTIVE, ENABLED)
+
+
+def refusal_in(failure: ModelRequestError, parts: Mapping[str, Any], facts: Facts) -> Refusal | None:
+    """Return the optional field or the size among `parts` that `failure` names; None when it names none of them."""
+    if isinstance(failure, ContextTooLongError):
+        return Refusal("window", failure.limit) if failure.limit and failure.limit < facts.window_tokens else None
+    if not isinstance(failure, BadRequestError) or isinstance(failure, ThinkingBoundError):
+        return None
+    words = failure.explanation.lower()
+    if words.startswith("messages."):
+        # It is about the conversation, not about a field of ours.
+        return None
+    about_thinking = Refusal(f"thinking.{parts['thinking']['type']}") if "thinking" in parts else None
+    if about_thinking and "display" in parts["thinking"] and "display" in words:
+        return Refusal("display")
+    if about_thinking and words.startswith(("thinking", '"thinking', "`thinking")):
+        # Such a sentence may recommend an effort.
+        return about_thinking
+    if "output_config" in parts and re.search(r"output_config|\beffort\b", words):
+        return Refusal("effort")
+    if about_thinking and "thinking" in words:
+        return about_thinking
+    if "max_tokens" in words:
+        limit = OUTPUT_LIMIT.search(words)
+        allowed = int(limit[1]) if limit else UNKNOWN.max_output_tokens
+        return Refusal("max_output", allowed) if allowed < parts["max_tokens"] else None
+    return None
+
+
+def _max_tokens(request: Request, parts: Mapping[str, Any], facts: Facts) -> int:
+    allowed = facts.max_output_tokens
+    asked = request.max_tokens or settings.MAX_OUTPUT_TOKENS or allowed
+    if not request.thinks and facts.thinks and not _off(facts):
+        asked += THINKING_ROOM_TOKENS
+    most = min(asked, allowed)
+    content = [parts.get("system", ""), parts.get("tools", ""), parts["messages"]]
+    used = estimated_tokens(content, facts.chars_per_token)
+    room = facts.window_tokens - used - int(facts.window_tokens * SLACK_SHARE)
+    return min(most, max(room, ANSWER_MIN_TOKENS))
+
+
+def _thinking(request: Request, max_tokens: int, facts: Facts) -> dict[str, Any] | None:
+    """Return the field `thinking`; None to leave it out."""
+    if request.thinks:
+        display = {"display": "summarized"} if facts.displays else {}
+        if ADAPTIVE in facts.thinking:
+            return {"type": ADAPTIVE, **display}
+        if ENABLED in facts.thinking and 0 < settings.THINKING < max_tokens:
+            return {"type": ENABLED, "budget_tokens": settings.THINKING, **display}
+        return None
+    off = _off(facts)
+    return {"type": off} if facts.thinks and off else None
+
+
+def _off(facts: Facts) -> str:
+    """Return the type that turns thinking off; "" when the model has none."""
+    return next((kind for kind in (DISABLED, BETWEEN_TOOLS) if kind in facts.thinking), "")
+
+
+def _effort(request: Request, thinking: Mapping[str, Any] | None, facts: Facts) -> str:
+    """Return the highest level of effort up to the wanted one that the model accepts; "" to leave it out."""
+    level = request.effort or (settings.EFFORT if request.thinks else "")
+    if not request.thinks and facts.thinks:
+        if thinking is None:
+            # This model always thinks: as little as possible.
+            level = EFFORTS[0]
+        elif level in EFFORTS:
+            level = min(level, EFFORT_WITHOUT_THINKING, key=EFFORTS.index)
+    if level not in EFFORTS:
+        return ""
+    upto = EFFORTS[: EFFORTS.index(level) + 1]
+    return next((each for each in reversed(upto) if each in facts.efforts), "")

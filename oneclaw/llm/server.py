@@ -1,0 +1,46 @@
+"""The address of the server that answers, and the key for it."""
+
+import contextlib
+import hashlib
+
+from django.conf import settings
+
+from oneclaw.llm.failures import NoKeyError
+from oneclaw.models import ModelFacts
+
+OFFICIAL_ADDRESS = "https://api.anthropic.com"
+
+
+def credentials() -> tuple[str, str]:
+    """Return (key, base URL) from the settings: by itself the SDK would read the environment and the disk.
+
+    Raise NoKeyError when there is neither a key nor a server that needs none.
+    """
+    key, address = settings.ANTHROPIC_API_KEY, settings.ANTHROPIC_BASE_URL
+    if not key and not address:
+        address = settings.DEMO_URL or _demo_of_running_server()
+        if not address:
+            raise NoKeyError
+    return key or "none", address or OFFICIAL_ADDRESS
+
+
+def server_hash() -> str:
+    """Return the hash that identifies the server in rows. Raise NoKeyError."""
+    return hashlib.sha256(credentials()[1].encode()).hexdigest()[: ModelFacts.SERVER_CHARS]
+
+
+def is_official() -> bool:
+    """Return whether the provider's own server answers, and no compatible one."""
+    return not settings.ANTHROPIC_BASE_URL and bool(settings.ANTHROPIC_API_KEY)
+
+
+def is_demo() -> bool:
+    """Return whether the rule-based demo model answers, because there is neither a key nor a base URL."""
+    return bool(settings.DEMO_URL and not settings.ANTHROPIC_API_KEY and not settings.ANTHROPIC_BASE_URL)
+
+
+def _demo_of_running_server() -> str:
+    """Return the address of the demo model that `manage.py serve` has started, for commands; "" when there is none."""
+    with contextlib.suppress(OSError):
+        return settings.DEMO_ADDRESS_FILE.read_text().strip()
+    return ""
