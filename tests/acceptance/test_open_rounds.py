@@ -79,6 +79,11 @@ async def remember(talk):
     return space
 
 
+async def signatures(talk):
+    messages = await in_database(lambda: list(talk.messages()))
+    return [block for message in messages for block in message.content if "signature" in block]
+
+
 @pytest.mark.parametrize("model", [MODEL, "claude-opus-5-5"])
 async def test_what_is_turned_off_during_an_answer_leaves_after_it(talk, settings, during_call, model):
     settings.MODEL = model
@@ -100,6 +105,27 @@ async def test_a_line_that_is_forgotten_during_an_answer_leaves_at_once(talk, du
     assert "swordfish" not in str(talk.sent)
     await talk.say("Two")
     assert (talk.thoughts(), talk.sent["thinking"]["type"]) == (0, "adaptive")
+
+
+async def test_the_thinking_of_an_answer_that_ran_while_its_memory_was_forgotten_is_removed(talk):
+    space = await remember(talk)
+    await talk.say("One")
+    talk.scripted.script(answer(text(SLOW[:20], pace=0.05)))
+    await start.send(talk.user, talk.session_id, uuid.uuid4(), "Two", listen=TurnPublisher)
+    (running,) = loop.running_turns
+    async with asyncio.timeout(5):
+        while not any("signature" in block for block in running.answer.content):
+            await asyncio.sleep(0.01)
+    await in_database(forget.forget, space, [LINE], talk.user)
+    await talk.ended()
+    await in_database(forget.finish_all)
+    assert await signatures(talk) == []
+    # By a digest of what was sent, a short line could be guessed.
+    assert not await in_database(talk.messages().filter(meta__sent__has_key="prefix").exists)
+    await talk.say("Three")
+    await talk.say("Four")
+    await in_database(forget.finish_all)
+    assert (talk.thoughts(), len(await signatures(talk))) == (1, 2)
 
 
 @pytest.mark.parametrize("model", [MODEL, "claude-opus-5-5"])
