@@ -51,6 +51,7 @@ def build_request(turn: Turn) -> Request:
         messages=view.messages,
         tools=head.tools or (),
         max_tokens=larger_limit(turn),
+        effort=model_choice.effort_of(session),
         # The second way out of a refusal that lasts; the first is to withhold earlier thinking.
         thinks=refusals < 2 and not view.lacks_thinking,
         digest=view.digest,
@@ -133,7 +134,9 @@ def store_shares(session: ChatSession, changed: dict[int, tuple[ViewRow, list[Sh
 
 def answer_meta(request: Request) -> dict[str, Any]:
     """Return the Message.meta of an answer to `request`."""
-    return {META_KEY: {"prefix": request.digest} | ({} if request.thinks else {"thinks": False})}
+    effort: dict[str, Any] = {"effort": request.effort} if request.effort else {}
+    thinks = {} if request.thinks else {"thinks": False}
+    return {META_KEY: {"prefix": request.digest, **effort, **thinks}}
 
 
 def api_messages(session: ChatSession) -> list[ApiMessage]:

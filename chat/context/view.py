@@ -23,7 +23,7 @@ from oneclaw.llm import ApiMessage, Block
 # The blocks that a model signs together with everything before them.
 THINKING = ("thinking", "redacted_thinking")
 # The key in Message.meta for what of a message was sent first: {"files": [share, …]} of a person's message; and of an
-# answer {"prefix": digest}, with {"thinks": False} when the request turned thinking off.
+# answer {"prefix": digest}, with {"effort": level} if there was one, and {"thinks": False} if thinking was turned off.
 META_KEY = "sent"
 # The size of a digest in bytes.
 DIGEST_BYTES = 16
