@@ -1,7 +1,9 @@
-"""Words of the server to the model, which are stored with the conversation: what was sent is sent again."""
+"""Words of the server to the model, stored with the conversation or constant: what was sent is sent again."""
 
 from oneclaw.llm import Block
 
+# Before a conversation whose first message is an answer.
+NO_QUESTION: Block = {"type": "text", "text": "(This conversation begins with a message of yours.)"}
 # After an answer that was cut off, when the person asks to continue it.
 CONTINUE: Block = {
     "type": "text",

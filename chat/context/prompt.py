@@ -34,9 +34,11 @@ def build_request(turn: Turn) -> Request:
     """
     session = ChatSession.objects.select_related("agent", "owner", "head").get(pk=turn.session_id)
     refusals = refusals_before(turn)
+    begun = list(turn.messages.order_by("seq").values_list("seq", flat=True))
     if refusals:
-        withhold_thinking(session, session.last_complete_seq())
-    head = head_of(session)
+        withhold_thinking(session, begun[0] - 1)
+    # What is turned off during an answer leaves after it: its own thinking is bound to the head that it began with.
+    head = session.head if len(begun) > 1 and session.head else head_of(session)
     per_message.add_context(session, turn.prompt)
     rows = rows_of(session)
     view = current_view(session, head, rows)
@@ -51,7 +53,7 @@ def build_request(turn: Turn) -> Request:
         max_tokens=larger_limit(turn),
         effort=model_choice.effort_of(session),
         # The second way out of a refusal that lasts; the first is to withhold earlier thinking.
-        thinks=refusals < 2,
+        thinks=refusals < 2 and not view.lacks_thinking,
         digest=view.digest,
     )
 
@@ -132,8 +134,9 @@ def store_shares(session: ChatSession, changed: dict[int, tuple[ViewRow, list[Sh
 
 def answer_meta(request: Request) -> dict[str, Any]:
     """Return the Message.meta of an answer to `request`."""
-    effort = {"effort": request.effort} if request.effort else {}
-    return {META_KEY: {"prefix": request.digest, **effort}}
+    effort: dict[str, Any] = {"effort": request.effort} if request.effort else {}
+    thinks = {} if request.thinks else {"thinks": False}
+    return {META_KEY: {"prefix": request.digest, **effort, **thinks}}
 
 
 def api_messages(session: ChatSession) -> list[ApiMessage]:

@@ -11,9 +11,10 @@ import uuid
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
+from itertools import chain
 from typing import Any
 
-from chat.context import per_message
+from chat.context import notices, per_message
 from chat.context.file_shares import Share
 from chat.context.files import with_files
 from chat.models import Attachment, Head, Message
@@ -21,8 +22,8 @@ from oneclaw.llm import ApiMessage, Block
 
 # The blocks that a model signs together with everything before them.
 THINKING = ("thinking", "redacted_thinking")
-# The key in Message.meta for what of a message was sent first: {"files": [share, …]} of a person's message, and
-# {"prefix": digest, "effort": level, if any} of an answer.
+# The key in Message.meta for what of a message was sent first: {"files": [share, …]} of a person's message; and of an
+# answer {"prefix": digest}, with {"effort": level} if there was one, and {"thinks": False} if thinking was turned off.
 META_KEY = "sent"
 # The size of a digest in bytes.
 DIGEST_BYTES = 16
@@ -55,6 +56,9 @@ class View:
     digest: str = ""
     # The number of the answer whose thinking was made from something else than what stands before it now; 0: none.
     drifted_seq: int = 0
+    # Whether the messages end with results of calls that are sent without the thinking before them. A request to think
+    # about them would be refused, as a model that thinks has thought before it calls.
+    lacks_thinking: bool = False
 
 
 def view_of(
@@ -65,18 +69,30 @@ def view_of(
     Thinking is sent of answers after `thinking_after_seq` that have a digest. Reads attached files from the disk.
     """
     view, prefix = View(), RequestDigest(head)
+    calling: ViewRow | None = None
     for row in rows:
         role = "assistant" if row.role == Message.Role.ASSISTANT else "user"
         blocks = list(sendable(row, files))
-        if role == "assistant" and any(block["type"] in THINKING for block in blocks):
-            made_from = row.sent("prefix")
-            if row.seq <= thinking_after_seq or not made_from:
-                blocks = [block for block in blocks if block["type"] not in THINKING]
-            elif made_from != prefix.digest():
-                view.drifted_seq = row.seq
-        # An answer that is nothing but thinking is left out.
-        if all(block["type"] in THINKING for block in blocks):
+        if role == "assistant":
+            blocks = without_last_thinking(blocks)
+            if any(is_thinking(block) for block in blocks):
+                made_from = row.sent("prefix")
+                if row.seq <= thinking_after_seq or not made_from:
+                    blocks = [block for block in blocks if not is_thinking(block)]
+                elif made_from != prefix.digest():
+                    view.drifted_seq = row.seq
+        if not blocks:
             continue
+        if role == "assistant":
+            calling, view.lacks_thinking = (None if is_thinking(blocks[0]) else row), False
+        elif row.role == Message.Role.TOOL:
+            view.lacks_thinking = calling is not None and not thought_nothing(calling)
+        elif calling is not None and view.messages and view.messages[-1]["content"][0]["type"] == "tool_result":
+            view.lacks_thinking = True
+        if role == "assistant" and not view.messages:
+            # As in an imported conversation; the API wants a person's message first.
+            prefix.add("user", [notices.NO_QUESTION])
+            view.messages.append({"role": "user", "content": [notices.NO_QUESTION]})
         prefix.add(role, blocks)
         if view.messages and view.messages[-1]["role"] == role:
             view.messages[-1]["content"] += blocks
@@ -87,14 +103,40 @@ def view_of(
 
 
 def sendable(row: ViewRow, files: Mapping[uuid.UUID, Attachment]) -> Iterable[Block]:
-    """Yield the blocks of one message, without empty text and without thinking that has no signature."""
+    """Yield the blocks of one message, without empty text, and without thinking that has no signature or follows empty
+    text: it is signed together with text that no request may hold."""
     if text := per_message.text_of(row.meta):
         yield {"type": "text", "text": text}
     shares: Sequence[Share] = row.sent("files") or ()
+    after_empty = False
     for block in with_files(row.content, shares, files):
-        is_unsigned = block["type"] == "thinking" and not block.get("signature")
-        if not is_unsigned and (block["type"] != "text" or block["text"].strip()):
+        if block["type"] == "text" and not block["text"].strip():
+            after_empty = True
+        elif not is_thinking(block) or not (after_empty or is_unsigned(block)):
             yield block
+
+
+def without_last_thinking(blocks: list[Block]) -> list[Block]:
+    """Return the blocks of an answer up to the last one that is not thinking: the API refuses thinking at the end."""
+    while blocks and is_thinking(blocks[-1]):
+        blocks = blocks[:-1]
+    return blocks
+
+
+def is_thinking(block: Block) -> bool:
+    """Return whether a model has signed `block` together with everything before it."""
+    return block["type"] in THINKING
+
+
+def is_unsigned(block: Block) -> bool:
+    """Return whether `block` is thinking that was cut off, or whose signature was removed."""
+    return block["type"] == "thinking" and not block.get("signature")
+
+
+def thought_nothing(row: ViewRow) -> bool:
+    """Return whether the model chose not to think before this answer, although the request allowed it."""
+    allowed = row.sent("prefix") and row.sent("thinks") is not False
+    return bool(allowed) and not any(is_thinking(block) for block in row.content)
 
 
 class RequestDigest:
@@ -102,16 +144,27 @@ class RequestDigest:
 
     def __init__(self, head: Head) -> None:
         self._hash = blake2b(digest_size=DIGEST_BYTES)
-        self._add([head.system, head.tools])
+        self._add(head.system, as_json(head.tools))
 
     def add(self, role: str, blocks: Sequence[Block]) -> None:
         """Add blocks at the end. Two messages of one role have the same digest as one with the blocks of both."""
         for block in blocks:
-            self._add([role, block])
+            texts = {name: value for name, value in block.items() if isinstance(value, str)}
+            if len(texts) == len(block):
+                # Faster than JSON, which counts in long conversations.
+                self._add(role, str(len(block)), *chain.from_iterable(sorted(texts.items())))
+            else:
+                self._add(role, "json", as_json(block))
 
     def digest(self) -> str:
         """Return the digest of what was added so far, in hexadecimal."""
         return self._hash.hexdigest()
 
-    def _add(self, value: object) -> None:
-        self._hash.update(json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":")).encode())
+    def _add(self, *parts: str) -> None:
+        # No part has the separator: the database stores no text with it.
+        self._hash.update("\0".join((*parts, "")).encode())
+
+
+def as_json(value: object) -> str:
+    """Return `value` as JSON that is the same for equal values."""
+    return json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"))

@@ -60,13 +60,15 @@ def name_session(session_id: uuid.UUID) -> None:
     if session is None:
         return
     untitled = _untitled().filter(pk=session_id)
-    said = list(session.messages.shown().said().exclude(text="")[:2])
-    if [message.role for message in said] != [Message.Role.USER, Message.Role.ASSISTANT] or said[1].is_running:
+    worded = session.messages.shown().said().exclude(text="")
+    # An answer that was stopped before its first word has none.
+    question, reply = (worded.filter(role=role).first() for role in (Message.Role.USER, Message.Role.ASSISTANT))
+    if question is None or reply is None or reply.is_running:
         # There is no answer yet: the next one that ends enqueues it again.
         untitled.update(title_due_at=None, title_tries=0)
         return
     try:
-        title = title_of(llm.complete_sync(title_request(said)))
+        title = title_of(llm.complete_sync(title_request([question, reply])))
     except ModelRequestError as failure:
         logger.warning("Conversation %s was not named: %s", session_id, failure)
         return

@@ -10,13 +10,13 @@ from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Any
 
-from django.db.models import Q, QuerySet
+from django.db.models import F, Func, Q, QuerySet, Value
 
 from chat.context import per_message
 from chat.context.heads import withhold_thinking
 from chat.conversations.transcript import html_columns
 from chat.extensions import ContextItem
-from chat.models import ChatSession, Head, Message, MessageQuerySet
+from chat.models import ChatSession, Head, Message, MessageQuerySet, Turn
 from memory.policy.tombstones import BLANK, LineMatcher
 from memory.prompt.items import NAME, blanked
 from oneclaw.models import Space
@@ -24,6 +24,8 @@ from oneclaw.models import Space
 MEMORY_TOOLS = ("save_memory", "memory_search", "memory_get")
 # The shortest text in a tool's result that may have been cut.
 CUT_TEXT_MIN_CHARS = 100
+# Messages in which a model has thought.
+THINKING = Q(content__contains=[{"type": "thinking"}]) | Q(content__contains=[{"type": "redacted_thinking"}])
 COLUMNS = ("id", "session_id", "seq", "role", "content", "meta", "text", "html_version")
 
 # Whether a line is the start of a forgotten one.
@@ -80,14 +82,28 @@ def blank(matches: Matches) -> None:
     for pk, columns in matches.messages.items():
         Message.objects.filter(pk=pk).update(**columns)
     for session in ChatSession.objects.filter(pk__in=matches.sessions):
-        withhold_thinking(session, session.last_seq)
+        _remove_signatures(session)
+
+
+def remove_signatures_of(turns: QuerySet[Turn]) -> None:
+    """Remove the encrypted thinking from the conversations of `turns`, if these have some.
+
+    The caller has locked the rows of the conversations.
+    """
+    thinking = Message.objects.filter(THINKING, turn__in=turns).values_list("session", "content")
+    encrypted = {"signature", "data"}
+    found = {session_id for session_id, content in thinking if any(encrypted & block.keys() for block in content)}
+    for session in ChatSession.objects.filter(pk__in=found):
         _remove_signatures(session)
 
 
 def _remove_signatures(session: ChatSession) -> None:
-    """Remove the encrypted thinking from the conversation: it may hold the forgotten words, and is never sent again."""
-    thinking = Q(content__contains=[{"type": "thinking"}]) | Q(content__contains=[{"type": "redacted_thinking"}])
-    for message in session.messages.filter(thinking).only("content"):
+    """Remove the encrypted thinking from the conversation, because it may hold the forgotten words, and do not send it
+    any more; and the digests of its requests, by which such words could be guessed."""
+    withhold_thinking(session, session.last_seq)
+    without_digest = Func(F("meta"), Value("{sent,prefix}"), template="jsonb_delete_path(%(expressions)s::text[])")
+    session.messages.filter(meta__sent__has_key="prefix").update(meta=without_digest)
+    for message in session.messages.filter(THINKING).only("content"):
         kept = [block for block in message.content if block["type"] != "redacted_thinking"]
         message.content = [
             {name: value for name, value in block.items() if name != "signature" or block["type"] != "thinking"}

@@ -105,7 +105,7 @@ def finish(forgetting_id: int) -> bool:
         session__in=sessions, started_at__lte=forgetting.created_at + FORGETTING_MAX_DURATION
     )
     late = meanwhile.exclude(finished_at__lt=forgetting.created_at)
-    _blank(sessions.filter(pk__in=late.values("session")), known)
+    _blank(sessions.filter(pk__in=late.values("session")), known, late)
     vectors.prune(space.pk)
     if late.running().exists() or changed.exists():
         return False
@@ -128,9 +128,10 @@ def try_to_finish(forgetting_id: int) -> None:
 
 
 @transaction.atomic
-def _blank(sessions: QuerySet[ChatSession], known: LineMatcher) -> None:
+def _blank(sessions: QuerySet[ChatSession], known: LineMatcher, late: QuerySet[Turn]) -> None:
     list(sessions.select_for_update(no_key=True).order_by("pk").values_list("pk"))
     conversations.blank(conversations.find(sessions, known))
+    conversations.remove_signatures_of(late.exclude(status=Turn.Status.RUNNING))
 
 
 def _forget(space: Space, wanted: LinesToForget, user: User | None, digest: str | None, found: list[str]) -> Forgetting:

@@ -127,6 +127,16 @@ def test_without_an_answer_the_next_one_enqueues_it(ada, scripted):
     assert titles.due_ids() == [session.pk]
 
 
+def test_a_first_answer_that_was_stopped_before_its_first_word_is_passed_over(ada, scripted):
+    asked = send(ada, "Which tea?")
+    settle(asked, "", "stopped")
+    settle(send(ada, "Tell me", asked.message.session_id), "Camomile.")
+    titles.enqueue_naming(session=asked.message.session)
+    scripted.script(answer("Tea in the evening"))
+    later(asked.message.session, 0)
+    assert asked.message.session.title == "Tea in the evening"
+
+
 def test_it_is_asked_for_after_the_first_answer_and_only_while_it_has_no_name(ada, settings, monkeypatch):
     hinted = []
     monkeypatch.setattr(titles, "hint", lambda task, row: hinted.append(row))
