@@ -38,13 +38,15 @@ class ViewRow:
     meta: dict[str, Any]
     created_at: dt.datetime
     finished_at: dt.datetime | None
+    # The API's token counts of the request that an answer was made by.
+    usage: Mapping[str, Any] | None = None
 
     def sent(self, name: str) -> Any:
         """Return what META_KEY holds under `name`; None when it holds nothing."""
         return self.meta.get(META_KEY, {}).get(name)
 
 
-COLUMNS = ("seq", "role", "content", "meta", "created_at", "finished_at")
+COLUMNS = ("seq", "role", "content", "meta", "created_at", "finished_at", "usage")
 
 
 @dataclass
@@ -53,6 +55,8 @@ class View:
 
     messages: list[ApiMessage] = field(default_factory=list)
     digest: str = ""
+    # Each row that is sent, with its blocks.
+    sent: list[tuple[ViewRow, list[Block]]] = field(default_factory=list)
     # The number of the answer whose thinking was made from something else than what stands before it now; 0: none.
     drifted_seq: int = 0
 
@@ -69,21 +73,26 @@ def view_of(
         role = "assistant" if row.role == Message.Role.ASSISTANT else "user"
         blocks = list(sendable(row, files))
         if role == "assistant" and any(block["type"] in THINKING for block in blocks):
-            made_from = row.sent("prefix")
-            if row.seq <= thinking_after_seq or not made_from:
+            if not has_thinking_sent(row, thinking_after_seq):
                 blocks = [block for block in blocks if block["type"] not in THINKING]
-            elif made_from != prefix.digest():
+            elif row.sent("prefix") != prefix.digest():
                 view.drifted_seq = row.seq
         # An answer that is nothing but thinking is left out.
         if all(block["type"] in THINKING for block in blocks):
             continue
         prefix.add(role, blocks)
+        view.sent.append((row, blocks))
         if view.messages and view.messages[-1]["role"] == role:
             view.messages[-1]["content"] += blocks
         else:
-            view.messages.append({"role": role, "content": blocks})
+            view.messages.append({"role": role, "content": list(blocks)})
     view.digest = prefix.digest()
     return view
+
+
+def has_thinking_sent(row: ViewRow, thinking_after_seq: int) -> bool:
+    """Return whether the thinking of an answer, if it has any, is sent."""
+    return row.seq > thinking_after_seq and bool(row.sent("prefix"))
 
 
 def sendable(row: ViewRow, files: Mapping[uuid.UUID, Attachment]) -> Iterable[Block]:
