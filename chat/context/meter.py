@@ -17,7 +17,7 @@ from django.db.models.functions import JSONObject
 from chat.context import per_message, tokens
 from chat.context.files import named_in
 from chat.context.prompt import rows_of
-from chat.context.tokens import Part
+from chat.context.tokens import ContextPart
 from chat.context.view import ViewRow
 from chat.conversations import model_choice
 from chat.models import Attachment, ChatSession, ChatSessionQuerySet, Head, Message
@@ -57,10 +57,10 @@ class Breakdown:
     """
 
     meter: Meter
-    parts: dict[Part, int]
+    parts: dict[ContextPart, int]
     cached_tenths: int | None
 
-    def bars(self) -> list[tuple[Part, int, int]]:
+    def bars(self) -> list[tuple[ContextPart, int, int]]:
         """Return (part, tokens, share of all in percent) for each part that takes any."""
         total = max(1, self.meter.used_tokens)
         return [(part, count, round(100 * count / total)) for part, count in self.parts.items() if count]
@@ -136,17 +136,17 @@ def counted_tokens(session: ChatSession, newest: Counted) -> int | None:
     return counted + sum(added.values())
 
 
-def estimated_parts(session: ChatSession, head: Head | None, rows: Sequence[ViewRow]) -> Counter[Part]:
+def estimated_parts(session: ChatSession, head: Head | None, rows: Sequence[ViewRow]) -> Counter[ContextPart]:
     """Return the estimated tokens of a request by what takes them."""
     chars_per_token = facts_for(session).chars_per_token
     found = estimate(session, rows, chars_per_token)
     return found + tokens.head_tokens(head, chars_per_token) if head else found
 
 
-def estimate(session: ChatSession, rows: Sequence[ViewRow], chars_per_token: float) -> Counter[Part]:
+def estimate(session: ChatSession, rows: Sequence[ViewRow], chars_per_token: float) -> Counter[ContextPart]:
     """Return the estimated tokens of messages by what takes them."""
     files = attachments_of(session, rows)
-    found: Counter[Part] = Counter()
+    found: Counter[ContextPart] = Counter()
     for row in rows:
         context = per_message.text_of(row.meta)
         found += tokens.row_tokens(row, context, files, chars_per_token, session.thinking_after_seq)

@@ -31,7 +31,7 @@ OWN_SECTIONS = ("agent", "")
 INPUT_NAMES = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
 
 
-class Part(StrEnum):
+class ContextPart(StrEnum):
     """What takes the tokens of a request."""
 
     INSTRUCTIONS = "instructions"
@@ -57,15 +57,19 @@ def tokens_after(usage: Mapping[str, Any]) -> int:
     return input_tokens(usage) + int(usage.get("output_tokens") or 0)
 
 
-def head_tokens(head: Head, chars_per_token: float) -> Counter[Part]:
+def head_tokens(head: Head, chars_per_token: float) -> Counter[ContextPart]:
     """Return the estimated tokens of a head by what takes them."""
-    found: Counter[Part] = Counter()
+    found: Counter[ContextPart] = Counter()
     for name, text in head.section_texts():
-        part = Part.INSTRUCTIONS if name in OWN_SECTIONS else Part.MEMORY
-        found[part] += text_tokens(text, chars_per_token)
+        found[part_of_section(name)] += text_tokens(text, chars_per_token)
     for tool in head.tools or ():
-        found[Part.TOOLS] += tool_tokens(tool, chars_per_token)
+        found[ContextPart.TOOLS] += tool_tokens(tool, chars_per_token)
     return found
+
+
+def part_of_section(name: str) -> ContextPart:
+    """Return what the section `name` of the system text counts as."""
+    return ContextPart.INSTRUCTIONS if name in OWN_SECTIONS else ContextPart.MEMORY
 
 
 def tool_tokens(tool: ToolDefinition, chars_per_token: float) -> int:
@@ -79,28 +83,28 @@ def row_tokens(
     files: Mapping[UUID, Attachment],
     chars_per_token: float,
     thinking_after_seq: int = 0,
-) -> Counter[Part]:
+) -> Counter[ContextPart]:
     """Return the estimated tokens of one message by what takes them.
 
     `context` is the text of its per-message context, `files` has its attached files. An answer has the tokens that the
     provider counted, without its thinking when it is not sent any more.
     """
-    found: Counter[Part] = Counter({Part.CONVERSATION: ENVELOPE_TOKENS})
-    found[Part.MEMORY] += text_tokens(context, chars_per_token)
+    found: Counter[ContextPart] = Counter({ContextPart.CONVERSATION: ENVELOPE_TOKENS})
+    found[ContextPart.MEMORY] += text_tokens(context, chars_per_token)
     attached = files_of(row, files)
     for name, file, share in attached:
-        found[Part.FILES] += file_tokens(name, file, share, chars_per_token)
+        found[ContextPart.FILES] += file_tokens(name, file, share, chars_per_token)
     if any(isinstance(share, int) for _, _, share in attached):
-        found[Part.FILES] += text_tokens(DATA_NOTICE, chars_per_token)
+        found[ContextPart.FILES] += text_tokens(DATA_NOTICE, chars_per_token)
     if attached and len(attached) == len(row.content):
-        found[Part.FILES] += text_tokens(NO_TEXT_NOTICE, chars_per_token)
+        found[ContextPart.FILES] += text_tokens(NO_TEXT_NOTICE, chars_per_token)
     counted = int((row.usage or {}).get("output_tokens") or 0)
     if counted and row.role == Message.Role.ASSISTANT:
         is_sent = has_thinking_sent(row, thinking_after_seq)
-        found[Part.CONVERSATION] += counted if is_sent else max(0, counted - thinking_tokens(row.usage or {}))
+        found[ContextPart.CONVERSATION] += counted if is_sent else max(0, counted - thinking_tokens(row.usage or {}))
         return found
     for block in row.content:
-        part = Part.RESULTS if block["type"] == "tool_result" else Part.CONVERSATION
+        part = ContextPart.RESULTS if block["type"] == "tool_result" else ContextPart.CONVERSATION
         found[part] += block_tokens(block, chars_per_token)
     return found
 
@@ -156,10 +160,10 @@ def image_tokens(width: int, height: int) -> int:
     return min(IMAGE_MAX_TOKENS, round(width * height * scale**2 / IMAGE_PIXELS_PER_TOKEN_COUNT))
 
 
-def scaled(parts: Mapping[Part, int], total: int) -> dict[Part, int]:
-    """Return `parts` in the order of Part, as whole numbers in the same proportions that add up to `total`."""
+def scaled(parts: Mapping[ContextPart, int], total: int) -> dict[ContextPart, int]:
+    """Return `parts` in the order of ContextPart, as whole numbers in the same proportions that add up to `total`."""
     estimated = sum(parts.values())
-    found = {part: parts.get(part, 0) * total // max(estimated, 1) for part in Part}
+    found = {part: parts.get(part, 0) * total // max(estimated, 1) for part in ContextPart}
     largest = max(found, key=lambda part: found[part])
     found[largest] += total - sum(found.values())
     return found

@@ -12,7 +12,7 @@ from django.views.decorators.http import require_GET
 
 from chat.context.inspection import InspectedRequest, body_of, next_breakdown, next_request, request_of
 from chat.context.meter import Breakdown, meter_of
-from chat.context.tokens import Part
+from chat.context.tokens import ContextPart, part_of_section
 from chat.models import ChatSession, Message
 from chat.views.messages import own_message
 from oneclaw.llm import Block
@@ -20,14 +20,13 @@ from oneclaw.models import User
 from oneclaw.people.requests import SignedInRequest
 
 PART_NAMES = {
-    Part.INSTRUCTIONS: _("Instructions"),
-    Part.MEMORY: _("Memory"),
-    Part.TOOLS: _("Tools"),
-    Part.FILES: _("Files"),
-    Part.RESULTS: _("Tool results"),
-    Part.CONVERSATION: _("Conversation"),
+    ContextPart.INSTRUCTIONS: _("Instructions"),
+    ContextPart.MEMORY: _("Memory"),
+    ContextPart.TOOLS: _("Tools"),
+    ContextPart.FILES: _("Files"),
+    ContextPart.RESULTS: _("Tool results"),
+    ContextPart.CONVERSATION: _("Conversation"),
 }
-SECTION_NAMES = {"agent": _("Instructions"), "": _("Instructions"), "memory": _("Memory")}
 ROLE_NAMES = {
     Message.Role.USER: _("Your message"),
     Message.Role.ASSISTANT: _("Answer"),
@@ -105,7 +104,8 @@ def shown_request(inspected: InspectedRequest) -> dict[str, Any]:
     """Return what chat/_request.html shows."""
     return {
         "inspected": inspected,
-        "sections": [(SECTION_NAMES.get(name, name), text, count) for name, text, count in inspected.sections],
+        "sections": [(PART_NAMES[part_of_section(name)], text, count) for name, text, count in inspected.sections],
+        "tools_tokens": sum(count for _, _, count in inspected.tools),
         "tools": [(name, pretty(tool), count) for name, tool, count in inspected.tools],
         "messages_sent": [
             (ROLE_NAMES[Message.Role(each.row.role)], each, [shown_block(block) for block in each.blocks])

@@ -209,7 +209,7 @@ async def test_the_keyboard_reaches_everything(live, ada, scripted, ask):
         await ask(page, "Tea")
         await page.locator(".skip-link").focus()
         reached = []
-        for _ in range(29):
+        for _ in range(30):
             reached.append(await page.evaluate(NAME_OF_FOCUSED))
             await page.keyboard.press("Tab")
         wanted = ["Skip to content", "OneClaw", "Hide the sidebar", "New conversation", "Search", "Tea"]
@@ -219,6 +219,7 @@ async def test_the_keyboard_reaches_everything(live, ada, scripted, ask):
         fork = "Fork into a new conversation from here"
         wanted += ["Copy", "Edit", fork, "Details"]
         wanted += ["Copy", "Regenerate", "Show source", fork, "Details", "Attach files", "Message", "Send"]
+        wanted += ["Context: 1 k of 200 k tokens used"]
         assert reached == wanted
 
 

@@ -17,7 +17,7 @@ from chat.attachments import store
 from chat.context.inspection import next_breakdown, next_request, request_of
 from chat.context.meter import estimated_parts, meter_of
 from chat.context.prompt import build_request, rows_of
-from chat.context.tokens import Part, input_tokens, tokens_after
+from chat.context.tokens import ContextPart, input_tokens, tokens_after
 from chat.extensions import Extension, Tool, ToolResult
 from chat.models import ChatSession, Message, Turn
 from memory.policy import switches
@@ -161,8 +161,8 @@ async def test_thinking_that_is_not_sent_any_more_takes_no_room(talk):
     await in_database(switches.choose, talk.user, Switch.SAVED, False)
     after = await in_database(lambda: next_breakdown(talk.session))
     # Of each answer 200 tokens of thinking, and the tool that saves.
-    assert before.parts[Part.CONVERSATION] - after.parts[Part.CONVERSATION] == pytest.approx(400, abs=20)
-    assert after.parts[Part.TOOLS] < before.parts[Part.TOOLS]
+    assert before.parts[ContextPart.CONVERSATION] - after.parts[ContextPart.CONVERSATION] == pytest.approx(400, abs=20)
+    assert after.parts[ContextPart.TOOLS] < before.parts[ContextPart.TOOLS]
     # Asking has stored nothing: the head is replaced with the next message.
     assert await in_database(lambda: talk.session.heads.count()) == 1
     last = await talk.say(WORDS["latin"])

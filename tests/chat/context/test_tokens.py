@@ -9,7 +9,7 @@ from chat.context import tokens
 from chat.context.file_shares import OUT, WHOLE
 from chat.context.files import DATA_NOTICE, NO_TEXT_NOTICE
 from chat.context.meter import Breakdown, Meter
-from chat.context.tokens import Part
+from chat.context.tokens import ContextPart
 from chat.context.view import ViewRow
 from chat.models import Attachment, Head
 from oneclaw.llm import Facts
@@ -46,30 +46,34 @@ def test_the_window_is_the_smaller_of_the_models_and_the_settings(window, limit,
 
 def test_a_head_is_instructions_memory_and_tools():
     head = Head(system="a" * 30 + "\n\n" + "b" * 60, sections=[["agent", 30], ["memory", 60]], tools=[{"name": "x"}])
-    assert tokens.head_tokens(head, RATIO) == {Part.INSTRUCTIONS: 10, Part.MEMORY: 20, Part.TOOLS: 5}
-    assert tokens.head_tokens(Head(system="a" * 30), RATIO) == {Part.INSTRUCTIONS: 10}
+    assert tokens.head_tokens(head, RATIO) == {
+        ContextPart.INSTRUCTIONS: 10,
+        ContextPart.MEMORY: 20,
+        ContextPart.TOOLS: 5,
+    }
+    assert tokens.head_tokens(Head(system="a" * 30), RATIO) == {ContextPart.INSTRUCTIONS: 10}
 
 
 def test_a_message_is_what_memory_added_and_its_words():
     said = row("user", {"type": "text", "text": "a" * 30})
-    assert counted(said, context="b" * 60) == {Part.MEMORY: 20, Part.CONVERSATION: 14}
+    assert counted(said, context="b" * 60) == {ContextPart.MEMORY: 20, ContextPart.CONVERSATION: 14}
 
 
 def test_results_of_tools_are_counted_apart():
     result = {"type": "tool_result", "tool_use_id": "toolu_1", "content": "a" * 300}
-    assert counted(row("tool", result)) == {Part.RESULTS: 104, Part.CONVERSATION: 4}
+    assert counted(row("tool", result)) == {ContextPart.RESULTS: 104, ContextPart.CONVERSATION: 4}
 
 
 def test_an_answer_takes_what_the_provider_counted_without_thinking_that_is_not_sent():
     answer = row("assistant", {"type": "text", "text": "a"}, meta={"sent": {"prefix": "x"}}, usage=USAGE, seq=5)
-    assert counted(answer) == {Part.CONVERSATION: 44}
-    assert counted(answer, after_seq=5) == {Part.CONVERSATION: 14}
+    assert counted(answer) == {ContextPart.CONVERSATION: 44}
+    assert counted(answer, after_seq=5) == {ContextPart.CONVERSATION: 14}
 
 
 def test_an_answer_that_was_not_counted_is_estimated():
     use = {"type": "tool_use", "id": "toolu_1", "name": "look", "input": {}}
     cut = row("assistant", {"type": "thinking", "thinking": "never sent"}, {"type": "text", "text": "a" * 30}, use)
-    assert counted(cut) == {Part.CONVERSATION: 4 + 10 + 4 + 2}
+    assert counted(cut) == {ContextPart.CONVERSATION: 4 + 10 + 4 + 2}
 
 
 def file(kind, **columns):
@@ -97,8 +101,8 @@ def test_files_take_their_pixels_pages_or_characters(kind, columns, share, expec
 def test_a_file_that_was_not_sent_yet_gets_the_share_that_it_will_have():
     made, reference = file("text", text="a" * 3_000)
     words = {"type": "text", "text": "a"}
-    assert counted(row("user", reference, words), files={made.pk: made})[Part.FILES] > 1_000
-    assert counted(row("user", reference, words))[Part.FILES] == 1
+    assert counted(row("user", reference, words), files={made.pk: made})[ContextPart.FILES] > 1_000
+    assert counted(row("user", reference, words))[ContextPart.FILES] == 1
 
 
 def test_a_file_brings_notices_to_the_model():
@@ -107,20 +111,22 @@ def test_a_file_brings_notices_to_the_model():
     said, silent = (
         counted(row("user", *content), files={made.pk: made}) for content in ([reference, words], [reference])
     )
-    assert silent[Part.FILES] - said[Part.FILES] == -(-len(NO_TEXT_NOTICE) // 3)
-    assert said[Part.FILES] == tokens.file_tokens("a", made, 30, RATIO) + -(-len(DATA_NOTICE) // 3)
+    assert silent[ContextPart.FILES] - said[ContextPart.FILES] == -(-len(NO_TEXT_NOTICE) // 3)
+    assert said[ContextPart.FILES] == tokens.file_tokens("a", made, 30, RATIO) + -(-len(DATA_NOTICE) // 3)
 
 
 def test_parts_are_scaled_to_what_the_provider_counted():
-    parts = {Part.TOOLS: 10, Part.CONVERSATION: 20}
+    parts = {ContextPart.TOOLS: 10, ContextPart.CONVERSATION: 20}
     found = tokens.scaled(parts, 301)
     assert sum(found.values()) == 301
-    assert (found[Part.TOOLS], found[Part.CONVERSATION], found[Part.FILES]) == (100, 201, 0)
+    assert (found[ContextPart.TOOLS], found[ContextPart.CONVERSATION], found[ContextPart.FILES]) == (100, 201, 0)
     assert sum(tokens.scaled({}, 0).values()) == 0
 
 
 def test_the_meter_is_read_in_thousands():
     assert (Meter(4_240, 200_000).used_thousands, Meter(42_400, 200_000).used_thousands) == (4.2, 42)
     assert Meter(300_000, 200_000).percent == 100
-    bars = Breakdown(Meter(200, 1_000), {Part.TOOLS: 50, Part.FILES: 0, Part.MEMORY: 150}, None).bars()
-    assert bars == [(Part.TOOLS, 50, 25), (Part.MEMORY, 150, 75)]
+    bars = Breakdown(
+        Meter(200, 1_000), {ContextPart.TOOLS: 50, ContextPart.FILES: 0, ContextPart.MEMORY: 150}, None
+    ).bars()
+    assert bars == [(ContextPart.TOOLS, 50, 25), (ContextPart.MEMORY, 150, 75)]
