@@ -29,6 +29,7 @@ WORDINGS: Mapping[str, Wording] = {
     "cache.first": _("This was the first request of the conversation."),
     "cache.off": _("The cache is turned off on this server."),
     "cache.other_model": _("Another model answered before."),
+    "cache.other_effort": _("The effort had changed."),
     "cache.new_head": _("Memory, tools or switches had changed."),
     "cache.pause": _("The pause of %(minutes)s minutes was longer than the cache lasts."),
     "cache.changed": _("Something that was sent before had to change."),

@@ -37,6 +37,10 @@ from tests.leftovers import await_threads
 
 DESKTOP = {"width": 1280, "height": 800}
 PHONE = {"width": 390, "height": 844}
+# From where a page loads axe: the browser fetches and compiles it once, and not half a megabyte for each page.
+AXE_PATH = "/static/axe.js"
+# The rules of axe that ask for colours.
+COLOR_RULES = ("color-contrast", "link-in-text-block")
 
 # Milliseconds: what takes a tenth of it on an idle machine takes all of it on a busy one.
 PATIENCE = 20_000
@@ -129,13 +133,15 @@ async def serve(scope: Any, receive: Any, send: Any) -> None:
 def static_file(path: str) -> tuple[bytes, bytes] | None:
     """Return the type and the bytes of a static file, with those inside that it imports."""
     source = source_file(path)
-    text = bundle.bundled(path.removeprefix("/static/"), source_text) if source else None
+    text = bundle.bundled(path.removeprefix("/static/"), source_text) if source and path != AXE_PATH else None
     return (source[0], text.encode()) if source and text is not None else source
 
 
 @functools.cache
 def source_file(path: str) -> tuple[bytes, bytes] | None:
-    """Return the type and the bytes of a static file as it lies in the checkout."""
+    """Return the type and the bytes of a static file as it lies in the checkout, or of axe."""
+    if path == AXE_PATH:
+        return b"text/javascript", AXE_SCRIPT.encode()
     name = path.removeprefix("/static/")
     file = None if name == path else finders.find(name)
     if file is None or not Path(file).is_file():
@@ -158,10 +164,10 @@ async def serve_sources(page: Page) -> None:
 
 
 async def requested(page: Page, kind: str) -> list[str]:
-    """Return the names of the static files of this kind that the page has fetched, but for those of formulas."""
+    """Return the names of the static files of this kind that the page has fetched, but for axe and formulas."""
     urls = await page.evaluate("performance.getEntriesByType('resource').map(({ name }) => name)")
     paths = [urlsplit(url).path for url in urls]
-    return [path for path in paths if path.endswith(f".{kind}") and "/katex/" not in path]
+    return [path for path in paths if path.endswith(f".{kind}") and "/katex/" not in path and path != AXE_PATH]
 
 
 def chromium() -> str:
@@ -314,9 +320,20 @@ async def fits(page: Page) -> bool:
     return await page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
-async def violations(page: Page) -> str:
-    """What axe finds wrong with the page as it is now; "" when nothing is."""
+async def violations(page: Page, rules: Iterable[str] = ()) -> str:
+    """What axe finds wrong with the page as it is now, by these rules or by all; "" when nothing is."""
+    options = {"resultTypes": ["violations"]} | ({"runOnly": list(rules)} if rules else {})
     if not await page.evaluate("'axe' in window"):
-        await page.evaluate(AXE_SCRIPT)
-    found = await page.evaluate("axe.run({ resultTypes: ['violations'] }).then(({ violations }) => ({ violations }))")
+        await page.evaluate(f"import('{AXE_PATH}')")
+    found = await page.evaluate("(options) => axe.run(options).then(({ violations }) => ({ violations }))", options)
     return AxeResults(found).generate_report() if found["violations"] else ""
+
+
+async def violations_in_both_schemes(page: Page) -> str:
+    """What axe finds wrong in light or in dark, which differ by their colours alone."""
+    found = ""
+    for scheme, rules in (("light", ()), ("dark", COLOR_RULES)):
+        await page.emulate_media(color_scheme=scheme)
+        assert await page.evaluate("matchMedia('(prefers-color-scheme: dark)').matches") == (scheme == "dark")
+        found += await violations(page, rules)
+    return found

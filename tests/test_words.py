@@ -1,12 +1,11 @@
 """The words of the code: docstrings begin with a verb, numbers carry their unit, no private word stands in a name."""
 
 import ast
+import functools
 import re
 from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
-
-import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 SOURCES = sorted(
@@ -47,6 +46,7 @@ UNITS = re.compile(
 )
 
 
+@functools.cache
 def tree_of(source: str) -> ast.Module:
     return ast.parse((ROOT / source).read_text())
 
@@ -81,10 +81,10 @@ def words_of(name: str) -> set[str]:
     return {word.lower() for word in re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+", name)}
 
 
-@pytest.mark.parametrize("source", SOURCES)
-def test_docstrings_of_functions_begin_with_a_verb(source):
+def test_docstrings_of_functions_begin_with_a_verb():
     wrong = [
-        f"{function.name}: {word} …"
+        f"{source}: {function.name}: {word} …"
+        for source in SOURCES
         for function in functions(tree_of(source))
         if (docstring := ast.get_docstring(function))
         and (word := first_word(docstring)).lower() not in VERBS_ALL_THE_SAME
@@ -93,35 +93,37 @@ def test_docstrings_of_functions_begin_with_a_verb(source):
     assert wrong == []
 
 
-@pytest.mark.parametrize("source", SOURCES)
-def test_no_private_word_in_names_and_docstrings(source):
-    tree = tree_of(source)
-    found = {name: words_of(name) & (PRIVATE_WORDS | PRIVATE_NAMES) for name in names_in(tree)}
-    for node in ast.walk(tree):
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Module):
-            docstring = ast.get_docstring(node) or ""
-            found[docstring[:60]] = set(re.findall(r"[a-z]+", docstring.lower())) & PRIVATE_WORDS
+def test_no_private_word_in_names_and_docstrings():
+    found = {}
+    for source in SOURCES:
+        tree = tree_of(source)
+        for name in set(names_in(tree)):
+            found[source, name] = words_of(name) & (PRIVATE_WORDS | PRIVATE_NAMES)
+        for node in ast.walk(tree):
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Module):
+                docstring = ast.get_docstring(node) or ""
+                found[source, docstring[:60]] = set(re.findall(r"[a-z]+", docstring.lower())) & PRIVATE_WORDS
     assert {where: words for where, words in found.items() if words} == {}
 
 
-@pytest.mark.parametrize("document", DOCUMENTS)
-def test_no_private_word_in_documents_scripts_and_styles(document):
-    found = set(re.findall(r"[a-z]+", (ROOT / document).read_text().lower())) & PRIVATE_WORDS
-    assert found - ALLOWED_IN_TEXT == set()
+def test_no_private_word_in_documents_scripts_and_styles():
+    words = {each: set(re.findall(r"[a-z]+", (ROOT / each).read_text().lower())) for each in DOCUMENTS}
+    found = {each: (own & PRIVATE_WORDS) - ALLOWED_IN_TEXT for each, own in words.items()}
+    assert {each: own for each, own in found.items() if own} == {}
 
 
-# Names of settings are Django's or the operator's; docs/settings.md says their units.
-@pytest.mark.parametrize("source", [source for source in SOURCES if source != "oneclaw/settings.py"])
-def test_numbers_carry_their_unit(source):
+def test_numbers_carry_their_unit():
     wrong: list[str] = []
-    for node in tree_of(source).body:
+    # Names of settings are Django's or the operator's; docs/settings.md says their units.
+    named = [(source, node) for source in SOURCES if source != "oneclaw/settings.py" for node in tree_of(source).body]
+    for source, node in named:
         if not isinstance(node, ast.Assign | ast.AnnAssign) or not isinstance(node.value, ast.Constant | ast.BinOp):
             continue
         parts = [each.value for each in ast.walk(node.value) if isinstance(each, ast.Constant)]
         if parts and all(type(part) in (int, float) for part in parts):
             targets = node.targets if isinstance(node, ast.Assign) else [node.target]
             names = [target.id for target in targets if isinstance(target, ast.Name) and target.id.isupper()]
-            wrong += [name for name in names if not UNITS.fullmatch(name)]
+            wrong += [f"{source}: {name}" for name in names if not UNITS.fullmatch(name)]
     assert wrong == []
 
 

@@ -31,6 +31,7 @@ from chat.live.frames import SendFrame, frame_of
 from chat.live.handle import Ended, handle
 from chat.live.wait import until_answered
 from chat.models import Agent, ChatSession, Message, MessageQuerySet, Turn, default_agent
+from oneclaw import llm
 from oneclaw.models import User
 from oneclaw.text import validated_text
 from oneclaw.threads import in_database
@@ -50,7 +51,15 @@ WAIT_MAX_SECONDS = 60
 def models(request: KeyedRequest) -> list[ModelOut]:
     """List the models that a message may name."""
     offered = model_choice.offered_models().items()
-    return [ModelOut(name=name, label=label, is_default=name == settings.MODEL) for name, label in offered]
+    return [
+        ModelOut(
+            name=name,
+            label=label,
+            is_default=name == settings.MODEL,
+            efforts=list(llm.cached_facts(name).efforts),
+        )
+        for name, label in offered
+    ]
 
 
 @router.get("/agents", response=responses(list[AgentOut]))

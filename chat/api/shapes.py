@@ -40,6 +40,9 @@ class ModelOut(Schema):
     name: str = Field(examples=["claude-sonnet-5-5"])
     label: str
     is_default: bool
+    efforts: list[str] = Field(
+        description="The levels of effort that it accepts.", examples=[["low", "medium", "high"]]
+    )
 
 
 class SessionOut(Schema):
@@ -50,6 +53,7 @@ class SessionOut(Schema):
     mode: str = Field(description="agent, chat (memory is read only) or temporary (no memory, in no list).")
     agent: str = Field(description="The slug of who answers.")
     model: str = Field(description="Which model answers.")
+    effort: str = Field(description="How much it thinks and writes; empty: the server's default.")
     pinned: bool
     archived: bool
     ended: bool
@@ -66,6 +70,7 @@ class SessionOut(Schema):
             mode=session.mode,
             agent=session.agent.slug,
             model=model_choice.model_of(session),
+            effort=model_choice.effort_of(session),
             pinned=session.pinned_at is not None,
             archived=session.archived_at is not None,
             ended=session.ended_at is not None,
@@ -193,6 +198,11 @@ class MessageIn(RequestBody):
         default=None, description="Made by you. Sent again with the same one, it is stored once."
     )
     model: str | None = Field(default=None, max_length=100, description="One of /models, from this message on.")
+    effort: str | None = Field(
+        default=None,
+        max_length=100,
+        description="low, medium, high, xhigh, max, or empty for the agent's, from this message on.",
+    )
     agent: str | None = Field(
         default=None, max_length=100, description="One of /agents; the first message of a conversation decides."
     )

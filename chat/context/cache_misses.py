@@ -6,6 +6,7 @@ from django.conf import settings
 
 from chat.context.cache_marks import LONG, SHORT_SECONDS
 from chat.context.tokens import input_tokens
+from chat.context.view import META_KEY
 from chat.models import Message
 from oneclaw.reasons import Reason
 
@@ -33,6 +34,13 @@ def reason_of_miss(answer: Message) -> Reason | None:
     pause = answer.created_at - ended
     if pause > dt.timedelta(seconds=LONG_SECONDS if settings.CACHE == LONG else SHORT_SECONDS):
         return Reason("cache.pause", {"minutes": round(pause / dt.timedelta(minutes=1))})
+    if effort_for(before) != effort_for(answer):
+        return Reason("cache.other_effort")
     if before.seq <= answer.session.thinking_after_seq < answer.seq:
         return Reason("cache.changed")
     return Reason("cache.evicted")
+
+
+def effort_for(answer: Message) -> str:
+    """Return the effort that the request of `answer` named; "" for none."""
+    return str(answer.meta.get(META_KEY, {}).get("effort", ""))

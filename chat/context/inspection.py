@@ -9,10 +9,11 @@ from django.db import transaction
 from django.utils import translation
 
 from chat.context import per_message, tokens
+from chat.context.cache_misses import effort_for
 from chat.context.heads import head_of
 from chat.context.meter import Breakdown, attachments_of, breakdown_of, facts_for
 from chat.context.prompt import current_view, request_for, rows_of
-from chat.context.view import COLUMNS, View, ViewRow, view_of
+from chat.context.view import COLUMNS, META_KEY, View, ViewRow, view_of
 from chat.models import Attachment, ChatSession, Head, Message
 from oneclaw.llm import Block, Request
 from oneclaw.llm.estimate import text_tokens
@@ -73,12 +74,12 @@ def request_of(answer: Message) -> InspectedRequest | None:
         return None
     rows = rows_before(answer)
     files = attachments_of(session, rows)
-    digest = answer.meta.get("sent", {}).get("prefix")
+    digest = answer.meta.get(META_KEY, {}).get("prefix")
     # Which thinking was sent then is not recorded: all of it, or what is sent since the last change.
     views = [view_of(head, rows, files, after_seq) for after_seq in (0, session.thinking_after_seq)]
     view = next((view for view in views if view.digest == digest), views[-1])
     found = inspect(session, head, rows, view)
-    sent = replace(found.request, model=answer.model or found.request.model)
+    sent = replace(found.request, model=answer.model or found.request.model, effort=effort_for(answer))
     return replace(found, request=sent, is_exact=view.digest == digest)
 
 

@@ -55,6 +55,7 @@ def request_for(session: ChatSession, head: Head, rows: Sequence[ViewRow], view:
         system=system,
         messages=view.messages,
         tools=head.tools or (),
+        effort=model_choice.effort_of(session),
         digest=view.digest,
     )
 
@@ -134,9 +135,10 @@ def store_shares(session: ChatSession, changed: dict[int, tuple[ViewRow, list[Sh
         withhold_thinking(session, session.last_complete_seq())
 
 
-def answer_meta(digest: str) -> dict[str, Any]:
-    """Return the Message.meta of an answer to a request with this digest."""
-    return {META_KEY: {"prefix": digest}}
+def answer_meta(request: Request) -> dict[str, Any]:
+    """Return the Message.meta of an answer to `request`."""
+    effort = {"effort": request.effort} if request.effort else {}
+    return {META_KEY: {"prefix": request.digest, **effort}}
 
 
 def api_messages(session: ChatSession) -> list[ApiMessage]:

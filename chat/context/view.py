@@ -22,7 +22,7 @@ from oneclaw.llm import ApiMessage, Block
 # The blocks that a model signs together with everything before them.
 THINKING = ("thinking", "redacted_thinking")
 # The key in Message.meta for what of a message was sent first: {"files": [share, …]} of a person's message, and
-# {"prefix": digest} of an answer.
+# {"prefix": digest, "effort": level, if any} of an answer.
 META_KEY = "sent"
 # The size of a digest in bytes.
 DIGEST_BYTES = 16

@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 
 from chat import extensions
 from chat.conversations import model_choice
-from chat.models import Agent
+from chat.models import Agent, Effort
 from oneclaw.models import User
 from oneclaw.text import InvalidTextError, validated_text
 
@@ -20,17 +20,18 @@ INSTRUCTIONS_MAX_CHARS = 20_000
 
 @dataclass(frozen=True)
 class AgentDraft:
-    """The fields of an agent's form; `model` "" is the server's, `tools` has the names of the tools that are on."""
+    """The fields of an agent's form; `model` and `effort` "" are the server's, `tools` has the names of those on."""
 
     name: str
     instructions: str
     model: str
     tools: Collection[str]
     own_memory: bool = False
+    effort: str = ""
 
 
 def checked_draft(
-    name: object, instructions: object, model: object, tools: Collection[str], memory: object
+    name: object, instructions: object, model: object, tools: Collection[str], memory: object, effort: object = ""
 ) -> AgentDraft:
     """Return the checked fields of a form. Raise InvalidTextError when one is invalid."""
     agent_name = " ".join(validated_text(name, max_chars=Agent.NAME_MAX_CHARS, name=_("The name")).split())
@@ -39,7 +40,9 @@ def checked_draft(
         text = validated_text(text, max_chars=INSTRUCTIONS_MAX_CHARS, name=_("The text of the instructions"))
     if model and model not in model_choice.offered_models():
         raise InvalidTextError("not_offered", _("This model is not available. Choose another one."))
-    return AgentDraft(agent_name, text.strip(), str(model or ""), tools, memory == "own")
+    if effort and effort not in Effort:
+        raise InvalidTextError("not_offered", _("This effort is not available. Choose another one."))
+    return AgentDraft(agent_name, text.strip(), str(model or ""), tools, memory == "own", str(effort or ""))
 
 
 def create(user: User, draft: AgentDraft) -> Agent:
@@ -51,7 +54,8 @@ def create(user: User, draft: AgentDraft) -> Agent:
 
 def update(agent: Agent, draft: AgentDraft) -> Agent:
     """Save the fields of `draft` in `agent`, except `own_memory`, which never changes."""
-    agent.name, agent.instructions, agent.model = draft.name, draft.instructions, draft.model
+    agent.name, agent.instructions = draft.name, draft.instructions
+    agent.model, agent.effort = draft.model, draft.effort
     unknown = set(agent.tools_off) - set(extensions.tool_labels())
     agent.tools_off = sorted(unknown | (set(extensions.tool_labels()) - set(draft.tools)))
     agent.save()

@@ -55,6 +55,7 @@ def lock(user: User, session_id: uuid.UUID, mode: str | None = None, choice: Cho
             agent=agent,
             mode=mode or ChatSession.Mode.AGENT,
             model=model_choice.checked_model(choice),
+            effort=model_choice.checked_effort(choice),
         )
         session = fresh if insertion.insert_if_absent(fresh) else mine.first()
         if session is None:

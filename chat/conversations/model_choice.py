@@ -1,17 +1,19 @@
-"""The agent of a conversation, which its first message decides, and the model, which may change later."""
+"""The agent of a conversation, which its first message decides, and its model and effort, which may change later."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from django.conf import settings
 from django.utils.translation import gettext_lazy as _
 
-from chat.models import Agent, ChatSession, default_agent
+from chat.models import Agent, ChatSession, Effort, default_agent
+from oneclaw import llm
 from oneclaw.models import User
 from oneclaw.text import UserFacingError
 
 
 class NotOfferedError(UserFacingError):
-    """The chosen agent or model is not available. `code` is a protocol error code."""
+    """The chosen agent, model or effort is not available. `code` is a protocol error code."""
 
     code = "not_offered"
 
@@ -28,6 +30,12 @@ class NoSuchModelError(NotOfferedError):
     wording = _("This model is no longer available. Choose another one.")
 
 
+class NoSuchEffortError(NotOfferedError):
+    """There is no such level of effort."""
+
+    wording = _("This effort is not available. Choose another one.")
+
+
 class OtherAgentError(NotOfferedError):
     """The conversation began with another agent."""
 
@@ -37,10 +45,14 @@ class OtherAgentError(NotOfferedError):
 
 @dataclass(frozen=True)
 class Choice:
-    """The agent and model that a message names. None keeps those of the conversation; `model` "" is the default one."""
+    """What a message names; None keeps what the conversation has.
+
+    `model` and `effort` "" are those of the agent, or the server's.
+    """
 
     agent: str | None = None
     model: str | None = None
+    effort: str | None = None
 
 
 NO_CHOICE = Choice()
@@ -62,6 +74,18 @@ def model_of_agent(agent: Agent) -> str:
     return own or settings.MODEL
 
 
+def effort_of(session: ChatSession) -> str:
+    """Return the effort of answers in `session`: the chosen one, else the agent's; "" for the server's."""
+    return session.effort or session.agent.effort
+
+
+def offered_efforts(models: Iterable[str], chosen: str) -> list[tuple[str, str]]:
+    """Return (level, label) of each level of effort and of "", when one of `models` accepts any or one is `chosen`."""
+    if not chosen and not any(llm.cached_facts(model).efforts for model in models):
+        return []
+    return [(level or "", str(label)) for level, label in Effort.choices]
+
+
 def agent_for(user: User, choice: Choice) -> Agent:
     """Return the agent for a new conversation of `user`. Raise NoSuchAgentError when the chosen one does not exist."""
     if choice.agent is None:
@@ -79,16 +103,27 @@ def checked_model(choice: Choice) -> str:
     return choice.model or ""
 
 
+def checked_effort(choice: Choice) -> str:
+    """Return the chosen effort; "" for none. Raise NoSuchEffortError when it is no level of effort."""
+    if choice.effort and choice.effort not in Effort:
+        raise NoSuchEffortError
+    return choice.effort or ""
+
+
 def apply_choice(session: ChatSession, choice: Choice) -> None:
     """Apply `choice` to the locked `session`.
 
-    Raise OtherAgentError when it names another agent, NoSuchModelError when the model is not offered.
+    Raise OtherAgentError when it names another agent, NoSuchModelError when the model is not offered,
+    NoSuchEffortError when it is no level of effort.
     """
     if choice.agent is not None and choice.agent != session.agent.slug:
         raise OtherAgentError
     if choice.model is not None and choice.model != session.model:
         session.model = checked_model(choice)
         session.save(update_fields=["model"])
+    if choice.effort is not None and choice.effort != session.effort:
+        session.effort = checked_effort(choice)
+        session.save(update_fields=["effort"])
 
 
 def last_model(user: User) -> str:

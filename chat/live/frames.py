@@ -37,14 +37,15 @@ class FrameOfClient(BaseModel):
 
 
 class FrameWithChoice(FrameOfClient):
-    """The base of frames that may name an agent and a model."""
+    """The base of frames that may name an agent, a model and an effort."""
 
     agent: Name | None = None
     model: Name | None = None
+    effort: Name | None = None
 
     @property
     def choice(self) -> Choice:
-        return Choice(self.agent or None, self.model)
+        return Choice(self.agent or None, self.model, self.effort)
 
 
 class OpenFrame(FrameOfClient):
@@ -138,6 +139,7 @@ SENTENCES = {
     "mode": "mode must be agent, chat or temporary.",
     "agent": "agent and model must be names.",
     "model": "agent and model must be names.",
+    "effort": "effort must be the name of a level.",
 }
 
 

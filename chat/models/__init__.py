@@ -1,6 +1,6 @@
 """The models of the chat: agents, conversations with their turns and messages, attachments, links, prompts, imports."""
 
-from chat.models.agents import Agent, default_agent
+from chat.models.agents import Agent, Effort, default_agent
 from chat.models.attachments import Attachment, AttachmentQuerySet, MessageFile
 from chat.models.conversations import (
     ChatSession,

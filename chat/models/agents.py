@@ -5,8 +5,21 @@ from typing import ClassVar
 from django.conf import settings
 from django.db import models
 from django.db.models import F, Q
+from django.utils.translation import gettext_lazy, pgettext_lazy
 
 from oneclaw.models import User
+
+
+class Effort(models.TextChoices):
+    """How much a model thinks and writes, in rising order; empty: as little or much as is usual for it."""
+
+    LOW = "low", pgettext_lazy("effort", "Low")
+    MEDIUM = "medium", pgettext_lazy("effort", "Medium")
+    HIGH = "high", pgettext_lazy("effort", "High")
+    XHIGH = "xhigh", pgettext_lazy("effort", "Very high")
+    MAX = "max", pgettext_lazy("effort", "Maximum")
+
+    __empty__ = gettext_lazy("Auto")
 
 
 class AgentQuerySet(models.QuerySet["Agent"]):
@@ -32,6 +45,8 @@ class Agent(models.Model):
     instructions = models.TextField(blank=True)
     # Empty: the server's ONECLAW_MODEL.
     model = models.CharField(max_length=100, blank=True)
+    # Empty: the server's ONECLAW_EFFORT.
+    effort = models.CharField(max_length=6, choices=Effort, blank=True)
     # Names of the tools that it may not use, so that a tool added later is on.
     tools_off = models.JSONField(default=list, blank=True)
     # Whether it has a memory of its own and does not read the person's. Never changed: earlier memories would seem

@@ -11,7 +11,7 @@ from django.db.models import Max, Q
 from django.utils import timezone
 from django.utils.translation import gettext
 
-from chat.models.agents import Agent
+from chat.models.agents import Agent, Effort
 from chat.models.heads import Head
 from chat.models.versions import Version
 from oneclaw.models import Space, User
@@ -76,6 +76,8 @@ class ChatSession(models.Model):
     agent = models.ForeignKey(Agent, on_delete=models.RESTRICT, related_name="sessions")
     # The model that its owner chose; empty: the agent's, or the server's (chat/conversations/model_choice.py).
     model = models.CharField(max_length=100, blank=True)
+    # The effort that its owner chose for it; empty: the agent's, or the server's.
+    effort = models.CharField(max_length=6, choices=Effort, blank=True)
     # The session that this one was forked from.
     parent = models.ForeignKey("self", on_delete=models.SET_NULL, null=True, blank=True, related_name="children")
     mode = models.CharField(max_length=10, choices=Mode, default=Mode.AGENT)

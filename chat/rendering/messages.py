@@ -124,7 +124,7 @@ def rendered(content: Sequence[Mapping[str, Any]], results: Mapping[str, Card], 
         if block["type"] == "text":
             blocks += incremental.blocks(block["text"])  # sanitised there
         elif block["type"] == "thinking":
-            blocks.append(thinking_html(block.get("thinking") or ""))
+            blocks += filter(None, [thinking_html(block.get("thinking") or "")])
         elif block["type"] == "tool_use":
             card = results.get(block["id"], RUNNING_CARD)
             is_slot = to_keep and card["state"] == "failed"

@@ -8,7 +8,7 @@ from oneclaw.llm import Block
 
 
 class GrowingThinking:
-    """A thinking block while it streams: one display block, with the methods of GrowingText."""
+    """A thinking block while it streams, with the methods of GrowingText: one display block, or none without text."""
 
     def __init__(self) -> None:
         self._text = ""
@@ -21,13 +21,13 @@ class GrowingThinking:
 
     def changes(self) -> list[tuple[int, str]]:
         """Return [(0, HTML)] if the block changed since the last call."""
-        changed = [(0, thinking_html(self._text))] if self._has_changed else []
+        changed = list(enumerate(self.blocks())) if self._has_changed else []
         self._has_changed = False
         return changed
 
     def blocks(self) -> list[str]:
         """Return the block's HTML as it is now."""
-        return [thinking_html(self._text)]
+        return list(filter(None, [thinking_html(self._text)]))
 
 
 class GrowingAnswer:

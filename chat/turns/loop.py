@@ -172,7 +172,7 @@ class RunningTurn:
         if called and (reply := await persist(commands.reply_to, self.turn)) is not None:
             return commands.stream_reply(reply)
         request = await persist(build_request, self.turn)
-        self.answer.message.meta |= answer_meta(request.digest)
+        self.answer.message.meta |= answer_meta(request)
         return llm.stream(request)
 
     async def _use_tools(

@@ -48,22 +48,25 @@ def edited(request: SignedInRequest, agent: Agent | None) -> HttpResponse:
         on = form.getlist("tools")
         try:
             fields = (form.get("name"), form.get("instructions"), form.get("model"), on, form.get("memory"))
-            draft = agents.checked_draft(*fields)
+            draft = agents.checked_draft(*fields, form.get("effort"))
         except InvalidTextError as error:
             refusal = error.sentence
             # As it was typed, for the form alone.
             shown.name, shown.instructions = form.get("name", ""), form.get("instructions", "")
-            shown.model, shown.tools_off = form.get("model", ""), [name for name in labels if name not in on]
+            shown.model, shown.effort = form.get("model", ""), form.get("effort", "")
+            shown.tools_off = [name for name in labels if name not in on]
             if agent is None:
                 shown.own_memory = form.get("memory") == "own"
         else:
             agents.update(agent, draft) if agent else agents.create(request.user, draft)
             return redirect("agents")
+    offered = model_choice.offered_models()
     context = {
         "agent": shown,
         "is_new": agent is None,
         "refusal": refusal,
-        "models": model_choice.offered_models().items(),
+        "models": offered.items(),
+        "efforts": model_choice.offered_efforts(offered, shown.effort),
         "tools": [(name, label, name not in shown.tools_off) for name, label in labels.items()],
     }
     return render(request, "chat/edit_agent.html", context, status=422 if refusal else 200)

@@ -97,7 +97,7 @@ def page(
 
 
 def choices_for(user: User, session: ChatSession | None, choice: Choice) -> dict[str, Any]:
-    """Return the agents and models that can be chosen; for an existing conversation only the models."""
+    """Return the agents, models and levels of effort that can be chosen; no agents for an existing conversation."""
     agents = [session.agent] if session else list(Agent.objects.visible_to(user))
     if not agents or not (session or agents[0].is_default):
         agents.insert(0, default_agent())
@@ -107,6 +107,7 @@ def choices_for(user: User, session: ChatSession | None, choice: Choice) -> dict
     if model is None:
         # An agent with a model of its own begins with that.
         model = session.model if session else "" if agent.model else model_choice.last_model(user)
+    effort = choice.effort if choice.effort is not None else session.effort if session else ""
     names = {each.pk: model_choice.model_of_agent(each) for each in agents}
     return {
         "agents": [(each, labels.get(names[each.pk], names[each.pk])) for each in agents],
@@ -114,6 +115,8 @@ def choices_for(user: User, session: ChatSession | None, choice: Choice) -> dict
         "models": labels.items(),
         "model": model if model in labels else "",
         "agents_model": labels.get(names[agent.pk], names[agent.pk]),
+        "efforts": model_choice.offered_efforts({*labels, *names.values()}, effort),
+        "effort": effort,
     }
 
 
@@ -241,6 +244,7 @@ async def send(request: SignedInRequest, session_id: uuid.UUID) -> HttpResponseB
                 mode=request.POST.get("mode") or None,
                 agent=request.POST.get("agent"),
                 model=request.POST.get("model"),
+                effort=request.POST.get("effort"),
             ),
         )
     except FrameError as error:
@@ -287,7 +291,7 @@ def refused(request: SignedInRequest, session_id: uuid.UUID, status: int, refusa
     """Return the page with the message still in the composer, and why it was refused."""
     session = session_shown(request, str(session_id))
     mode = request.POST.get("mode") or ChatSession.Mode.AGENT
-    choice = Choice(request.POST.get("agent") or None, request.POST.get("model"))
+    choice = Choice(request.POST.get("agent") or None, request.POST.get("model"), request.POST.get("effort"))
     return page(request, session_id, session, status=status, refusal=refusal, text=text, mode=mode, choice=choice)
 
 

@@ -7,7 +7,7 @@ what a model accepts; events.py parses the stream of an answer; failures.py defi
 from oneclaw.llm.blocks import ApiMessage, Block, FileSource, ToolDefinition
 from oneclaw.llm.client import complete, complete_sync, count_tokens, load, models, stream, warm_up
 from oneclaw.llm.events import BlockFinished, BlockStarted, Event, Finished, Retrying, TextDelta, ThinkingDelta
-from oneclaw.llm.facts import facts_of
+from oneclaw.llm.facts import cached_facts, facts_of
 from oneclaw.llm.failures import (
     AnswerRefusedError,
     AnswerTooLargeError,
@@ -68,6 +68,7 @@ __all__ = [
     "UnknownModelError",
     "UnreachableError",
     "UnreadableAnswerError",
+    "cached_facts",
     "complete",
     "complete_sync",
     "count_tokens",

@@ -34,7 +34,7 @@ from oneclaw.llm.failures import (
     UnreadableAnswerError,
     failure_of_response,
 )
-from oneclaw.llm.known_models import UNKNOWN, Facts
+from oneclaw.llm.known_models import Facts
 from oneclaw.llm.request import ANSWER_MIN_TOKENS, Request, counted_parts_of, may_think, parts_of, refusal_in
 
 if TYPE_CHECKING:
@@ -171,7 +171,7 @@ def load() -> None:
 
 
 async def warm_up() -> None:
-    """Load what the first answer would otherwise wait for, by a request to a mock server. Nothing is sent."""
+    """Load what the first answer would otherwise wait for: facts, and code by a request to a mock server."""
     import httpx2
 
     try:
@@ -180,7 +180,8 @@ async def warm_up() -> None:
         return
     answer = httpx2.MockTransport(lambda _: httpx2.Response(200, content=b""))
     async with httpx2.AsyncClient(transport=answer) as http:
-        parts = parts_of(Request("warm", [], [{"role": "user", "content": "warm"}]), UNKNOWN)
+        request = Request("warm", [], [{"role": "user", "content": "warm"}])
+        parts = parts_of(request, await current_facts(request.model))
         offline = client.with_options(http_client=http)
         async with offline.messages.with_streaming_response.create(**parts, stream=True) as response:
             await response.read()

@@ -265,7 +265,7 @@ const editing = new Editing(find(document, "#editing", HTMLTemplateElement), lis
   },
   onSend(article, text) {
     const edits = article.id.replace("message-", "");
-    const message = { client_id: newId(), session, text, edits, model: choices.value.model };
+    const message = { client_id: newId(), session, text, edits, ...choices.later };
     dispatch({ type: "edit", message });
     const isTaken = state.pending.has(message.client_id);
     if (isTaken) composer.focus();
@@ -286,7 +286,7 @@ watchActions(main, find(document, "#details", HTMLDialogElement), {
  * @param {string} message
  */
 function tryAgain(type, message) {
-  dispatch({ type: "again", wanted: { type, message, model: choices.value.model } });
+  dispatch({ type: "again", wanted: { type, message, ...choices.later } });
 }
 
 main.addEventListener("click", (event) => {

@@ -1,4 +1,4 @@
-// The fields for agent and model: the agent can be chosen until the first message, the model at any time.
+// The fields for agent, model and effort: the agent can be chosen until the first message, the others at any time.
 
 import { find } from "./dom.js";
 import { words } from "./words.js";
@@ -10,6 +10,8 @@ export class Choices {
   #agent;
   /** @type {HTMLSelectElement | null} */
   #model;
+  /** @type {HTMLSelectElement | null} */
+  #effort;
   #mark;
 
   /** @param {HTMLElement} main */
@@ -17,6 +19,7 @@ export class Choices {
     this.#agentChoice = main.querySelector("[data-agent-choice]");
     this.#agent = main.querySelector("[data-agent-choice] select");
     this.#model = main.querySelector("[data-model-choice] select");
+    this.#effort = main.querySelector("[data-effort-choice] select");
     this.#mark = find(main, "[data-agent-mark]", HTMLElement);
     this.#agent?.addEventListener("change", () => {
       // An agent with a model of its own selects that model.
@@ -29,13 +32,19 @@ export class Choices {
 
   // The chosen values, which a message carries; only those that can be chosen.
   get value() {
-    return { agent: this.#agent?.value, model: this.#model?.value };
+    return { agent: this.#agent?.value, ...this.later };
   }
 
-  /** @param {{ agent?: string, model?: string }} value */
-  choose({ agent, model }) {
+  // Those that may change after the first message.
+  get later() {
+    return { model: this.#model?.value, effort: this.#effort?.value };
+  }
+
+  /** @param {{ agent?: string, model?: string, effort?: string }} value */
+  choose({ agent, model, effort }) {
     select(this.#agent, agent);
     select(this.#model, model);
+    select(this.#effort, effort);
     if (this.#agent) this.#showModel();
   }
 

@@ -88,5 +88,9 @@ async def test_the_details_say_why_an_answer_was_read_anew(talk, client, setting
     assert await misses(await talk.say(WORDS)) == ["Memory, tools or switches had changed."]
     other = await talk.say(WORDS, choice=Choice(model="claude-opus-5-5"))
     assert await misses(other) == ["Another model answered before."]
+    # So that most of the request is messages: a change of effort leaves system text and tools in the cache.
+    assert await misses(await talk.say(WORDS * 200)) == []
+    assert await misses(await talk.say(WORDS, choice=Choice(effort="low"))) == ["The effort had changed."]
+    assert await misses(await talk.say(WORDS)) == []
     talk.scripted.api.clock.move(100_000)
     assert await misses(await talk.say(WORDS)) == ["The provider no longer had it, or it was too short to be cached."]

@@ -14,7 +14,7 @@ from tests.faults.site import Site, send
 pytestmark = [pytest.mark.faults, pytest.mark.timeout(120)]
 WORDS = "These are the words of an answer that nobody will ever see to its end."
 WHOLE = answer(text(WORDS))
-NOTHING = answer(text(WORDS), first_byte=8)
+NOTHING = answer(text(WORDS), first_byte=20)
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ CASES = {
     "a reset before any text": Case((replies.reset(WHOLE), WHOLE), "complete", kept=WORDS, retries=1),
     "a reset after text": broken(replies.reset, "cut_off"),
     "a clean end before the end": broken(replies.ended, "cut_off"),
-    "a cut in the middle of an event": Case((replies.cut(WHOLE, after=900),), "failed", "cut_off", "These"),
+    "a cut in the middle of an event": Case((replies.cut(WHOLE, after=1640),), "failed", "cut_off", "These"),
     "an event that is no JSON": broken(replies.garbled, "model_error"),
     "a page with status 200": Case((replies.html(),), "failed", "model_error"),
 }

@@ -74,7 +74,7 @@ test("a transition leaves the state before it as it was", () => {
 test("a message is kept, said, and confirmed when it is acknowledged", () => {
   const story = Story.ready();
   const files = [{ id: "f", name: "cat.png", size: 1, kind: "image" }];
-  const effects = story.does(send("a", { files, mode: "chat", model: "great" }));
+  const effects = story.does(send("a", { files, mode: "chat", model: "great", effort: "low" }));
   assert.deepEqual(names(effects), ["keep", "scrollToEnd", "say"]);
   assert.deepEqual(effects.at(-1).frame, {
     type: "send",
@@ -84,6 +84,7 @@ test("a message is kept, said, and confirmed when it is acknowledged", () => {
     mode: "chat",
     agent: undefined,
     model: "great",
+    effort: "low",
     files: ["f"],
   });
   assert.deepEqual(story.stages, ["a said"]);
@@ -362,7 +363,7 @@ test("an error of an answer is announced, and its own sentence shows it", () => 
 });
 
 test("a message is said anew in place of the old one, not while an answer runs", () => {
-  const edit = { type: "edit", message: message("a", { edits: "3", model: "great" }) };
+  const edit = { type: "edit", message: message("a", { edits: "3", model: "great", effort: "max" }) };
   const running = Story.ready({ isRunning: true });
   assert.deepEqual(names(running.does(edit)), ["tell running"]);
   assert.deepEqual(running.stages, []);
@@ -376,6 +377,7 @@ test("a message is said anew in place of the old one, not while an answer runs",
     text: "Text of a",
     message: "3",
     model: "great",
+    effort: "max",
   });
   // A refused one shows again what it was to replace, unless that very text is stored.
   assert.ok(names(story.does(refused("a", "conflict"))).every((name) => name !== "takeStored"));

@@ -20,7 +20,7 @@ from oneclaw.people import invitations
 from oneclaw.threads import in_database
 from tests import files
 from tests.browser import PHONE, open_page, requested
-from tests.browser import violations as violations_now
+from tests.browser import violations_in_both_schemes as violations
 from tests.conversations import send, settle
 
 pytestmark = pytest.mark.browser
@@ -38,16 +38,6 @@ ANSWER = (
     '| a | b |\n|---|--:|\n| 1 | 2 |\n\n```python\n@cache\ndef f(x: int) -> str:\n    """Doc."""\n'
     "    return f'{x:.2f}'  # why\n```\n\n```diff\n- old\n+ new\n```\n"
 )
-
-
-async def violations(page):
-    """What is wrong with the page as it is now, in light or in dark."""
-    found = ""
-    for scheme in ("light", "dark"):
-        await page.emulate_media(color_scheme=scheme)
-        assert await page.evaluate("matchMedia('(prefers-color-scheme: dark)').matches") == (scheme == "dark")
-        found += await violations_now(page)
-    return found
 
 
 async def test_every_door(live, db):

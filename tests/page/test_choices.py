@@ -5,6 +5,9 @@ from playwright.async_api import expect
 
 from chat.library.saved_prompts import save
 from chat.models import Agent, ChatSession
+from oneclaw import llm
+from oneclaw.llm.server import server_hash
+from oneclaw.models import ModelFacts
 from oneclaw.threads import in_database
 from tests.browser import PHONE, open_page, violations
 
@@ -12,9 +15,11 @@ pytestmark = pytest.mark.browser
 
 
 @pytest.fixture
-def stage(ada, settings):
-    """Ada's agent, her prompts, and two models."""
+def stage(ada, scripted, settings):
+    """Ada's agent, her prompts, and two models, one of which has levels of effort."""
     settings.MODEL, settings.MODELS = "server-model", {"great-model": "Great", "small-model": "Small"}
+    ModelFacts.objects.create(server=server_hash(), model="great-model", efforts=["low", "high"])
+    llm.facts_of("great-model")  # as a process does at its start
     Agent.objects.create(owner=ada, slug="rhymer", name="Rhymer", instructions="Rhyme.", model="small-model")
     save(ada, "translate", "Translate into {{language}}: {{text}}")
     save(ada, "report", "Write the report.")
@@ -44,6 +49,7 @@ async def test_agent_model_and_prompts_on_a_desk(live, ada, scripted, ask, write
         await expect(model).to_have_value("")
         await expect(model.locator("option:checked")).to_have_text("Default: Small")
         await model.select_option("Great")
+        await page.get_by_label("Effort").select_option("High")
         options = page.get_by_role("option").and_(page.locator("[data-commands-list] *"))
         await text.press_sequentially("/")
         await expect(options).to_have_count(6)
@@ -77,9 +83,11 @@ async def test_agent_model_and_prompts_on_a_desk(live, ada, scripted, ask, write
         await expect(page.get_by_label("Agent")).to_be_hidden()
         await expect(page.locator("[data-agent-mark]")).to_have_text("Rhymer")
         await answered_by(("rhymer", "great-model"))
+        assert scripted.requests[-1].body["output_config"] == {"effort": "high"}
         # Another model from the next message on; the agent stays.
         await page.reload()
         await expect(model).to_have_value("great-model")
+        await expect(page.get_by_label("Effort")).to_have_value("high")
         await model.select_option("Small")
         await ask(page, "/nothing of the kind")
         await answered_by(("rhymer", "small-model"))

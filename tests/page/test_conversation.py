@@ -103,7 +103,9 @@ async def test_a_stopped_answer_goes_on(live, ada, scripted, write):
         await page.keyboard.press("Escape")
         await page.get_by_role("button", name="Continue").click()
         await expect(page.locator("article[data-role=assistant]")).to_have_count(2)
-        await expect(page.locator("article[data-role=assistant]").last).to_have_text("And the rest.")
+        rest = page.locator("article[data-role=assistant]").last
+        await expect(rest.locator(".message__body")).to_have_text("And the rest.")
+        await expect(rest.locator(".message__continued")).to_have_text("Continued")
         await expect(page.get_by_role("button", name="Continue")).to_have_count(0)
 
 

@@ -308,21 +308,24 @@ async def test_on_a_phone_the_list_is_a_drawer(live, ada, scripted, ask):
         await expect(page.get_by_role("heading", level=1)).to_have_text("New conversation")
 
 
-@pytest.mark.parametrize("viewport", [PHONE, {"width": 320, "height": 480}, {"width": 640, "height": 400}])
-async def test_nothing_is_wider_than_the_window(live, ada, scripted, ask, viewport):
+async def test_nothing_is_wider_than_the_window(live, ada, scripted, ask):
+    windows = [PHONE, {"width": 640, "height": 400}, {"width": 320, "height": 480}]
     wide = "| " + " | ".join(f"column {number}" for number in range(20)) + " |\n" + "|---" * 20 + "|\n"
     scripted.script(model.answer(model.text(wide + "\n```\n" + "x" * 300 + "\n```\n\n" + "y" * 300)))
-    async with open_page(live, ada, viewport=viewport) as page:
-        for path in ("/accounts/login/", "/", "/settings/"):
+    async with open_page(live, ada, viewport=PHONE) as page:
+        for path in ("/accounts/login/", "/settings/", "/"):
             await page.goto(path)
-            assert await page.evaluate("document.documentElement.scrollWidth <= innerWidth"), path
-        await page.goto("/")
+            for window in windows:
+                await page.set_viewport_size(window)
+                assert await fits(page), (path, window)
         await ask(page, "z" * 300)
-        assert await page.evaluate("document.documentElement.scrollWidth <= innerWidth")
-        assert await page.locator("[data-scroller]").evaluate("s => s.scrollWidth <= s.clientWidth")
-        box = await page.get_by_role("button", name="Send").bounding_box()
-        assert box["x"] + box["width"] <= viewport["width"]
-        assert box["y"] + box["height"] <= viewport["height"]
+        for window in windows:
+            await page.set_viewport_size(window)
+            assert await fits(page), window
+            assert await page.locator("[data-scroller]").evaluate("s => s.scrollWidth <= s.clientWidth"), window
+            box = await page.get_by_role("button", name="Send").bounding_box()
+            assert box["x"] + box["width"] <= window["width"]
+            assert box["y"] + box["height"] <= window["height"]
 
 
 @pytest.mark.parametrize("by", ["the button", "/new"])

@@ -8,6 +8,7 @@ import pytest
 from django.contrib.staticfiles import finders
 from django.contrib.staticfiles.storage import staticfiles_storage
 from django.template.loader import render_to_string
+from django.test import override_settings
 from playwright.async_api import expect
 
 from oneclaw.demo import scripted as model
@@ -15,12 +16,21 @@ from oneclaw.ops import static_files
 from tests.browser import open_page, requested, serve_sources
 
 
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """Where everything was collected once: the tests only read it."""
+    folder = tmp_path_factory.mktemp("collected")
+    with override_settings(STATIC_ROOT=folder):
+        static_files.collect()
+    return folder
+
+
 @pytest.fixture
-def collected(settings):
-    static_files.collect()
+def collected(settings, folder):
+    settings.STATIC_ROOT = folder
     # The storage was made before this test chose the folder.
     staticfiles_storage.__dict__.pop("base_location", None)
-    return Path(settings.STATIC_ROOT)
+    return folder
 
 
 def test_scripts_and_styles_name_each_other_by_their_hashed_names(collected):

@@ -10,16 +10,14 @@ from chat.models import ImportJob, Message
 from chat.transfer.importing import jobs
 from oneclaw.demo import scripted as model
 from oneclaw.threads import in_database
-from tests.browser import DESKTOP, PHONE, fits, open_page, violations
+from tests.browser import DESKTOP, PHONE, fits, open_page, violations_in_both_schemes
 from tests.imports import as_json, as_zip, numbered
 
 pytestmark = pytest.mark.browser
 
 
 async def is_accessible(page):
-    for scheme in ("light", "dark"):
-        await page.emulate_media(color_scheme=scheme)
-        assert await violations(page) == "", scheme
+    assert await violations_in_both_schemes(page) == ""
     assert await page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 

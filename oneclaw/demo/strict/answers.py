@@ -14,8 +14,6 @@ from oneclaw.demo.strict.models import ModelRules
 from oneclaw.demo.strict.prefix import Prefix, advance
 from oneclaw.demo.strict.tokens import text_tokens
 
-SUMMARY = "I consider what was asked."
-
 
 @dataclass(frozen=True)
 class AnswerRoom:
@@ -41,7 +39,8 @@ def finish(
     """Return the scripted reply as this request gets it; `thinking_tokens` is 0 when the model does not think."""
     blocks = [_listed(block) for block in reply.blocks]
     if thinking_tokens and (not blocks or not _is_thinking(blocks[0])):
-        blocks.insert(0, thinking(SUMMARY))
+        # Without text, as it is sent unless a script brings one: pages of tests show answers alone.
+        blocks.insert(0, thinking(""))
     left = room.tokens - thinking_tokens
     kept, output, cut = _within(blocks, max(0, left))
     if facts.described and any(map(_is_thinking, kept)):

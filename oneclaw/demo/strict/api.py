@@ -3,6 +3,7 @@
 What it checks is documented where it is checked; each module says in its docstring what is assumed.
 """
 
+import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -20,6 +21,8 @@ from oneclaw.demo.strict.parts import Part, parts_of
 from oneclaw.demo.strict.prefix import Prefix, check_prefix
 from oneclaw.demo.strict.refusals import RefusedError, invalid, missing, too_large
 from oneclaw.demo.strict.shape import check_plain, check_shape
+
+log = logging.getLogger(__name__)
 
 Body = dict[str, Any]
 Headers = Mapping[str, str]
@@ -180,4 +183,5 @@ def _check_window(request: _Request) -> None:
 
 
 def _error(refusal: RefusedError) -> Reply:
+    log.info("Refused with status %d: %s", refusal.status, refusal)
     return replies.error(refusal.status, refusal.kind, refusal.message, details=refusal.details)

@@ -129,12 +129,13 @@ async def stop(session):
 async def test_agent_model_and_mode_are_chosen_as_on_the_page(say, scripted, settings, ada):
     settings.MODELS = {"other": "Another one"}
     await in_database(Agent.objects.create, owner=ada, slug="mine", name="Mine", instructions="Be brief.")
-    told = (await say("Hello", agent="mine", model="other", mode="chat")).json()
+    told = (await say("Hello", agent="mine", model="other", effort="low", mode="chat")).json()
     session = await in_database(ChatSession.objects.select_related("agent").get)
-    assert (session.agent.slug, session.model, session.mode) == ("mine", "other", "chat")
+    assert (session.agent.slug, session.model, session.effort, session.mode) == ("mine", "other", "low", "chat")
     assert scripted.messages[-1].body["model"] == "other"
     for fields, expected in (
         ({"model": "none"}, (422, "not_offered")),
+        ({"effort": "none"}, (422, "not_offered")),
         ({"agent": "nobody"}, (422, "not_offered")),
         ({"agent": "oneclaw", "session": told["session"]}, (409, "other_agent")),
         ({"mode": "secret"}, (422, "invalid")),

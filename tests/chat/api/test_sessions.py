@@ -183,11 +183,12 @@ def test_nothing_of_another_person_is_there(strangers, ada):
     assert titles(strangers.get("/sessions")) == []
 
 
-def test_agents_and_models_that_may_be_named(adas, strangers, ada, settings):
+def test_agents_and_models_that_may_be_named(adas, strangers, ada, scripted, settings):
     settings.MODELS = {"other": "Another one"}
     Agent.objects.create(owner=ada, slug="mine", name="Mine", model="other")
     mine = [(each["slug"], each["model"], each["is_default"], each["is_own"]) for each in adas.get("/agents").json()]
     assert mine == [("oneclaw", settings.MODEL, True, False), ("mine", "other", False, True)]
     assert [each["slug"] for each in strangers.get("/agents").json()] == ["oneclaw"]
-    models = {each["name"]: (each["label"], each["is_default"]) for each in adas.get("/models").json()}
-    assert models == {settings.MODEL: (settings.MODEL, True), "other": ("Another one", False)}
+    models = {each["name"]: (each["label"], each["is_default"], each["efforts"]) for each in adas.get("/models").json()}
+    levels = ["low", "medium", "high", "xhigh", "max"]
+    assert models == {settings.MODEL: (settings.MODEL, True, levels), "other": ("Another one", False, [])}

@@ -30,8 +30,8 @@ def caller():
 
 @contextmanager
 def conversation(turns, **others):
-    """Yield a caller and the messages of a conversation of so many turns."""
-    with calling() as caller:
+    """Yield a caller and the messages of a conversation of so many turns, each with a thought."""
+    with calling(*[answer(thinking("I consider it."), "Hello.") for _ in range(turns)]) as caller:
         messages = []
         for turn in range(turns):
             messages += [user(f"Question {turn}")]
