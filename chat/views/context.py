@@ -5,7 +5,7 @@ import uuid
 from typing import Any
 
 from django.http import Http404, HttpResponse, JsonResponse
-from django.shortcuts import get_object_or_404, render
+from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_GET
@@ -63,8 +63,10 @@ def context_json(request: SignedInRequest, session_id: uuid.UUID) -> HttpRespons
 
 @require_GET
 def message_context(request: SignedInRequest, message_id: int) -> HttpResponse:
-    """Show the request that an answer was made by."""
-    answer = own_answer(request.user, message_id)
+    """Show the request that an answer was made by; for a message that is no answer, that of the conversation now."""
+    answer = own_message(request.user, message_id)
+    if answer.role != Message.Role.ASSISTANT:
+        return redirect("context", session_id=answer.session_id)
     inspected = request_of(answer)
     shown = shown_request(inspected) if inspected else {}
     return render(request, "chat/message_context.html", {"session": answer.session, "message": answer, **shown})
@@ -73,7 +75,9 @@ def message_context(request: SignedInRequest, message_id: int) -> HttpResponse:
 @require_GET
 def message_context_json(request: SignedInRequest, message_id: int) -> HttpResponse:
     """Send the request that an answer was made by as JSON."""
-    answer = own_answer(request.user, message_id)
+    answer = own_message(request.user, message_id)
+    if answer.role != Message.Role.ASSISTANT:
+        return redirect("context_json", session_id=answer.session_id)
     inspected = request_of(answer)
     if inspected is None:
         raise Http404
@@ -84,14 +88,6 @@ def own_session(user: User, session_id: uuid.UUID) -> ChatSession:
     """Return the person's conversation with all that its requests are made of. Raise Http404 when there is none."""
     mine = ChatSession.objects.visible_to(user).select_related("agent", "owner", "head")
     return get_object_or_404(mine, pk=session_id)
-
-
-def own_answer(user: User, message_id: int) -> Message:
-    """Return the person's message that is an answer. Raise Http404 when there is none."""
-    message = own_message(user, message_id)
-    if message.role != Message.Role.ASSISTANT:
-        raise Http404
-    return message
 
 
 def shown_breakdown(breakdown: Breakdown) -> dict[str, Any]:

@@ -30,9 +30,7 @@ async def test_the_ring_follows_the_answers_and_opens_what_the_model_sees(live, 
         dialog = page.get_by_role("dialog", name="Context usage")
         await expect(dialog.get_by_text("of 200,000 tokens")).to_be_visible()
         assert await fits(page)
-        for scheme in ("light", "dark"):
-            await page.emulate_media(color_scheme=scheme)
-            assert await violations(page) == ""
+        await without_violations(page)
         await dialog.get_by_role("button", name="Close").click()
         await expect(ring).to_be_focused()
         await page.reload()
@@ -43,9 +41,17 @@ async def test_the_ring_follows_the_answers_and_opens_what_the_model_sees(live, 
         await page.locator("summary", has_text="Your message").first.click()
         await expect(page.locator(".sent__text:visible")).to_have_text("Which ferry?")
         assert await fits(page)
-        for scheme in ("light", "dark"):
-            await page.emulate_media(color_scheme=scheme)
-            assert await violations(page) == ""
+        await without_violations(page)
+        await page.get_by_role("listitem").get_by_role("link").first.click()
+        await expect(page.get_by_role("heading", level=1)).to_have_text("What the model was sent")
+        assert await fits(page)
+        await without_violations(page)
+
+
+async def without_violations(page):
+    for scheme in ("light", "dark"):
+        await page.emulate_media(color_scheme=scheme)
+        assert await violations(page) == ""
 
 
 async def test_without_a_script_the_ring_leads_to_the_page(live, ada, scripted, ask):

@@ -113,7 +113,8 @@ def test_what_an_answer_was_sent_ends_before_it_and_has_its_own_head(client, ada
     body = client.get(f"/messages/{said.answer.pk}/context.json").json()
     assert [block["text"] for message in body["messages"] for block in message["content"]] == ["Which ferry?"]
     assert f'href="/messages/{said.answer.pk}/context"' in page(client, f"/messages/{said.answer.pk}/details")
-    assert client.get(f"/messages/{said.message.pk}/context").status_code == 404
+    asked = client.get(f"/messages/{said.message.pk}/context")
+    assert asked.headers["location"] == f"/c/{said.message.session_id}/context"
 
 
 def test_text_is_escaped(client, ada):
