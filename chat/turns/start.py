@@ -61,7 +61,7 @@ async def edit(
 
 
 async def repeat(user: User, message_id: int, kind: str, choice: Choice, listen: ListenerFactory) -> Message:
-    """Begin another attempt at the answer `message_id`; return its placeholder. Raise the errors of `retry.again`."""
+    """Begin another attempt at the answer `message_id`; return its placeholder. Raise the errors of `retry.repeat`."""
     holder = uuid.uuid4()
 
     async def store() -> Message:

@@ -115,7 +115,7 @@ async def test_what_was_pressed_without_a_network_is_done_when_it_is_back(live, 
         await press("Stop")
         await expect(page.locator(f"{ANSWER}[data-status=stopped]")).to_be_visible(timeout=PATIENCE)
         await press("Continue")
-        await expect(page.locator(ANSWER).last).to_have_text("And the rest.", timeout=PATIENCE)
+        await expect(page.locator(f"{ANSWER} .message__body").last).to_have_text("And the rest.", timeout=PATIENCE)
         # Another answer is running, and ends before this page has seen it.
         await page.route("**/frame", say_busy, times=1)
         await write(page, "Wait")

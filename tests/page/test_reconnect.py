@@ -188,7 +188,7 @@ async def test_what_was_pressed_on_a_dead_line_is_said_again_and_done_once(live,
         await lose("Stop")
         await expect(page.locator(f"{answers}[data-status=stopped]")).to_have_count(1)
         await lose("Continue")
-        await expect(page.locator(answers).last).to_have_text("And the rest.")
+        await expect(page.locator(words).last).to_have_text("And the rest.")
         await write(page, "Hello")
         await expect(page.locator(f"{answers}[data-status=failed]")).to_have_count(1)
         # This time the server hears it, and its answer is lost.
