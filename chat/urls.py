@@ -3,7 +3,20 @@
 from django.contrib.auth.decorators import login_not_required
 from django.urls import path
 
-from chat.views import agents, attachments, exports, frames, imports, lists, messages, pages, prompts, search, sharing
+from chat.views import (
+    agents,
+    attachments,
+    context,
+    exports,
+    frames,
+    imports,
+    lists,
+    messages,
+    pages,
+    prompts,
+    search,
+    sharing,
+)
 
 urlpatterns = [
     # Browsers request it even when no page names it.
@@ -23,6 +36,9 @@ urlpatterns = [
     path("c/<uuid:session_id>/end", pages.end, name="end"),
     path("c/<uuid:session_id>/rename", pages.rename, name="rename"),
     path("c/<uuid:session_id>/menu", lists.menu, name="session_menu"),
+    path("c/<uuid:session_id>/meter", context.meter, name="meter"),
+    path("c/<uuid:session_id>/context", context.context, name="context"),
+    path("c/<uuid:session_id>/context.json", context.context_json, name="context_json"),
     path("c/<uuid:session_id>/export.md", exports.export, {"kind": "md"}, name="export_markdown"),
     path("c/<uuid:session_id>/export.json", exports.export, {"kind": "json"}, name="export_json"),
     path("c/<uuid:session_id>/share", sharing.share, name="share"),
@@ -37,6 +53,8 @@ urlpatterns = [
     path("agents/<slug:slug>", agents.edit_agent, name="edit_agent"),
     path("agents/<slug:slug>/delete", agents.delete_agent, name="delete_agent"),
     path("messages/<int:message_id>/details", messages.details, name="message_details"),
+    path("messages/<int:message_id>/context", context.message_context, name="message_context"),
+    path("messages/<int:message_id>/context.json", context.message_context_json, name="message_context_json"),
     path("messages/<int:message_id>/raw", messages.raw, name="message_raw"),
     path("messages/<int:message_id>/edit", messages.edit, name="message_edit"),
     path("messages/<int:message_id>/show", messages.show, name="message_show"),

@@ -230,8 +230,7 @@ DEMO_URL = environment.address("ONECLAW_DEMO_URL", ["http"])
 # Whether `manage.py serve` must run the demo model itself.
 NEEDS_DEMO = not (ANTHROPIC_API_KEY or ANTHROPIC_BASE_URL or DEMO_URL)
 MODEL = environment.text("ONECLAW_MODEL", "claude-sonnet-5-5")
-# The models that people may choose, each with its label. MODEL is always among them: it is the default, and the only
-# one when this is empty.
+# The models that people may choose, each with its label. MODEL, which is the default, is always among them.
 MODELS = environment.labelled("ONECLAW_MODELS")
 # The model of titles and summaries.
 FAST_MODEL = environment.text("ONECLAW_FAST_MODEL", "claude-haiku-5-5")
@@ -239,6 +238,8 @@ FAST_MODEL = environment.text("ONECLAW_FAST_MODEL", "claude-haiku-5-5")
 TITLES = environment.flag("ONECLAW_TITLES", True)
 # The most tokens of one answer, with its thinking; 0: what the model allows.
 MAX_OUTPUT_TOKENS = environment.whole("ONECLAW_MAX_OUTPUT_TOKENS", 0, 0, 128_000)
+# Tokens of the model's window that a conversation may use; 0: all.
+CONTEXT = environment.whole("ONECLAW_CONTEXT", 200_000, 0, 10_000_000)
 # How much the model thinks and writes: low, medium, high, xhigh or max. Empty: its own default.
 EFFORT = environment.choice("ONECLAW_EFFORT", ["", "low", "medium", "high", "xhigh", "max"], "")
 # Tokens of thinking before an answer, for models before Claude 4.6, which have no other way to think; 0: none.
@@ -263,8 +264,7 @@ TOOL_ROUNDS = environment.whole("ONECLAW_TOOL_ROUNDS", 8, 1, 50)
 # The name of the default agent when it is created.
 DEFAULT_AGENT_NAME = environment.text("ONECLAW_AGENT_NAME", "OneClaw")
 
-# Unicode code points of one message, which the browser counts in the same way. With four bytes each, they still fit
-# into a frame of 64 KiB.
+# Unicode code points of one message, as the browser counts them; with four bytes each they fit into a frame.
 MESSAGE_LENGTH = environment.whole("ONECLAW_MESSAGE_LENGTH", 16_000, 100, 16_000)
 # Seconds of the lease of a running answer, after which another process may mark it as interrupted.
 LEASE_SECONDS = environment.number("ONECLAW_LEASE_SECONDS", 15, 1, 300)

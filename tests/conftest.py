@@ -9,6 +9,7 @@ import os
 import re
 from collections.abc import Iterator
 
+import hypothesis
 import pytest
 from asgiref.sync import async_to_sync
 from django.utils import translation
@@ -16,6 +17,10 @@ from xdist.remote import Producer
 from xdist.scheduler import LoadScopeScheduling
 
 from tests import leftovers
+
+# A busy machine makes examples slowly; the limit of a test is enough.
+hypothesis.settings.register_profile("tests", suppress_health_check=[hypothesis.HealthCheck.too_slow], deadline=None)
+hypothesis.settings.load_profile("tests")
 
 
 def pytest_configure() -> None:

@@ -5,6 +5,7 @@ import datetime as dt
 from django.conf import settings
 
 from chat.context.cache_marks import LONG, SHORT_SECONDS
+from chat.context.tokens import input_tokens
 from chat.context.view import META_KEY
 from chat.models import Message
 from oneclaw.reasons import Reason
@@ -21,7 +22,7 @@ def reason_of_miss(answer: Message) -> Reason | None:
     before = earlier.order_by("-seq").first()
     if not usage or before is None:
         return Reason("cache.first") if usage else None
-    if usage.get("cache_read_input_tokens", 0) >= read_by(before) / 2:
+    if usage.get("cache_read_input_tokens", 0) >= input_tokens(before.usage or {}) / 2:
         return None
     if settings.CACHE == "off":
         return Reason("cache.off")
@@ -43,9 +44,3 @@ def reason_of_miss(answer: Message) -> Reason | None:
 def effort_for(answer: Message) -> str:
     """Return the effort that the request of `answer` named; "" for none."""
     return str(answer.meta.get(META_KEY, {}).get("effort", ""))
-
-
-def read_by(answer: Message) -> int:
-    """Return the input tokens of the request of `answer`."""
-    names = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
-    return sum(int((answer.usage or {}).get(name) or 0) for name in names)

@@ -16,6 +16,7 @@ from django.utils import timezone
 from chat import extensions
 from chat.extensions import ContextItem, PromptSection
 from chat.models import ChatSession, Head
+from chat.models.heads import SECTION_BREAK
 from oneclaw.llm import ToolDefinition
 
 
@@ -37,12 +38,13 @@ def make_head(session: ChatSession) -> Head:
     ChatSession.objects.select_for_update(no_key=True).get(pk=session.pk)
     newest = session.heads.aggregate(newest=Max("number"))["newest"] or 0
     reason = Head.Reason.FIRST if not newest else Head.Reason.SWITCHED if session.head else Head.Reason.FORGOTTEN
-    system, context = system_text(session)
+    texts, context = section_texts(session)
     head = Head.objects.create(
         session=session,
         number=newest + 1,
         reason=reason,
-        system=system,
+        system=SECTION_BREAK.join(text for _, text in texts),
+        sections=[[name, len(text)] for name, text in texts],
         context=context,
         tools=tool_definitions(session),
         condition=condition_of(session),
@@ -61,17 +63,19 @@ def withhold_thinking(session: ChatSession, through_seq: int) -> None:
     session.thinking_after_seq = max(session.thinking_after_seq, through_seq)
 
 
-def system_text(session: ChatSession) -> tuple[str, dict[str, list[ContextItem]]]:
-    """Return the text of all prompt sections, in order, and the items that each extension quotes in them. Sync."""
+def section_texts(session: ChatSession) -> tuple[list[tuple[str, str]], dict[str, list[ContextItem]]]:
+    """Return (name, text) of each prompt section that is not empty, in order, and the items that each extension quotes
+    in them. Sync."""
     sections = [("", AGENT_SECTION)]
     sections += [(each.name, section) for each in extensions.installed() for section in each.prompt_sections]
-    texts: list[str] = []
+    texts: list[tuple[str, str]] = []
     quoted: dict[str, list[ContextItem]] = {}
     for name, section in sorted(sections, key=lambda each: (each[1].order, each[1].name)):
         if items := section.items(session):
             quoted.setdefault(name, []).extend(items)
-        texts.append(section.render(session, items).strip())
-    return "\n\n".join(text for text in texts if text), quoted
+        if text := section.render(session, items).strip():
+            texts.append((section.name, text))
+    return texts, quoted
 
 
 def agent_section(session: ChatSession, items: Sequence[ContextItem]) -> str:

@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import takewhile
 from typing import Any
 from uuid import UUID
@@ -42,18 +43,22 @@ def build_request(turn: Turn) -> Request:
     per_message.add_context(session, turn.prompt)
     rows = rows_of(session)
     view = current_view(session, head, rows)
+    request = request_for(session, head, rows, view)
+    # The second way out of a refusal that lasts; the first is to withhold earlier thinking.
+    return replace(request, max_tokens=larger_limit(turn), thinks=refusals < 2 and not view.lacks_thinking)
+
+
+def request_for(session: ChatSession, head: Head, rows: Sequence[ViewRow], view: View) -> Request:
+    """Return the request of `view`, which was made of `rows`, with its cache breakpoints. They are set in `view`."""
     system: list[Block] = [{"type": "text", "text": head.system}]
-    if settings.CACHE != "off":
+    if settings.CACHE != "off" and view.messages:
         cache_marks.mark(system, view.messages, cache_marks.lifetime_for(settings.CACHE, rows))
     return Request(
         model=model_choice.model_of(session),
         system=system,
         messages=view.messages,
         tools=head.tools or (),
-        max_tokens=larger_limit(turn),
         effort=model_choice.effort_of(session),
-        # The second way out of a refusal that lasts; the first is to withhold earlier thinking.
-        thinks=refusals < 2 and not view.lacks_thinking,
         digest=view.digest,
     )
 
@@ -79,9 +84,10 @@ def larger_limit(turn: Turn) -> int | None:
     return 2 * settings.MAX_OUTPUT_TOKENS if cut is not None and cut.stop_reason == "max_tokens" else None
 
 
-def rows_of(session: ChatSession) -> list[ViewRow]:
-    """Return the rows of the shown and finished messages, in order."""
-    return [ViewRow(*columns) for columns in session.messages.shown().finished().values_list(*COLUMNS)]
+def rows_of(session: ChatSession, after_seq: int = 0) -> list[ViewRow]:
+    """Return the rows of the shown and finished messages after `after_seq`, in order."""
+    rows = session.messages.shown().finished().filter(seq__gt=after_seq)
+    return [ViewRow(*columns) for columns in rows.values_list(*COLUMNS)]
 
 
 def current_view(session: ChatSession, head: Head, rows: Sequence[ViewRow]) -> View:

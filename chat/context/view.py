@@ -39,13 +39,15 @@ class ViewRow:
     meta: dict[str, Any]
     created_at: dt.datetime
     finished_at: dt.datetime | None
+    # The API's token counts of the request that an answer was made by.
+    usage: Mapping[str, Any] | None = None
 
     def sent(self, name: str) -> Any:
         """Return what META_KEY holds under `name`; None when it holds nothing."""
         return self.meta.get(META_KEY, {}).get(name)
 
 
-COLUMNS = ("seq", "role", "content", "meta", "created_at", "finished_at")
+COLUMNS = ("seq", "role", "content", "meta", "created_at", "finished_at", "usage")
 
 
 @dataclass
@@ -54,6 +56,8 @@ class View:
 
     messages: list[ApiMessage] = field(default_factory=list)
     digest: str = ""
+    # Each row that is sent, with its blocks.
+    sent: list[tuple[ViewRow, list[Block]]] = field(default_factory=list)
     # The number of the answer whose thinking was made from something else than what stands before it now; 0: none.
     drifted_seq: int = 0
     # Whether the messages end with results of calls that are sent without the thinking before them. A request to think
@@ -76,10 +80,9 @@ def view_of(
         if role == "assistant":
             blocks = without_last_thinking(blocks)
             if any(is_thinking(block) for block in blocks):
-                made_from = row.sent("prefix")
-                if row.seq <= thinking_after_seq or not made_from:
+                if not has_thinking_sent(row, thinking_after_seq):
                     blocks = [block for block in blocks if not is_thinking(block)]
-                elif made_from != prefix.digest():
+                elif row.sent("prefix") != prefix.digest():
                     view.drifted_seq = row.seq
         if not blocks:
             continue
@@ -94,12 +97,18 @@ def view_of(
             prefix.add("user", [notices.NO_QUESTION])
             view.messages.append({"role": "user", "content": [notices.NO_QUESTION]})
         prefix.add(role, blocks)
+        view.sent.append((row, blocks))
         if view.messages and view.messages[-1]["role"] == role:
             view.messages[-1]["content"] += blocks
         else:
-            view.messages.append({"role": role, "content": blocks})
+            view.messages.append({"role": role, "content": list(blocks)})
     view.digest = prefix.digest()
     return view
+
+
+def has_thinking_sent(row: ViewRow, thinking_after_seq: int) -> bool:
+    """Return whether the thinking of an answer, if it has any, is sent."""
+    return row.seq > thinking_after_seq and bool(row.sent("prefix"))
 
 
 def sendable(row: ViewRow, files: Mapping[uuid.UUID, Attachment]) -> Iterable[Block]:

@@ -2,6 +2,9 @@
 
 from django.db import models
 
+# Between two sections of the system text.
+SECTION_BREAK = "\n\n"
+
 
 class Head(models.Model):
     """The part before the messages of every request of a conversation, as it is sent.
@@ -20,6 +23,8 @@ class Head(models.Model):
     number = models.PositiveIntegerField(default=1)
     reason = models.CharField(max_length=10, choices=Reason, default=Reason.FIRST)
     system = models.TextField()
+    # [name, characters] of each section of the system text, in order; empty in a head from before they were recorded.
+    sections = models.JSONField(default=list, blank=True)
     # In the API's form. None in a head from before tools were frozen, until its next request.
     tools = models.JSONField(null=True, blank=True)
     # What the system text quotes from documents: {name of the extension: [chat.extensions.ContextItem, …]}.
@@ -33,3 +38,13 @@ class Head(models.Model):
 
     def __str__(self) -> str:
         return f"head {self.number} of {self.session_id}"
+
+    def section_texts(self) -> list[tuple[str, str]]:
+        """Return (name, text) of each section of the system text; all of it with the name "" when none are recorded."""
+        if not self.sections:
+            return [("", self.system)]
+        found, start = [], 0
+        for name, length in self.sections:
+            found.append((name, self.system[start : start + length]))
+            start += length + len(SECTION_BREAK)
+        return found

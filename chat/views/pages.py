@@ -18,6 +18,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 
 from chat.attachments import store
 from chat.attachments.examine import FileRefusedError
+from chat.context.meter import meter_of, with_counted
 from chat.conversations import lifecycle, model_choice, presence, transcript
 from chat.conversations.message_pages import LAST_NUMBER, messages_from, newest_messages, page_messages
 from chat.conversations.model_choice import NO_CHOICE, Choice
@@ -52,7 +53,8 @@ def new_chat(request: SignedInRequest) -> HttpResponse:
 @login_required
 @require_GET
 def conversation(request: SignedInRequest, session_id: uuid.UUID) -> HttpResponse:
-    session = own_session(request, session_id)
+    mine = with_counted(ChatSession.objects.visible_to(request.user)).select_related("agent")
+    session = get_object_or_404(mine, pk=session_id)
     if session.is_unread:
         organise.mark_read(request.user, session.pk, session.last_seq)
     return page(request, session_id, session)
@@ -76,6 +78,7 @@ def page(
         "session_id": session_id,
         "session": session,
         "messages_html": newest_messages(session.pk, get_token(request), before) if session else "",
+        "meter": meter_of(session) if session else None,
         "listing": listing_for(request),
         "toast": toasts.take(request),
         "client_id": uuid.uuid4(),

@@ -16,8 +16,7 @@ CJK = re.compile(r"[\u1100-\u11ff\u2e80-\u9fff\uac00-\ud7ff\uf900-\ufaff\uff00-\
 def estimated_tokens(content: object, chars_per_token: float) -> int:
     """Return the estimated tokens of `content`: texts, blocks, or nested lists and mappings of them."""
     if isinstance(content, str):
-        dense = 0 if content.isascii() else len(CJK.findall(content))
-        return dense + math.ceil((len(content) - dense) / chars_per_token)
+        return text_tokens(content, chars_per_token)
     if isinstance(content, Mapping):
         source = content.get("source")
         if isinstance(source, Mapping) and source.get("type") == "base64":
@@ -29,3 +28,12 @@ def estimated_tokens(content: object, chars_per_token: float) -> int:
     if isinstance(content, list | tuple):
         return sum(estimated_tokens(each, chars_per_token) for each in content)
     return 1
+
+
+def text_tokens(text: str, chars_per_token: float) -> int:
+    """Return the estimated tokens of `text`: a character of Chinese, Japanese or Korean is one token; of all others,
+    `chars_per_token` is that of ASCII, and each has as many shares of a token as it has bytes in UTF-8."""
+    if text.isascii():
+        return math.ceil(len(text) / chars_per_token)
+    others, dense = CJK.subn("", text)
+    return dense + math.ceil(len(others.encode(errors="surrogatepass")) / chars_per_token)

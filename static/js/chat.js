@@ -18,6 +18,7 @@ import { Earlier } from "./earlier.js";
 import { Editing } from "./editing.js";
 import { watchFolding } from "./folding.js";
 import { Follower } from "./follower.js";
+import { Meter } from "./meter.js";
 import { Mode } from "./mode.js";
 import { PendingList } from "./pending.js";
 import { Polling } from "./polling.js";
@@ -80,6 +81,7 @@ const composer = new Composer(form, {
   },
 });
 const earlier = new Earlier(list, scroller, address);
+const meter = new Meter(find(main, "[data-meter]", HTMLElement), address);
 const reading = new Reading({ address, token, lastSeq: () => conversation.lastSeq });
 
 // -- The state machine and its effects ---------------------------------------------------------
@@ -140,7 +142,10 @@ const effects = {
     try {
       const stored = await fetch(`${address}/messages`, { signal: AbortSignal.timeout(LIST_WAIT_MILLISECONDS) });
       isTaken = stored.ok && !stored.redirected;
-      if (isTaken) conversation.replaceAll(await stored.text());
+      if (isTaken) {
+        conversation.replaceAll(await stored.text());
+        meter.refresh();
+      }
     } catch {
       // No network: the socket closes as well, and opens the session again when it reconnects.
     }
@@ -239,6 +244,7 @@ const takers = {
   done(frame) {
     conversation.finish(frame);
     composer.hush("retrying");
+    if (frame.final) meter.refresh();
     dispatch(frame);
   },
   notice({ kind, html }) {

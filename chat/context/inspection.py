@@ -1,0 +1,125 @@
+"""The requests of a conversation for its owner to read: the next one, and the one that each answer was made by."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+from uuid import UUID
+
+from django.db import transaction
+from django.utils import translation
+
+from chat.context import per_message, tokens
+from chat.context.cache_misses import effort_for
+from chat.context.heads import head_of
+from chat.context.meter import Breakdown, attachments_of, breakdown_of, facts_for
+from chat.context.prompt import current_view, request_for, rows_of
+from chat.context.view import COLUMNS, META_KEY, View, ViewRow, view_of
+from chat.models import Attachment, ChatSession, Head, Message
+from oneclaw.llm import Block, Request
+from oneclaw.llm.estimate import text_tokens
+from oneclaw.llm.request import parts_of
+
+
+@dataclass(frozen=True)
+class InspectedMessage:
+    """One message of a request: its row, its blocks as they are sent, and their estimated tokens."""
+
+    row: ViewRow
+    blocks: list[Block]
+    tokens: int
+
+
+@dataclass(frozen=True)
+class InspectedRequest:
+    """One request, part by part. `is_exact`: whether it is known to be what was sent, byte for byte."""
+
+    request: Request
+    # (name, text, estimated tokens) of each section of the system text, and of each tool, whose text is JSON.
+    sections: list[tuple[str, str, int]]
+    tools: list[tuple[str, Mapping[str, Any], int]]
+    messages: list[InspectedMessage]
+    is_exact: bool = True
+
+
+@translation.override("en")
+def next_breakdown(session: ChatSession) -> Breakdown:
+    """Return what takes the tokens of the next request of `session`. Sync; stores nothing."""
+    with transaction.atomic():
+        found = breakdown_of(session, head_of(session))
+        transaction.set_rollback(True)
+    return found
+
+
+@translation.override("en")
+def next_request(session: ChatSession) -> tuple[InspectedRequest, Breakdown]:
+    """Return the request that `session` would send now, without the next message, and what takes its tokens.
+
+    It is made as it will be made, and what that stores is rolled back. Sync.
+    """
+    with transaction.atomic():
+        head, rows = head_of(session), rows_of(session)
+        view = current_view(session, head, rows)
+        breakdown = breakdown_of(session, head)
+        inspected = inspect(session, head, rows, view)
+        transaction.set_rollback(True)
+    return inspected, breakdown
+
+
+@translation.override("en")
+def request_of(answer: Message) -> InspectedRequest | None:
+    """Return the request that `answer` was made by; None when its head is not kept any more. Sync."""
+    session = answer.session
+    head = head_at(answer)
+    if head is None or not head.system:
+        return None
+    rows = rows_before(answer)
+    files = attachments_of(session, rows)
+    digest = answer.meta.get(META_KEY, {}).get("prefix")
+    # Which thinking was sent then is not recorded: all of it, or what is sent since the last change.
+    views = [view_of(head, rows, files, after_seq) for after_seq in (0, session.thinking_after_seq)]
+    view = next((view for view in views if view.digest == digest), views[-1])
+    found = inspect(session, head, rows, view)
+    sent = replace(found.request, model=answer.model or found.request.model, effort=effort_for(answer))
+    return replace(found, request=sent, is_exact=view.digest == digest)
+
+
+def head_at(answer: Message) -> Head | None:
+    """Return the head that was valid when `answer` was requested; None when it is not finished, or has none."""
+    if answer.finished_at is None:
+        return None
+    made = answer.session.heads.filter(created_at__lte=answer.finished_at)
+    return made.exclude(tools=None).order_by("-number").first()
+
+
+def rows_before(answer: Message) -> list[ViewRow]:
+    """Return the rows of the messages before `answer` on its branch, in order."""
+    messages = answer.session.messages.filter(seq__lt=answer.seq)
+    parents = dict(messages.values_list("pk", "parent"))
+    branch, each = set(), answer.parent_id
+    while each is not None:
+        branch.add(each)
+        each = parents.get(each)
+    rows = messages.filter(pk__in=branch).finished().order_by("seq").values_list(*COLUMNS)
+    return [ViewRow(*columns) for columns in rows]
+
+
+def inspect(session: ChatSession, head: Head, rows: list[ViewRow], view: View) -> InspectedRequest:
+    """Return the request of `view`, with the estimated tokens of each part."""
+    chars_per_token = facts_for(session).chars_per_token
+    files: Mapping[UUID, Attachment] = attachments_of(session, rows)
+    messages = []
+    for row, blocks in view.sent:
+        context = per_message.text_of(row.meta)
+        count = tokens.row_tokens(row, context, files, chars_per_token, session.thinking_after_seq).total()
+        messages.append(InspectedMessage(row, blocks, count))
+    return InspectedRequest(
+        request=request_for(session, head, rows, view),
+        sections=[(name, text, text_tokens(text, chars_per_token)) for name, text in head.section_texts()],
+        tools=[(tool["name"], dict(tool), tokens.tool_tokens(tool, chars_per_token)) for tool in head.tools or ()],
+        messages=messages,
+    )
+
+
+def body_of(session: ChatSession, inspected: InspectedRequest) -> dict[str, Any]:
+    """Return the body of the request in the API's form."""
+    return parts_of(inspected.request, facts_for(session))

@@ -1,0 +1,174 @@
+"""The token meter: how much of the model's window a conversation takes, and what takes it.
+
+`meter_of` is for every page: it reads the usage of the newest answer and what was added since. `breakdown_of` reads
+the whole conversation, and is for a person who asks.
+"""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+from django.conf import settings
+from django.db.models import JSONField
+from django.db.models.expressions import RawSQL
+
+from chat.context import per_message, tokens
+from chat.context.files import named_in
+from chat.context.prompt import rows_of
+from chat.context.tokens import ContextPart
+from chat.context.view import ViewRow
+from chat.conversations import model_choice
+from chat.models import Attachment, ChatSession, ChatSessionQuerySet, Head
+from oneclaw import llm
+from oneclaw.llm.known_models import known_facts
+
+
+@dataclass(frozen=True)
+class Meter:
+    """The tokens of the next request as far as it is known, and those that a conversation may take."""
+
+    used_tokens: int
+    window_tokens: int
+
+    @property
+    def percent(self) -> int:
+        """Return the used share of the window, at most 100."""
+        return min(100, round(100 * self.used_tokens / self.window_tokens))
+
+    @property
+    def used_thousands(self) -> float:
+        """Return the used tokens in thousands: whole ones from 10 on, else with one decimal."""
+        thousands = self.used_tokens / 1000
+        return round(thousands) if thousands >= 10 else round(thousands, 1)
+
+    @property
+    def window_thousands(self) -> int:
+        """Return the window in thousands of tokens."""
+        return round(self.window_tokens / 1000)
+
+
+@dataclass(frozen=True)
+class Breakdown:
+    """What takes the tokens of `meter`, and how many tenths of the newest request came from the cache.
+
+    `cached_tenths` is None before the first request.
+    """
+
+    meter: Meter
+    parts: dict[ContextPart, int]
+    cached_tenths: int | None
+
+    def bars(self) -> list[tuple[ContextPart, int, int]]:
+        """Return (part, tokens, share of all in percent) for each part that takes any."""
+        total = max(1, self.meter.used_tokens)
+        return [(part, count, round(100 * count / total)) for part, count in self.parts.items() if count]
+
+
+# As SQL, because every page of a conversation asks for it: the ORM takes longer to write it than the database to run.
+NEWEST_COUNTED = """
+    SELECT jsonb_build_object('seq', seq, 'model', model, 'usage', usage) FROM chat_message
+    WHERE session_id = chat_chatsession.id AND active AND usage ? 'input_tokens' ORDER BY seq DESC LIMIT 1
+"""
+
+
+@dataclass(frozen=True)
+class Counted:
+    """An answer whose request the provider has counted."""
+
+    seq: int
+    model: str
+    usage: Mapping[str, Any]
+
+
+def meter_of(session: ChatSession) -> Meter | None:
+    """Return the meter of `session`, whose agent is loaded; None before its first answer. Sync."""
+    newest = newest_counted(session)
+    if newest is None:
+        return None
+    used = counted_tokens(session, newest)
+    if used is None:
+        used = sum(estimated_parts(session, session.head, rows_of(session)).values())
+    return Meter(used, tokens.window_of(facts_for(session), settings.CONTEXT))
+
+
+def breakdown_of(session: ChatSession, head: Head) -> Breakdown:
+    """Return what takes the tokens of the next request of `session`, which begins with `head`. Sync."""
+    newest = newest_counted(session)
+    parts = estimated_parts(session, head, rows_of(session))
+    used = counted_tokens(session, newest) if newest else None
+    if used is None:
+        used = sum(parts.values())
+    meter = Meter(used, tokens.window_of(facts_for(session), settings.CONTEXT))
+    return Breakdown(meter, tokens.scaled(parts, used), cached_tenths(newest.usage if newest else None))
+
+
+def cached_tenths(usage: Mapping[str, Any] | None) -> int | None:
+    """Return how many tenths of a request came from the cache; None without a request."""
+    read = tokens.input_tokens(usage or {})
+    return round(10 * int((usage or {}).get("cache_read_input_tokens") or 0) / read) if read else None
+
+
+def with_counted(sessions: ChatSessionQuerySet) -> ChatSessionQuerySet:
+    """Load the newest counted answer together with each session, so that `meter_of` needs no query of its own."""
+    found: ChatSessionQuerySet = sessions.annotate(counted=RawSQL(NEWEST_COUNTED, (), JSONField()))  # noqa: S611
+    return found
+
+
+def newest_counted(session: ChatSession) -> Counted | None:
+    """Return the newest shown answer whose request the provider has counted; None when there is none."""
+    if "counted" not in vars(session):
+        session = with_counted(ChatSession.objects.filter(pk=session.pk)).get()
+    found = vars(session)["counted"]
+    return Counted(**found) if found else None
+
+
+def counted_tokens(session: ChatSession, newest: Counted) -> int | None:
+    """Return the tokens of the next request, which begins with that of `newest` and its answer; None when it does not,
+    because earlier thinking is not sent any more."""
+    if newest.seq <= session.thinking_after_seq:
+        return None
+    counted = tokens.tokens_after(newest.usage)
+    # Another model counts the same text in another way.
+    counted = round(counted * known_facts(newest.model).chars_per_token / known_facts_of(session).chars_per_token)
+    if newest.seq == session.last_seq:
+        return counted
+    added = estimate(session, rows_of(session, newest.seq), facts_for(session).chars_per_token)
+    return counted + sum(added.values())
+
+
+def estimated_parts(session: ChatSession, head: Head | None, rows: Sequence[ViewRow]) -> Counter[ContextPart]:
+    """Return the estimated tokens of a request by what takes them."""
+    chars_per_token = facts_for(session).chars_per_token
+    found = estimate(session, rows, chars_per_token)
+    return found + tokens.head_tokens(head, chars_per_token) if head else found
+
+
+def estimate(session: ChatSession, rows: Sequence[ViewRow], chars_per_token: float) -> Counter[ContextPart]:
+    """Return the estimated tokens of messages by what takes them."""
+    files = attachments_of(session, rows)
+    found: Counter[ContextPart] = Counter()
+    for row in rows:
+        context = per_message.text_of(row.meta)
+        found += tokens.row_tokens(row, context, files, chars_per_token, session.thinking_after_seq)
+    return found
+
+
+def attachments_of(session: ChatSession, rows: Sequence[ViewRow]) -> dict[UUID, Attachment]:
+    """Return the attached files of `rows` by id."""
+    ids = [UUID(block["id"]) for row in rows for block in named_in(row.content)]
+    return Attachment.objects.filter(owner=session.owner_id).in_bulk(ids) if ids else {}
+
+
+def facts_for(session: ChatSession) -> llm.Facts:
+    """Return the facts of the model of `session`; what is documented about it when no server is configured."""
+    try:
+        return llm.facts_of(model_choice.model_of(session))
+    except llm.NoKeyError:
+        return known_facts_of(session)
+
+
+def known_facts_of(session: ChatSession) -> llm.Facts:
+    """Return what is documented about the model of `session`."""
+    return known_facts(model_choice.model_of(session))
