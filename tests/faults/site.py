@@ -226,7 +226,7 @@ class Site:
         assert [seq for (seq,) in places] == list(range(1, len(places) + 1))
         query = (
             "SELECT id, seq, role, status, text FROM chat_message "
-            "WHERE session_id = %s AND active AND role <> 'tool' ORDER BY seq"
+            "WHERE session_id = %s AND active AND role IN ('user', 'assistant') ORDER BY seq"
         )
         return [Shown(*row) for row in self.rows(query, session)]
 
