@@ -66,11 +66,7 @@ class Breakdown:
         return [(part, count, round(100 * count / total)) for part, count in self.parts.items() if count]
 
 
-<<<<<<< HEAD
-# As SQL, because every page of a conversation asks for it: the ORM takes longer to write it than the database to run.
-=======
 # As SQL: every page of a conversation asks for it, and the ORM takes longer to write it than the database to run it.
->>>>>>> meter
 NEWEST_COUNTED = """
     SELECT jsonb_build_object('seq', seq, 'model', model, 'usage', usage) FROM chat_message
     WHERE session_id = chat_chatsession.id AND active AND usage ? 'input_tokens' ORDER BY seq DESC LIMIT 1
