@@ -5,6 +5,7 @@ import dataclasses
 import pytest
 
 from oneclaw import llm, tasks
+from oneclaw.demo.scripted import answer, thinking
 from oneclaw.demo.strict.api import StrictApi
 from oneclaw.demo.strict.models import MODELS
 from oneclaw.llm import facts
@@ -66,8 +67,9 @@ async def test_a_model_whose_thinking_uses_up_the_room_gives_no_answer(scripted)
 
 
 async def test_the_thinking_of_an_answer_can_be_read(scripted):
+    scripted.script(answer(thinking("Let me see."), "Hello."))
     events = [event async for event in llm.stream(llm.Request("claude-sonnet-5-5", [], HELLO))]
-    assert "".join(event.text for event in events if isinstance(event, llm.ThinkingDelta)).strip()
+    assert "".join(event.text for event in events if isinstance(event, llm.ThinkingDelta)) == "Let me see."
 
 
 async def test_a_window_smaller_than_documented_is_learnt(scripted):
