@@ -4,6 +4,9 @@ from oneclaw.llm import Block
 
 # Before a conversation whose first message is an answer.
 NO_QUESTION: Block = {"type": "text", "text": "(This conversation begins with a message of yours.)"}
+# After the results of calls whose answer ended there, and whose thinking is not sent: a model that thinks would have to
+# go on without it.
+NO_ANSWER: Block = {"type": "text", "text": "(This answer was ended here.)"}
 # After an answer that was cut off, when the person asks to continue it.
 CONTINUE: Block = {
     "type": "text",

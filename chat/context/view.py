@@ -73,7 +73,16 @@ def view_of(
     Thinking is sent of answers after `thinking_after_seq` that have a digest. Reads attached files from the disk.
     """
     view, prefix = View(), RequestDigest(head)
-    calling: ViewRow | None = None
+
+    def add(role: str, blocks: list[Block]) -> None:
+        prefix.add(role, blocks)
+        if view.messages and view.messages[-1]["role"] == role:
+            view.messages[-1]["content"] += blocks
+        else:
+            view.messages.append({"role": role, "content": list(blocks)})
+
+    # The last answer, if it is sent without thinking.
+    thoughtless: ViewRow | None = None
     for row in rows:
         role = "assistant" if row.role == Message.Role.ASSISTANT else "user"
         blocks = list(sendable(row, files))
@@ -87,21 +96,17 @@ def view_of(
         if not blocks:
             continue
         if role == "assistant":
-            calling, view.lacks_thinking = (None if is_thinking(blocks[0]) else row), False
+            if not view.messages:
+                # As in an imported conversation; the API wants a person's message first.
+                add("user", [notices.NO_QUESTION])
+            thoughtless, view.lacks_thinking = (None if is_thinking(blocks[0]) else row), False
         elif row.role == Message.Role.TOOL:
-            view.lacks_thinking = calling is not None and not thought_nothing(calling)
-        elif calling is not None and view.messages and view.messages[-1]["content"][0]["type"] == "tool_result":
-            view.lacks_thinking = True
-        if role == "assistant" and not view.messages:
-            # As in an imported conversation; the API wants a person's message first.
-            prefix.add("user", [notices.NO_QUESTION])
-            view.messages.append({"role": "user", "content": [notices.NO_QUESTION]})
-        prefix.add(role, blocks)
+            view.lacks_thinking = thoughtless is not None and not thought_nothing(thoughtless)
+        elif thoughtless is not None and ends_with_results(view.messages):
+            add("assistant", [notices.NO_ANSWER])
+            view.lacks_thinking = False
+        add(role, blocks)
         view.sent.append((row, blocks))
-        if view.messages and view.messages[-1]["role"] == role:
-            view.messages[-1]["content"] += blocks
-        else:
-            view.messages.append({"role": role, "content": list(blocks)})
     view.digest = prefix.digest()
     return view
 
@@ -109,6 +114,11 @@ def view_of(
 def has_thinking_sent(row: ViewRow, thinking_after_seq: int) -> bool:
     """Return whether the thinking of an answer, if it has any, is sent."""
     return row.seq > thinking_after_seq and bool(row.sent("prefix"))
+
+
+def ends_with_results(messages: Sequence[ApiMessage]) -> bool:
+    """Return whether the last of `messages` brings the results of calls."""
+    return bool(messages) and any(block["type"] == "tool_result" for block in messages[-1]["content"])
 
 
 def sendable(row: ViewRow, files: Mapping[uuid.UUID, Attachment]) -> Iterable[Block]:

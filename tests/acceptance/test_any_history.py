@@ -266,7 +266,24 @@ class Wanderer(Talk):
         await self.said(f"/remember {self.words()}")
 
     async def another_model(self):
-        await self.said(self.words(), choice=Choice(model=self.random.choice(self.models)))
+        level = self.random.choice(["", "low", "max"])
+        await self.said(self.words(), choice=Choice(model=self.random.choice(self.models), effort=level))
+
+    async def two_tabs(self):
+        words = self.words()
+        first, second = uuid.uuid4(), self.random.choice([uuid.uuid4(), None])
+        sending = (
+            start.send(self.user, self.session_id, each, words, listen=TurnPublisher)
+            for each in (first, second or first)
+        )
+        sent = await asyncio.gather(*sending, return_exceptions=True)
+        failed = [each for each in sent if isinstance(each, Exception)]
+        assert [type(each) for each in failed] == ([transcript.SessionBusyError] if second else [])
+        await self.ended()
+
+    async def be_temporary(self):
+        self.session_id = uuid.uuid4()
+        await self.said(self.words(), mode="temporary")
 
     async def die(self):
         """The process dies while it answers, or after tools ran and before their results are stored."""
@@ -345,6 +362,8 @@ ACTS = [
     "know_and_forget",
     "command",
     "another_model",
+    "two_tabs",
+    "be_temporary",
     "die",
     "die_after_tools",
     "take_along",
@@ -378,12 +397,12 @@ def quiet(caplog, monkeypatch):
     assert logged == []
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(5))
 async def test_any_history_on_a_strict_server(ada, scripted, settings, quiet, seed):
     await wander(ada, scripted, settings, seed, MODELS)
 
 
-@pytest.mark.parametrize("seed", range(1))
+@pytest.mark.parametrize("seed", range(2))
 async def test_any_history_on_a_server_of_the_plain_messages_api(ada, scripted, settings, quiet, seed):
     scripted.api = StrictApi(plain=True)
     await wander(ada, scripted, settings, seed, ["some-model", "another-model"])

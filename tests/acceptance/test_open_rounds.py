@@ -155,7 +155,9 @@ async def test_an_answer_without_thinking_that_was_stopped_during_a_call_goes_on
     assert talk.sent["thinking"]["type"] == "adaptive"
 
 
-async def test_a_switch_is_turned_off_after_an_answer_was_stopped_during_a_call(talk, during_call):
+@pytest.mark.parametrize("model", [MODEL, "claude-opus-5-5"])
+async def test_a_switch_is_turned_off_after_an_answer_was_stopped_during_a_call(talk, settings, during_call, model):
+    settings.MODEL = model
     during_call.append(stop)
     talk.scripted.script(answer(tool_use("act", {})))
     with pytest.raises(AssertionError, match="stopped"):
@@ -163,7 +165,9 @@ async def test_a_switch_is_turned_off_after_an_answer_was_stopped_during_a_call(
     await in_database(switches.choose, talk.user, Switch.SAVED, False)
     await talk.say("Two")
     await talk.say("Three")
-    assert talk.thoughts() == 0
+    assert talk.thoughts() == 1
+    words = [block["text"] for said in talk.sent["messages"] for block in said["content"] if block["type"] == "text"]
+    assert words.count("(This answer was ended here.)") == 1
 
 
 async def test_an_answer_that_was_stopped_after_its_second_thought_is_continued(talk, during_call):
