@@ -234,8 +234,11 @@ function become(shown, fresh) {
       setHtml(old, block.innerHTML);
     }
   }
-  for (const rest of [...shown.children].slice(1)) rest.remove();
-  shown.append(...[...fresh.children].slice(1));
+  for (const rest of [...shown.children]) if (rest !== body) rest.remove();
+  const parts = [...fresh.children];
+  const index = parts.indexOf(freshBody);
+  body.before(...parts.slice(0, index));
+  body.after(...parts.slice(index + 1));
 }
 
 /**

@@ -37,7 +37,7 @@ class Blocked:
 
 
 async def stored():
-    return await in_database(lambda: list(Message.objects.order_by("seq").values_list("role", "text", "status")))
+    return await in_database(lambda: list(Message.objects.said().order_by("seq").values_list("role", "text", "status")))
 
 
 async def test_a_conversation_without_a_socket(live, ada, scripted, write):
