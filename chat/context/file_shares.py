@@ -1,4 +1,4 @@
-"""How much of each attached file the model is sent: decided when its message is sent first, and kept with it.
+"""Decide how much of each attached file the model is sent, when its message is sent first, and keep that with it.
 
 Later requests repeat the decision, because what was sent may not change (chat/context/view.py). Only when a new file
 needs the room of older ones, the oldest are released, down to half of the limits, so that this happens rarely.

@@ -11,8 +11,8 @@ from django.utils import translation
 from chat.context import per_message, tokens
 from chat.context.cache_misses import effort_for
 from chat.context.heads import head_of
-from chat.context.meter import Breakdown, attachments_of, breakdown_of, facts_for
-from chat.context.prompt import current_view, request_for, rows_of
+from chat.context.meter import Breakdown, breakdown_of, facts_for
+from chat.context.prompt import attachments_of, current_view, request_for, rows_of
 from chat.context.view import COLUMNS, META_KEY, View, ViewRow, view_of
 from chat.models import Attachment, ChatSession, Head, Message
 from oneclaw.llm import Block, Request

@@ -8,19 +8,17 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
-from uuid import UUID
 
 from django.conf import settings
 from django.db.models import JSONField
 from django.db.models.expressions import RawSQL
 
 from chat.context import per_message, tokens
-from chat.context.files import named_in
-from chat.context.prompt import rows_of
+from chat.context.prompt import attachments_of, rows_of
 from chat.context.tokens import ContextPart
 from chat.context.view import ViewRow
 from chat.conversations import model_choice
-from chat.models import Attachment, ChatSession, ChatSessionQuerySet, Head
+from chat.models import ChatSession, ChatSessionQuerySet, Head
 from oneclaw import llm
 from oneclaw.llm.known_models import known_facts
 
@@ -51,7 +49,7 @@ class Meter:
 
 @dataclass(frozen=True)
 class Breakdown:
-    """What takes the tokens of `meter`, and how many tenths of the newest request came from the cache.
+    """The parts that take the tokens of `meter`, and how many tenths of the newest request came from the cache.
 
     `cached_tenths` is None before the first request.
     """
@@ -153,12 +151,6 @@ def estimate(session: ChatSession, rows: Sequence[ViewRow], chars_per_token: flo
         context = per_message.text_of(row.meta)
         found += tokens.row_tokens(row, context, files, chars_per_token, session.thinking_after_seq)
     return found
-
-
-def attachments_of(session: ChatSession, rows: Sequence[ViewRow]) -> dict[UUID, Attachment]:
-    """Return the attached files of `rows` by id."""
-    ids = [UUID(block["id"]) for row in rows for block in named_in(row.content)]
-    return Attachment.objects.filter(owner=session.owner_id).in_bulk(ids) if ids else {}
 
 
 def facts_for(session: ChatSession) -> llm.Facts:

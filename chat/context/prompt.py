@@ -110,10 +110,10 @@ def current_view(session: ChatSession, head: Head, rows: Sequence[ViewRow]) -> V
 
 def files_of(session: ChatSession, rows: Sequence[ViewRow]) -> dict[UUID, Attachment]:
     """Return the attached files of `rows` by id. Store how much of each is sent, in `rows` as well."""
-    having = [(row, ids) for row in rows if (ids := [UUID(block["id"]) for block in named_in(row.content)])]
+    having = [(row, ids) for row in rows if (ids := file_ids(row))]
     if not having:
         return {}
-    files = Attachment.objects.filter(owner=session.owner_id).in_bulk([id for _, ids in having for id in ids])
+    files = attachments_of(session, rows)
     stored = [row.sent("files") for row, _ in having]
     shares, released = file_shares.assign_shares([ids for _, ids in having], stored, files)
     changed = {
@@ -122,6 +122,16 @@ def files_of(session: ChatSession, rows: Sequence[ViewRow]) -> dict[UUID, Attach
     if changed:
         store_shares(session, changed, released)
     return files
+
+
+def attachments_of(session: ChatSession, rows: Sequence[ViewRow]) -> dict[UUID, Attachment]:
+    """Return the attached files of `rows` by id."""
+    ids = [id for row in rows for id in file_ids(row)]
+    return Attachment.objects.filter(owner=session.owner_id).in_bulk(ids) if ids else {}
+
+
+def file_ids(row: ViewRow) -> list[UUID]:
+    return [UUID(block["id"]) for block in named_in(row.content)]
 
 
 @transaction.atomic

@@ -32,7 +32,7 @@ INPUT_NAMES = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_
 
 
 class ContextPart(StrEnum):
-    """What takes the tokens of a request."""
+    """A part of a request that takes tokens."""
 
     INSTRUCTIONS = "instructions"
     MEMORY = "memory"

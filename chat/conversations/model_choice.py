@@ -45,7 +45,7 @@ class OtherAgentError(NotOfferedError):
 
 @dataclass(frozen=True)
 class Choice:
-    """What a message names; None keeps what the conversation has.
+    """The agent, model and effort that a message names; None keeps those of the conversation.
 
     `model` and `effort` "" are those of the agent, or the server's.
     """

@@ -13,6 +13,7 @@ from django.utils import timezone
 
 from memory.models import Comparison, MemoryRevision
 from memory.notes.claims import error_text
+from memory.prompt.recall import SEARCH_ERRORS
 from memory.tools import contradictions, decisions
 from oneclaw.jobs import ClaimLostError
 from oneclaw.llm.failures import ModelRequestError
@@ -40,11 +41,15 @@ def run(comparison_id: int) -> None:
     job: Comparison | None = Comparison.objects.claim(comparison_id)
     if job is None:
         return
+    if job.attempts > TRIES_MAX_COUNT:
+        # Every try ended without storing its failure, such as with its process.
+        job.finish(Comparison.Status.FAILED, "The last try did not end.")
+        return
     try:
         _compare(job)
     except ClaimLostError:
         logger.warning("Comparison %s was claimed by another worker.", comparison_id)
-    except Exception as error:
+    except (ModelRequestError, *SEARCH_ERRORS) as error:
         level = logging.WARNING if isinstance(error, ModelRequestError) else logging.ERROR
         logger.log(level, "Comparison %s failed.", comparison_id, exc_info=level == logging.ERROR)
         with suppress(ClaimLostError):

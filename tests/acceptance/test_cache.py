@@ -16,7 +16,7 @@ from memory.policy.switches import Switch
 from oneclaw.demo.scripted import answer, tool_use
 from oneclaw.models import Space
 from oneclaw.threads import in_database
-from tests.talk import MODEL, Talk
+from tests.talk import MODEL
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -24,12 +24,6 @@ TURNS = 20
 WORDS = "Tell me more about the ferries between the islands, and which of them leave in the evening. "
 # The memory of somebody who has used the product for a while: some 4,000 tokens.
 MEMORY = "\n".join(f"- Line {number} about the person, their family and their work." for number in range(220))
-
-
-@pytest.fixture
-def talk(ada, scripted, settings):
-    settings.MODEL = MODEL
-    return Talk(ada, scripted)
 
 
 async def pause(talk, seconds):

@@ -5,7 +5,6 @@ at the end of an answer.
 """
 
 import asyncio
-import logging
 import uuid
 
 import pytest
@@ -20,25 +19,15 @@ from memory.documents.write import Append, Author, Source, apply
 from memory.forgetting import forget
 from memory.policy import switches
 from memory.policy.switches import Switch
-from oneclaw import invariants
 from oneclaw.demo.scripted import answer, bad_request, text, thinking, tool_use
 from oneclaw.models import Space
 from oneclaw.threads import in_database
-from tests.talk import MODEL, Talk
+from tests.talk import MODEL
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
 LINE = "- The word is swordfish."
 SLOW = [" word"] * 200
-
-
-@pytest.fixture
-def talk(ada, scripted, settings, caplog):
-    settings.MODEL = MODEL
-    yield Talk(ada, scripted)
-    logged = caplog.get_records("call")
-    assert [record.message for record in logged if record.levelno >= logging.ERROR] == []
-    assert list(invariants.check()) == []
 
 
 @pytest.fixture

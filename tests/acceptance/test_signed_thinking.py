@@ -23,25 +23,15 @@ from memory.documents.write import Append, Author, Source, apply
 from memory.forgetting import forget
 from memory.policy import switches
 from memory.policy.switches import Switch
-from oneclaw import invariants
 from oneclaw.demo.scripted import answer, bad_request, error, text, tool_use
 from oneclaw.models import Space
 from oneclaw.threads import in_database
 from tests import files
-from tests.talk import MODEL, Talk
+from tests.talk import MODEL
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
 ECHO = Tool("echo", "Returns its words.", {"type": "object"}, lambda call: ToolResult("Echoed.", "Echoed."))
-
-
-@pytest.fixture
-def talk(ada, scripted, settings, caplog):
-    settings.MODEL = MODEL
-    yield Talk(ada, scripted)
-    logged = caplog.get_records("call")
-    assert [record.message for record in logged if record.levelno >= logging.ERROR] == []
-    assert list(invariants.check()) == []
 
 
 @pytest.fixture
