@@ -7,6 +7,18 @@ from urllib.parse import urlsplit
 from django.core.exceptions import ImproperlyConfigured
 
 from oneclaw.config import broker, environment
+from oneclaw.config.context import (  # noqa: F401
+    CACHE,
+    COMPACT_RESULTS,
+    COMPACTION,
+    COMPACTION_BY,
+    COMPACTION_MESSAGES,
+    COMPACTION_RESERVE,
+    CONTEXT,
+    KEEP_TOKENS,
+    PRUNING,
+    ROUND_LEASE_SECONDS,
+)
 from oneclaw.config.secret_key import secret_key
 
 # Arithmetic on small vectors gains nothing from threads, and processes with threads must not fork.
@@ -238,8 +250,6 @@ FAST_MODEL = environment.text("ONECLAW_FAST_MODEL", "claude-haiku-5-5")
 TITLES = environment.flag("ONECLAW_TITLES", True)
 # The most tokens of one answer, with its thinking; 0: what the model allows.
 MAX_OUTPUT_TOKENS = environment.whole("ONECLAW_MAX_OUTPUT_TOKENS", 0, 0, 128_000)
-# Tokens of the model's window that a conversation may use; 0: all.
-CONTEXT = environment.whole("ONECLAW_CONTEXT", 200_000, 0, 10_000_000)
 # How much the model thinks and writes: low, medium, high, xhigh or max. Empty: its own default.
 EFFORT = environment.choice("ONECLAW_EFFORT", ["", "low", "medium", "high", "xhigh", "max"], "")
 # Tokens of thinking before an answer, for models before Claude 4.6, which have no other way to think; 0: none.
@@ -248,8 +258,6 @@ if THINKING and not 1024 <= THINKING < (MAX_OUTPUT_TOKENS or THINKING + 1):
     raise ImproperlyConfigured(
         f"ONECLAW_THINKING is {THINKING}; it must be 0, or at least 1024 and less than ONECLAW_MAX_OUTPUT_TOKENS."
     )
-# The lifetime of the provider's cache of a conversation; "5m" becomes an hour for a person who pauses.
-CACHE = environment.choice("ONECLAW_CACHE", ["off", "5m", "1h"], "5m")
 # US dollars per million tokens, by the start of a model's name; a model without prices shows no cost.
 PRICES = environment.prices("ONECLAW_PRICES")
 # Timeouts in seconds: to connect, without data in a text (ten times that while a model thinks), and of a whole turn.

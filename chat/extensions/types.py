@@ -186,3 +186,6 @@ class Extension:
     # Returns results visible to this person that contain every one of the words (lower case, at least one), best first,
     # at most the given number. Called on every keystroke.
     search: Callable[[User, list[str], int], list[SearchResult]] | None = None
+    # Called again and again while a summary waits to replace the messages of a session up to the given number: stores
+    # what the app keeps of them, or asks for that, and returns whether it is stored.
+    prepare_compaction: Callable[[ChatSession, int], bool] | None = None

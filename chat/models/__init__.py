@@ -1,4 +1,5 @@
-"""The models of the chat: agents, conversations with their turns and messages, attachments, links, prompts, imports."""
+"""The models of the chat: agents, conversations with their turns and messages, attachments, links, prompts, imports,
+rounds."""
 
 from chat.models.agents import Agent, Effort, default_agent
 from chat.models.attachments import Attachment, AttachmentQuerySet, MessageFile
@@ -16,4 +17,5 @@ from chat.models.heads import Head
 from chat.models.imports import ImportJob
 from chat.models.links import SharedLink, SharedLinkQuerySet
 from chat.models.prompts import SavedPrompt
+from chat.models.rounds import ContextRound
 from chat.models.versions import Version

@@ -97,6 +97,8 @@ class ChatSession(models.Model):
     head = models.ForeignKey(Head, on_delete=models.SET_NULL, null=True, blank=True, related_name="+")
     # Thinking of messages up to this number is not sent any more: something before it has changed. Only rises.
     thinking_after_seq = models.PositiveBigIntegerField(default=0)
+    # The numbers of the rounds (chat/models/rounds.py) that the last request was made with.
+    used_rounds = models.JSONField(default=list, blank=True)
     created_at = models.DateTimeField(auto_now_add=True)
     active_at = models.DateTimeField(default=timezone.now)
     ended_at = models.DateTimeField(null=True, blank=True)

@@ -9,7 +9,8 @@ from django.core.exceptions import ImproperlyConfigured
 from oneclaw.config import environment
 from tests.stage import ROOT
 
-READ = re.findall(r'environment\.\w+\("([A-Z_]+)"', (ROOT / "oneclaw" / "settings.py").read_text())
+SOURCES = [ROOT / "oneclaw" / "settings.py", ROOT / "oneclaw" / "config" / "context.py"]
+READ = re.findall(r'environment\.\w+\("([A-Z_]+)"', "".join(path.read_text() for path in SOURCES))
 
 
 def test_the_documentation_names_exactly_the_settings_that_are_read():

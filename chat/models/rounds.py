@@ -1,0 +1,94 @@
+"""Define context rounds: recorded changes of what the model is sent for a conversation, each of which can be undone."""
+
+from typing import Any, ClassVar, Self
+
+from django.conf import settings
+from django.db import models
+from django.db.models import Q
+
+from chat.models.conversations import ChatSession, Message
+from oneclaw.jobs import OPEN_STATUSES, Job, JobQuerySet
+
+
+class ContextRoundQuerySet(JobQuerySet["ContextRound"]):
+    """Context rounds, by their part in the requests of a conversation."""
+
+    def unused(self) -> Self:
+        """Return the finished rounds that no request was made with yet."""
+        return self.filter(status=Job.Status.DONE, used_at=None, undone_at=None)
+
+    def usable(self) -> Self:
+        """Return the finished rounds whose last message is on the shown branch, oldest first, without undone ones."""
+        return self.filter(status=Job.Status.DONE, undone_at=None, through__active=True).order_by("number")
+
+
+class ContextRound(Job):
+    """One change of what the model is sent: a summary in place of older messages, or shortened results of tools.
+
+    A worker makes it beside the conversation, and the first request of a later turn begins to use it. The messages
+    themselves never change. A round is valid on the branches that contain its last message.
+    """
+
+    class Kind(models.TextChoices):
+        COMPACT = "compact", "a summary replaces older messages"
+        PRUNE = "prune", "older results of tools are shortened"
+
+    class Reason(models.TextChoices):
+        THRESHOLD = "threshold", "the conversation nears the size of the window"
+        MESSAGES = "messages", "the conversation has many messages"
+        OVERFLOW = "overflow", "the model's server said that it is too long"
+        COMMAND = "command", "its owner asked for it"
+        PAUSE = "pause", "the provider's cache had expired"
+
+    class Maker(models.TextChoices):
+        API = "api", "the model's server"
+        MODEL = "model", "the fast model"
+        EXTRACT = "extract", "nobody: the first words of messages"
+        PERSON = "person", "its owner, who changed it"
+
+    LEASE_SECONDS: ClassVar[float] = settings.ROUND_LEASE_SECONDS
+
+    # A composite foreign key (owner, session) in the migration: a round of one person cannot be of the session of
+    # another.
+    session = models.ForeignKey(ChatSession, on_delete=models.CASCADE, related_name="context_rounds", db_index=False)
+    # 1, 2, 3 … in the conversation.
+    number = models.PositiveIntegerField()
+    kind = models.CharField(max_length=10, choices=Kind)
+    reason = models.CharField(max_length=10, choices=Reason)
+    # The last message that it covers. The one after it is a person's.
+    through = models.ForeignKey(Message, on_delete=models.CASCADE, related_name="context_rounds")
+    # What the person wants the summary to keep especially.
+    focus = models.TextField(blank=True)
+    # Of a round that prunes: {tool_use id: "trim" or "clear"}.
+    decisions = models.JSONField(default=dict, blank=True)
+    summary = models.TextField(blank=True)
+    maker = models.CharField(max_length=10, choices=Maker, blank=True)
+    # The signed block of the API, as it was returned; None for summaries of other makers.
+    block = models.JSONField(null=True, blank=True)
+    # What is kept word for word beside the summary (chat/context/supplement.py).
+    supplement = models.JSONField(default=dict, blank=True)
+    # The summaries of the parts that are finished, so that another worker goes on after them.
+    steps = models.JSONField(default=list, blank=True)
+    # What was noticed while it was made: codes of chat/context/compaction.py.
+    checks = models.JSONField(default=list, blank=True)
+    # The estimated tokens of a request before and after.
+    tokens_before = models.PositiveIntegerField(default=0)
+    tokens_after = models.PositiveIntegerField(default=0)
+    # When the first request was made with it, and when its owner undid it.
+    used_at = models.DateTimeField(null=True, blank=True)
+    undone_at = models.DateTimeField(null=True, blank=True)
+
+    objects: ClassVar[models.Manager[Any]] = ContextRoundQuerySet.as_manager()
+
+    class Meta(Job.Meta):
+        constraints = [
+            models.UniqueConstraint(fields=["session", "number"], name="one_context_round_per_number"),
+            models.UniqueConstraint(
+                fields=["session"],
+                condition=Q(status__in=OPEN_STATUSES) | Q(status="done", used_at=None, undone_at=None),
+                name="one_open_context_round",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"context round {self.number} of {self.session_id}: {self.kind}, {self.status}"

@@ -1,0 +1,25 @@
+"""Settings of what the model is sent: the size of a conversation, summaries, and the provider's cache."""
+
+from oneclaw.config import environment
+
+# Tokens of the model's window that a conversation may use; 0: all.
+CONTEXT = environment.whole("ONECLAW_CONTEXT", 200_000, 0, 10_000_000)
+# Whether a conversation that nears that size is summarised; off: only when it is full, or its owner asks.
+COMPACTION = environment.choice("ONECLAW_COMPACTION", ["on", "off"], "on") == "on"
+# Tokens of the window that are left free for an answer.
+COMPACTION_RESERVE = environment.whole("ONECLAW_COMPACTION_RESERVE", 20_000, 0, 1_000_000)
+# Messages since the last summary after which a conversation is summarised, too; 0: as many as the window holds.
+COMPACTION_MESSAGES = environment.whole("ONECLAW_COMPACTION_MESSAGES", 400, 0, 100_000)
+# Who writes the summary: "auto" is the model's server if it can, else the fast model; "model" the fast model; or the
+# name of a model.
+COMPACTION_BY = environment.text("ONECLAW_COMPACTION_BY", "auto")
+# Tokens of the newest messages that are sent word for word beside a summary.
+KEEP_TOKENS = environment.whole("ONECLAW_KEEP_TOKENS", 20_000, 0, 1_000_000)
+# Whether old results of tools are shortened while the provider's cache has expired.
+PRUNING = environment.choice("ONECLAW_PRUNING", ["cache-ttl", "off"], "cache-ttl") == "cache-ttl"
+# Whether results of tools above 4,000 characters are shortened when they are sent first.
+COMPACT_RESULTS = environment.choice("ONECLAW_COMPACT_RESULTS", ["yes", "no"], "yes") == "yes"
+# Seconds of the lease of a worker that makes a summary; longer than one request to the model takes.
+ROUND_LEASE_SECONDS = environment.number("ONECLAW_ROUND_LEASE_SECONDS", 300, 1, 3600)
+# The lifetime of the provider's cache of a conversation; "5m" becomes an hour for a person who pauses.
+CACHE = environment.choice("ONECLAW_CACHE", ["off", "5m", "1h"], "5m")
