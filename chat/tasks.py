@@ -5,8 +5,9 @@ import uuid
 from celery import shared_task
 
 from chat.attachments import store
+from chat.compaction import make
 from chat.conversations import presence, retention, temporary, titles, transcript
-from chat.models import ImportJob
+from chat.models import ContextRound, ImportJob
 from chat.transfer.importing import jobs
 from oneclaw.tasks import send
 
@@ -19,6 +20,8 @@ def sweep() -> None:
     jobs.sweep_files()
     for session_id in titles.due_ids():
         send(name_session, str(session_id))
+    for round_id in ContextRound.objects.due_ids():
+        send(make_round, round_id)
     for job_id in ImportJob.objects.due_ids():
         send(take_in, str(job_id))
 
@@ -42,3 +45,10 @@ def name_session(session_id: str) -> None:
 def take_in(job_id: str) -> None:
     if jobs.run(uuid.UUID(job_id)):
         send(take_in, job_id)
+
+
+@shared_task
+def make_round(round_id: int) -> None:
+    seconds = make.run(round_id)
+    if seconds is not None:
+        send(make_round, round_id, countdown=seconds)

@@ -154,12 +154,13 @@ class Job(models.Model):
         delay = dt.timedelta(seconds=BACKOFF_SECONDS[min(self.attempts, len(BACKOFF_SECONDS)) - 1])
         self._end_claim(changes | {"status": self.Status.QUEUED, "error": error, "due_at": clock() + delay})
 
-    def release(self) -> None:
-        """Queue the job again at once, because it made progress and has more to do.
+    def release(self, after_seconds: float = 0) -> None:
+        """Queue the job again, at once or `after_seconds`, because it made progress or waits for something.
 
         Raise ClaimLostError when the claim is no longer valid.
         """
-        self._end_claim({"status": self.Status.QUEUED, "attempts": 0, "due_at": clock()})
+        due_at = clock() + dt.timedelta(seconds=after_seconds) if after_seconds else clock()
+        self._end_claim({"status": self.Status.QUEUED, "attempts": 0, "due_at": due_at})
 
     def _end_claim(self, changes: dict[str, object]) -> None:
         self._write(changes | {"token": None, "lease_until": None})

@@ -3,18 +3,18 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
-from uuid import UUID
 
 from django.db import transaction
 from django.utils import translation
 
-from chat.context import per_message, tokens
+from chat.context import tokens
 from chat.context.cache_misses import effort_for
 from chat.context.heads import head_of
-from chat.context.meter import Breakdown, breakdown_of, facts_for
+from chat.context.meter import Breakdown, breakdown_of, facts_for, message_parts
 from chat.context.prompt import attachments_of, current_view, request_for, rows_of
+from chat.context.rounds import RoundsInView, rounds_in_view, rounds_with
 from chat.context.view import COLUMNS, META_KEY, View, ViewRow, view_of
-from chat.models import Attachment, ChatSession, Head, Message
+from chat.models import ChatSession, Head, Message
 from oneclaw.llm import Block, Request
 from oneclaw.llm.estimate import text_tokens
 from oneclaw.llm.request import parts_of
@@ -37,6 +37,8 @@ class InspectedRequest:
     # (name, text, estimated tokens) of each section of the system text, and of each tool, whose text is JSON.
     sections: list[tuple[str, str, int]]
     tools: list[tuple[str, Mapping[str, Any], int]]
+    # What stands for the messages that a summary replaces, with its estimated tokens.
+    opening: list[tuple[Block, int]]
     messages: list[InspectedMessage]
     is_exact: bool = True
 
@@ -57,10 +59,11 @@ def next_request(session: ChatSession) -> tuple[InspectedRequest, Breakdown]:
     It is made as it will be made, and what that stores is rolled back. Sync.
     """
     with transaction.atomic():
-        head, rows = head_of(session), rows_of(session)
-        view = current_view(session, head, rows)
+        head, rounds = head_of(session), rounds_in_view(session)
+        rows = rows_of(session, rounds.through_seq)
+        view = current_view(session, head, rows, rounds)
         breakdown = breakdown_of(session, head)
-        inspected = inspect(session, head, rows, view)
+        inspected = inspect(session, head, rows, view, rounds)
         transaction.set_rollback(True)
     return inspected, breakdown
 
@@ -72,15 +75,16 @@ def request_of(answer: Message) -> InspectedRequest | None:
     head = head_at(answer)
     if head is None or not head.system:
         return None
-    rows = rows_before(answer)
+    sent = answer.meta.get(META_KEY, {})
+    rounds, digest = rounds_with(session, sent.get("rounds", ())), sent.get("prefix")
+    rows = [row for row in rows_before(answer) if row.seq > rounds.through_seq]
     files = attachments_of(session, rows)
-    digest = answer.meta.get(META_KEY, {}).get("prefix")
     # Which thinking was sent then is not recorded: all of it, or what is sent since the last change.
-    views = [view_of(head, rows, files, after_seq) for after_seq in (0, session.thinking_after_seq)]
+    views = [view_of(head, rows, files, after_seq, rounds) for after_seq in (0, session.thinking_after_seq)]
     view = next((view for view in views if view.digest == digest), views[-1])
-    found = inspect(session, head, rows, view)
-    sent = replace(found.request, model=answer.model or found.request.model, effort=effort_for(answer))
-    return replace(found, request=sent, is_exact=view.digest == digest)
+    found = inspect(session, head, rows, view, rounds)
+    made = replace(found.request, model=answer.model or found.request.model, effort=effort_for(answer))
+    return replace(found, request=made, is_exact=view.digest == digest)
 
 
 def head_at(answer: Message) -> Head | None:
@@ -103,20 +107,22 @@ def rows_before(answer: Message) -> list[ViewRow]:
     return [ViewRow(*columns) for columns in rows]
 
 
-def inspect(session: ChatSession, head: Head, rows: list[ViewRow], view: View) -> InspectedRequest:
+def inspect(
+    session: ChatSession, head: Head, rows: list[ViewRow], view: View, rounds: RoundsInView
+) -> InspectedRequest:
     """Return the request of `view`, with the estimated tokens of each part."""
     chars_per_token = facts_for(session).chars_per_token
-    files: Mapping[UUID, Attachment] = attachments_of(session, rows)
-    messages = []
-    for row, blocks in view.sent:
-        context = per_message.text_of(row.meta)
-        count = tokens.row_tokens(row, context, files, chars_per_token, session.thinking_after_seq).total()
-        messages.append(InspectedMessage(row, blocks, count))
+    sent = message_parts(session, [row for row, _ in view.sent], chars_per_token, rounds)
+    messages = [
+        InspectedMessage(row, blocks, parts.total()) for (row, blocks), parts in zip(view.sent, sent, strict=True)
+    ]
+    opening = [block for message in rounds.opening() for block in message["content"]]
     return InspectedRequest(
         request=request_for(session, head, rows, view),
         sections=[(name, text, text_tokens(text, chars_per_token)) for name, text in head.section_texts()],
         tools=[(tool["name"], dict(tool), tokens.tool_tokens(tool, chars_per_token)) for tool in head.tools or ()],
         messages=messages,
+        opening=[(block, tokens.block_tokens(block, chars_per_token)) for block in opening],
     )
 
 

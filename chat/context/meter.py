@@ -5,8 +5,8 @@ the whole conversation, and is for a person who asks.
 """
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from django.conf import settings
@@ -15,6 +15,7 @@ from django.db.models.expressions import RawSQL
 
 from chat.context import per_message, tokens
 from chat.context.prompt import attachments_of, rows_of
+from chat.context.rounds import NO_ROUNDS, RoundsInView, rounds_in_view
 from chat.context.tokens import ContextPart
 from chat.context.view import ViewRow
 from chat.conversations import model_choice
@@ -66,7 +67,8 @@ class Breakdown:
 
 # As SQL: every page of a conversation asks for it, and the ORM takes longer to write it than the database to run it.
 NEWEST_COUNTED = """
-    SELECT jsonb_build_object('seq', seq, 'model', model, 'usage', usage) FROM chat_message
+    SELECT jsonb_build_object('seq', seq, 'model', model, 'usage', usage,
+                              'rounds', coalesce(meta->'sent'->'rounds', '[]')) FROM chat_message
     WHERE session_id = chat_chatsession.id AND active AND usage ? 'input_tokens' ORDER BY seq DESC LIMIT 1
 """
 
@@ -78,6 +80,8 @@ class Counted:
     seq: int
     model: str
     usage: Mapping[str, Any]
+    # The numbers of the context rounds that the request was made with.
+    rounds: list[int]
 
 
 def meter_of(session: ChatSession) -> Meter | None:
@@ -85,21 +89,28 @@ def meter_of(session: ChatSession) -> Meter | None:
     newest = newest_counted(session)
     if newest is None:
         return None
-    used = counted_tokens(session, newest)
+    rounds = rounds_after(session, newest)
+    used = counted_tokens(session, newest, rounds)
     if used is None:
-        used = sum(estimated_parts(session, session.head, rows_of(session)).values())
+        used = sum(estimated_parts(session, session.head, rounds).values())
     return Meter(used, tokens.window_of(facts_for(session), settings.CONTEXT))
 
 
 def breakdown_of(session: ChatSession, head: Head) -> Breakdown:
     """Return what takes the tokens of the next request of `session`, which begins with `head`. Sync."""
     newest = newest_counted(session)
-    parts = estimated_parts(session, head, rows_of(session))
-    used = counted_tokens(session, newest) if newest else None
+    rounds = rounds_in_view(session)
+    parts = estimated_parts(session, head, rounds)
+    used = counted_tokens(session, newest, rounds) if newest else None
     if used is None:
         used = sum(parts.values())
     meter = Meter(used, tokens.window_of(facts_for(session), settings.CONTEXT))
     return Breakdown(meter, tokens.scaled(parts, used), cached_tenths(newest.usage if newest else None))
+
+
+def rounds_after(session: ChatSession, newest: Counted) -> RoundsInView:
+    """Return the context rounds of the next request; without a query when none was used yet."""
+    return rounds_in_view(session) if session.used_rounds or newest.rounds else NO_ROUNDS
 
 
 def cached_tenths(usage: Mapping[str, Any] | None) -> int | None:
@@ -122,35 +133,48 @@ def newest_counted(session: ChatSession) -> Counted | None:
     return Counted(**found) if found else None
 
 
-def counted_tokens(session: ChatSession, newest: Counted) -> int | None:
+def counted_tokens(session: ChatSession, newest: Counted, rounds: RoundsInView) -> int | None:
     """Return the tokens of the next request, which begins with that of `newest` and its answer; None when it does not,
-    because earlier thinking is not sent any more."""
-    if newest.seq <= session.thinking_after_seq:
+    because of other context rounds, or because earlier thinking is not sent any more."""
+    if newest.seq <= session.thinking_after_seq or newest.rounds != list(rounds.numbers):
         return None
     counted = tokens.tokens_after(newest.usage)
     # Another model counts the same text in another way.
     counted = round(counted * known_facts(newest.model).chars_per_token / known_facts_of(session).chars_per_token)
     if newest.seq == session.last_seq:
         return counted
-    added = estimate(session, rows_of(session, newest.seq), facts_for(session).chars_per_token)
+    added = estimate(session, rows_of(session, newest.seq), facts_for(session).chars_per_token, rounds)
     return counted + sum(added.values())
 
 
-def estimated_parts(session: ChatSession, head: Head | None, rows: Sequence[ViewRow]) -> Counter[ContextPart]:
+def estimated_parts(session: ChatSession, head: Head | None, rounds: RoundsInView) -> Counter[ContextPart]:
     """Return the estimated tokens of a request by what takes them."""
     chars_per_token = facts_for(session).chars_per_token
-    found = estimate(session, rows, chars_per_token)
+    found = estimate(session, rows_of(session, rounds.through_seq), chars_per_token, rounds)
+    for message in rounds.opening():
+        found[ContextPart.SUMMARY] += sum(tokens.block_tokens(each, chars_per_token) for each in message["content"])
     return found + tokens.head_tokens(head, chars_per_token) if head else found
 
 
-def estimate(session: ChatSession, rows: Sequence[ViewRow], chars_per_token: float) -> Counter[ContextPart]:
+def estimate(
+    session: ChatSession, rows: Sequence[ViewRow], chars_per_token: float, rounds: RoundsInView
+) -> Counter[ContextPart]:
     """Return the estimated tokens of messages by what takes them."""
-    files = attachments_of(session, rows)
     found: Counter[ContextPart] = Counter()
-    for row in rows:
-        context = per_message.text_of(row.meta)
-        found += tokens.row_tokens(row, context, files, chars_per_token, session.thinking_after_seq)
+    for parts in message_parts(session, rows, chars_per_token, rounds):
+        found += parts
     return found
+
+
+def message_parts(
+    session: ChatSession, rows: Sequence[ViewRow], chars_per_token: float, rounds: RoundsInView
+) -> Iterator[Counter[ContextPart]]:
+    """Yield the estimated tokens of each message of `rows` by what takes them."""
+    files = attachments_of(session, rows)
+    for row in rows:
+        sent = replace(row, content=rounds.pruned(row.content)) if rounds.decisions else row
+        context = per_message.text_of(row.meta)
+        yield tokens.row_tokens(sent, context, files, chars_per_token, session.thinking_after_seq)
 
 
 def facts_for(session: ChatSession) -> llm.Facts:

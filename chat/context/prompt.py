@@ -15,6 +15,7 @@ from chat.context import cache_marks, file_shares, per_message
 from chat.context.file_shares import Share
 from chat.context.files import named_in
 from chat.context.heads import head_of, withhold_thinking
+from chat.context.rounds import RoundsInView, rounds_for_turn, rounds_in_view, rounds_of_last_request
 from chat.context.view import COLUMNS, META_KEY, View, ViewRow, view_of
 from chat.conversations import model_choice
 from chat.models import Attachment, ChatSession, Head, Message, Turn
@@ -38,11 +39,15 @@ def build_request(turn: Turn) -> Request:
     begun = list(turn.messages.order_by("seq").values_list("seq", flat=True))
     if refusals:
         withhold_thinking(session, begun[0] - 1)
+    is_first = len(begun) == 1
+    rounds = rounds_for_turn(session, begun[0] - 1) if is_first else rounds_of_last_request(session)
     # What is turned off during an answer leaves after it: its own thinking is bound to the head that it began with.
-    head = session.head if len(begun) > 1 and session.head else head_of(session)
+    head = head_of(session) if is_first or not session.head else session.head
     per_message.add_context(session, turn.prompt)
-    rows = rows_of(session)
-    view = current_view(session, head, rows)
+    rows = rows_of(session, rounds.through_seq)
+    view = current_view(session, head, rows, rounds)
+    # As it is now, for answer_meta().
+    turn.session = session
     request = request_for(session, head, rows, view)
     # The second way out of a refusal that lasts; the first is to withhold earlier thinking.
     return replace(request, max_tokens=larger_limit(turn), thinks=refusals < 2 and not view.lacks_thinking)
@@ -90,13 +95,15 @@ def rows_of(session: ChatSession, after_seq: int = 0) -> list[ViewRow]:
     return [ViewRow(*columns) for columns in rows.values_list(*COLUMNS)]
 
 
-def current_view(session: ChatSession, head: Head, rows: Sequence[ViewRow]) -> View:
+def current_view(session: ChatSession, head: Head, rows: Sequence[ViewRow], rounds: RoundsInView) -> View:
     """Return the messages of the next request. Store the shares of files that are sent for the first time.
+
+    `rows` are those after the messages that `rounds` replace.
 
     When something differs from what an answer was made from, which is a defect, its thinking is withheld.
     """
     files = files_of(session, rows)
-    view = view_of(head, rows, files, session.thinking_after_seq)
+    view = view_of(head, rows, files, session.thinking_after_seq, rounds)
     if view.drifted_seq:
         logger.error(
             "What was sent before message %s of conversation %s has changed; its thinking is withheld.",
@@ -104,7 +111,7 @@ def current_view(session: ChatSession, head: Head, rows: Sequence[ViewRow]) -> V
             session.pk,
         )
         withhold_thinking(session, session.last_complete_seq())
-        view = view_of(head, rows, files, session.thinking_after_seq)
+        view = view_of(head, rows, files, session.thinking_after_seq, rounds)
     return view
 
 
@@ -148,13 +155,19 @@ def store_shares(session: ChatSession, changed: dict[int, tuple[ViewRow, list[Sh
         withhold_thinking(session, session.last_complete_seq())
 
 
-def answer_meta(request: Request) -> dict[str, Any]:
-    """Return the Message.meta of an answer to `request`."""
-    effort: dict[str, Any] = {"effort": request.effort} if request.effort else {}
-    thinks = {} if request.thinks else {"thinks": False}
-    return {META_KEY: {"prefix": request.digest, **effort, **thinks}}
+def answer_meta(request: Request, turn: Turn) -> dict[str, Any]:
+    """Return the Message.meta of an answer to `request`, which was built for `turn`."""
+    sent: dict[str, Any] = {"prefix": request.digest}
+    if request.effort:
+        sent["effort"] = request.effort
+    if not request.thinks:
+        sent["thinks"] = False
+    if turn.session.used_rounds:
+        sent["rounds"] = turn.session.used_rounds
+    return {META_KEY: sent}
 
 
 def api_messages(session: ChatSession) -> list[ApiMessage]:
     """Return the messages of the next request of `session`, without cache breakpoints. Sync."""
-    return current_view(session, head_of(session), rows_of(session)).messages
+    rounds = rounds_in_view(session)
+    return current_view(session, head_of(session), rows_of(session, rounds.through_seq), rounds).messages

@@ -40,6 +40,7 @@ class ContextPart(StrEnum):
     FILES = "files"
     RESULTS = "results"
     CONVERSATION = "conversation"
+    SUMMARY = "summary"
 
 
 def window_of(facts: Facts, limit: int) -> int:
@@ -91,6 +92,8 @@ def row_tokens(
     """
     found: Counter[ContextPart] = Counter({ContextPart.CONVERSATION: ENVELOPE_TOKENS})
     found[ContextPart.MEMORY] += text_tokens(context, chars_per_token)
+    for note in row.sent("notes") or ():
+        found[ContextPart.SUMMARY] += text_tokens(note, chars_per_token)
     attached = files_of(row, files)
     for name, file, share in attached:
         found[ContextPart.FILES] += file_tokens(name, file, share, chars_per_token)
@@ -126,6 +129,8 @@ def block_tokens(block: Block, chars_per_token: float) -> int:
             content = block.get("content") or ""
             text = content if isinstance(content, str) else json.dumps(content, ensure_ascii=False)
             return ENVELOPE_TOKENS + text_tokens(text, chars_per_token)
+        case "compaction":
+            return text_tokens(block.get("content") or "", chars_per_token)
         case "thinking" if block.get("signature"):
             return text_tokens(block["thinking"], chars_per_token)
         case kind if kind in (*THINKING, "attachment"):

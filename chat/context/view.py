@@ -17,13 +17,15 @@ from typing import Any
 from chat.context import notices, per_message
 from chat.context.file_shares import Share
 from chat.context.files import with_files
+from chat.context.rounds import NO_ROUNDS, RoundsInView
 from chat.models import Attachment, Head, Message
 from oneclaw.llm import ApiMessage, Block
 
 # The blocks that a model signs together with everything before them.
 THINKING = ("thinking", "redacted_thinking")
-# The key in Message.meta for what of a message was sent first: {"files": [share, …]} of a person's message; and of an
-# answer {"prefix": digest}, with {"effort": level} if there was one, and {"thinks": False} if thinking was turned off.
+# The key in Message.meta for what of a message was sent first: {"files": [share, …]} of a person's message, and
+# {"notes": [text, …]} with words of the server before it; and of an answer {"prefix": digest}, with {"effort": level}
+# if there was one, {"thinks": False} if thinking was turned off, and {"rounds": [number, …]} if there were any.
 META_KEY = "sent"
 # The size of a digest in bytes.
 DIGEST_BYTES = 16
@@ -66,9 +68,13 @@ class View:
 
 
 def view_of(
-    head: Head, rows: Iterable[ViewRow], files: Mapping[uuid.UUID, Attachment], thinking_after_seq: int
+    head: Head,
+    rows: Iterable[ViewRow],
+    files: Mapping[uuid.UUID, Attachment],
+    thinking_after_seq: int,
+    rounds: RoundsInView = NO_ROUNDS,
 ) -> View:
-    """Return the messages for `rows`, the shown and finished ones in order.
+    """Return the messages for `rows`, the shown and finished ones in order, after those that `rounds` replace.
 
     Thinking is sent of answers after `thinking_after_seq` that have a digest. Reads attached files from the disk.
     """
@@ -81,17 +87,19 @@ def view_of(
         else:
             view.messages.append({"role": role, "content": list(blocks)})
 
+    for message in rounds.opening():
+        add(message["role"], message["content"])
     # The last answer, if it is sent without thinking.
     thoughtless: ViewRow | None = None
     for row in rows:
         role = "assistant" if row.role == Message.Role.ASSISTANT else "user"
-        blocks = list(sendable(row, files))
+        blocks = rounds.pruned(list(sendable(row, files)))
         if role == "assistant":
             blocks = without_last_thinking(blocks)
             if any(is_thinking(block) for block in blocks):
                 if not has_thinking_sent(row, thinking_after_seq):
                     blocks = [block for block in blocks if not is_thinking(block)]
-                elif row.sent("prefix") != prefix.digest():
+                elif row.seq > rounds.trusted_seq and row.sent("prefix") != prefix.digest():
                     view.drifted_seq = row.seq
         if not blocks:
             continue
@@ -124,6 +132,8 @@ def ends_with_results(messages: Sequence[ApiMessage]) -> bool:
 def sendable(row: ViewRow, files: Mapping[uuid.UUID, Attachment]) -> Iterable[Block]:
     """Yield the blocks of one message, without empty text, and without thinking that has no signature or follows empty
     text: it is signed together with text that no request may hold."""
+    for note in row.sent("notes") or ():
+        yield {"type": "text", "text": note}
     if text := per_message.text_of(row.meta):
         yield {"type": "text", "text": text}
     shares: Sequence[Share] = row.sent("files") or ()

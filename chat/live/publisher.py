@@ -11,6 +11,7 @@ from chat.live.server_frames import (
     block_frame,
     done_frame,
     failure_frame,
+    making_room_frame,
     message_frame,
     retrying_frame,
     tool_frame,
@@ -74,6 +75,9 @@ class TurnPublisher:
     def round_finished(self, answer: Message, cards: dict[str, Card], following: Message) -> None:
         self._publish_finished(answer, cards, final=False)
         self._room.publish(message_frame(following))
+
+    def making_room(self) -> None:
+        self._room.publish(making_room_frame())
 
     def retrying(self, failure: ModelRequestError, seconds: float) -> None:
         self._room.publish(retrying_frame(failure, seconds))

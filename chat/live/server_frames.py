@@ -171,6 +171,11 @@ def retrying_frame(failure: ModelRequestError, seconds: float) -> NoticeFrame:
     return {"type": "notice", "kind": "retrying", "html": html}
 
 
+def making_room_frame() -> NoticeFrame:
+    """Return the notice that the answer waits for a summary of earlier messages."""
+    return {"type": "notice", "kind": "retrying", "html": _("Making room: earlier messages are being summarised …")}
+
+
 def failure_frame(answer: Message, failure: ModelRequestError) -> ErrorFrame:
     """Return the error frame of an answer that failed."""
     return {

@@ -65,17 +65,21 @@ class ContextRound(Job):
     maker = models.CharField(max_length=10, choices=Maker, blank=True)
     # The signed block of the API, as it was returned; None for summaries of other makers.
     block = models.JSONField(null=True, blank=True)
-    # What is kept word for word beside the summary (chat/context/supplement.py).
+    # What is kept word for word beside the summary (chat/compaction/supplement.py).
     supplement = models.JSONField(default=dict, blank=True)
+    # What the model is sent in place of the messages: the summary and the supplement, as they were worded then; beside
+    # a block of the API, the supplement alone, before the next message of the person.
+    text = models.TextField(blank=True)
     # The summaries of the parts that are finished, so that another worker goes on after them.
     steps = models.JSONField(default=list, blank=True)
-    # What was noticed while it was made: codes of chat/context/compaction.py.
+    # What was noticed while it was made: codes of chat/compaction/checks.py.
     checks = models.JSONField(default=list, blank=True)
     # The estimated tokens of a request before and after.
     tokens_before = models.PositiveIntegerField(default=0)
     tokens_after = models.PositiveIntegerField(default=0)
-    # When the first request was made with it, and when its owner undid it.
+    # When the first request was made with it, the last message before that request, and when its owner undid it.
     used_at = models.DateTimeField(null=True, blank=True)
+    used_after_seq = models.PositiveBigIntegerField(default=0)
     undone_at = models.DateTimeField(null=True, blank=True)
 
     objects: ClassVar[models.Manager[Any]] = ContextRoundQuerySet.as_manager()

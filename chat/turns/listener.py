@@ -25,6 +25,9 @@ class TurnListener(Protocol):
     def round_finished(self, answer: Message, cards: dict[str, Card], following: Message) -> None:
         """Handle the end of `answer`, whose tools have all run; `following` is the placeholder of the next answer."""
 
+    def making_room(self) -> None:
+        """Handle the wait for a summary of earlier messages, without which the next request would be too long."""
+
     def retrying(self, failure: ModelRequestError, seconds: float) -> None:
         """Handle a failure of the model before any output; the request is retried after `seconds`."""
 

@@ -6,13 +6,14 @@ by a limit, by a failure of the model, or because the process stops.
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Coroutine, Sequence
 from contextlib import aclosing
 from typing import Any, ParamSpec, TypeVar
 
 from django.conf import settings
 from django.db import InterfaceError, OperationalError
 
+from chat.compaction import room
 from chat.context.notices import ANSWER_NOW
 from chat.context.prompt import answer_meta, build_request, withhold_earlier_thinking
 from chat.conversations import transcript
@@ -64,6 +65,8 @@ class RunningTurn:
         # "stopped", "interrupted" or "lost" once the end was requested.
         self.ending = ""
         self._streaming = False
+        # Whether it was looked at, before the first request, whether the conversation fits into the model's window.
+        self._has_room = False
         self.listener = listen(self)
         self.task = asyncio.create_task(self._run())
         self.task.add_done_callback(log_failure)
@@ -124,13 +127,42 @@ class RunningTurn:
         raise AssertionError("The last round returns or raises.")
 
     async def _stream_or_heal(self) -> tuple[llm.Finished, dict[str, str]]:
-        """Do as _stream; once more without earlier thinking when the provider refuses it, which is a defect."""
+        """Do as _stream; once more without earlier thinking when the provider refuses it, which is a defect; and with
+        a summary of earlier messages when the request is too long."""
+        keeps = [room.Keep.NEWEST_TURNS, room.Keep.LAST_TURN]
+        may_withhold = True
+        while True:
+            try:
+                return await self._stream()
+            except llm.ThinkingBoundError as failure:
+                if not may_withhold:
+                    raise
+                may_withhold = False
+                logger.error("Turn %s: earlier thinking was refused, and is withheld: %s", self.turn.pk, failure)
+                await persist(withhold_earlier_thinking, self.turn)
+            except llm.ContextTooLongError:
+                if self.answer.content or not await self._make_room_at_once(keeps):
+                    raise
+
+    async def _make_room_at_once(self, keeps: list[room.Keep]) -> bool:
+        """Take earlier messages out of the next request, those that the first of `keeps` leaves; return whether that
+        changes anything."""
+        while keeps:
+            if await self._while_waiting(room.make_room_at_once(self.turn, keeps.pop(0), self.listener.making_room)):
+                return True
+        return False
+
+    async def _while_waiting(self, waiting: Coroutine[Any, Any, R]) -> R:
+        """Return the result of `waiting`, which Stop cancels. Raise TurnEndedError."""
+        self._streaming = True
         try:
-            return await self._stream()
-        except llm.ThinkingBoundError as failure:
-            logger.error("Turn %s: earlier thinking was refused, and is withheld: %s", self.turn.pk, failure)
-            await persist(withhold_earlier_thinking, self.turn)
-            return await self._stream()
+            return await waiting
+        except asyncio.CancelledError:
+            if self.ending and self.task.uncancel() == 0:
+                raise TurnEndedError from None
+            raise
+        finally:
+            self._streaming = False
 
     async def _stream(self) -> tuple[llm.Finished, dict[str, str]]:
         """Read one answer as it grows; return how it finished, and the faults in tool arguments by tool_use id."""
@@ -171,8 +203,11 @@ class RunningTurn:
         called = commands.parse_call(self.turn.prompt.text)
         if called and (reply := await persist(commands.reply_to, self.turn)) is not None:
             return commands.stream_reply(reply)
+        if not self._has_room:
+            await self._while_waiting(room.make_room(self.turn, self.listener.making_room))
+            self._has_room = True
         request = await persist(build_request, self.turn)
-        self.answer.message.meta |= answer_meta(request)
+        self.answer.message.meta |= answer_meta(request, self.turn)
         return llm.stream(request)
 
     async def _use_tools(

@@ -26,6 +26,7 @@ PART_NAMES = {
     ContextPart.FILES: _("Files"),
     ContextPart.RESULTS: _("Tool results"),
     ContextPart.CONVERSATION: _("Conversation"),
+    ContextPart.SUMMARY: _("Summary"),
 }
 ROLE_NAMES = {
     Message.Role.USER: _("Your message"),
@@ -103,6 +104,7 @@ def shown_request(inspected: InspectedRequest) -> dict[str, Any]:
         "sections": [(PART_NAMES[part_of_section(name)], text, count) for name, text, count in inspected.sections],
         "tools_tokens": sum(count for _, _, count in inspected.tools),
         "tools": [(name, pretty(tool), count) for name, tool, count in inspected.tools],
+        "opening": [(*shown_block(block), count) for block, count in inspected.opening],
         "messages_sent": [
             (ROLE_NAMES[Message.Role(each.row.role)], each, [shown_block(block) for block in each.blocks])
             for each in inspected.messages
@@ -115,6 +117,8 @@ def shown_block(block: Block) -> tuple[str, str]:
     match block["type"]:
         case "text":
             return "", block["text"]
+        case "compaction":
+            return "", block.get("content") or ""
         case "thinking" | "redacted_thinking":
             return gettext("Thinking"), block.get("thinking", "")
         case "tool_use":

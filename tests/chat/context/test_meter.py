@@ -16,7 +16,8 @@ from chat import extensions
 from chat.attachments import store
 from chat.context.inspection import next_breakdown, next_request, request_of
 from chat.context.meter import estimated_parts, meter_of
-from chat.context.prompt import build_request, rows_of
+from chat.context.prompt import build_request
+from chat.context.rounds import NO_ROUNDS
 from chat.context.tokens import ContextPart, input_tokens, tokens_after
 from chat.extensions import Extension, Tool, ToolResult
 from chat.models import ChatSession, Message, Turn
@@ -96,7 +97,7 @@ def compared(talk):
         later = list(talk.messages().filter(seq__gte=newest.seq).values_list("pk", flat=True))
         Message.objects.filter(pk__in=later).update(active=False)
         counted = input_tokens(newest.usage)
-        whole = sum(estimated_parts(session, session.head, rows_of(session)).values())
+        whole = sum(estimated_parts(session, session.head, NO_ROUNDS).values())
         found.append((counted, meter_of(session).used_tokens, counted - tokens_after(before.usage), whole))
         Message.objects.filter(pk__in=later).update(active=True)
     return found

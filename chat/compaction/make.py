@@ -1,0 +1,274 @@
+"""Make a planned round: wait until what it replaces is noted, write its summary, check it, and store it as ready.
+
+    run(round_id)           # any worker, any number of times
+
+The model is called outside of any transaction, by the worker that holds the claim (oneclaw/jobs.py).
+"""
+
+import logging
+import uuid
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import cast
+
+from django.conf import settings
+from django.db import transaction
+from django.db.models import F, Q
+from django.utils import translation
+
+from chat import extensions
+from chat.compaction import native
+from chat.compaction.checks import Check, SummaryRejectedError, check_summary
+from chat.compaction.planning import budget_for
+from chat.compaction.summaries import (
+    SpokenMessage,
+    extract,
+    instructions,
+    part_max_chars,
+    parts_of,
+    spoken,
+    summary_in,
+    summary_request,
+)
+from chat.compaction.supplement import SaidMessage, Supplement, supplement_of
+from chat.compaction.wording import summary_text, supplement_text
+from chat.context.meter import facts_for
+from chat.context.prompt import rows_of
+from chat.context.view import ViewRow
+from chat.models import ChatSession, ContextRound
+from oneclaw import llm, pubsub
+from oneclaw.jobs import ClaimLostError
+from oneclaw.llm.estimate import text_tokens
+from oneclaw.llm.failures import ModelRequestError
+
+logger = logging.getLogger(__name__)
+
+Maker = ContextRound.Maker
+# Between two questions whether what a round replaces is noted.
+PREPARE_SECONDS = 5
+# Tries with a model before an extract takes the place of its summary, and of those the ones with the provider's own.
+MODEL_MAX_ATTEMPTS = 5
+API_MAX_ATTEMPTS = 2
+# Tries of all kinds: an extract needs no model, so these fail by a defect.
+TRIES_MAX_COUNT = 8
+ERROR_MAX_CHARS = 1_000
+
+
+@dataclass
+class Work:
+    """A claimed round with everything that its summary is made of."""
+
+    round: ContextRound
+    session: ChatSession
+    rows: Sequence[ViewRow]
+    # The newest round before it, whose summary stands for the messages before `rows`.
+    earlier: ContextRound | None
+    checks: list[Check] = field(default_factory=list)
+
+    @property
+    def said(self) -> list[SpokenMessage]:
+        return spoken(self.rows)
+
+    @property
+    def earlier_summary(self) -> str:
+        return self.earlier.summary if self.earlier else ""
+
+    @property
+    def summary_max_tokens(self) -> int:
+        return budget_for(self.session).summary
+
+
+@dataclass(frozen=True)
+class Summary:
+    """A finished summary; `block` is the provider's own, signed."""
+
+    text: str
+    maker: str
+    block: dict[str, object] | None = None
+
+
+@translation.override("en")
+def run(round_id: int, *, is_urgent: bool = False) -> float | None:
+    """Make the round `round_id`, if it is due and no other worker has claimed it.
+
+    Return the seconds after which it is to be tried again, None when it is finished or not ours. A round that a person
+    waits for (`is_urgent`) does not wait for notes, and not for another try of the model.
+    """
+    claimed: ContextRound | None = ContextRound.objects.claim(round_id)
+    if claimed is None:
+        return None
+    try:
+        work = work_of(claimed)
+        if work is None:
+            claimed.finish(ContextRound.Status.NOTHING)
+            return None
+        if not is_prepared(work):
+            if not is_urgent:
+                claimed.release(PREPARE_SECONDS)
+                return PREPARE_SECONDS
+            work.checks.append(Check.FLUSH_OWED)
+        finish(work, summary_of(work, is_urgent=is_urgent))
+    except ClaimLostError:
+        logger.warning("Context round %s was claimed by another process.", round_id)
+    except (ModelRequestError, SummaryRejectedError) as failure:
+        logger.warning("Context round %s failed and is tried again: %s", round_id, failure)
+        postpone(claimed, failure)
+    except Exception as error:
+        logger.exception("Context round %s failed.", round_id)
+        postpone(claimed, error)
+    return None
+
+
+def work_of(claimed: ContextRound) -> Work | None:
+    """Return what the summary of `claimed` is made of; None when it is of no use any more."""
+    session = ChatSession.objects.select_related("agent", "owner", "head").get(pk=claimed.session_id)
+    if session.deleted_at is not None or not claimed.through.active:
+        return None
+    through = claimed.through.seq
+    earlier = earlier_round(claimed)
+    rows = [row for row in rows_of(session, earlier.through.seq if earlier else 0) if row.seq <= through]
+    return Work(claimed, session, rows, earlier, [Check(each) for each in claimed.checks])
+
+
+def earlier_round(later: ContextRound) -> ContextRound | None:
+    """Return the newest summary of what stands before the messages of `later`, used or superseded; None without one."""
+    rounds = later.session.context_rounds.filter(kind=ContextRound.Kind.COMPACT, through__active=True)
+    made = rounds.exclude(summary="").filter(through__seq__lt=later.through.seq, number__lt=later.number)
+    kept = made.filter(Q(undone_at=None) | Q(checks__contains=[Check.SUPERSEDED]))
+    found: ContextRound | None = kept.select_related("through").order_by("through__seq", "number").last()
+    return found
+
+
+def is_prepared(work: Work) -> bool:
+    """Return whether every extension has stored what it keeps of the messages that the round replaces."""
+    asked = (each.prepare_compaction for each in extensions.installed())
+    # All of them are asked, also after one that is not ready.
+    ready = [each(work.session, work.round.through.seq) for each in asked if each]
+    return all(ready)
+
+
+def extract_now(round_id: int) -> None:
+    """Finish an open round with an extract, also when a worker is making it: that worker can store nothing any more."""
+    changes = {"status": ContextRound.Status.RUNNING, "token": uuid.uuid4(), "lease_until": ContextRound.lease()}
+    if not ContextRound.objects.open().filter(pk=round_id).update(attempts=F("attempts") + 1, **changes):
+        return
+    claimed = ContextRound.objects.select_related("through").get(pk=round_id)
+    work = work_of(claimed)
+    if work is None:
+        claimed.finish(ContextRound.Status.NOTHING)
+        return
+    if not is_prepared(work):
+        work.checks.append(Check.FLUSH_OWED)
+    finish(work, extracted(work))
+
+
+def summary_of(work: Work, *, is_urgent: bool) -> Summary:
+    """Return the checked summary by the first maker that can write one. Raise ModelRequestError, SummaryRejectedError
+    when another try may succeed."""
+    attempt = work.round.attempts
+    if attempt > MODEL_MAX_ATTEMPTS:
+        return extracted(work)
+    if attempt <= API_MAX_ATTEMPTS and native.is_possible(work.session, work.round, work.checks):
+        try:
+            text, block = native.summary_block(work.session, work.round)
+            check_summary(text, texts_of(work), instructions(work.round.focus), has_headings=False)
+            return Summary(text, Maker.API, block)
+        except (ModelRequestError, SummaryRejectedError) as failure:
+            logger.warning("The provider did not summarise conversation %s: %s", work.session.pk, failure)
+            work.checks.append(Check.NOT_BY_API)
+            work.round.heartbeat(checks=work.checks)
+    try:
+        return written(work)
+    except (ModelRequestError, SummaryRejectedError) as failure:
+        if not is_urgent:
+            raise
+        logger.warning("Conversation %s is cut without a summary: %s", work.session.pk, failure)
+        return extracted(work)
+
+
+def written(work: Work) -> Summary:
+    """Return the summary by the fast model, which reads the conversation part after part. Each finished part is stored.
+
+    Raise ModelRequestError, SummaryRejectedError.
+    """
+    model = settings.COMPACTION_BY if settings.COMPACTION_BY not in ("auto", "model") else settings.FAST_MODEL
+    parts = parts_of(work.said, part_max_chars(llm.facts_of(model)))
+    steps: list[str] = list(work.round.steps)
+    for part in parts[len(steps) :]:
+        before = steps[-1] if steps else work.earlier_summary
+        request = summary_request(part, before, work.round.focus, work.summary_max_tokens, model)
+        steps.append(summary_in(llm.complete_sync(request)))
+        if len(steps) < len(parts):
+            work.round.heartbeat(steps=steps)
+    summary = steps[-1] if steps else work.earlier_summary
+    check_summary(summary, texts_of(work), instructions(work.round.focus))
+    return Summary(summary, Maker.MODEL)
+
+
+def extracted(work: Work) -> Summary:
+    """Return the first words of the person's messages, which need no model."""
+    max_chars = int(work.summary_max_tokens * facts_for(work.session).chars_per_token)
+    return Summary(extract(work.said, work.earlier_summary, max_chars) or "-", Maker.EXTRACT)
+
+
+def texts_of(work: Work) -> list[str]:
+    """Return everything that the summary covers."""
+    return [work.earlier_summary, *(each.text for each in work.said)]
+
+
+@transaction.atomic
+def finish(work: Work, summary: Summary) -> None:
+    """Store a summary as ready, with its supplement and the text that the model will be sent.
+
+    Raise ClaimLostError when the claim was lost.
+    """
+    supplement = supplement_for(work)
+    if summary.block:
+        text = supplement_text(supplement)
+    else:
+        text = summary_text(summary.text, summary.maker, supplement, lookup_for(work.session))
+    size = text_tokens(summary.text if summary.block else "", 3.1) + text_tokens(
+        text, facts_for(work.session).chars_per_token
+    )
+    work.round.finish(
+        summary=summary.text,
+        maker=summary.maker,
+        block=summary.block,
+        supplement=supplement,
+        text=text,
+        steps=[],
+        checks=work.checks,
+        tokens_after=work.round.tokens_after + size,
+    )
+    notify(work.session)
+
+
+def supplement_for(work: Work) -> Supplement:
+    """Return what is kept word for word beside the summary of the round."""
+    said = [SaidMessage(each.is_persons, each.text) for each in work.said]
+    earlier = cast(Supplement, work.earlier.supplement if work.earlier else {})
+    budget = budget_for(work.session)
+    return supplement_of(said, earlier, budget.quoted, facts_for(work.session).chars_per_token)
+
+
+def lookup_for(session: ChatSession) -> str:
+    """Return how the model finds what a summary has replaced; "" when it cannot."""
+    asked = (each.lookup_hint for each in extensions.installed())
+    return " ".join(filter(None, (each(session) for each in asked if each)))
+
+
+def postpone(claimed: ContextRound, error: Exception) -> None:
+    """Queue the round again for later; after TRIES_MAX_COUNT tries it has failed."""
+    sentence = f"{type(error).__name__}: {error}"[:ERROR_MAX_CHARS]
+    try:
+        if claimed.attempts >= TRIES_MAX_COUNT:
+            claimed.finish(ContextRound.Status.FAILED, sentence)
+        else:
+            claimed.postpone(sentence)
+    except ClaimLostError:
+        logger.warning("Context round %s was claimed by another process.", claimed.pk)
+
+
+def notify(session: ChatSession) -> None:
+    """Tell open pages, on commit, that a round of the conversation has changed."""
+    pubsub.notify(f"session:{session.pk}", {"kind": "rounds", "owner": session.owner_id})

@@ -1,0 +1,147 @@
+"""Begin to use a round, at the start of a turn: when it costs least, or when the conversation does not fit without."""
+
+import asyncio
+import datetime as dt
+import enum
+from collections.abc import Callable
+
+from django.conf import settings
+from django.db import transaction
+from django.utils import timezone
+
+from chat.compaction import make, planning
+from chat.context import cache_marks
+from chat.context.heads import withhold_thinking
+from chat.context.prompt import rows_of
+from chat.context.rounds import rounds_in_view
+from chat.models import ChatSession, ContextRound, Message, Turn
+from oneclaw.threads import in_database
+
+# How long a person waits for a summary, after which an extract takes its place.
+WAIT_MAX_SECONDS = 60.0
+POLL_SECONDS = 0.25
+# The lifetime of the provider's cache, by its setting.
+CACHE_SECONDS = {"off": 0, cache_marks.SHORT: cache_marks.SHORT_SECONDS, cache_marks.LONG: 3_600}
+
+
+class Keep(enum.Enum):
+    """What stays word for word when a conversation is too long for the model's server."""
+
+    NEWEST_TURNS = enum.auto()
+    LAST_TURN = enum.auto()
+
+
+async def make_room(turn: Turn, announce: Callable[[], None]) -> None:
+    """Begin to use a round in the first request of `turn`, if one is ready and this is the time for it.
+
+    When the conversation does not fit without one, make it first; `announce` is called before that wait.
+    """
+    needed = await in_database(begin, turn)
+    if needed is not None:
+        announce()
+        await finish_soon(needed)
+        await in_database(use_now, turn, needed)
+
+
+async def make_room_at_once(turn: Turn, keep: Keep, announce: Callable[[], None]) -> bool:
+    """Use a new round in the next request of `turn`, because the model's server has refused it as too long.
+
+    Return False when there is nothing more to take out.
+    """
+    needed = await in_database(plan_for_overflow, turn, keep)
+    if needed is None:
+        return False
+    announce()
+    await finish_soon(needed)
+    return await in_database(use_now, turn, needed)
+
+
+async def finish_soon(round_id: int) -> None:
+    """Return when the round is finished: by a worker that makes it already, by this process, or after WAIT_MAX_SECONDS
+    as an extract."""
+    making = asyncio.create_task(in_database(make.run, round_id, is_urgent=True))
+    try:
+        async with asyncio.timeout(WAIT_MAX_SECONDS):
+            await asyncio.shield(making)
+            # Another process may be making it.
+            while await in_database(is_open, round_id):  # noqa: ASYNC110
+                await asyncio.sleep(POLL_SECONDS)
+    except TimeoutError:
+        await in_database(make.extract_now, round_id)
+
+
+def is_open(round_id: int) -> bool:
+    """Return whether the round is still to be made."""
+    return bool(ContextRound.objects.open().filter(pk=round_id).exists())
+
+
+@transaction.atomic
+def begin(turn: Turn) -> int | None:
+    """Begin to use a ready round if it is time; return the id of the round that must be made first, or None."""
+    session = ChatSession.objects.select_related("agent", "owner", "head").get(pk=turn.session_id)
+    if not session.head_id:
+        return None
+    waiting = planning.waiting_round(session)
+    reason = planning.fullness(session, planning.budget_for(session))
+    if reason is not None and (waiting is None or not waiting.is_open):
+        waiting = planning.plan(session, reason) if settings.COMPACTION else waiting
+    if waiting is None:
+        return None
+    if waiting.is_open:
+        return waiting.pk if reason is not None or waiting.reason == ContextRound.Reason.COMMAND else None
+    if is_time_for(waiting, session, turn, is_full=reason is not None):
+        mark_used(waiting, turn)
+    return None
+
+
+def is_time_for(ready: ContextRound, session: ChatSession, turn: Turn, *, is_full: bool) -> bool:
+    """Return whether a ready round is used now: it is needed or asked for, or the provider's cache has expired, so that
+    another beginning costs nothing."""
+    if not ready.through.active:
+        return False
+    if is_full or ready.reason == ContextRound.Reason.COMMAND:
+        return True
+    return ready.maker != ContextRound.Maker.EXTRACT and is_cache_cold(session, turn)
+
+
+def is_cache_cold(session: ChatSession, turn: Turn) -> bool:
+    """Return whether the provider no longer has the last request of `session` in its cache."""
+    answers = session.messages.shown().finished().filter(role=Message.Role.ASSISTANT, seq__lt=turn.prompt.seq)
+    last = answers.values_list("finished_at", flat=True).last()
+    if last is None:
+        return True
+    seconds = CACHE_SECONDS[cache_marks.lifetime_for(settings.CACHE, rows_of(session, session.last_seq - 20))]
+    return timezone.now() - last > dt.timedelta(seconds=seconds)
+
+
+@transaction.atomic
+def plan_for_overflow(turn: Turn, keep: Keep) -> int | None:
+    """Return the id of a round that must be made, because the model's server has refused the request; None when only
+    the newest turn is left."""
+    session = ChatSession.objects.select_related("agent", "owner", "head").get(pk=turn.session_id)
+    planned = planning.plan(session, ContextRound.Reason.OVERFLOW, least=keep is Keep.LAST_TURN)
+    return planned.pk if planned is not None and planned.used_at is None else None
+
+
+@transaction.atomic
+def use_now(turn: Turn, round_id: int) -> bool:
+    """Begin to use the round `round_id`, if it is finished; return whether it is."""
+    ready = ContextRound.objects.unused().select_related("through").filter(pk=round_id, through__active=True).first()
+    if ready is None:
+        return False
+    mark_used(ready, turn)
+    session = ChatSession.objects.get(pk=turn.session_id)
+    if turn.messages.count() > 1:
+        # The answers of this turn were made with what stood before them.
+        withhold_thinking(session, session.last_complete_seq())
+        numbers = list(rounds_in_view(session).numbers)
+        ChatSession.objects.filter(pk=session.pk).update(used_rounds=numbers)
+    return True
+
+
+def mark_used(ready: ContextRound, turn: Turn) -> None:
+    """Record that requests are made with the round from now on."""
+    first = turn.messages.order_by("seq").values_list("seq", flat=True).first() or 1
+    ready.used_at, ready.used_after_seq = timezone.now(), first - 1
+    ready.save(update_fields=["used_at", "used_after_seq"])
+    make.notify(ready.session)

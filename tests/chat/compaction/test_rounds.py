@@ -1,0 +1,79 @@
+"""A conversation that fills its window goes on: a summary replaces its older messages in what the model is sent."""
+
+import pytest
+
+from chat.compaction import make, planning
+from chat.models import ChatSession, ContextRound
+from oneclaw.demo.scripted import context_too_long
+from oneclaw.threads import in_database
+from tests.summaries import is_summary, replying
+from tests.talk import MODEL, Talk
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+# About 700 tokens.
+WORDS = "Tell me more about the ferries between the islands, and which of them leave in the evening. " * 24
+
+
+@pytest.fixture
+def talk(ada, scripted, settings):
+    settings.MODEL, settings.CONTEXT, settings.TITLES = MODEL, 20_000, False
+    scripted.default = replying(WORDS)
+    return Talk(ada, scripted)
+
+
+def texts(body):
+    return [block["text"] for each in body["messages"] for block in each["content"] if block["type"] == "text"]
+
+
+async def rounds(talk):
+    return await in_database(lambda: list(ContextRound.objects.filter(session=talk.session_id).order_by("number")))
+
+
+async def make_waiting(talk):
+    """Do what a worker does."""
+    for each in await rounds(talk):
+        if each.is_open:
+            await in_database(make.run, each.pk)
+            await in_database(lambda pk=each.pk: ContextRound.objects.filter(pk=pk).update(due_at="2020-01-01T00:00Z"))
+
+
+async def test_a_long_conversation_goes_on_with_a_summary(talk):
+    for number in range(40):
+        await talk.say(f"{number}. {WORDS}")
+        await make_waiting(talk)
+    used = [each for each in await rounds(talk) if each.used_at]
+    assert 2 <= len(used) <= 8
+    assert "They talked." in texts(talk.sent)[0]
+    assert "39. " in texts(talk.sent)[-1]
+
+
+async def test_without_a_worker_the_turn_makes_room_itself(talk):
+    for number in range(30):
+        await talk.say(f"{number}. {WORDS}")
+    used = [each for each in await rounds(talk) if each.used_at]
+    assert used
+    assert "They talked." in texts(talk.sent)[0]
+
+
+async def test_a_refusal_as_too_long_is_healed_by_a_summary(talk):
+    for number in range(3):
+        await talk.say(f"{number}. {WORDS}")
+    talk.scripted.script(context_too_long())
+    await talk.say("And now?")
+    [used] = await rounds(talk)
+    assert used.reason == ContextRound.Reason.OVERFLOW
+    assert texts(talk.sent)[-1] == "And now?"
+    assert sum(is_summary(each.body) for each in talk.scripted.messages) == 1
+
+
+async def test_a_person_asks_for_a_summary(talk):
+    for number in range(4):
+        await talk.say(f"{number}. {WORDS}")
+    session = await in_database(lambda: ChatSession.objects.get(pk=talk.session_id))
+    asked = await in_database(planning.ask, session, "the ferries")
+    await make_waiting(talk)
+    await talk.say("And now?")
+    assert "the ferries" in str(next(each.body for each in talk.scripted.messages if is_summary(each.body)))
+    assert (await rounds(talk))[0].pk == asked.pk
+    assert len(texts(talk.sent)) < 8
