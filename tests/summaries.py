@@ -1,4 +1,4 @@
-"""A model that summarises: what it answers to the requests of chat/compaction/summaries.py, and otherwise a few words."""
+"""A model that summarises when chat/compaction asks it to, and otherwise says a few words."""
 
 from chat.compaction.checks import HEADINGS
 from oneclaw.demo.scripted import answer, text

@@ -1,0 +1,95 @@
+"""What a person does with a round of their conversation: correct its summary, undo it, or stop it being made."""
+
+import uuid
+
+from django.db import transaction
+from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
+
+from chat.compaction import make
+from chat.compaction.wording import summary_text
+from chat.context.heads import withhold_thinking
+from chat.conversations import lifecycle
+from chat.models import ChatSession, ContextRound
+from oneclaw.models import User
+from oneclaw.text import UserFacingError, validated_text
+
+SUMMARY_MAX_CHARS = 40_000
+
+
+class RoundNotFoundError(UserFacingError):
+    """The round does not exist, belongs to another person, or is no longer used."""
+
+    wording = _("This summary is no longer used. Reload the conversation.")
+
+
+class NotASummaryError(UserFacingError):
+    """The round has no summary that could be changed."""
+
+    wording = _("This summary is not finished yet.")
+
+
+@transaction.atomic
+def edit(user: User, session_id: uuid.UUID, number: int, text: str) -> ContextRound:
+    """Replace the summary of a round by the person's own text, which the model reads from the next message on.
+
+    A signed block of the API is dropped, because its signature covers the words. Raise RoundNotFoundError,
+    NotASummaryError, oneclaw.text.InvalidTextError.
+    """
+    session, found = locked_round(user, session_id, number)
+    if found.kind != ContextRound.Kind.COMPACT or found.status != ContextRound.Status.DONE:
+        raise NotASummaryError
+    summary = validated_text(text, max_chars=SUMMARY_MAX_CHARS, name=_("The summary"))
+    found.summary, found.block, found.maker = summary, None, ContextRound.Maker.PERSON
+    found.text = summary_text(summary, found.maker, found.supplement, make.lookup_for(session))
+    found.save(update_fields=["summary", "block", "maker", "text"])
+    change_view(session, found)
+    return found
+
+
+@transaction.atomic
+def undo(user: User, session_id: uuid.UUID, number: int) -> ContextRound:
+    """Stop using a round: the model is sent what it replaced again. Idempotent. A round that is being made is stopped.
+
+    Raise RoundNotFoundError.
+    """
+    session, found = locked_round(user, session_id, number)
+    if found.is_open:
+        # Without its token, the worker that makes it cannot store anything.
+        found.status, found.token, found.lease_until = ContextRound.Status.NOTHING, None, None
+        found.finished_at = timezone.now()
+        found.save(update_fields=["status", "token", "lease_until", "finished_at"])
+    elif found.undone_at is None:
+        found.undone_at = timezone.now()
+        found.save(update_fields=["undone_at"])
+    change_view(session, found)
+    return found
+
+
+def newest_used(session: ChatSession) -> ContextRound | None:
+    """Return the round that `/undo-compact` undoes: the newest one that is used, ready or being made; None without."""
+    rounds = session.context_rounds
+    found: ContextRound | None = (rounds.open() | rounds.usable()).order_by("number").last()
+    return found
+
+
+def locked_round(user: User, session_id: uuid.UUID, number: int) -> tuple[ChatSession, ContextRound]:
+    """Lock and return the person's session, and its round. Raise RoundNotFoundError."""
+    try:
+        session = lifecycle.find(user, session_id)
+    except lifecycle.SessionNotFoundError:
+        session = None
+    if session is None:
+        raise RoundNotFoundError
+    locked = ChatSession.objects.select_for_update(no_key=True).get(pk=session.pk)
+    found = locked.context_rounds.select_for_update().filter(number=number).first()
+    if found is None:
+        raise RoundNotFoundError
+    return locked, found
+
+
+def change_view(session: ChatSession, changed: ContextRound) -> None:
+    """Withhold the thinking that was made with what the round has replaced until now, and tell open pages."""
+    if changed.used_at is not None:
+        withhold_thinking(session, session.last_complete_seq())
+    make.notify(session)
