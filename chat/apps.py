@@ -6,11 +6,13 @@ class ChatConfig(AppConfig):
     verbose_name = "Conversations"
 
     def ready(self) -> None:
-        from chat import wordings
+        from chat import extensions, wordings
         from chat.compaction import planning  # noqa: F401
+        from chat.context.results import CHAT
         from chat.conversations import titles  # noqa: F401
         from chat.library import organise  # noqa: F401
         from chat.live import revocation  # noqa: F401
         from oneclaw import reasons
 
         reasons.register(wordings.WORDINGS)
+        extensions.register(CHAT)

@@ -23,6 +23,8 @@ WORDINGS: Mapping[str, Wording] = {
     "call.arguments_wrong": _("The arguments of the tool call are not valid."),
     "call.parameter_missing": _("“%(name)s” is missing or empty."),
     "call.parameter_wrong": _("“%(name)s” is not valid."),
+    "call.unknown_result": _("There is no such result in this conversation."),
+    "call.read_result": _("%(size)s characters read"),
     "call.busy": _("Another process is writing there, so this was not done."),
     "call.failed": _("The tool %(name)s failed (%(error)s)."),
     # Why the provider read an answer's conversation anew instead of from its cache.

@@ -41,17 +41,17 @@ class Budget:
     @property
     def early(self) -> int:
         """Return the tokens from which a summary is made beside the conversation, before it is needed."""
-        return int(EARLY_SHARE * self.due)
+        return round(EARLY_SHARE * self.due)
 
     @property
     def target(self) -> int:
         """Return the most tokens of a request after a round."""
-        return int(TARGET_SHARE * self.usable)
+        return round(TARGET_SHARE * self.usable)
 
     @property
     def gain(self) -> int:
         """Return the least tokens that an automatic round frees."""
-        return int(GAIN_SHARE * self.window)
+        return round(GAIN_SHARE * self.window)
 
     @property
     def summary(self) -> int:

@@ -14,7 +14,7 @@ from chat.compaction.budget import Budget, budget_of
 from chat.compaction.checks import Check
 from chat.compaction.plan import Cut, TurnSize, plan_cut
 from chat.context import tokens
-from chat.context.meter import facts_for, message_parts, meter_of
+from chat.context.meter import Meter, facts_for, message_parts, meter_of
 from chat.context.prompt import rows_of
 from chat.context.rounds import RoundsInView, rounds_in_view
 from chat.context.view import ViewRow
@@ -42,7 +42,7 @@ def after_turn(session: ChatSession, **_: Any) -> None:
     """Plan a round if the conversation begins to fill its window, so that it is ready before it is needed."""
     if not settings.COMPACTION:
         return
-    reason = fullness(session, budget_for(session), is_early=True)
+    reason = fullness(session, meter_of(session), is_early=True)
     if reason is not None and not is_paused(session):
         plan(session, reason)
 
@@ -120,9 +120,9 @@ def budget_for(session: ChatSession) -> Budget:
     return budget_of(window, settings.COMPACTION_RESERVE, settings.KEEP_TOKENS)
 
 
-def fullness(session: ChatSession, budget: Budget, *, is_early: bool = False) -> str | None:
+def fullness(session: ChatSession, meter: Meter | None, *, is_early: bool = False) -> str | None:
     """Return why the next request needs a round, or with `is_early` will need one soon; None when it does not."""
-    meter = meter_of(session)
+    budget = budget_for(session)
     if meter is not None and meter.used_tokens >= (budget.early if is_early else budget.usable):
         return Reason.THRESHOLD
     most = settings.COMPACTION_MESSAGES

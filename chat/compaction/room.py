@@ -10,8 +10,10 @@ from django.db import transaction
 from django.utils import timezone
 
 from chat.compaction import make, planning
+from chat.compaction.prune import may_prune, prune
 from chat.context import cache_marks
 from chat.context.heads import withhold_thinking
+from chat.context.meter import meter_of, with_counted
 from chat.context.prompt import rows_of
 from chat.context.rounds import rounds_in_view
 from chat.models import ChatSession, ContextRound, Message, Turn
@@ -78,19 +80,23 @@ def is_open(round_id: int) -> bool:
 @transaction.atomic
 def begin(turn: Turn) -> int | None:
     """Begin to use a ready round if it is time; return the id of the round that must be made first, or None."""
-    session = ChatSession.objects.select_related("agent", "owner", "head").get(pk=turn.session_id)
-    if not session.head_id:
+    sessions = ChatSession.objects.select_related("agent", "owner", "head")
+    session = with_counted(sessions).get(pk=turn.session_id)
+    meter = meter_of(session)
+    if meter is None:
         return None
     waiting = planning.waiting_round(session)
-    reason = planning.fullness(session, planning.budget_for(session))
+    reason = planning.fullness(session, meter)
     if reason is not None and (waiting is None or not waiting.is_open):
         waiting = planning.plan(session, reason) if settings.COMPACTION else waiting
-    if waiting is None:
-        return None
-    if waiting.is_open:
-        return waiting.pk if reason is not None or waiting.reason == ContextRound.Reason.COMMAND else None
-    if is_time_for(waiting, session, turn, is_full=reason is not None):
+    if waiting is not None and waiting.is_open:
+        if reason is not None or waiting.reason == ContextRound.Reason.COMMAND:
+            return waiting.pk
+    elif waiting is not None and is_time_for(waiting, session, turn, is_full=reason is not None):
         mark_used(waiting, turn)
+        return None
+    if may_prune(session, meter) and is_cache_cold(session, turn):
+        prune(session, meter, last_before(turn))
     return None
 
 
@@ -102,6 +108,12 @@ def is_time_for(ready: ContextRound, session: ChatSession, turn: Turn, *, is_ful
     if is_full or ready.reason == ContextRound.Reason.COMMAND:
         return True
     return ready.maker != ContextRound.Maker.EXTRACT and is_cache_cold(session, turn)
+
+
+def last_before(turn: Turn) -> Message:
+    """Return the last shown message before the prompt of `turn`, or the prompt itself when it is the first one."""
+    earlier = turn.session.messages.shown().finished().filter(seq__lt=turn.prompt.seq).last()
+    return earlier or turn.prompt
 
 
 def is_cache_cold(session: ChatSession, turn: Turn) -> bool:

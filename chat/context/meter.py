@@ -15,11 +15,12 @@ from django.db.models.expressions import RawSQL
 
 from chat.context import per_message, tokens
 from chat.context.prompt import attachments_of, rows_of
+from chat.context.results import sent_results
 from chat.context.rounds import NO_ROUNDS, RoundsInView, rounds_in_view
 from chat.context.tokens import ContextPart
 from chat.context.view import ViewRow
 from chat.conversations import model_choice
-from chat.models import ChatSession, ChatSessionQuerySet, Head
+from chat.models import ChatSession, ChatSessionQuerySet, Head, Message
 from oneclaw import llm
 from oneclaw.llm.known_models import known_facts
 
@@ -172,7 +173,9 @@ def message_parts(
     """Yield the estimated tokens of each message of `rows` by what takes them."""
     files = attachments_of(session, rows)
     for row in rows:
-        sent = replace(row, content=rounds.pruned(row.content)) if rounds.decisions else row
+        sent = row
+        if row.role == Message.Role.TOOL:
+            sent = replace(row, content=rounds.pruned(sent_results(row.content, row.sent("results") or {})))
         context = per_message.text_of(row.meta)
         yield tokens.row_tokens(sent, context, files, chars_per_token, session.thinking_after_seq)
 

@@ -17,6 +17,7 @@ from typing import Any
 from chat.context import notices, per_message
 from chat.context.file_shares import Share
 from chat.context.files import with_files
+from chat.context.results import sent_results
 from chat.context.rounds import NO_ROUNDS, RoundsInView
 from chat.models import Attachment, Head, Message
 from oneclaw.llm import ApiMessage, Block
@@ -24,7 +25,8 @@ from oneclaw.llm import ApiMessage, Block
 # The blocks that a model signs together with everything before them.
 THINKING = ("thinking", "redacted_thinking")
 # The key in Message.meta for what of a message was sent first: {"files": [share, …]} of a person's message, and
-# {"notes": [text, …]} with words of the server before it; and of an answer {"prefix": digest}, with {"effort": level}
+# {"notes": [text, …]} with words of the server before it; of the results of tools {"results": shares of
+# chat/context/results.py}; and of an answer {"prefix": digest}, with {"effort": level}
 # if there was one, {"thinks": False} if thinking was turned off, and {"rounds": [number, …]} if there were any.
 META_KEY = "sent"
 # The size of a digest in bytes.
@@ -137,8 +139,9 @@ def sendable(row: ViewRow, files: Mapping[uuid.UUID, Attachment]) -> Iterable[Bl
     if text := per_message.text_of(row.meta):
         yield {"type": "text", "text": text}
     shares: Sequence[Share] = row.sent("files") or ()
+    content = sent_results(row.content, row.sent("results") or {}) if row.role == Message.Role.TOOL else row.content
     after_empty = False
-    for block in with_files(row.content, shares, files):
+    for block in with_files(content, shares, files):
         if block["type"] == "text" and not block["text"].strip():
             after_empty = True
         elif not is_thinking(block) or not (after_empty or is_unsigned(block)):

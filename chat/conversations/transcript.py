@@ -239,13 +239,21 @@ def finish_round(turn: Turn, answer: Message, content: list[Block], **fields: An
 
 @transaction.atomic
 def finish_tools(
-    turn: Turn, answer: Message, results: Message, content: list[Block], cards: Mapping[str, Card]
+    turn: Turn,
+    answer: Message,
+    results: Message,
+    content: list[Block],
+    cards: Mapping[str, Card],
+    shares: Mapping[str, list[int]] | None = None,
 ) -> Message:
-    """Store the results of all calls in `answer`; return the placeholder of the next answer. Raise LeaseLostError."""
+    """Store the results of all calls in `answer`; return the placeholder of the next answer.
+
+    `shares` says how much of long results the model is sent (chat/context/results.py). Raise LeaseLostError.
+    """
     session = lock_held_session(turn)
     if following := turn.messages.filter(seq__gt=results.seq, status=Message.Status.RUNNING).first():
         return following
-    write_results(results, content, cards)
+    write_results(results, content, cards, shares)
     update_message(answer, **html_columns(answer.content, cards))
     return placeholder(session, turn, results, {})
 
@@ -304,12 +312,14 @@ def update_message(message: Message, **fields: Any) -> None:
     notify_changed(message.session_id, message.turn_id)
 
 
-def write_results(results: Message, content: list[Block], cards: Mapping[str, Card]) -> None:
-    """Complete the tool message `results` with its blocks and the cards of its calls."""
+def write_results(
+    results: Message, content: list[Block], cards: Mapping[str, Card], shares: Mapping[str, list[int]] | None = None
+) -> None:
+    """Complete the tool message `results` with its blocks, the cards of its calls, and how much of each is sent."""
     update_message(
         results,
         content=replace_unstorable_in_json(content),
-        meta={"cards": replace_unstorable_in_json(cards)},
+        meta={"cards": replace_unstorable_in_json(cards)} | ({"sent": {"results": shares}} if shares else {}),
         status=Message.Status.COMPLETE,
         finished_at=timezone.now(),
     )

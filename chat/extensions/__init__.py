@@ -15,6 +15,7 @@ from chat.extensions.registry import (
     register,
     tool_heading,
     tool_labels,
+    tool_sends_whole,
     tool_updates,
     tools_for,
     unregister,

@@ -69,6 +69,12 @@ def tool_updates(name: str, made: Sequence[int], csrf_token: str = "") -> Mappin
     return tool.since(made, csrf_token) if tool and tool.since else {}
 
 
+def tool_sends_whole(name: str) -> bool:
+    """Return whether the model is sent long results of the tool `name` whole."""
+    tool = _tools().get(name)
+    return tool is not None and tool.whole
+
+
 def is_about_memory(name: str) -> bool:
     """Return whether the arguments and results of the tool `name` come from a person's memory."""
     tool = _tools().get(name)

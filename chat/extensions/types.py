@@ -88,6 +88,8 @@ class Tool:
     about_memory: bool = False
     # Larger for a tool that reports by itself what is too long.
     input_max_bytes: int = INPUT_MAX_BYTES
+    # Whether the model is sent long results whole, up to chat.context.results.WHOLE_MAX_CHARS.
+    whole: bool = False
     # Its name where people turn it on and off.
     label: StrOrPromise = ""
 

@@ -16,6 +16,7 @@ from django.db import InterfaceError, OperationalError
 from chat.compaction import room
 from chat.context.notices import ANSWER_NOW
 from chat.context.prompt import answer_meta, build_request, withhold_earlier_thinking
+from chat.context.results import shares_of
 from chat.conversations import transcript
 from chat.models import ChatSession, Message, Turn
 from chat.rendering.cards import Card
@@ -67,6 +68,8 @@ class RunningTurn:
         self._streaming = False
         # Whether it was looked at, before the first request, whether the conversation fits into the model's window.
         self._has_room = False
+        # The names of the tools in the last request.
+        self._offered: frozenset[str] = frozenset()
         self.listener = listen(self)
         self.task = asyncio.create_task(self._run())
         self.task.add_done_callback(log_failure)
@@ -207,6 +210,7 @@ class RunningTurn:
             await self._while_waiting(room.make_room(self.turn, self.listener.making_room))
             self._has_room = True
         request = await persist(build_request, self.turn)
+        self._offered = frozenset(tool["name"] for tool in request.tools)
         self.answer.message.meta |= answer_meta(request, self.turn)
         return llm.stream(request)
 
@@ -228,7 +232,8 @@ class RunningTurn:
             cards[use["id"]] = card
             self.listener.tool_finished(use, card)
         content += notices
-        following = await persist(transcript.finish_tools, self.turn, answer, results, content, cards)
+        shares = shares_of(content, uses, self._offered)
+        following = await persist(transcript.finish_tools, self.turn, answer, results, content, cards, shares)
         following.version = answer.version
         self.answer = GrowingAnswer(following)
         self.listener.round_finished(answer, cards, following)

@@ -107,6 +107,7 @@ SEARCH = Tool(
     memory_search,
     offered=may_search,
     about_memory=True,
+    whole=True,
     label=_("Search memory"),
     headings={"running": _("Searching memory …"), "done": _("Searched memory"), "failed": _("Could not search memory")},
 )
@@ -127,6 +128,7 @@ GET = Tool(
     memory_get,
     offered=may_search,
     about_memory=True,
+    whole=True,
     label=_("Read memory files"),
     headings={"running": _("Reading memory …"), "done": _("Read memory"), "failed": _("Could not read memory")},
 )
