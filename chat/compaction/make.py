@@ -243,6 +243,13 @@ def finish(work: Work, summary: Summary) -> None:
     notify(work.session)
 
 
+def without_block(made: ContextRound) -> None:
+    """Drop the signed block of a round: the model is sent its words as text."""
+    made.block = None
+    made.text = summary_text(made.summary, made.maker, made.supplement, lookup_for(made.session))
+    made.save(update_fields=["block", "text"])
+
+
 def supplement_for(work: Work) -> Supplement:
     """Return what is kept word for word beside the summary of the round."""
     said = [SaidMessage(each.is_persons, each.text) for each in work.said]

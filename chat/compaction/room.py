@@ -9,7 +9,7 @@ from django.conf import settings
 from django.db import transaction
 from django.utils import timezone
 
-from chat.compaction import make, planning
+from chat.compaction import make, notes, planning
 from chat.compaction.prune import may_prune, prune
 from chat.context import cache_marks
 from chat.context.heads import withhold_thinking
@@ -80,6 +80,7 @@ def is_open(round_id: int) -> bool:
 @transaction.atomic
 def begin(turn: Turn) -> int | None:
     """Begin to use a ready round if it is time; return the id of the round that must be made first, or None."""
+    ChatSession.objects.select_for_update(no_key=True).get(pk=turn.session_id)
     sessions = ChatSession.objects.select_related("agent", "owner", "head")
     session = with_counted(sessions).get(pk=turn.session_id)
     meter = meter_of(session)
@@ -97,6 +98,8 @@ def begin(turn: Turn) -> int | None:
         return None
     if may_prune(session, meter) and is_cache_cold(session, turn):
         prune(session, meter, last_before(turn))
+    if notes.reached(meter.used_tokens, meter.window_tokens) and notes.is_new(turn):
+        notes.store(turn, notes.fullness_note(session, meter, rounds_in_view(session)))
     return None
 
 
@@ -152,7 +155,15 @@ def use_now(turn: Turn, round_id: int) -> bool:
 
 
 def mark_used(ready: ContextRound, turn: Turn) -> None:
-    """Record that requests are made with the round from now on."""
+    """Record that requests are made with the round from now on.
+
+    Beside a summary of the API, what is kept word for word comes with the next message of the person. Without a new
+    message, the summary is sent as text.
+    """
+    if ready.block and notes.is_new(turn):
+        notes.store(turn, {"notes": [ready.text]} if ready.text else {})
+    elif ready.block:
+        make.without_block(ready)
     first = turn.messages.order_by("seq").values_list("seq", flat=True).first() or 1
     ready.used_at, ready.used_after_seq = timezone.now(), first - 1
     ready.save(update_fields=["used_at", "used_after_seq"])
