@@ -166,9 +166,11 @@ def _summary(conversation: str) -> str:
 
 
 def _compacted(messages: list[dict[str, Any]]) -> str:
-    """Return a summary of a whole conversation: the first words of each message of the person."""
+    """Return a summary of a conversation: an earlier summary, and the first words of each message of the person."""
+    earlier = [block.get("content") for block in _blocks(messages[0]) if block.get("type") == "compaction"]
     said = [_words(message) for message in messages if message["role"] == "user"]
-    return "\n".join(f"- {words[:200]}" for words in said if words) or "The person has said nothing yet."
+    lines = [*filter(None, earlier), *(f"- {words[:200]}" for words in said if words)]
+    return "\n".join(lines) or "The person has said nothing yet."
 
 
 def _persons_words(transcript: str) -> Iterator[str]:

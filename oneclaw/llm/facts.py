@@ -137,6 +137,8 @@ def without(facts: Facts, refusal: Refusal) -> Facts:
             return replace(facts, efforts=())
         case "counts":
             return replace(facts, counts=False)
+        case "compacts":
+            return replace(facts, compacts=False)
         case "max_output" if refusal.limit:
             return replace(facts, max_output_tokens=min(facts.max_output_tokens, refusal.limit))
         case "window" if refusal.limit:

@@ -205,6 +205,13 @@ async def test_it_refuses_what_the_api_refuses():
         await ask([{"type": "tool_result", "tool_use_id": "toolu_1", "content": "x"}])
 
 
+def test_a_compaction_keeps_what_an_earlier_one_said():
+    block = {"type": "compaction", "content": "- My cat is called Miso.", "signature": "c2lnbmVk"}
+    messages = [{"role": "assistant", "content": [block]}, {"role": "user", "content": "I like tea."}]
+    reply = demo.reply({"compaction": {"type": "summarize"}, "messages": messages})
+    assert "".join(reply.blocks[0].deltas) == "- My cat is called Miso.\n- I like tea."
+
+
 def test_a_compaction_holds_the_persons_words():
     messages = [{"role": "user", "content": "Hello"}, {"role": "user", "content": [{"type": "text", "text": "Tea?"}]}]
     reply = demo.reply({"compaction": {"type": "summarize"}, "messages": messages})
