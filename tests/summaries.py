@@ -7,7 +7,10 @@ SUMMARY_BEGINNING = "You write the summary with which"
 
 
 def is_summary(body):
-    """Return whether the body of a request asks for a summary of a conversation."""
+    """Return whether the body of a request asks for a summary of a conversation: the fast model, or the model's own
+    server."""
+    if body.get("compaction"):
+        return True
     system = body.get("system") or [{"text": ""}]
     return system[0]["text"].startswith(SUMMARY_BEGINNING)
 

@@ -84,7 +84,7 @@ class Summary:
 
     text: str
     maker: str
-    block: dict[str, object] | None = None
+    block: llm.Block | None = None
 
 
 @translation.override("en")
@@ -168,11 +168,11 @@ def summary_of(work: Work, *, is_urgent: bool) -> Summary:
     attempt = work.round.attempts
     if attempt > MODEL_MAX_ATTEMPTS:
         return extracted(work)
-    if attempt <= API_MAX_ATTEMPTS and native.is_possible(work.session, work.round, work.checks):
+    if attempt <= API_MAX_ATTEMPTS and native.is_possible(work.session, work.checks):
         try:
-            text, block = native.summary_block(work.session, work.round)
-            check_summary(text, texts_of(work), instructions(work.round.focus), has_headings=False)
-            return Summary(text, Maker.API, block)
+            made = native.compact(work.session, work.round)
+            check_summary(made.text, texts_of(work), instructions(work.round.focus), has_headings=False)
+            return Summary(made.text, Maker.API, made.block)
         except (ModelRequestError, SummaryRejectedError) as failure:
             logger.warning("The provider did not summarise conversation %s: %s", work.session.pk, failure)
             work.checks.append(Check.NOT_BY_API)

@@ -1,10 +1,13 @@
 """A conversation that fills its window goes on: a summary replaces its older messages in what the model is sent."""
 
 import pytest
+from django.utils import timezone
 
 from chat.compaction import make, planning
 from chat.models import ChatSession, ContextRound
 from oneclaw.demo.scripted import context_too_long
+from oneclaw.llm.server import server_hash
+from oneclaw.models import ModelFacts
 from oneclaw.threads import in_database
 from tests.summaries import is_summary, replying
 from tests.talk import MODEL, Talk
@@ -15,15 +18,19 @@ pytestmark = pytest.mark.django_db(transaction=True)
 WORDS = "Tell me more about the ferries between the islands, and which of them leave in the evening. " * 24
 
 
-@pytest.fixture
-def talk(ada, scripted, settings):
+@pytest.fixture(params=["auto", "model"])
+def talk(request, ada, scripted, settings):
     settings.MODEL, settings.CONTEXT, settings.TITLES = MODEL, 20_000, False
+    settings.COMPACTION_BY = request.param
+    ModelFacts.objects.create(server=server_hash(), model=MODEL, compacts=True, seen_at=timezone.now())
     scripted.default = replying(WORDS)
     return Talk(ada, scripted)
 
 
 def texts(body):
-    return [block["text"] for each in body["messages"] for block in each["content"] if block["type"] == "text"]
+    """Return the texts of the messages of a request, that of a summary first."""
+    blocks = [block for each in body["messages"] for block in each["content"]]
+    return [block.get("text") or block["content"] for block in blocks if block["type"] in ("text", "compaction")]
 
 
 async def rounds(talk):

@@ -63,6 +63,13 @@ def test_a_stream_brings_the_block_whole(caller):
     assert whole.stop_reason == "compaction"
 
 
+def test_tools_may_have_any_json_schema(caller):
+    schema = {"type": "object", "properties": {}, "additionalProperties": False}
+    tool = {"name": "look", "description": "Looks.", "input_schema": schema}
+    messages = talked(caller, tools=[tool])
+    caller.say(compacted(caller, messages, tools=[tool]), "And now?", tools=[tool], **BETA)
+
+
 def test_the_conversation_goes_on_from_the_block(caller):
     block = compacted(caller, talked(caller))
     caller.say(block, "And now?", **BETA)
