@@ -35,7 +35,7 @@ WORDINGS: Mapping[str, Wording] = {
     # Why a turn was refused before its first request.
     "turn.refused_by_rule": _("A rule of this server refused this message: %(sentence)s"),
     # Why older messages were not replaced by a summary, or why that waits.
-    "compaction.vetoed": _("A rule of this server stopped it (%(name)s): %(sentence)s"),
+    "compaction.vetoed": _("A rule of this server prevented the summary (%(name)s): %(sentence)s"),
     "compaction.check_failed": _("A check of this server failed (%(name)s)."),
     "compaction.waited": _("A rule of this server needs more time."),
     # Why the provider read an answer's conversation anew instead of from its cache.

@@ -83,10 +83,10 @@ def _checked_answer(hook: Hook, before: V) -> V:
 
     Raise ContractError. No handler has a reference to a value that another one is given.
     """
-    given = copy.deepcopy(before)
-    answer = hook.handler(given)
+    argument = copy.deepcopy(before)
+    answer = hook.handler(argument)
     for name in (each.name for each in fields(before)):
-        if getattr(given, name) != getattr(before, name):
+        if getattr(argument, name) != getattr(before, name):
             raise ContractError(name, "it was changed in place; return a copy with dataclasses.replace")
     if not hook.kind.CHANGEABLE:
         if answer is not None:
