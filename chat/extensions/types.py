@@ -6,6 +6,7 @@ from typing import Any, NotRequired, TypedDict
 
 from django.utils.safestring import SafeString
 
+from chat.extensions.hooks import Hook
 from chat.models import ChatSession, Message
 from oneclaw.models import User
 from oneclaw.reasons import Reason, verbatim
@@ -193,3 +194,5 @@ class Extension:
     prepare_compaction: Callable[[ChatSession, int], bool] | None = None
     # Returns how the model of a session finds messages that a summary has replaced: one English sentence, or "".
     lookup_hint: Callable[[ChatSession], str] | None = None
+    # Handlers that may change or refuse what the chat does, each under a contract (chat/extensions/hooks.py).
+    hooks: Sequence[Hook] = ()

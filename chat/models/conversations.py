@@ -278,8 +278,9 @@ class Message(models.Model):
     # The API's content blocks, and {"type": "attachment", …} for each file (Attachment.reference).
     content = models.JSONField(default=list)
     # Data apart from the API's blocks: "cards", the cards of tools by tool_use id, with summaries and lines that are
-    # text or a Reason as JSON; "context", the items that extensions added (chat/context/per_message.py); "sent", what
-    # of it was sent first (chat/context/view.py); "continued", whether an answer continues one that was cut off.
+    # text or a Reason as JSON; "context", the items that extensions added, and "hook_text", the text that hooks added
+    # (chat/context/per_message.py); "sent", what of it was sent first (chat/context/view.py); "continued", whether an
+    # answer continues one that was cut off.
     meta = models.JSONField(default=dict)
     # The words of the text blocks, for search and lists.
     text = models.TextField(blank=True)
