@@ -14,7 +14,7 @@ from typing import cast
 from django.conf import settings
 from django.db import transaction
 from django.db.models import F, Q
-from django.utils import translation
+from django.utils import timezone, translation
 
 from chat import extensions
 from chat.compaction import native
@@ -35,6 +35,7 @@ from chat.compaction.wording import summary_text, supplement_text
 from chat.context.meter import facts_for
 from chat.context.prompt import rows_of
 from chat.context.view import ViewRow
+from chat.extensions.compaction_hooks import ASK_AGAIN_SECONDS, CompactionDecision, before_compaction
 from chat.models import ChatSession, ContextRound
 from oneclaw import llm, pubsub
 from oneclaw.jobs import ClaimLostError
@@ -64,6 +65,9 @@ class Work:
     # The newest round before it, whose summary stands for the messages before `rows`.
     earlier: ContextRound | None
     checks: list[Check] = field(default_factory=list)
+    # What the summary shall keep especially, and what stands beside it word for word, besides the supplement.
+    focus: str = ""
+    must_keep: list[str] = field(default_factory=list)
 
     @property
     def said(self) -> list[SpokenMessage]:
@@ -102,6 +106,14 @@ def run(round_id: int, *, is_urgent: bool = False) -> float | None:
         if work is None:
             claimed.finish(ContextRound.Status.NOTHING)
             return None
+        decision = asked_hooks(work)
+        if decision.verdict == "veto":
+            claimed.finish(ContextRound.Status.NOTHING, decision.reason.in_english if decision.reason else "")
+            notify(work.session)
+            return None
+        if decision.verdict == "wait" and not is_urgent:
+            claimed.release(ASK_AGAIN_SECONDS)
+            return ASK_AGAIN_SECONDS
         if not is_prepared(work):
             if not is_urgent:
                 claimed.release(PREPARE_SECONDS)
@@ -127,7 +139,7 @@ def work_of(claimed: ContextRound) -> Work | None:
     through = claimed.through.seq
     earlier = earlier_round(claimed)
     rows = [row for row in rows_of(session, earlier.through.seq if earlier else 0) if row.seq <= through]
-    return Work(claimed, session, rows, earlier, [Check(each) for each in claimed.checks])
+    return Work(claimed, session, rows, earlier, [Check(each) for each in claimed.checks], claimed.focus)
 
 
 def earlier_round(later: ContextRound) -> ContextRound | None:
@@ -137,6 +149,17 @@ def earlier_round(later: ContextRound) -> ContextRound | None:
     kept = made.filter(Q(undone_at=None) | Q(checks__contains=[Check.SUPERSEDED]))
     found: ContextRound | None = kept.select_related("through").order_by("through__seq", "number").last()
     return found
+
+
+def asked_hooks(work: Work) -> CompactionDecision:
+    """Return what the hooks decide about the round; what it shall keep is set in `work`."""
+    if work.round.asked_at is None:
+        work.round.asked_at = timezone.now()
+        work.round.heartbeat(asked_at=work.round.asked_at)
+    decision = before_compaction(work.session, work.round.through.seq, work.round.reason, work.round.asked_at)
+    work.focus = "\n".join(filter(None, (work.round.focus, decision.focus)))
+    work.must_keep = list(decision.must_keep)
+    return decision
 
 
 def is_prepared(work: Work) -> bool:
@@ -170,8 +193,8 @@ def summary_of(work: Work, *, is_urgent: bool) -> Summary:
         return extracted(work)
     if attempt <= API_MAX_ATTEMPTS and native.is_possible(work.session, work.checks):
         try:
-            made = native.compact(work.session, work.round)
-            check_summary(made.text, texts_of(work), instructions(work.round.focus), has_headings=False)
+            made = native.compact(work.session, work.round, work.focus)
+            check_summary(made.text, texts_of(work), instructions(work.focus), has_headings=False)
             return Summary(made.text, Maker.API, made.block)
         except (ModelRequestError, SummaryRejectedError) as failure:
             logger.warning("The provider did not summarise conversation %s: %s", work.session.pk, failure)
@@ -196,12 +219,12 @@ def written(work: Work) -> Summary:
     steps: list[str] = list(work.round.steps)
     for part in parts[len(steps) :]:
         before = steps[-1] if steps else work.earlier_summary
-        request = summary_request(part, before, work.round.focus, work.summary_max_tokens, model)
+        request = summary_request(part, before, work.focus, work.summary_max_tokens, model)
         steps.append(summary_in(llm.complete_sync(request)))
         if len(steps) < len(parts):
             work.round.heartbeat(steps=steps)
     summary = steps[-1] if steps else work.earlier_summary
-    check_summary(summary, texts_of(work), instructions(work.round.focus))
+    check_summary(summary, texts_of(work), instructions(work.focus))
     return Summary(summary, Maker.MODEL)
 
 
@@ -255,7 +278,10 @@ def supplement_for(work: Work) -> Supplement:
     said = [SaidMessage(each.is_persons, each.text) for each in work.said]
     earlier = cast(Supplement, work.earlier.supplement if work.earlier else {})
     budget = budget_for(work.session)
-    return supplement_of(said, earlier, budget.quoted, facts_for(work.session).chars_per_token)
+    found = supplement_of(said, earlier, budget.quoted, facts_for(work.session).chars_per_token)
+    if work.must_keep:
+        found["notes"] = work.must_keep
+    return found
 
 
 def lookup_for(session: ChatSession) -> str:

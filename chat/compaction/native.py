@@ -24,7 +24,7 @@ def is_possible(session: ChatSession, checks: Sequence[Check]) -> bool:
     return facts_for(session).compacts
 
 
-def compact(session: ChatSession, planned: ContextRound) -> llm.Compaction:
+def compact(session: ChatSession, planned: ContextRound, focus: str) -> llm.Compaction:
     """Return the summary by the model's server of the messages that `planned` covers. Raise ModelRequestError.
 
     The request is the conversation's own up to there, so that it is read from the cache.
@@ -35,5 +35,5 @@ def compact(session: ChatSession, planned: ContextRound) -> llm.Compaction:
     rows = [row for row in rows_of(session, rounds.through_seq) if row.seq <= planned.through.seq]
     view = view_of(session.head, rows, attachments_of(session, rows), session.thinking_after_seq, rounds)
     request = request_for(session, session.head, rows, view)
-    asked = replace(request, compaction=instructions(planned.focus), max_tokens=SUMMARY_MAX_TOKENS)
+    asked = replace(request, compaction=instructions(focus), max_tokens=SUMMARY_MAX_TOKENS)
     return llm.compact_sync(asked)

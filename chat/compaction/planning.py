@@ -169,7 +169,9 @@ def supersede(waiting: ContextRound) -> None:
 def is_paused(session: ChatSession) -> bool:
     """Return whether rounds no longer begin by themselves: the last ones failed, or followed one another too soon."""
     newest = list(session.context_rounds.order_by("-number")[:FAILURES_MAX_COUNT])
-    if len(newest) == FAILURES_MAX_COUNT and all(each.status == ContextRound.Status.FAILED for each in newest):
+    # A hook that vetoes a round ends it with an error, too.
+    ended = (ContextRound.Status.FAILED, ContextRound.Status.NOTHING)
+    if len(newest) == FAILURES_MAX_COUNT and all(each.status in ended and each.error for each in newest):
         return True
     used = session.context_rounds.filter(kind=ContextRound.Kind.COMPACT, reason__in=AUTOMATIC).exclude(used_at=None)
     earlier = used.order_by("-number").values_list("used_after_seq", flat=True)[ROUNDS_MAX_COUNT - 1 :].first()

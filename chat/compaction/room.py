@@ -15,7 +15,8 @@ from chat.context import cache_marks
 from chat.context.heads import withhold_thinking
 from chat.context.meter import meter_of, with_counted
 from chat.context.prompt import rows_of
-from chat.context.rounds import rounds_in_view
+from chat.context.rounds import rounds_in_view, rounds_of_last_request
+from chat.extensions.compaction_hooks import after_compaction
 from chat.models import ChatSession, ContextRound, Message, Turn
 from oneclaw.threads import in_database
 
@@ -168,3 +169,14 @@ def mark_used(ready: ContextRound, turn: Turn) -> None:
     ready.used_at, ready.used_after_seq = timezone.now(), first - 1
     ready.save(update_fields=["used_at", "used_after_seq"])
     make.notify(ready.session)
+    transaction.on_commit(lambda: after_compaction(ready.session, ready.through.seq, ready.reason))
+
+
+@transaction.atomic
+def drop_block(turn: Turn) -> None:
+    """Send the summary in use as text, because the model's server does not take its own block any more."""
+    session = ChatSession.objects.select_for_update(no_key=True).get(pk=turn.session_id)
+    compact = rounds_of_last_request(session).compact
+    if compact is not None and compact.block:
+        make.without_block(compact)
+    withhold_thinking(session, session.last_complete_seq())

@@ -66,6 +66,8 @@ class Supplement(TypedDict, total=False):
     wishes: list[str]
     # Names, numbers and addresses, byte for byte, in the order in which they were said.
     identifiers: list[str]
+    # What extensions want to be kept.
+    notes: list[str]
     # A message of the person that was not answered.
     question: str
     # The beginnings of the person's newest messages, oldest first.

@@ -50,6 +50,7 @@ class Migration(migrations.Migration):
                 ('supplement', models.JSONField(blank=True, default=dict)),
                 ('text', models.TextField(blank=True)),
                 ('steps', models.JSONField(blank=True, default=list)),
+                ('asked_at', models.DateTimeField(blank=True, null=True)),
                 ('checks', models.JSONField(blank=True, default=list)),
                 ('tokens_before', models.PositiveIntegerField(default=0)),
                 ('tokens_after', models.PositiveIntegerField(default=0)),

@@ -72,6 +72,8 @@ class ContextRound(Job):
     text = models.TextField(blank=True)
     # The summaries of the parts that are finished, so that another worker goes on after them.
     steps = models.JSONField(default=list, blank=True)
+    # When the hooks were asked about it first (chat/extensions/compaction_hooks.py).
+    asked_at = models.DateTimeField(null=True, blank=True)
     # What was noticed while it was made: codes of chat/compaction/checks.py.
     checks = models.JSONField(default=list, blank=True)
     # The estimated tokens of a request before and after.

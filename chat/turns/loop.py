@@ -135,13 +135,20 @@ class RunningTurn:
         raise AssertionError("The last round returns or raises.")
 
     async def _stream_or_heal(self) -> tuple[llm.Finished, dict[str, str]]:
-        """Do as _stream; once more without earlier thinking when the provider refuses it, which is a defect; and with
-        a summary of earlier messages when the request is too long."""
+        """Do as _stream; once more without earlier thinking when the provider refuses it, which is a defect; without
+        its own signed summary when it does not take that any more; and with a summary of earlier messages when the
+        request is too long."""
         keeps = [room.Keep.NEWEST_TURNS, room.Keep.LAST_TURN]
-        may_withhold = True
+        may_withhold = may_drop = True
         while True:
             try:
                 return await self._stream()
+            except (llm.CompactionUnsupportedError, llm.CompactionBlockError) as failure:
+                if not may_drop:
+                    raise
+                may_drop = False
+                logger.warning("Turn %s: the signed summary is sent as text: %s", self.turn.pk, failure)
+                await persist(room.drop_block, self.turn)
             except llm.ThinkingBoundError as failure:
                 if not may_withhold:
                     raise

@@ -1,4 +1,6 @@
-"""Settings of what the model is sent: the size of a conversation, summaries, and the provider's cache."""
+"""Settings of requests to the model: effort, the size of a conversation, summaries, and the provider's cache."""
+
+from django.core.exceptions import ImproperlyConfigured
 
 from oneclaw.config import environment
 
@@ -23,3 +25,15 @@ COMPACT_RESULTS = environment.choice("ONECLAW_COMPACT_RESULTS", ["yes", "no"], "
 ROUND_LEASE_SECONDS = environment.number("ONECLAW_ROUND_LEASE_SECONDS", 300, 1, 3600)
 # The lifetime of the provider's cache of a conversation; "5m" becomes an hour for a person who pauses.
 CACHE = environment.choice("ONECLAW_CACHE", ["off", "5m", "1h"], "5m")
+# The most tokens of one answer, with its thinking; 0: what the model allows.
+MAX_OUTPUT_TOKENS = environment.whole("ONECLAW_MAX_OUTPUT_TOKENS", 0, 0, 128_000)
+# How much the model thinks and writes: low, medium, high, xhigh or max. Empty: its own default.
+EFFORT = environment.choice("ONECLAW_EFFORT", ["", "low", "medium", "high", "xhigh", "max"], "")
+# Tokens of thinking before an answer, for models before Claude 4.6, which have no other way to think; 0: none.
+THINKING = environment.whole("ONECLAW_THINKING", 0, 0, 100_000)
+if THINKING and not 1024 <= THINKING < (MAX_OUTPUT_TOKENS or THINKING + 1):
+    raise ImproperlyConfigured(
+        f"ONECLAW_THINKING is {THINKING}; it must be 0, or at least 1024 and less than ONECLAW_MAX_OUTPUT_TOKENS."
+    )
+# US dollars per million tokens, by the start of a model's name; a model without prices shows no cost.
+PRICES = environment.prices("ONECLAW_PRICES")
