@@ -62,10 +62,10 @@ class Work:
     round: ContextRound
     session: ChatSession
     rows: Sequence[ViewRow]
-    # The newest round before it, whose summary stands for the messages before `rows`.
+    # The newest round before it, whose summary replaces the messages before `rows`.
     earlier: ContextRound | None
     checks: list[Check] = field(default_factory=list)
-    # What the summary shall keep especially, and what stands beside it word for word, besides the supplement.
+    # What the summary shall keep especially, and what is kept word for word besides the supplement.
     focus: str = ""
     must_keep: list[str] = field(default_factory=list)
 
@@ -143,7 +143,7 @@ def work_of(claimed: ContextRound) -> Work | None:
 
 
 def earlier_round(later: ContextRound) -> ContextRound | None:
-    """Return the newest summary of what stands before the messages of `later`, used or superseded; None without one."""
+    """Return the newest summary of the messages before those of `later`, used or superseded; None without one."""
     rounds = later.session.context_rounds.filter(kind=ContextRound.Kind.COMPACT, through__active=True)
     made = rounds.exclude(summary="").filter(through__seq__lt=later.through.seq, number__lt=later.number)
     kept = made.filter(Q(undone_at=None) | Q(checks__contains=[Check.SUPERSEDED]))
@@ -274,7 +274,7 @@ def without_block(made: ContextRound) -> None:
 
 
 def supplement_for(work: Work) -> Supplement:
-    """Return what is kept word for word beside the summary of the round."""
+    """Return what is kept word for word with the summary of the round."""
     said = [SaidMessage(each.is_persons, each.text) for each in work.said]
     earlier = cast(Supplement, work.earlier.supplement if work.earlier else {})
     budget = budget_for(work.session)

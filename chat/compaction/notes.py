@@ -12,8 +12,8 @@ from chat.context.rounds import RoundsInView
 from chat.context.view import META_KEY
 from chat.models import ChatSession, Turn
 
-# The model is told once when this share of the window is used, in percent.
-TOLD_PERCENTS = (50, 70, 85)
+# The model gets a note once when this share of the window is used, in percent.
+NOTED_PERCENTS = (50, 70, 85)
 
 
 def is_new(turn: Turn) -> bool:
@@ -23,9 +23,9 @@ def is_new(turn: Turn) -> bool:
 
 def fullness_note(session: ChatSession, meter: Meter, rounds: RoundsInView) -> dict[str, object]:
     """Return what is stored with the next message of `session` about the used share of its window; {} when the model
-    was told before."""
+    had such a note before."""
     percent = reached(meter.used_tokens, meter.window_tokens)
-    if percent <= told_percent(session, rounds):
+    if percent <= noted_percent(session, rounds):
         return {}
     return {"percent": percent, "notes": [f"[Context: {meter.percent} % of {meter.window_tokens:,} tokens used.]"]}
 
@@ -38,13 +38,13 @@ def store(turn: Turn, sent: dict[str, object]) -> None:
         turn.prompt.save(update_fields=["meta"])
 
 
-def reached(used: int, window: int, percents: Sequence[int] = TOLD_PERCENTS) -> int:
+def reached(used: int, window: int, percents: Sequence[int] = NOTED_PERCENTS) -> int:
     """Return the highest of `percents` that `used` tokens of `window` reach; 0 for none. Pure."""
     return max((percent for percent in percents if 100 * used >= percent * window), default=0)
 
 
-def told_percent(session: ChatSession, rounds: RoundsInView) -> int:
-    """Return the highest share of the window that the model was told of since the summary in use; 0 for none."""
+def noted_percent(session: ChatSession, rounds: RoundsInView) -> int:
+    """Return the highest share of the window that the model had a note about since the summary in use; 0 for none."""
     since = rounds.compact.used_after_seq if rounds.compact else 0
-    told = session.messages.shown().filter(seq__gt=since, **{f"meta__{META_KEY}__has_key": "percent"})
-    return max((int(meta[META_KEY]["percent"]) for meta in told.values_list("meta", flat=True)), default=0)
+    noted = session.messages.shown().filter(seq__gt=since, **{f"meta__{META_KEY}__has_key": "percent"})
+    return max((int(meta[META_KEY]["percent"]) for meta in noted.values_list("meta", flat=True)), default=0)

@@ -29,7 +29,7 @@ AUTOMATIC = (Reason.THRESHOLD, Reason.MESSAGES, Reason.PAUSE)
 # After so many failures one after another, or so many rounds within so few turns, no round begins by itself.
 FAILURES_MAX_COUNT = 3
 ROUNDS_MAX_COUNT, ROUNDS_MIN_TURNS = 3, 6
-# The share of ONECLAW_COMPACTION_MESSAGES from which a summary is made beside the conversation.
+# The share of ONECLAW_COMPACTION_MESSAGES from which a summary is made in the background.
 EARLY_MESSAGES_SHARE = 0.7
 
 
@@ -107,7 +107,7 @@ def cut_of(
 
 
 def turn_sizes(rows: list[ViewRow], sizes: list[int]) -> list[TurnSize]:
-    """Return the turns of `rows`, whose tokens are `sizes`; what stands before the first person's message belongs to
+    """Return the turns of `rows`, whose tokens are `sizes`; what precedes the first message of the person belongs to
     the first turn. Pure."""
     starts = [index for index, row in enumerate(rows) if row.role == Message.Role.USER]
     edges = [0, *starts[1:], len(rows)] if rows else []

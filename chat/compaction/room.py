@@ -106,7 +106,7 @@ def begin(turn: Turn) -> int | None:
 
 def is_time_for(ready: ContextRound, session: ChatSession, turn: Turn, *, is_full: bool) -> bool:
     """Return whether a ready round is used now: it is needed or asked for, or the provider's cache has expired, so that
-    another beginning costs nothing."""
+    another prefix costs nothing."""
     if not ready.through.active:
         return False
     if is_full or ready.reason == ContextRound.Reason.COMMAND:
@@ -158,7 +158,7 @@ def use_now(turn: Turn, round_id: int) -> bool:
 def mark_used(ready: ContextRound, turn: Turn) -> None:
     """Record that requests are made with the round from now on.
 
-    Beside a summary of the API, what is kept word for word comes with the next message of the person. Without a new
+    With a summary of the API, what is kept word for word comes with the next message of the person. Without a new
     message, the summary is sent as text.
     """
     if ready.block and notes.is_new(turn):

@@ -45,7 +45,7 @@ class Migration(migrations.Migration):
                 ('focus', models.TextField(blank=True)),
                 ('decisions', models.JSONField(blank=True, default=dict)),
                 ('summary', models.TextField(blank=True)),
-                ('maker', models.CharField(blank=True, choices=[('api', "the model's server"), ('model', 'the fast model'), ('extract', 'nobody: the first words of messages'), ('person', 'its owner, who changed it')], max_length=10)),
+                ('maker', models.CharField(blank=True, choices=[('api', "the model's server"), ('model', 'the fast model'), ('extract', 'no model: the first words of messages'), ('person', 'its owner, who changed it')], max_length=10)),
                 ('block', models.JSONField(blank=True, null=True)),
                 ('supplement', models.JSONField(blank=True, default=dict)),
                 ('text', models.TextField(blank=True)),

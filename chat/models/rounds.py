@@ -25,7 +25,7 @@ class ContextRoundQuerySet(JobQuerySet["ContextRound"]):
 class ContextRound(Job):
     """One change of what the model is sent: a summary in place of older messages, or shortened results of tools.
 
-    A worker makes it beside the conversation, and the first request of a later turn begins to use it. The messages
+    A worker makes it in the background, and the first request of a later turn begins to use it. The messages
     themselves never change. A round is valid on the branches that contain its last message.
     """
 
@@ -43,7 +43,7 @@ class ContextRound(Job):
     class Maker(models.TextChoices):
         API = "api", "the model's server"
         MODEL = "model", "the fast model"
-        EXTRACT = "extract", "nobody: the first words of messages"
+        EXTRACT = "extract", "no model: the first words of messages"
         PERSON = "person", "its owner, who changed it"
 
     LEASE_SECONDS: ClassVar[float] = settings.ROUND_LEASE_SECONDS
@@ -65,9 +65,9 @@ class ContextRound(Job):
     maker = models.CharField(max_length=10, choices=Maker, blank=True)
     # The signed block of the API, as it was returned; None for summaries of other makers.
     block = models.JSONField(null=True, blank=True)
-    # What is kept word for word beside the summary (chat/compaction/supplement.py).
+    # What is kept word for word with the summary (chat/compaction/supplement.py).
     supplement = models.JSONField(default=dict, blank=True)
-    # What the model is sent in place of the messages: the summary and the supplement, as they were worded then; beside
+    # What the model is sent in place of the messages: the summary and the supplement, as they were worded then; with
     # a block of the API, the supplement alone, before the next message of the person.
     text = models.TextField(blank=True)
     # The summaries of the parts that are finished, so that another worker goes on after them.

@@ -15,7 +15,7 @@ COMPACTION_MESSAGES = environment.whole("ONECLAW_COMPACTION_MESSAGES", 400, 0, 1
 # Who writes the summary: "auto" is the model's server if it can, else the fast model; "model" the fast model; or the
 # name of a model.
 COMPACTION_BY = environment.text("ONECLAW_COMPACTION_BY", "auto")
-# Tokens of the newest messages that are sent word for word beside a summary.
+# Tokens of the newest messages that are sent word for word with a summary.
 KEEP_TOKENS = environment.whole("ONECLAW_KEEP_TOKENS", 20_000, 0, 1_000_000)
 # Whether old results of tools are shortened while the provider's cache has expired.
 PRUNING = environment.choice("ONECLAW_PRUNING", ["cache-ttl", "off"], "cache-ttl") == "cache-ttl"
