@@ -22,6 +22,8 @@ from oneclaw.config.context import (  # noqa: F401
     PRUNING,
     ROUND_LEASE_SECONDS,
     THINKING,
+    TITLES,
+    WINDOWS,
 )
 from oneclaw.config.secret_key import secret_key
 
@@ -250,8 +252,6 @@ MODEL = environment.text("ONECLAW_MODEL", "claude-sonnet-5-5")
 MODELS = environment.labelled("ONECLAW_MODELS")
 # The model of titles and summaries.
 FAST_MODEL = environment.text("ONECLAW_FAST_MODEL", "claude-haiku-5-5")
-# Whether the fast model gives a conversation a title after its first answer.
-TITLES = environment.flag("ONECLAW_TITLES", True)
 # Timeouts in seconds: to connect, without data in a text (ten times that while a model thinks), and of a whole turn.
 CONNECT_TIMEOUT = environment.number("ONECLAW_CONNECT_TIMEOUT", 5, 0.1, 60)
 SILENCE_TIMEOUT = environment.number("ONECLAW_SILENCE_TIMEOUT", 30, 0.1, 600)

@@ -6,6 +6,8 @@ from oneclaw.config import environment
 
 # Tokens of the model's window that a conversation may use; 0: all.
 CONTEXT = environment.whole("ONECLAW_CONTEXT", 200_000, 0, 10_000_000)
+# The windows of models, in tokens, for servers that do not say them.
+WINDOWS = environment.sizes("ONECLAW_WINDOWS")
 # Whether a conversation that nears that size is summarised; off: only when it is full, or its owner asks.
 COMPACTION = environment.choice("ONECLAW_COMPACTION", ["on", "off"], "on") == "on"
 # Tokens of the window that are left free for an answer.
@@ -37,3 +39,5 @@ if THINKING and not 1024 <= THINKING < (MAX_OUTPUT_TOKENS or THINKING + 1):
     )
 # US dollars per million tokens, by the start of a model's name; a model without prices shows no cost.
 PRICES = environment.prices("ONECLAW_PRICES")
+# Whether the fast model gives a conversation a title after its first answer.
+TITLES = environment.flag("ONECLAW_TITLES", True)

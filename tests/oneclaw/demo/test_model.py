@@ -7,6 +7,7 @@ from django.conf import settings
 from django.utils import translation
 from django.utils.translation import gettext
 
+from chat.compaction.checks import check_summary
 from oneclaw import llm
 from oneclaw.demo import model as demo
 
@@ -216,6 +217,17 @@ def test_a_compaction_holds_the_persons_words():
     messages = [{"role": "user", "content": "Hello"}, {"role": "user", "content": [{"type": "text", "text": "Tea?"}]}]
     reply = demo.reply({"compaction": {"type": "summarize"}, "messages": messages})
     assert "".join(reply.blocks[0].deltas) == "- Hello\n- Tea?"
+
+
+def test_a_summary_with_headings_goes_on_from_the_earlier_one():
+    asked = (
+        "<earlier_summary>\n## Wanted\n- Tea\n</earlier_summary>\n\n"
+        "<messages>\nPerson: Milk?\n\nAssistant: Yes.\n</messages>"
+    )
+    reply = demo.reply({"messages": [{"role": "user", "content": asked}]})
+    summary = "".join(reply.blocks[0].deltas)
+    assert summary.startswith("## Wanted\n- Tea\n- Milk?\n\n## Agreed\n-")
+    check_summary(summary, [asked], "")
 
 
 async def test_a_fault_of_its_own_is_a_server_fault(monkeypatch, caplog):

@@ -337,3 +337,10 @@ def test_without_a_server_nobody_is_asked(settings):
     settings.ANTHROPIC_API_KEY = settings.ANTHROPIC_BASE_URL = settings.DEMO_URL = ""
     tasks.refresh_model_facts()
     assert not ModelFacts.objects.exists()
+
+
+def test_the_window_of_a_setting_goes_before_what_is_known(scripted, settings):
+    settings.WINDOWS = {"claude-sonnet-5-5": 32_000}
+    assert facts.documented_facts("claude-sonnet-5-5").window_tokens == 32_000
+    row = ModelFacts(server=server_hash(), model="claude-sonnet-5-5", window=1_000_000)
+    assert facts.facts_of_row(row).window_tokens == 32_000
