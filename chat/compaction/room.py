@@ -81,8 +81,7 @@ def is_open(round_id: int) -> bool:
 @transaction.atomic
 def begin(turn: Turn) -> int | None:
     """Begin to use a ready round if it is time; return the id of the round that must be made first, or None."""
-    ChatSession.objects.select_for_update(no_key=True).get(pk=turn.session_id)
-    sessions = ChatSession.objects.select_related("agent", "owner", "head")
+    sessions = ChatSession.objects.select_related("agent", "owner", "head").select_for_update(of=("self",), no_key=True)
     session = with_counted(sessions).get(pk=turn.session_id)
     meter = meter_of(session)
     if meter is None:
