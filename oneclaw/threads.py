@@ -20,6 +20,8 @@ R = TypeVar("R")
 _threads = ThreadPoolExecutor(settings.DATABASE_POOL - 1, thread_name_prefix="database")
 # Tools may wait for locks: they get at most half of the connections.
 _tool_threads = ThreadPoolExecutor(settings.DATABASE_POOL // 2, thread_name_prefix="tools")
+# What waits for a model keeps its connection for up to a minute.
+_model_threads = ThreadPoolExecutor(2, thread_name_prefix="models")
 _reserved_thread = ThreadPoolExecutor(1, thread_name_prefix="leases")
 
 
@@ -41,6 +43,11 @@ async def in_tool_thread(function: Callable[P, R], *args: P.args, **kwargs: P.kw
     Waiting functions cannot take all threads of `in_database`.
     """
     return await _run(_tool_threads, function, *args, **kwargs)
+
+
+async def in_model_thread(function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
+    """Run sync `function`, which waits for a model, in a thread of a small pool, and return its result."""
+    return await _run(_model_threads, function, *args, **kwargs)
 
 
 async def in_reserved_thread(function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:

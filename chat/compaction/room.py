@@ -18,7 +18,7 @@ from chat.context.prompt import rows_of
 from chat.context.rounds import rounds_in_view, rounds_of_last_request
 from chat.extensions.compaction_hooks import after_compaction
 from chat.models import ChatSession, ContextRound, Message, Turn
-from oneclaw.threads import in_database
+from oneclaw.threads import in_database, in_model_thread
 
 # How long a person waits for a summary, after which an extract takes its place.
 WAIT_MAX_SECONDS = 60.0
@@ -62,7 +62,7 @@ async def make_room_at_once(turn: Turn, keep: Keep, announce: Callable[[], None]
 async def finish_soon(round_id: int) -> None:
     """Return when the round is finished: by a worker that makes it already, by this process, or after WAIT_MAX_SECONDS
     as an extract."""
-    making = asyncio.create_task(in_database(make.run, round_id, is_urgent=True))
+    making = asyncio.create_task(in_model_thread(make.run, round_id, is_urgent=True))
     try:
         async with asyncio.timeout(WAIT_MAX_SECONDS):
             await asyncio.shield(making)
@@ -91,7 +91,8 @@ def begin(turn: Turn) -> int | None:
     if reason is not None and (waiting is None or not waiting.is_open):
         waiting = planning.plan(session, reason) if settings.COMPACTION else waiting
     if waiting is not None and waiting.is_open:
-        if reason is not None or waiting.reason == ContextRound.Reason.COMMAND:
+        # Many short messages still fit, so the answer does not wait for their summary.
+        if reason == ContextRound.Reason.THRESHOLD or waiting.reason == ContextRound.Reason.COMMAND:
             return waiting.pk
     elif waiting is not None and is_time_for(waiting, session, turn, is_full=reason is not None):
         mark_used(waiting, turn)

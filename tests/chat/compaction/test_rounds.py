@@ -84,3 +84,14 @@ async def test_a_person_asks_for_a_summary(talk):
     assert "the ferries" in str(next(each.body for each in talk.scripted.messages if is_summary(each.body)))
     assert (await rounds(talk))[0].pk == asked.pk
     assert len(texts(talk.sent)) < 8
+
+
+async def test_many_short_messages_are_summarised_without_a_wait(talk, settings):
+    settings.COMPACTION_MESSAGES = 10
+    for number in range(7):
+        await talk.say(f"{number}.")
+    assert (await rounds(talk))[0].reason == ContextRound.Reason.MESSAGES
+    assert not any(is_summary(each.body) for each in talk.scripted.messages)
+    await make_waiting(talk)
+    await talk.say("And now?")
+    assert (await rounds(talk))[0].used_at is not None
