@@ -6,10 +6,9 @@ from django.conf import settings
 from django.utils.translation import gettext_lazy as _
 
 from chat.extensions import Tool, ToolCall, ToolError, ToolResult
-from chat.models import ChatSession
 from chat.turns.tools import parameter_missing
 from memory.index import transcripts
-from memory.policy.access import find_document, sources_of, spaces_of
+from memory.policy.access import find_document, may_search, sources_of, spaces_of
 from memory.search.manager import HybridSearchManager
 from memory.search.passage import MessageOrigin
 from memory.tools.saved import first_line
@@ -83,11 +82,6 @@ def memory_get(call: ToolCall) -> ToolResult:
     else:
         summary = Reason("memory.length", {"path": path, "count": len(lines)})
     return ToolResult(result | {"text": text}, summary)
-
-
-def may_search(session: ChatSession) -> bool:
-    """Return whether `session` may search anything."""
-    return bool(sources_of(session))
 
 
 SEARCH = Tool(
