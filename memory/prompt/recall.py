@@ -108,7 +108,7 @@ def find_passages(intent: str, session: ChatSession, sources: Sources) -> list[C
 
 
 def piece_of(passage: Passage, document: MemoryDocument | None) -> ContextItem:
-    """Return `passage` as a piece of `document`, None for a conversation. Its lines are those of the indexed version."""
+    """Return `passage` as a piece of `document`, None for a conversation, with the lines of the indexed version."""
     source: list[str] = []
     if document is not None and document.version == document.indexed_version:
         source = document.content.split("\n")[passage.start_line - 1 : passage.end_line]

@@ -30,8 +30,8 @@ from memory.text.languages import LANGUAGE_NAMES
 from oneclaw.models import Space
 from oneclaw.text import replace_unstorable
 
-# The documents to search, and by negative ids the transcripts: each with a stamp that changes whenever its row does, and
-# the number of its chunks that are searched.
+# The documents to search, and by negative ids the transcripts: each with a stamp that changes whenever its row does,
+# and with the number of its chunks that are searched.
 HELD = """
 WITH held AS MATERIALIZED (
     SELECT index.document_id AS id, hashtextextended(index.xmin::text || index.ctid::text, 0) AS stamp, index.units
