@@ -6,15 +6,15 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from django.utils import timezone
 
-from chat.models import ChatSession, ContextRound, Message, default_agent
+from chat.models import ChatSession, Message, default_agent
 from memory.documents.write import Append, Author, Source, apply
 from memory.index.documents import index_document
 from memory.models import MemoryDocument
 from memory.search.manager import HybridSearchManager
 from memory.search.passage import Passage
 from oneclaw.models import Space, User
+from tests import conversations
 from tests.embedding_server import Embeddings
 
 
@@ -72,22 +72,7 @@ def say():
 @pytest.fixture
 def summarised():
     """summarised(session, through_seq, summary="…", …): a round that replaces its messages up to this one, in use."""
-
-    def summarised(session, through_seq, summary="A summary.", used=True, **fields):
-        now = timezone.now()
-        number = session.context_rounds.count() + 1
-        fields = {"kind": "compact", "reason": "threshold", "maker": "model", "status": "done", "used_at": now} | fields
-        fields.setdefault("finished_at", now if fields["status"] == "done" else None)
-        through = session.messages.get(seq=through_seq)
-        made = ContextRound.objects.create(
-            owner=session.owner, session=session, number=number, through=through, summary=summary, **fields
-        )
-        if used:
-            session.used_rounds = [number]
-            session.save(update_fields=["used_rounds"])
-        return made
-
-    return summarised
+    return conversations.summarise
 
 
 @pytest.fixture(scope="session")

@@ -160,6 +160,6 @@ def test_a_record_of_a_forgetting_from_before_summaries_is_shown(ada, client, fo
     summarised(talk, 2, WORDS)
     done = forget()
     client.force_login(ada)
-    assert "1 summary of older messages" in client.get(f"/memory/forget/{done.pk}/").content.decode()
+    assert "1 summary of older messages" in client.get(f"/memory/forget/{done.pk}").content.decode()
     Forgetting.objects.update(counts={name: n for name, n in done.counts.items() if name != "rounds"})
-    assert "0 summaries of older messages" in client.get(f"/memory/forget/{done.pk}/").content.decode()
+    assert "0 summaries of older messages" in client.get(f"/memory/forget/{done.pk}").content.decode()
