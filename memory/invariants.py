@@ -2,9 +2,10 @@
 
 import datetime as dt
 from collections.abc import Iterator
+from typing import Any
 
 from django.db import transaction
-from django.db.models import F, OuterRef, Q, Subquery
+from django.db.models import F, OuterRef, Q, QuerySet, Subquery
 from django.db.models.functions import Coalesce
 from django.utils import timezone
 
@@ -192,8 +193,9 @@ def find_summaries_without_notes() -> Iterator[str]:
     noted = Q(session__mode=ChatSession.Mode.AGENT, session__deleted_at=None)
     used = ContextRound.objects.summaries().filter(noted, used_at__isnull=False)
     owed = Q(checks__contains=["flush_owed"], used_at__gt=timezone.now() - OWED_NOTES_MAX_AGE)
-    rows = used.annotate(covered=covered).filter(covered__lt=F("through__seq")).exclude(owed).order_by("pk")
-    for row in rows.select_related("owner", "through").iterator(chunk_size=200):
+    found = used.annotate(covered=covered).filter(covered__lt=F("through__seq")).exclude(owed).order_by("pk")
+    rows: QuerySet[Any] = found.select_related("owner", "through")
+    for row in rows.iterator(chunk_size=200):
         if not was_off(row.owner, Switch.SAVED, row.used_at):
             yield (
                 f"summary {row.number} of session {row.session_id} replaces messages up to {row.through.seq}, "

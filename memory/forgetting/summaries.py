@@ -39,7 +39,7 @@ def drop_blocks(rounds: QuerySet[ContextRound]) -> None:
     """
     rows = list(rounds.exclude(block=None))
     for row in rows:
-        columns = {} if row.summary else _summary_of_block(row.block)
+        columns = {} if row.summary else _summary_of_block(row.block or {})
         ContextRound.objects.filter(pk=row.pk).update(block=None, **columns)
     _use_anew([row.pk for row in rows])
 

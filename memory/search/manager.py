@@ -227,7 +227,7 @@ class HybridSearchManager:
         read = (owner.pk if owner else None, sources.notes, sources.recent, sources.other_transcripts)
         key = (tuple(self.spaces), asked.model, read)
         known = cached(key)
-        parameters: Parameters = {
+        parameters: Parameters = self._whose() | {
             "spaces": self.spaces,
             "layout": LAYOUT_VERSION,
             "exact": settings.EXACT_UNITS,
@@ -238,7 +238,7 @@ class HybridSearchManager:
             "recent": sources.recent,
             "notes": sources.notes,
             "other_transcripts": sources.other_transcripts,
-        } | self._whose()
+        }
         sql = HELD + CHUNKS if owner is None else HELD + HELD_TRANSCRIPTS + CHUNKS + TRANSCRIPTS
         sql += IDS if known else ""
         if asked.vector is not None:
@@ -296,7 +296,7 @@ class HybridSearchManager:
         documents = found.document_ids[corpus.document[indices]]
         ordinals, text_keys = corpus.ordinal[indices], corpus.chunks["key"][indices]
         sql = LINES if owner is None else LINES + SAID_LINES
-        parameters: Parameters = {"spaces": self.spaces} | self._whose()
+        parameters = self._whose() | {"spaces": self.spaces}
         for prefix, of_kind in (("", documents > 0), ("said_", documents < 0)):
             parameters[f"{prefix}ids"] = array_literal(abs(documents[of_kind]).tolist())
             parameters[f"{prefix}ordinals"] = array_literal(ordinals[of_kind].tolist())

@@ -1,17 +1,18 @@
 """A summary waits until memory has what it is about to replace: notes of it, and an index to find it by."""
 
 import datetime as dt
+import json
 
 import pytest
 from django.utils import timezone
 
 from chat import extensions
-from chat.conversations import lifecycle
+from chat.conversations import lifecycle, titles
 from chat.models import ChatSession, default_agent
 from memory import tasks
 from memory.index import conversations
-from memory.models import Flush, MemoryDocument, TranscriptIndex
-from memory.notes import claims, flush
+from memory.models import DocumentJob, Flush, MemoryDocument, TranscriptIndex
+from memory.notes import claims, document_jobs, flush
 from memory.notes.claims import MODEL_MAX_ATTEMPTS
 from memory.policy import switches
 from memory.policy.switches import Switch
@@ -208,3 +209,19 @@ def test_it_costs_six_small_queries_once_it_is_ready(talk, prepare, scripted, dj
     work()
     with django_assert_max_num_queries(6):
         assert prepare(talk, 2)
+
+
+def test_titles_last_messages_and_recent_conversations_are_made_from_the_messages(talk, summarised, scripted):
+    summarised(talk, 2, "Zorabella", supplement={"said": ["Zorabella"]})
+    ChatSession.objects.update(title_due_at=timezone.now())
+    scripted.script(answer("Moving"), answer("bern"), answer(json.dumps({"title": "Bern", "summary": "Moved."})))
+    titles.name_session(talk.pk)
+    for kind in (DocumentJob.Kind.LAST_MESSAGES, DocumentJob.Kind.RECENT):
+        document_jobs.run(document_jobs.request(talk, kind, 2).pk)
+    asked = [json.dumps(request.body) for request in scripted.messages]
+    assert len(asked) == 3
+    assert all("I moved to Bern." in body and "Zorabella" not in body for body in asked)
+    written = [found.content for found in MemoryDocument.objects.all()]
+    assert len(written) == 2
+    assert not any("Zorabella" in content for content in written)
+    assert ChatSession.objects.get().title == "Moving"
