@@ -23,4 +23,5 @@ MEMORY = Extension(
     details=provenance.details,
     search=palette.search,
     prepare_compaction=compaction.prepare,
+    lookup_hint=reading.lookup_hint,
 )

@@ -9,6 +9,7 @@ from django.db.models import F, OuterRef, Q, QuerySet, Subquery
 from django.db.models.functions import Coalesce
 from django.utils import timezone
 
+from chat.compaction.checks import Check
 from chat.models import ChatSession, ContextRound
 from memory.documents.diff import HunkMismatchError
 from memory.documents.write import content_at
@@ -192,7 +193,7 @@ def find_summaries_without_notes() -> Iterator[str]:
     covered = Coalesce(Subquery(finished.values("through_seq")[:1]), F("session__copied_seq"))
     noted = Q(session__mode=ChatSession.Mode.AGENT, session__deleted_at=None)
     used = ContextRound.objects.summaries().filter(noted, used_at__isnull=False)
-    owed = Q(checks__contains=["flush_owed"], used_at__gt=timezone.now() - OWED_NOTES_MAX_AGE)
+    owed = Q(checks__contains=[Check.FLUSH_OWED], used_at__gt=timezone.now() - OWED_NOTES_MAX_AGE)
     found = used.annotate(covered=covered).filter(covered__lt=F("through__seq")).exclude(owed).order_by("pk")
     rows: QuerySet[Any] = found.select_related("owner", "through")
     for row in rows.iterator(chunk_size=200):

@@ -175,8 +175,8 @@ class ChatSession(models.Model):
         return messages.aggregate(newest=Max("seq"))["newest"] or 0
 
     def summarised_seq(self) -> int:
-        """Return the sequence number of the last message that a summary stands for in what the model is sent; 0 when
-        no summary is in use.
+        """Return the sequence number of the last message that the summary in use replaces in what the model is sent; 0
+        without one.
 
         It is read from the rows, because a request in between may have begun to use a summary.
         """

@@ -13,6 +13,7 @@ from django.db.models import F, Func, Q, QuerySet, Value
 
 from chat.context import per_message
 from chat.context.heads import withhold_thinking
+from chat.context.view import META_KEY
 from chat.conversations.transcript import html_columns
 from chat.models import ChatSession, ContextRound, Head, Message, MessageQuerySet, Turn
 from memory.forgetting import summaries
@@ -143,6 +144,9 @@ def _columns(message: Message, calls: dict[str, Message], eraser: Eraser) -> dic
     fresh_items = [eraser.item(item) for item in items]
     if fresh_items != items:
         message.meta = columns["meta"] = per_message.with_items(message.meta, NAME, fresh_items)
+    sent = message.meta.get(META_KEY, {})
+    if (notes := summaries.erased_value(sent.get("notes"), eraser)) != sent.get("notes"):
+        message.meta = columns["meta"] = {**message.meta, META_KEY: {**sent, "notes": notes}}
     for use in _uses(message):
         arguments = eraser.value(use["input"])
         if arguments != use["input"]:

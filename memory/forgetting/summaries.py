@@ -1,27 +1,27 @@
-"""Erase forgotten lines from the rounds of conversations: from summaries, their steps, and what is kept beside them."""
+"""Erase forgotten lines from the rounds of conversations: from summaries, their steps and their supplements."""
 
 from collections.abc import Collection
 from typing import Any
 
 from django.db.models import QuerySet
-from django.utils import timezone
 
+from chat.compaction import make
 from chat.context.heads import withhold_thinking
 from chat.models import ChatSession, ContextRound
 from memory.forgetting.eraser import CUT_TEXT_MIN_CHARS, Eraser
 from memory.policy.tombstones import BLANK
 from oneclaw.jobs import OPEN_STATUSES, Job, clock
 
+# The columns of a round that hold words of the conversation.
+TEXTS = ("summary", "supplement", "text", "steps", "focus", "error")
+
 
 def changed_columns(row: ContextRound, eraser: Eraser) -> dict[str, Any]:
     """Return the columns of `row` that hold a forgotten line, without it; {} when there is none."""
-    values = {name: getattr(row, name) for name in ("summary", "focus", "error", "steps", "supplement")}
-    erased = {name: erased_value(value, eraser) for name, value in values.items()}
-    columns = {name: value for name, value in erased.items() if value != values[name]}
+    erased = {name: erased_value(getattr(row, name), eraser) for name in TEXTS}
+    columns = {name: value for name, value in erased.items() if value != getattr(row, name)}
     if row.block is not None and erased_value(row.block, eraser) != row.block:
         columns["block"] = None
-        if not row.summary:
-            columns |= _summary_of_block(row.block, eraser)
     return columns
 
 
@@ -29,19 +29,18 @@ def blank(changes: dict[int, dict[str, Any]]) -> None:
     """Store the changes that changed_columns() returned, by the id of the round."""
     for pk, columns in changes.items():
         ContextRound.objects.filter(pk=pk).update(**columns)
+        if "block" in columns:
+            make.without_block(ContextRound.objects.get(pk=pk))
     _use_anew(changes)
 
 
 def drop_blocks(rounds: QuerySet[ContextRound]) -> None:
-    """Remove the signed blocks of `rounds`, whose encrypted part may hold forgotten words.
-
-    Their readable text stays as the summary; a round without any counts for nothing any more.
-    """
-    rows = list(rounds.exclude(block=None))
-    for row in rows:
-        columns = {} if row.summary else _summary_of_block(row.block or {})
-        ContextRound.objects.filter(pk=row.pk).update(block=None, **columns)
-    _use_anew([row.pk for row in rows])
+    """Remove the signed blocks of `rounds`, whose encrypted part may hold forgotten words; their readable text stays as
+    the summary."""
+    signed = list(rounds.exclude(block=None))
+    for row in signed:
+        make.without_block(row)
+    _use_anew([row.pk for row in signed])
 
 
 def restart(rounds: QuerySet[ContextRound]) -> None:
@@ -77,17 +76,13 @@ def _is_start(line: str, eraser: Eraser) -> bool:
     return is_cut and eraser.is_prefix(line.rstrip("…"))
 
 
-def _summary_of_block(block: dict[str, Any], eraser: Eraser | None = None) -> dict[str, Any]:
-    """Return the columns of a round whose block is removed and that has no other text."""
-    text = block.get("content")
-    if not isinstance(text, str) or not text:
-        return {"undone_at": timezone.now()}
-    return {"summary": text if eraser is None else erased_text(text, eraser)}
-
-
 def _use_anew(rounds: Collection[int]) -> None:
-    """Let the next request of the conversations of `rounds` begin to use them, as changed: without earlier thinking,
-    which is signed together with what they were."""
+    """Let the next turn in the conversations of `rounds` begin to use them, as changed: without earlier thinking, which
+    is signed together with what they were.
+
+    A turn that is running goes on with its rounds, because without them it may not fit into the model's window.
+    """
     for session in ChatSession.objects.filter(context_rounds__in=rounds).distinct():
         withhold_thinking(session, session.last_seq)
-        ChatSession.objects.filter(pk=session.pk).update(used_rounds=[])
+        if not session.turns.running().exists():
+            ChatSession.objects.filter(pk=session.pk).update(used_rounds=[])

@@ -53,7 +53,7 @@ def read(session: ChatSession, path: str) -> str | None:
     """Return the transcript with this `path`, as `session` may read it, or None.
 
     It must be of a conversation of the same owner, and one that is_kept. Of its own transcript, `session` reads the
-    messages that a summary stands for in what its model is sent.
+    messages that a summary replaces in what its model is sent.
     """
     found, sources = TRANSCRIPT_PATH.fullmatch(path), sources_of(session)
     if found is None or sources.transcripts_of is None:

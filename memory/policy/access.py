@@ -42,7 +42,7 @@ class Sources:
 def sources_of(session: ChatSession) -> Sources:
     """Return what `session` may search, by the switches of its owner; nothing in a temporary session.
 
-    Of its own messages, these are the ones that a summary stands for in what the model is sent.
+    Of its own messages, these are the ones that a summary replaces in what the model is sent.
     """
     on = frozenset() if session.is_temporary else switches.on_for(session.owner)
     if not _may_read_transcripts(session, on):
@@ -52,7 +52,7 @@ def sources_of(session: ChatSession) -> Sources:
 
 def recall_sources_of(session: ChatSession) -> Sources:
     """Return what is recalled for a message of `session` by itself: documents, and its own messages that a summary
-    stands for. Other transcripts are not: their notes say the same in fewer words."""
+    replaces. Other transcripts are not: their notes say the same in fewer words."""
     found = sources_of(session)
     if found.but_session_after:
         return replace(found, other_transcripts=False)

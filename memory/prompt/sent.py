@@ -1,4 +1,4 @@
-"""Find the text that memory has sent to the model in a conversation, and the summaries that stand for its messages, so
+"""Find the text that memory has sent to the model in a conversation, and the summaries that replace its messages, so
 that they are not saved or noted again."""
 
 import json
@@ -55,7 +55,7 @@ def _used_summaries(session: ChatSession) -> QuerySet[ContextRound]:
 
 
 def _texts_of(used: ContextRound) -> Iterator[str]:
-    """Yield each text of a summary: its own, that of the signed block, and what is kept word for word beside it."""
+    """Yield each text of a summary: its own, that of the signed block, and its supplement."""
     for value in (used.summary, used.supplement, (used.block or {}).get("content")):
         yield from _strings(value)
 

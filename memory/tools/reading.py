@@ -6,6 +6,7 @@ from django.conf import settings
 from django.utils.translation import gettext_lazy as _
 
 from chat.extensions import Tool, ToolCall, ToolError, ToolResult
+from chat.models import ChatSession
 from chat.turns.tools import parameter_missing
 from memory.index import transcripts
 from memory.policy.access import find_document, may_search, sources_of, spaces_of
@@ -82,6 +83,17 @@ def memory_get(call: ToolCall) -> ToolResult:
     else:
         summary = Reason("memory.length", {"path": path, "count": len(lines)})
     return ToolResult(result | {"text": text}, summary)
+
+
+def lookup_hint(session: ChatSession) -> str:
+    """Return how the model finds messages of `session` that a summary has replaced; "" when it may not."""
+    tools = {SEARCH.name, GET.name} - set(session.agent.tools_off)
+    if len(tools) < 2 or sources_of(session).transcripts_of is None or not transcripts.is_kept(session):
+        return ""
+    return (
+        f"What was said in them is found word for word by {SEARCH.name} (the results with the path "
+        f"{session.get_absolute_url()}), and {GET.name} reads around a result."
+    )
 
 
 SEARCH = Tool(

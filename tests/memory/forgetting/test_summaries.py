@@ -1,4 +1,4 @@
-"""What is forgotten leaves the summaries that stand for messages, and no worker brings it back into one."""
+"""What is forgotten leaves the summaries that replace messages, and no worker brings it back into one."""
 
 import datetime as dt
 import uuid
@@ -8,6 +8,7 @@ from django.apps import apps
 from django.db import connection
 from django.utils import timezone
 
+from chat.context.rounds import rounds_of_last_request
 from chat.models import ChatSession, ContextRound
 from memory.forgetting import forget as forgetting
 from memory.forgetting import plan as forget_plans
@@ -15,6 +16,7 @@ from memory.models import Forgetting
 from memory.views.forgetting import receipt_content
 from oneclaw import invariants
 from oneclaw.jobs import ClaimLostError
+from tests.conversations import send, settle
 
 MARKER = "Zorabella"
 LINE = f"- My sister {MARKER} lives in Lisbon."
@@ -79,17 +81,39 @@ def test_the_conversation_is_sent_anew_without_anything_encrypted(talk, summaris
     assert talk.messages.get(seq=2).content[0] == {"type": "thinking", "thinking": ""}
 
 
-@pytest.mark.parametrize("content", [f"Facts:\n{LINE}", None], ids=["readable", "encrypted only"])
-def test_the_readable_text_of_a_block_becomes_the_summary_or_the_messages_come_back(talk, summarised, forget, content):
-    recalled = {"kind": "recalled", "path": "MEMORY.md", "revision": 1, "lines": [1, 1], "text": LINE}
-    talk.messages.filter(seq=1).update(meta={"context": {"memory": [recalled]}})
-    block = {"type": "compaction", "content": content, "signature": "s", "encrypted_content": "e"}
-    made = summarised(talk, 2, "", maker="api", block=block)
+def test_what_is_sent_in_place_of_the_messages_is_worded_anew(talk, summarised, forget):
+    supplement = {"wishes": [f"Always say: {WORDS}"], "identifiers": ["AB-123"]}
+    block = {"type": "compaction", "content": f"Facts:\n{LINE}", "signature": "s", "encrypted_content": "e"}
+    made = summarised(talk, 2, f"Facts:\n{LINE}", supplement=supplement, maker="api", block=block, text=WORDS)
+    talk.messages.filter(seq=3).update(meta={"sent": {"notes": [f"Kept:\n{LINE}"]}})
     forget()
     made.refresh_from_db()
-    assert made.block is None
-    assert made.summary == ("Facts:\n[forgotten]" if content else "")
-    assert (made.undone_at is None) == bool(content)
+    assert "Facts:\n[forgotten]" in made.text
+    assert "- [forgotten]\n" in made.text
+    assert "- AB-123" in made.text
+    assert talk.messages.get(seq=3).meta == {"sent": {"notes": ["Kept:\n[forgotten]"]}}
+    assert not is_held()
+
+
+def test_a_text_that_was_sent_keeps_its_other_bytes(talk, summarised, forget):
+    made = summarised(talk, 2, LINE, text=f"Instead of them:\n<summary>\n{LINE}\n</summary>\nSo.")
+    forget()
+    made.refresh_from_db()
+    assert made.text == "Instead of them:\n<summary>\n[forgotten]\n</summary>\nSo."
+
+
+def test_a_turn_that_is_running_keeps_its_rounds(ada, summarised, forget):
+    """Without them, what is sent might not fit into the model's window."""
+    said = send(ada, "Where does she live?")
+    settle(said)
+    session = said.turn.session
+    summarised(session, 2, WORDS, text=WORDS)
+    running = send(ada, "And who else?", session.pk)
+    forget()
+    session.refresh_from_db()
+    assert (session.used_rounds, session.thinking_after_seq) == ([1], 4)
+    assert MARKER not in str(rounds_of_last_request(session).opening())
+    settle(running)
 
 
 def test_a_block_that_was_made_from_the_line_goes_even_if_its_text_does_not_have_it(talk, summarised, forget):

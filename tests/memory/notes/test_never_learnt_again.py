@@ -78,7 +78,7 @@ def test_what_a_summary_of_noted_messages_says(session, say, notes_of, summarise
 
 
 def test_notes_of_messages_that_were_summarised_before_them_are_kept(session, say, notes_of, summarised):
-    """When the window is full, a summary may come into use before the notes of what it stands for."""
+    """When the window is full, a summary may come into use before the notes of what it replaces."""
     say(session, "I like tea.")
     say(session, "I see.", role="assistant")
     summarised(session, 2, "- Ada likes tea.", checks=["flush_owed"])

@@ -5,6 +5,7 @@ import uuid
 import pytest
 from django.utils import timezone
 
+from chat.compaction.make import lookup_for
 from chat.context import per_message
 from chat.conversations import branches
 from chat.extensions import ToolCall, ToolError
@@ -221,3 +222,19 @@ def test_what_left_the_view_is_recalled_by_itself_and_other_transcripts_are_not(
     assert f'<recalled file="/c/{session.pk}" lines="2-2"' in text
     shown = provenance.details(session, asked)[0]
     assert (shown.name, shown.address) == ("Earlier in this conversation", f"/c/{session.pk}")
+
+
+def test_the_summary_says_how_they_are_found_where_they_are(talk, ada):
+    session = talk("The ferry to Naxos leaves at seven.", "Fine.")
+    hint = lookup_for(session)
+    assert "memory_search" in hint
+    assert f"/c/{session.pk}" in hint
+    for mode in ("chat", "temporary"):
+        session.mode = mode
+        assert "memory_search" not in lookup_for(session)
+    session.mode = "agent"
+    session.agent.tools_off = ["memory_get"]
+    assert "memory_search" not in lookup_for(session)
+    session.agent.tools_off = []
+    switches.choose(ada, Switch.TRANSCRIPTS, False)
+    assert "memory_search" not in lookup_for(session)
