@@ -7,16 +7,22 @@ import pytest
 from django.utils import timezone
 
 from chat import extensions
+from chat.compaction import make
+from chat.context.rounds import rounds_for_turn
 from chat.conversations import lifecycle, titles
-from chat.models import ChatSession, default_agent
+from chat.extensions import ToolCall
+from chat.models import ChatSession, ContextRound, default_agent
 from memory import tasks
 from memory.index import conversations
+from memory.invariants import find_summaries_without_notes
 from memory.models import DocumentJob, Flush, MemoryDocument, TranscriptIndex
 from memory.notes import claims, document_jobs, flush
 from memory.notes.claims import MODEL_MAX_ATTEMPTS
 from memory.policy import switches
 from memory.policy.switches import Switch
+from memory.tools.reading import SEARCH
 from oneclaw.demo.scripted import answer, overloaded
+from tests.summaries import is_summary, replying
 
 
 @pytest.fixture
@@ -225,3 +231,25 @@ def test_titles_last_messages_and_recent_conversations_are_made_from_the_message
     assert len(written) == 2
     assert not any("Zorabella" in content for content in written)
     assert ChatSession.objects.get().title == "Moving"
+
+
+def test_a_round_is_made_after_notes_and_index_and_its_messages_are_then_found(talk, ada, say, scripted):
+    say(talk, "And I have a cat.")
+    waiting = ContextRound.objects.create(
+        owner=ada, session=talk, number=1, kind="compact", reason="threshold", through=talk.messages.get(seq=2)
+    )
+    scripted.default = replying("- Moved to Bern.")
+    assert make.run(waiting.pk) == make.PREPARE_SECONDS
+    assert not any(is_summary(request.body) for request in scripted.messages)
+    work()
+    ContextRound.objects.update(due_at=timezone.now())
+    assert make.run(waiting.pk) is None
+    waiting.refresh_from_db()
+    assert (waiting.status, waiting.checks) == ("done", [])
+    assert f"/c/{talk.pk}" in waiting.text
+    ContextRound.objects.update(used_at=timezone.now())
+    assert rounds_for_turn(talk, 2).through_seq == talk.summarised_seq() == 2
+    call = ToolCall("t", "memory_search", {"query": "moved to Bern", "min_score": 0}, ada, talk, None)
+    paths = {hit["path"] for hit in SEARCH.call(call).content["results"]}
+    assert f"/c/{talk.pk}" in paths
+    assert list(find_summaries_without_notes()) == []
