@@ -112,7 +112,7 @@ def test_a_turn_that_is_running_keeps_its_rounds(ada, summarised, forget):
     forget()
     session.refresh_from_db()
     assert (session.used_rounds, session.thinking_after_seq) == ([1], 4)
-    assert MARKER not in str(rounds_of_last_request(session).opening())
+    assert rounds_of_last_request(session).compact.text == "[forgotten]"
     settle(running)
 
 
