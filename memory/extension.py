@@ -1,8 +1,10 @@
-"""Define the chat extension of memory: tools, prompt sections, command, details of answers, search."""
+"""Define the chat extension of memory: tools, prompt sections, command, details of answers, search, and what is stored
+before a summary."""
 
 from django.utils.translation import gettext_lazy as _
 
 from chat.extensions import Extension, MessageContext, PromptSection, ToolCommand
+from memory.notes import compaction
 from memory.prompt import provenance, recall
 from memory.prompt.items import NAME
 from memory.tools import reading, save_memory
@@ -20,4 +22,6 @@ MEMORY = Extension(
     commands={"/remember": ToolCommand("save_memory", "content", _("Save to memory"), _("I will remember that."))},
     details=provenance.details,
     search=palette.search,
+    prepare_compaction=compaction.prepare,
+    lookup_hint=reading.lookup_hint,
 )

@@ -174,6 +174,15 @@ class ChatSession(models.Model):
             messages = messages.filter(seq__lt=running)
         return messages.aggregate(newest=Max("seq"))["newest"] or 0
 
+    def summarised_seq(self) -> int:
+        """Return the sequence number of the last message that the summary in use replaces in what the model is sent; 0
+        without one.
+
+        It is read from the rows, because a request in between may have begun to use a summary.
+        """
+        newest = self.context_rounds.summaries().in_use().values_list("through__seq", flat=True).last()
+        return newest or 0
+
 
 class TurnQuerySet(models.QuerySet["Turn"]):
     def running(self) -> "TurnQuerySet":

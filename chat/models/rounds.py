@@ -4,7 +4,7 @@ from typing import Any, ClassVar, Self
 
 from django.conf import settings
 from django.db import models
-from django.db.models import Q
+from django.db.models import F, Func, Q
 
 from chat.models.conversations import ChatSession, Message
 from oneclaw.jobs import OPEN_STATUSES, Job, JobQuerySet
@@ -20,6 +20,15 @@ class ContextRoundQuerySet(JobQuerySet["ContextRound"]):
     def usable(self) -> Self:
         """Return the finished rounds whose last message is on the shown branch, oldest first, without undone ones."""
         return self.filter(status=Job.Status.DONE, undone_at=None, through__active=True).order_by("number")
+
+    def in_use(self) -> Self:
+        """Return the usable rounds that the last request of their conversation was made with, oldest first."""
+        number = Func(F("number"), function="to_jsonb", output_field=models.JSONField())
+        return self.usable().filter(session__used_rounds__contains=number)
+
+    def summaries(self) -> Self:
+        """Return the rounds that replace older messages by a summary."""
+        return self.filter(kind=ContextRound.Kind.COMPACT)
 
 
 class ContextRound(Job):
