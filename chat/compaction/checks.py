@@ -33,6 +33,7 @@ class Check(StrEnum):
     TOO_LONG = "too_long"
     OTHER_LANGUAGE = "other_language"
     INSTRUCTIONS = "instructions"
+    FORGOTTEN = "forgotten"
     # The provider could not summarise; another maker did.
     NOT_BY_API = "not_by_api"
     # Another round replaced it before it was used.

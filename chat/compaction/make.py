@@ -7,8 +7,9 @@ The model is called outside of any transaction, by the worker that holds the cla
 
 import logging
 import uuid
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import cast
 
 from django.conf import settings
@@ -69,9 +70,20 @@ class Work:
     focus: str = ""
     must_keep: list[str] = field(default_factory=list)
 
-    @property
+    @cached_property
     def said(self) -> list[SpokenMessage]:
-        return spoken(self.rows)
+        return [SpokenMessage(each.role, self.without_forgotten(each.text)) for each in spoken(self.rows)]
+
+    @cached_property
+    def _forgetters(self) -> list[Callable[[str], str]]:
+        asked = (each.forgetter for each in extensions.installed())
+        return [each(self.session) for each in asked if each]
+
+    def without_forgotten(self, text: str) -> str:
+        """Return `text` without what the person has asked to forget."""
+        for forget in self._forgetters:
+            text = forget(text)
+        return text
 
     @property
     def earlier_summary(self) -> str:
@@ -195,6 +207,9 @@ def summary_of(work: Work, *, is_urgent: bool) -> Summary:
         try:
             made = native.compact(work.session, work.round, work.focus)
             check_summary(made.text, texts_of(work), instructions(work.focus), has_headings=False)
+            if work.without_forgotten(made.text) != made.text:
+                # The provider has read the messages themselves.
+                raise SummaryRejectedError(Check.FORGOTTEN)
             return Summary(made.text, Maker.API, made.block)
         except (ModelRequestError, SummaryRejectedError) as failure:
             logger.warning("The provider did not summarise conversation %s: %s", work.session.pk, failure)

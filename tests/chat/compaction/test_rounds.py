@@ -3,13 +3,13 @@
 import pytest
 from django.utils import timezone
 
-from chat.compaction import make, planning
+from chat.compaction import planning
 from chat.models import ChatSession, ContextRound
 from oneclaw.demo.scripted import context_too_long
 from oneclaw.llm.server import server_hash
 from oneclaw.models import ModelFacts
 from oneclaw.threads import in_database
-from tests.summaries import is_summary, replying
+from tests.summaries import is_summary, make_rounds, replying
 from tests.talk import MODEL, Talk
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -37,18 +37,10 @@ async def rounds(talk):
     return await in_database(lambda: list(ContextRound.objects.filter(session=talk.session_id).order_by("number")))
 
 
-async def make_waiting(talk):
-    """Do what a worker does."""
-    for each in await rounds(talk):
-        if each.is_open:
-            await in_database(make.run, each.pk)
-            await in_database(lambda pk=each.pk: ContextRound.objects.filter(pk=pk).update(due_at="2020-01-01T00:00Z"))
-
-
 async def test_a_long_conversation_goes_on_with_a_summary(talk):
     for number in range(40):
         await talk.say(f"{number}. {WORDS}")
-        await make_waiting(talk)
+        await in_database(make_rounds, talk.session_id)
     used = [each for each in await rounds(talk) if each.used_at]
     assert 2 <= len(used) <= 8
     assert "They talked." in texts(talk.sent)[0]
@@ -79,7 +71,7 @@ async def test_a_person_asks_for_a_summary(talk):
         await talk.say(f"{number}. {WORDS}")
     session = await in_database(lambda: ChatSession.objects.get(pk=talk.session_id))
     asked = await in_database(planning.ask, session, "the ferries")
-    await make_waiting(talk)
+    await in_database(make_rounds, talk.session_id)
     await talk.say("And now?")
     assert "the ferries" in str(next(each.body for each in talk.scripted.messages if is_summary(each.body)))
     assert (await rounds(talk))[0].pk == asked.pk
@@ -92,6 +84,6 @@ async def test_many_short_messages_are_summarised_without_a_wait(talk, settings)
         await talk.say(f"{number}.")
     assert (await rounds(talk))[0].reason == ContextRound.Reason.MESSAGES
     assert not any(is_summary(each.body) for each in talk.scripted.messages)
-    await make_waiting(talk)
+    await in_database(make_rounds, talk.session_id)
     await talk.say("And now?")
     assert (await rounds(talk))[0].used_at is not None

@@ -8,6 +8,7 @@ from django.apps import apps
 from django.db import connection
 from django.utils import timezone
 
+from chat.compaction import make, planning
 from chat.context.rounds import rounds_of_last_request
 from chat.models import ChatSession, ContextRound
 from memory.forgetting import forget as forgetting
@@ -187,3 +188,15 @@ def test_a_record_of_a_forgetting_from_before_summaries_is_shown(ada, client, fo
     assert "1 summary of older messages" in client.get(f"/memory/forget/{done.pk}").content.decode()
     Forgetting.objects.update(counts={name: n for name, n in done.counts.items() if name != "rounds"})
     assert "0 summaries of older messages" in client.get(f"/memory/forget/{done.pk}").content.decode()
+
+
+def test_a_later_summary_does_not_have_what_the_person_said(talk, say, forget):
+    say(talk, f"Note this.\n{WORDS}")
+    say(talk, "Noted.", role="assistant")
+    say(talk, "And now?")
+    forget()
+    asked = planning.ask(ChatSession.objects.get(pk=talk.pk))
+    make.extract_now(asked.pk)
+    asked.refresh_from_db()
+    assert "Note this." in asked.text
+    assert MARKER not in asked.text + asked.summary + str(asked.supplement)
