@@ -26,7 +26,7 @@ from django.db.models.expressions import Combinable
 from django.db.models.functions import Now
 from django.utils import timezone
 
-from oneclaw.models import User
+from oneclaw.models import User, clock
 
 # Seconds from one failure to the next attempt.
 BACKOFF_SECONDS = (15, 60, 300, 900)
@@ -35,14 +35,6 @@ OPEN_STATUSES = ("queued", "running")
 
 class ClaimLostError(Exception):
     """The claim is no longer valid: another worker has claimed the job, or its row was deleted."""
-
-
-def clock() -> Combinable:
-    """Return the database's current time, as an expression: the clocks of workers may differ.
-
-    Tests that simulate time replace this function.
-    """
-    return Now()
 
 
 J = TypeVar("J", bound="Job")
@@ -73,8 +65,10 @@ class JobQuerySet(models.QuerySet[J]):
 
     def due(self) -> Self:
         """Return the jobs to claim now, earliest due first: queued and due, or running with an expired lease."""
-        queued = Q(status=Job.Status.QUEUED, due_at__lte=clock())
-        return self.filter(queued | Q(status=Job.Status.RUNNING, lease_until__lt=clock())).order_by("due_at")
+        queued = Q(status=Job.Status.QUEUED, due_at__lte=clock.database_now())
+        return self.filter(queued | Q(status=Job.Status.RUNNING, lease_until__lt=clock.database_now())).order_by(
+            "due_at"
+        )
 
     def due_ids(self, limit: int = 1000) -> list[Any]:
         """Return the primary keys of at most `limit` jobs to claim now, earliest due first."""
@@ -133,7 +127,7 @@ class Job(models.Model):
     @classmethod
     def lease(cls) -> Combinable:
         """Return the end of a lease that begins now, as an expression."""
-        return clock() + dt.timedelta(seconds=cls.LEASE_SECONDS)
+        return clock.database_now() + dt.timedelta(seconds=cls.LEASE_SECONDS)
 
     def heartbeat(self, **changes: object) -> None:
         """Renew the lease and write `changes`. Raise ClaimLostError when the claim is no longer valid.
@@ -144,7 +138,7 @@ class Job(models.Model):
 
     def finish(self, status: str = Status.DONE, error: str = "", **changes: object) -> None:
         """End the job with `status` and write `changes`. Raise ClaimLostError when the claim is no longer valid."""
-        self._end_claim(changes | {"status": status, "error": error, "finished_at": clock()})
+        self._end_claim(changes | {"status": status, "error": error, "finished_at": clock.database_now()})
 
     def postpone(self, error: str, **changes: object) -> None:
         """Queue a failed job again, to be retried after a backoff, and write `changes`.
@@ -152,14 +146,16 @@ class Job(models.Model):
         Raise ClaimLostError when the claim is no longer valid.
         """
         delay = dt.timedelta(seconds=BACKOFF_SECONDS[min(self.attempts, len(BACKOFF_SECONDS)) - 1])
-        self._end_claim(changes | {"status": self.Status.QUEUED, "error": error, "due_at": clock() + delay})
+        self._end_claim(
+            changes | {"status": self.Status.QUEUED, "error": error, "due_at": clock.database_now() + delay}
+        )
 
     def release(self) -> None:
         """Queue the job again at once, because it made progress and has more to do.
 
         Raise ClaimLostError when the claim is no longer valid.
         """
-        self._end_claim({"status": self.Status.QUEUED, "attempts": 0, "due_at": clock()})
+        self._end_claim({"status": self.Status.QUEUED, "attempts": 0, "due_at": clock.database_now()})
 
     def _end_claim(self, changes: dict[str, object]) -> None:
         self._write(changes | {"token": None, "lease_until": None})

@@ -13,6 +13,7 @@ from typing import Any
 from django.conf import settings
 from django.db import Error, transaction
 from django.db.models import BooleanField, Exists, ExpressionWrapper, OuterRef, Q, Subquery
+from django.db.models.expressions import Combinable
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
@@ -26,7 +27,7 @@ from chat.rendering.cards import Card
 from chat.rendering.messages import rendered
 from oneclaw import pubsub
 from oneclaw.llm import Block
-from oneclaw.models import User
+from oneclaw.models import User, clock
 from oneclaw.reasons import Reason
 from oneclaw.text import UserFacingError, replace_unstorable_in_json
 
@@ -137,8 +138,9 @@ def taken_and_last(session: ChatSession, client_id: uuid.UUID) -> tuple[bool, in
 def refuse_if_busy(session: ChatSession) -> None:
     """Interrupt the running turn of a locked session if its lease has expired. Raise SessionBusyError otherwise."""
     # Locked, so that a turn that ends at this moment is read as ended.
-    for turn in session.turns.running().select_for_update(no_key=True):
-        if turn.lease_until > timezone.now():
+    abandoned = ExpressionWrapper(Q(lease_until__lt=clock.database_now()), BooleanField())
+    for turn in session.turns.running().select_for_update(no_key=True).annotate(abandoned=abandoned):
+        if not turn.abandoned:
             raise SessionBusyError
         interrupt(session, turn)
 
@@ -168,7 +170,7 @@ def append(session: ChatSession, role: str, **fields: Any) -> Message:
 def next_message(session: ChatSession, role: str, **fields: Any) -> Message:
     """Return the next message of a locked session; neither the message nor the session is saved."""
     session.last_seq += 1
-    session.active_at = timezone.now()
+    session.active_at = clock.database_now()
     return Message(session=session, seq=session.last_seq, role=role, **fields)
 
 
@@ -196,9 +198,9 @@ def placeholder(session: ChatSession, turn: Turn, parent: Message, meta: dict[st
     return answer
 
 
-def lease_end() -> dt.datetime:
-    """Return the end of a lease that is taken or renewed now."""
-    return timezone.now() + dt.timedelta(seconds=settings.LEASE_SECONDS)
+def lease_end() -> Combinable:
+    """Return the end of a lease that is taken or renewed now, as an expression."""
+    return clock.database_now() + dt.timedelta(seconds=settings.LEASE_SECONDS)
 
 
 def notify_changed(session_id: uuid.UUID, turn_id: int | None = None) -> None:
@@ -267,7 +269,9 @@ def finish_turn(
     session = ChatSession.objects.select_for_update(no_key=True).get(pk=turn.session_id) if open_tools else None
     ended = {"status": Turn.Status(status), "finished_at": now, "error_code": code, "error": error}
     own_turn = Turn.objects.filter(pk=turn.pk, holder=turn.holder)
-    if not own_turn.filter(status=Turn.Status.RUNNING).update(**ended):
+    # A forgetting compares the time in the row with its own, which another process wrote.
+    stored = ended | {"finished_at": clock.database_now()}
+    if not own_turn.filter(status=Turn.Status.RUNNING).update(**stored):
         if own_turn.filter(status=status).exists():
             return answer  # stored before: only the reply to that commit was lost
         raise LeaseLostError
@@ -344,7 +348,7 @@ def interrupt(session: ChatSession, turn: Turn) -> None:
     """
     now = timezone.now()
     # The turn before its messages, the lock order of all writers.
-    turn.status, turn.finished_at, turn.holder = Turn.Status.INTERRUPTED, now, uuid.uuid4()
+    turn.status, turn.finished_at, turn.holder = Turn.Status.INTERRUPTED, clock.database_now(), uuid.uuid4()
     turn.save(update_fields=["status", "finished_at", "holder"])
     last = turn.messages.filter(role=Message.Role.ASSISTANT).order_by("seq").last()
     if last is not None and last.status == Message.Status.RUNNING:

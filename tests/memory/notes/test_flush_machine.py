@@ -47,7 +47,7 @@ class Flushes(RuleBasedStateMachine):
         # The clock of this process, and the database's, which jobs go by.
         self.clocks = [
             mock.patch("django.utils.timezone.now", self.read_clock),
-            mock.patch("oneclaw.jobs.clock", self.read_database_clock),
+            mock.patch("oneclaw.models.clock.database_now", self.read_database_clock),
         ]
         for clock in self.clocks:
             clock.start()
