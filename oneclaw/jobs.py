@@ -2,6 +2,7 @@
 
     job = Flush.objects.claim(pk)       # None: not due, or another worker has it
     job.heartbeat()                     # still at work: renews the lease
+    with job.heartbeats(): …            # renews it again and again, while a model is asked
     job.finish()                        # or postpone(…), or release()
 
 The rows are the queue; a task of Celery is only a hint that one of them is due. A failed job is retried after a backoff
@@ -16,11 +17,15 @@ it is rebuilt under an advisory lock, from the row as it is then. A Forgetting i
 clean is idempotent.
 """
 
+import contextlib
 import datetime as dt
+import logging
+import threading
 import uuid
+from collections.abc import Iterator
 from typing import Any, ClassVar, Self, TypeVar
 
-from django.db import models
+from django.db import DatabaseError, connection, models
 from django.db.models import F, Q
 from django.db.models.expressions import Combinable
 from django.db.models.functions import Now
@@ -28,6 +33,10 @@ from django.utils import timezone
 
 from oneclaw.models import User, clock
 
+logger = logging.getLogger(__name__)
+
+# How often a lease is renewed before it would end.
+HEARTBEATS_PER_LEASE = 4
 # Seconds from one failure to the next attempt.
 BACKOFF_SECONDS = (15, 60, 300, 900)
 OPEN_STATUSES = ("queued", "running")
@@ -136,6 +145,21 @@ class Job(models.Model):
         """
         self._write(changes | {"lease_until": self.lease()})
 
+    @contextlib.contextmanager
+    def heartbeats(self) -> Iterator[None]:
+        """Renew the lease from a thread of its own while the block runs, so that a lease may be short.
+
+        A claim that is lost meanwhile is not renewed, and the next write of the job raises ClaimLostError.
+        """
+        done = threading.Event()
+        thread = threading.Thread(target=self._renew_until, args=(done,), name=f"heartbeats of {self}", daemon=True)
+        thread.start()
+        try:
+            yield
+        finally:
+            done.set()
+            thread.join()
+
     def finish(self, status: str = Status.DONE, error: str = "", **changes: object) -> None:
         """End the job with `status` and write `changes`. Raise ClaimLostError when the claim is no longer valid."""
         self._end_claim(changes | {"status": status, "error": error, "finished_at": clock.database_now()})
@@ -156,6 +180,17 @@ class Job(models.Model):
         Raise ClaimLostError when the claim is no longer valid.
         """
         self._end_claim({"status": self.Status.QUEUED, "attempts": 0, "due_at": clock.database_now()})
+
+    def _renew_until(self, done: threading.Event) -> None:
+        while not done.wait(self.LEASE_SECONDS / HEARTBEATS_PER_LEASE):
+            try:
+                self.heartbeat()
+            except ClaimLostError:
+                return
+            except DatabaseError:
+                logger.warning("The lease of %s was not renewed; trying again.", self, exc_info=True)
+            finally:
+                connection.close()
 
     def _end_claim(self, changes: dict[str, object]) -> None:
         self._write(changes | {"token": None, "lease_until": None})

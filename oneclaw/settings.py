@@ -338,8 +338,8 @@ if EMBEDDINGS == "gemini" and not GEMINI_API_KEY:
 EMBEDDING_MODEL = environment.text("ONECLAW_EMBEDDING_MODEL")
 # Seconds that a search waits for the vector of its query, after which it uses words alone.
 EMBEDDING_TIMEOUT = environment.number("ONECLAW_EMBEDDING_TIMEOUT", 3, 0.1, 60)
-# Seconds of the lease of a flush; longer than a flush takes with the model.
-FLUSH_LEASE_SECONDS = environment.number("ONECLAW_FLUSH_LEASE_SECONDS", 300, 1, 3600)
+# Seconds of the lease of a flush, which is renewed while the model is asked.
+FLUSH_LEASE_SECONDS = environment.number("ONECLAW_FLUSH_LEASE_SECONDS", 60, 1, 3600)
 # Minutes without a message after which an open conversation is flushed to the daily log.
 IDLE_MINUTES = environment.number("ONECLAW_IDLE_MINUTES", 30, 1, 10_080)
 # Messages of a conversation that /new or /reset writes to a separate file; 0: none.

@@ -50,7 +50,10 @@ class NotWrittenError(Exception):
 
 @transaction.atomic
 def request(session: ChatSession, reason: str) -> Flush | None:
-    """Return the queued flush of the unflushed messages of `session`; None when there are none. Idempotent."""
+    """Return the queued flush of the unflushed messages of `session`; None when there are none. Idempotent.
+
+    An answer that is still being written counts: the flush is due once it has ended.
+    """
     kept = lock_session(session.pk)
     if kept is None or not is_noted(kept):
         return None
@@ -58,7 +61,7 @@ def request(session: ChatSession, reason: str) -> Flush | None:
     if queued is not None:
         return queued
     requested = kept.flushes.aggregate(through=Max("through_seq"))["through"] or kept.copied_seq
-    if kept.last_complete_seq() <= requested:
+    if kept.last_seq <= requested:
         return None
     return Flush.objects.create(owner=kept.owner, session=kept, space=own_space(kept), reason=reason)
 
@@ -73,7 +76,8 @@ def run(flush_id: int) -> int | None:
     if claim is None:
         return None
     try:
-        notes, failure = _notes(claim)
+        with claim.flush.heartbeats():
+            notes, failure = _notes(claim)
         finish(claim, notes, failure)
     except ClaimLostError:
         logger.warning("Flush %s was claimed by another worker, or its conversation deleted.", flush_id)

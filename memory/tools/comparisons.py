@@ -64,7 +64,8 @@ def _compare(job: Comparison) -> None:
     saved, document = decisions.text_of(revision), revision.document
     found = []
     if decisions.has_lines(saved, document.content):
-        found = contradictions.find(revision.space, document.path, saved, job.owner.day())
+        with job.heartbeats():
+            found = contradictions.find(revision.space, document.path, saved, job.owner.day())
     with transaction.atomic():
         # Under the claim, so that another worker's questions are not doubled.
         job.heartbeat()
