@@ -113,6 +113,10 @@ def validate(tool: Tool, arguments: Any) -> None:
     if size > most:
         reason = Reason("call.arguments_too_large", {"size": size, "most": most})
         raise ToolError("validation_error", f"The arguments have {size:,} bytes; at most {most:,} are taken.", reason)
+    for name in tool.input_schema.get("required", []):
+        # Some models write null for a parameter that they leave out.
+        if isinstance(arguments, dict) and arguments.get(name, "") is None:
+            raise parameter_missing(name)
     errors = sorted(Draft202012Validator(tool.input_schema).iter_errors(arguments), key=lambda error: str(error.path))
     for error in errors:
         if error.validator == "required":
