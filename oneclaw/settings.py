@@ -84,6 +84,9 @@ if "*" in ALLOWED_HOSTS:
     raise ImproperlyConfigured("ONECLAW_ALLOWED_HOSTS may not be *: name the hosts, e.g. chat.example.org.")
 CSRF_TRUSTED_ORIGINS = ORIGINS
 
+# Addresses or networks of proxies, whose X-Forwarded-For is believed.
+TRUSTED_PROXIES = environment.networks("ONECLAW_TRUSTED_PROXIES")
+
 # Served over https, behind a proxy that sets X-Forwarded-Proto, when an origin has it.
 HTTPS = any(origin.startswith("https://") for origin in ORIGINS)
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = SECURE_SSL_REDIRECT = HTTPS
@@ -208,9 +211,10 @@ ACCOUNT_LOGIN_METHODS = {"email"}
 ACCOUNT_SIGNUP_FIELDS = ["email*", "password1*", "password2*"]
 ACCOUNT_EMAIL_VERIFICATION = "none"
 ACCOUNT_SESSION_REMEMBER = True
-# How long an email address is blocked after five wrong passwords. One IP address has ten attempts a minute.
+# How long an email address is blocked after five wrong passwords. One IP address has ten wrong ones a minute, after
+# which no password is checked any more; right ones count only for `login`, because a whole team may have one address.
 SIGN_IN_WAIT_MINUTES = 5
-ACCOUNT_RATE_LIMITS = {"login_failed": f"10/m/ip,5/{SIGN_IN_WAIT_MINUTES}m/key"}
+ACCOUNT_RATE_LIMITS = {"login_failed": f"10/m/ip,5/{SIGN_IN_WAIT_MINUTES}m/key", "login": "300/m/ip"}
 # Whether anyone may create an account.
 SIGNUP_OPEN = environment.flag("ONECLAW_SIGNUP_OPEN", False)
 # Days for which a one-time link for a new person is valid.

@@ -113,16 +113,15 @@ def validate(tool: Tool, arguments: Any) -> None:
     if size > most:
         reason = Reason("call.arguments_too_large", {"size": size, "most": most})
         raise ToolError("validation_error", f"The arguments have {size:,} bytes; at most {most:,} are taken.", reason)
-    for name in tool.input_schema.get("required", []):
-        # Some models write null for a parameter that they leave out.
-        if isinstance(arguments, dict) and arguments.get(name, "") is None:
-            raise parameter_missing(name)
     errors = sorted(Draft202012Validator(tool.input_schema).iter_errors(arguments), key=lambda error: str(error.path))
     for error in errors:
         if error.validator == "required":
             missing = next(name for name in error.validator_value if name not in arguments)
             raise parameter_missing(missing)
         where = ".".join(str(part) for part in error.path)
+        # Some models write null for a parameter that they leave out.
+        if error.validator == "type" and error.instance is None and where in tool.input_schema.get("required", []):
+            raise parameter_missing(where)
         if not where:
             raise ToolError("validation_error", error.message, Reason("call.arguments_wrong"))
         message = f"Parameter '{where}': {error.message}"
