@@ -36,7 +36,7 @@ from oneclaw.models import User, clock
 logger = logging.getLogger(__name__)
 
 # How often a lease is renewed before it would end.
-HEARTBEATS_PER_LEASE = 4
+LEASE_HEARTBEATS_COUNT = 4
 # Seconds from one failure to the next attempt.
 BACKOFF_SECONDS = (15, 60, 300, 900)
 OPEN_STATUSES = ("queued", "running")
@@ -182,7 +182,7 @@ class Job(models.Model):
         self._end_claim({"status": self.Status.QUEUED, "attempts": 0, "due_at": clock.database_now()})
 
     def _renew_until(self, done: threading.Event) -> None:
-        while not done.wait(self.LEASE_SECONDS / HEARTBEATS_PER_LEASE):
+        while not done.wait(self.LEASE_SECONDS / LEASE_HEARTBEATS_COUNT):
             try:
                 self.heartbeat()
             except ClaimLostError:

@@ -19,6 +19,7 @@ from oneclaw.config.context import (  # noqa: F401
     PRUNING,
     ROUND_LEASE_SECONDS,
 )
+from oneclaw.config.limits import *  # noqa: F403
 from oneclaw.config.secret_key import secret_key
 
 # Arithmetic on small vectors gains nothing from threads, and processes with threads must not fork.
@@ -83,9 +84,6 @@ ALLOWED_HOSTS += [host for origin in ORIGINS if (host := urlsplit(origin).hostna
 if "*" in ALLOWED_HOSTS:
     raise ImproperlyConfigured("ONECLAW_ALLOWED_HOSTS may not be *: name the hosts, e.g. chat.example.org.")
 CSRF_TRUSTED_ORIGINS = ORIGINS
-
-# Addresses or networks of proxies, whose X-Forwarded-For is believed.
-TRUSTED_PROXIES = environment.networks("ONECLAW_TRUSTED_PROXIES")
 
 # Served over https, behind a proxy that sets X-Forwarded-Proto, when an origin has it.
 HTTPS = any(origin.startswith("https://") for origin in ORIGINS)
@@ -298,18 +296,6 @@ TEMPORARY_HOURS = environment.number("ONECLAW_TEMPORARY_HOURS", 24, 0.1, 720)
 # Days for which a deleted conversation can be restored; then it is erased with its files.
 DELETED_DAYS = environment.whole("ONECLAW_DELETED_DAYS", 30, 1, 3650)
 
-# -- Attached files ------------------------------------------------------------------------------
-
-# Kinds of files that may be attached.
-FILE_KINDS = environment.several("ONECLAW_FILE_KINDS", ["image", "pdf", "docx", "text"])
-# Limits: bytes of one file, files of one message, and bytes of all files of a person.
-FILE_SIZE = environment.whole("ONECLAW_FILE_SIZE", 20, 1, 100) * 1024 * 1024
-FILES_OF_A_MESSAGE = environment.whole("ONECLAW_FILES_OF_A_MESSAGE", 10, 1, 20)
-FILE_SPACE = environment.whole("ONECLAW_FILE_SPACE", 2000, 1, 10_000_000) * 1024 * 1024
-# Characters of text that the model is sent of all files of one message.
-FILE_TEXT = environment.whole("ONECLAW_FILE_TEXT", 200_000, 1000, 2_000_000)
-# Whether the model is sent a PDF itself, which Anthropic's models accept, or its text.
-MODEL_READS_PDF = environment.flag("ONECLAW_MODEL_READS_PDF", True)
 # Bytes from which an upload is streamed to the disk instead of being held in memory.
 FILE_UPLOAD_MAX_MEMORY_SIZE = 1024 * 1024
 

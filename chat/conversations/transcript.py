@@ -269,9 +269,8 @@ def finish_turn(
     session = ChatSession.objects.select_for_update(no_key=True).get(pk=turn.session_id) if open_tools else None
     ended = {"status": Turn.Status(status), "finished_at": now, "error_code": code, "error": error}
     own_turn = Turn.objects.filter(pk=turn.pk, holder=turn.holder)
-    # A forgetting compares the time in the row with its own, which another process wrote.
-    stored = ended | {"finished_at": clock.database_now()}
-    if not own_turn.filter(status=Turn.Status.RUNNING).update(**stored):
+    # A forgetting compares the time in the row with its own.
+    if not own_turn.filter(status=Turn.Status.RUNNING).update(**ended | {"finished_at": clock.database_now()}):
         if own_turn.filter(status=status).exists():
             return answer  # stored before: only the reply to that commit was lost
         raise LeaseLostError

@@ -70,7 +70,7 @@ class DoneFrame(TypedDict):
 
 class NoticeFrame(TypedDict):
     type: Literal["notice"]
-    kind: Literal["retrying", "sessions"]
+    kind: Literal["retrying", "waiting", "sessions"]
     html: str
 
 
@@ -169,6 +169,12 @@ def retrying_frame(failure: ModelRequestError, seconds: float) -> NoticeFrame:
         "seconds": max(1, round(seconds)),
     }
     return {"type": "notice", "kind": "retrying", "html": html}
+
+
+def waiting_frame(is_waiting: bool) -> NoticeFrame:
+    """Return the notice that an answer waits for others; without text, that it does not wait any more."""
+    html = _("Many answers are being written. Yours begins as soon as one of them has ended.") if is_waiting else ""
+    return {"type": "notice", "kind": "waiting", "html": html}
 
 
 def failure_frame(answer: Message, failure: ModelRequestError) -> ErrorFrame:

@@ -9,7 +9,7 @@ from django.core.exceptions import ImproperlyConfigured
 from oneclaw.config import environment
 from tests.stage import ROOT
 
-SOURCES = [ROOT / "oneclaw" / "settings.py", ROOT / "oneclaw" / "config" / "context.py"]
+SOURCES = [ROOT / "oneclaw" / name for name in ("settings.py", "config/context.py", "config/limits.py")]
 READ = re.findall(r'environment\.\w+\("([A-Z_]+)"', "".join(path.read_text() for path in SOURCES))
 
 

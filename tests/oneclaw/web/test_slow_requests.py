@@ -82,7 +82,8 @@ async def test_a_body_that_trickles_is_ended_as_well(monkeypatch):
                     await asyncio.sleep(0.1)
 
         trickling = asyncio.create_task(trickle())
-        assert (await reader.read()).startswith(b"HTTP/1.1 408 ")
+        # The rest of the answer may be lost, because more has arrived than was read.
+        assert await reader.readexactly(13) == b"HTTP/1.1 408 "
         trickling.cancel()
         writer.close()
 
