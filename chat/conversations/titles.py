@@ -45,6 +45,12 @@ def enqueue_naming(session: ChatSession, **_: Any) -> None:
             hint("chat.tasks.name_session", str(session.pk))
 
 
+def first_words(text: str, max_chars: int = 60) -> str:
+    """Return the first line of `text`, cut at a word: the title of a conversation until it is named."""
+    line = " ".join(text.strip().split("\n", 1)[0].split())
+    return line if len(line) <= max_chars else line[: max_chars - 1].rsplit(" ", 1)[0] + "…"
+
+
 def due_ids() -> list[uuid.UUID]:
     """Return the sessions for which the model is to be asked for a title now."""
     due = _untitled().filter(title_due_at__lte=clock.database_now()).order_by("title_due_at")

@@ -19,7 +19,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from chat.attachments import store
-from chat.conversations import insertion, lifecycle, model_choice, presence
+from chat.conversations import insertion, lifecycle, model_choice, presence, titles
 from chat.conversations.model_choice import NO_CHOICE, Choice
 from chat.models import ChatSession, Message, Turn
 from chat.rendering import incremental
@@ -104,7 +104,7 @@ def accept(
     model_choice.apply_choice(session, choice)
     attached = store.lock_files(user, files)
     if not session.title:
-        title = first_words(text or ", ".join(file.name for file in attached))
+        title = titles.first_words(text or ", ".join(file.name for file in attached))
         session.title = _("Temporary chat") if session.is_temporary else title
         pubsub.notify(f"user:{user.pk}", {"kind": "sessions"})
     content = [file.reference() for file in attached]
@@ -149,12 +149,6 @@ def running_turn_of(session: ChatSession, holder: uuid.UUID | None) -> tuple[Tur
     """Return the running turn of this `holder` and its placeholder; None when there is none."""
     turn = session.turns.running().select_related("prompt").filter(holder=holder).first() if holder else None
     return (turn, turn.messages.get(status=Message.Status.RUNNING)) if turn else None
-
-
-def first_words(text: str, max_chars: int = 60) -> str:
-    """Return the first line of `text`, cut at a word: the title of a conversation until it is named."""
-    line = " ".join(text.strip().split("\n", 1)[0].split())
-    return line if len(line) <= max_chars else line[: max_chars - 1].rsplit(" ", 1)[0] + "…"
 
 
 def append(session: ChatSession, role: str, **fields: Any) -> Message:
