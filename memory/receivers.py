@@ -22,7 +22,14 @@ from memory.index.documents import try_to_index
 from memory.notes.flush import cover_imported
 from memory.policy.access import rename_agent_spaces
 from memory.signals import document_written
-from memory.tasks import flush_soon, forget_transcript, index_after_turn, index_branch, keep_last_messages
+from memory.tasks import (
+    flush_after_turn,
+    flush_soon,
+    forget_transcript,
+    index_after_turn,
+    index_branch,
+    keep_last_messages,
+)
 
 # The signals that request a flush of the session, and the reason that is stored with it.
 FLUSH_REASONS = {session_switched: "switched", day_changed: "day_changed", session_ended: "ended", user_left: "left"}
@@ -42,6 +49,11 @@ def when_begun_anew(session: ChatSession, reason: str, **_: Any) -> None:
 @receiver(turn_finished)
 def when_answered(session: ChatSession, **_: Any) -> None:
     index_after_turn(session)
+
+
+@receiver(turn_finished)
+def when_ended(session: ChatSession, **_: Any) -> None:
+    flush_after_turn(session)
 
 
 @receiver(post_save, sender=Agent)

@@ -33,6 +33,11 @@ def flush_soon(session: ChatSession | None, reason: str) -> None:
     hint(index_transcript, conversations.request(session))
 
 
+def flush_after_turn(session: ChatSession) -> None:
+    """Enqueue the flush that has waited for the end of the session's answer, if there is one."""
+    hint(flush_session, session.flushes.due().queued().values_list("pk", flat=True).first())
+
+
 def index_after_turn(session: ChatSession) -> None:
     """Enqueue the index of the session's transcript, after a debounce, if there is enough new text."""
     hint(index_transcript, conversations.after_turn(session), countdown=conversations.DEBOUNCE_SECONDS)

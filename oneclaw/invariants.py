@@ -14,11 +14,10 @@ from typing import Any, cast
 from django.apps import apps
 from django.conf import settings
 from django.db import connection
-from django.utils import timezone
 from django.utils.module_loading import module_has_submodule
 
 from oneclaw.jobs import Job
-from oneclaw.models import InvariantRun
+from oneclaw.models import InvariantRun, clock
 
 # Violations whose text a run stores; further ones are only counted.
 STORED_VIOLATIONS = 1000
@@ -93,7 +92,7 @@ def broken_jobs() -> Iterator[str]:
 
 def run_if_due() -> None:
     """Check all invariants if the last stored run is a day old. Beat loses its schedule when it restarts."""
-    if not InvariantRun.objects.filter(at__gt=timezone.now() - CHECK_INTERVAL).exists():
+    if not InvariantRun.objects.filter(at__gt=clock.database_now() - CHECK_INTERVAL).exists():
         run()
 
 

@@ -2,6 +2,7 @@
 
     job = Flush.objects.claim(pk)       # None: not due, or another worker has it
     job.heartbeat()                     # still at work: renews the lease
+    with job.heartbeats(): …            # renews it again and again, while a model is asked
     job.finish()                        # or postpone(…), or release()
 
 The rows are the queue; a task of Celery is only a hint that one of them is due. A failed job is retried after a backoff
@@ -16,18 +17,26 @@ it is rebuilt under an advisory lock, from the row as it is then. A Forgetting i
 clean is idempotent.
 """
 
+import contextlib
 import datetime as dt
+import logging
+import threading
 import uuid
+from collections.abc import Iterator
 from typing import Any, ClassVar, Self, TypeVar
 
-from django.db import models
+from django.db import DatabaseError, connection, models
 from django.db.models import F, Q
 from django.db.models.expressions import Combinable
 from django.db.models.functions import Now
 from django.utils import timezone
 
-from oneclaw.models import User
+from oneclaw.models import User, clock
 
+logger = logging.getLogger(__name__)
+
+# How often a lease is renewed before it would end.
+LEASE_HEARTBEATS_COUNT = 4
 # Seconds from one failure to the next attempt.
 BACKOFF_SECONDS = (15, 60, 300, 900)
 OPEN_STATUSES = ("queued", "running")
@@ -35,14 +44,6 @@ OPEN_STATUSES = ("queued", "running")
 
 class ClaimLostError(Exception):
     """The claim is no longer valid: another worker has claimed the job, or its row was deleted."""
-
-
-def clock() -> Combinable:
-    """Return the database's current time, as an expression: the clocks of workers may differ.
-
-    Tests that simulate time replace this function.
-    """
-    return Now()
 
 
 J = TypeVar("J", bound="Job")
@@ -73,8 +74,10 @@ class JobQuerySet(models.QuerySet[J]):
 
     def due(self) -> Self:
         """Return the jobs to claim now, earliest due first: queued and due, or running with an expired lease."""
-        queued = Q(status=Job.Status.QUEUED, due_at__lte=clock())
-        return self.filter(queued | Q(status=Job.Status.RUNNING, lease_until__lt=clock())).order_by("due_at")
+        queued = Q(status=Job.Status.QUEUED, due_at__lte=clock.database_now())
+        return self.filter(queued | Q(status=Job.Status.RUNNING, lease_until__lt=clock.database_now())).order_by(
+            "due_at"
+        )
 
     def due_ids(self, limit: int = 1000) -> list[Any]:
         """Return the primary keys of at most `limit` jobs to claim now, earliest due first."""
@@ -133,7 +136,7 @@ class Job(models.Model):
     @classmethod
     def lease(cls) -> Combinable:
         """Return the end of a lease that begins now, as an expression."""
-        return clock() + dt.timedelta(seconds=cls.LEASE_SECONDS)
+        return clock.database_now() + dt.timedelta(seconds=cls.LEASE_SECONDS)
 
     def heartbeat(self, **changes: object) -> None:
         """Renew the lease and write `changes`. Raise ClaimLostError when the claim is no longer valid.
@@ -142,9 +145,24 @@ class Job(models.Model):
         """
         self._write(changes | {"lease_until": self.lease()})
 
+    @contextlib.contextmanager
+    def heartbeats(self) -> Iterator[None]:
+        """Renew the lease from a thread of its own while the block runs, so that a lease may be short.
+
+        A claim that is lost meanwhile is not renewed, and the next write of the job raises ClaimLostError.
+        """
+        done = threading.Event()
+        thread = threading.Thread(target=self._renew_until, args=(done,), name=f"heartbeats of {self}", daemon=True)
+        thread.start()
+        try:
+            yield
+        finally:
+            done.set()
+            thread.join()
+
     def finish(self, status: str = Status.DONE, error: str = "", **changes: object) -> None:
         """End the job with `status` and write `changes`. Raise ClaimLostError when the claim is no longer valid."""
-        self._end_claim(changes | {"status": status, "error": error, "finished_at": clock()})
+        self._end_claim(changes | {"status": status, "error": error, "finished_at": clock.database_now()})
 
     def postpone(self, error: str, **changes: object) -> None:
         """Queue a failed job again, to be retried after a backoff, and write `changes`.
@@ -152,15 +170,28 @@ class Job(models.Model):
         Raise ClaimLostError when the claim is no longer valid.
         """
         delay = dt.timedelta(seconds=BACKOFF_SECONDS[min(self.attempts, len(BACKOFF_SECONDS)) - 1])
-        self._end_claim(changes | {"status": self.Status.QUEUED, "error": error, "due_at": clock() + delay})
+        self._end_claim(
+            changes | {"status": self.Status.QUEUED, "error": error, "due_at": clock.database_now() + delay}
+        )
 
     def release(self, after_seconds: float = 0) -> None:
         """Queue the job again, at once or `after_seconds`, because it made progress or waits for something.
 
         Raise ClaimLostError when the claim is no longer valid.
         """
-        due_at = clock() + dt.timedelta(seconds=after_seconds) if after_seconds else clock()
+        due_at = clock.database_now() + dt.timedelta(seconds=after_seconds) if after_seconds else clock.database_now()
         self._end_claim({"status": self.Status.QUEUED, "attempts": 0, "due_at": due_at})
+
+    def _renew_until(self, done: threading.Event) -> None:
+        while not done.wait(self.LEASE_SECONDS / LEASE_HEARTBEATS_COUNT):
+            try:
+                self.heartbeat()
+            except ClaimLostError:
+                return
+            except DatabaseError:
+                logger.warning("The lease of %s was not renewed; trying again.", self, exc_info=True)
+            finally:
+                connection.close()
 
     def _end_claim(self, changes: dict[str, object]) -> None:
         self._write(changes | {"token": None, "lease_until": None})

@@ -25,6 +25,7 @@ from oneclaw.config.context import (  # noqa: F401
     TITLES,
     WINDOWS,
 )
+from oneclaw.config.limits import *  # noqa: F403
 from oneclaw.config.secret_key import secret_key
 
 # Arithmetic on small vectors gains nothing from threads, and processes with threads must not fork.
@@ -214,9 +215,10 @@ ACCOUNT_LOGIN_METHODS = {"email"}
 ACCOUNT_SIGNUP_FIELDS = ["email*", "password1*", "password2*"]
 ACCOUNT_EMAIL_VERIFICATION = "none"
 ACCOUNT_SESSION_REMEMBER = True
-# How long an email address is blocked after five wrong passwords. One IP address has ten attempts a minute.
+# How long an email address is blocked after five wrong passwords. One IP address has ten wrong ones a minute, after
+# which no password is checked any more; right ones count only for `login`, because a whole team may have one address.
 SIGN_IN_WAIT_MINUTES = 5
-ACCOUNT_RATE_LIMITS = {"login_failed": f"10/m/ip,5/{SIGN_IN_WAIT_MINUTES}m/key"}
+ACCOUNT_RATE_LIMITS = {"login_failed": f"10/m/ip,5/{SIGN_IN_WAIT_MINUTES}m/key", "login": "300/m/ip"}
 # Whether anyone may create an account.
 SIGNUP_OPEN = environment.flag("ONECLAW_SIGNUP_OPEN", False)
 # Days for which a one-time link for a new person is valid.
@@ -286,18 +288,6 @@ TEMPORARY_HOURS = environment.number("ONECLAW_TEMPORARY_HOURS", 24, 0.1, 720)
 # Days for which a deleted conversation can be restored; then it is erased with its files.
 DELETED_DAYS = environment.whole("ONECLAW_DELETED_DAYS", 30, 1, 3650)
 
-# -- Attached files ------------------------------------------------------------------------------
-
-# Kinds of files that may be attached.
-FILE_KINDS = environment.several("ONECLAW_FILE_KINDS", ["image", "pdf", "docx", "text"])
-# Limits: bytes of one file, files of one message, and bytes of all files of a person.
-FILE_SIZE = environment.whole("ONECLAW_FILE_SIZE", 20, 1, 100) * 1024 * 1024
-FILES_OF_A_MESSAGE = environment.whole("ONECLAW_FILES_OF_A_MESSAGE", 10, 1, 20)
-FILE_SPACE = environment.whole("ONECLAW_FILE_SPACE", 2000, 1, 10_000_000) * 1024 * 1024
-# Characters of text that the model is sent of all files of one message.
-FILE_TEXT = environment.whole("ONECLAW_FILE_TEXT", 200_000, 1000, 2_000_000)
-# Whether the model is sent a PDF itself, which Anthropic's models accept, or its text.
-MODEL_READS_PDF = environment.flag("ONECLAW_MODEL_READS_PDF", True)
 # Bytes from which an upload is streamed to the disk instead of being held in memory.
 FILE_UPLOAD_MAX_MEMORY_SIZE = 1024 * 1024
 
@@ -330,8 +320,8 @@ if EMBEDDINGS == "gemini" and not GEMINI_API_KEY:
 EMBEDDING_MODEL = environment.text("ONECLAW_EMBEDDING_MODEL")
 # Seconds that a search waits for the vector of its query, after which it uses words alone.
 EMBEDDING_TIMEOUT = environment.number("ONECLAW_EMBEDDING_TIMEOUT", 3, 0.1, 60)
-# Seconds of the lease of a flush; longer than a flush takes with the model.
-FLUSH_LEASE_SECONDS = environment.number("ONECLAW_FLUSH_LEASE_SECONDS", 300, 1, 3600)
+# Seconds of the lease of a flush, which is renewed while the model is asked.
+FLUSH_LEASE_SECONDS = environment.number("ONECLAW_FLUSH_LEASE_SECONDS", 60, 1, 3600)
 # Minutes without a message after which an open conversation is flushed to the daily log.
 IDLE_MINUTES = environment.number("ONECLAW_IDLE_MINUTES", 30, 1, 10_080)
 # Messages of a conversation that /new or /reset writes to a separate file; 0: none.

@@ -2,12 +2,14 @@
 
 import asyncio
 import contextlib
+import datetime as dt
 import functools
 import importlib
 import inspect
 import os
 import re
 from collections.abc import Iterator
+from unittest import mock
 
 import hypothesis
 import pytest
@@ -177,6 +179,19 @@ def admin_person(db):
     from oneclaw.models import User
 
     return User.objects.create_superuser("root@example.org", "correct horse battery")
+
+
+@pytest.fixture(params=[-5, 5], ids=["five hours behind", "five hours ahead"])
+def wrong_clock(request):
+    """`with wrong_clock():` what is done here is done by a process whose own clock is wrong by hours."""
+    from django.utils import timezone
+
+    right = timezone.now
+
+    def wrong() -> dt.datetime:
+        return right() + dt.timedelta(hours=request.param)
+
+    return lambda: mock.patch("django.utils.timezone.now", wrong)
 
 
 @pytest.fixture

@@ -14,7 +14,6 @@ from collections.abc import Sequence
 from django.conf import settings
 from django.db import connection, transaction
 from django.db.models import F, Sum
-from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
@@ -22,7 +21,7 @@ from chat.attachments import disk
 from chat.attachments.examine import FileRefusedError, examine_file
 from chat.models import Attachment, AttachmentQuerySet, ChatSession, Message
 from oneclaw.locks import hold
-from oneclaw.models import User
+from oneclaw.models import User, clock
 from oneclaw.text import InvalidTextError, UserFacingError
 
 # How long an unsent file is kept, and the age at which a file without a row is swept.
@@ -157,7 +156,7 @@ def delete_files_of(session: ChatSession) -> None:
 
 def sweep(now: dt.datetime | None = None) -> int:
     """Delete the files that no message references after UNSENT_AGE, and files without a row; return how many."""
-    latest = (now or timezone.now()) - UNSENT_AGE
+    latest = (now or clock.database_now()) - UNSENT_AGE
     ids = list(Attachment.objects.unsent().filter(created_at__lt=latest).values_list("pk", flat=True)[:SWEEP_MAX_ROWS])
     count = sum(_delete_unsent(Attachment.objects.unsent().filter(pk=each)) for each in ids)
     return count + _remove_rowless()

@@ -131,7 +131,9 @@ def run(round_id: int, *, is_urgent: bool = False) -> float | None:
                 claimed.release(PREPARE_SECONDS)
                 return PREPARE_SECONDS
             work.checks.append(Check.FLUSH_OWED)
-        finish(work, summary_of(work, is_urgent=is_urgent))
+        with claimed.heartbeats():
+            summary = summary_of(work, is_urgent=is_urgent)
+        finish(work, summary)
     except ClaimLostError:
         logger.warning("Context round %s was claimed by another process.", round_id)
     except (ModelRequestError, SummaryRejectedError) as failure:

@@ -5,7 +5,6 @@ import uuid
 from typing import TypeVar
 
 from django.db import transaction
-from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from chat.conversations.branches import MessageNotShownError, branch_through
@@ -13,7 +12,7 @@ from chat.conversations.lifecycle import lock, session_key
 from chat.conversations.transcript import SessionBusyError
 from chat.models import ChatSession, Head, Message, Turn
 from oneclaw import pubsub
-from oneclaw.models import User
+from oneclaw.models import User, clock
 
 Row = TypeVar("Row", ChatSession, Head, Message, Turn)
 
@@ -38,10 +37,11 @@ def fork(user: User, message_id: int) -> ChatSession:
     made.parent = source
     made.title = _("{title} (fork)").format(title=source.name[:180])
     made.last_seq = made.read_seq = made.copied_seq = len(messages)
-    made.active_at = timezone.now()
+    made.active_at = clock.database_now()
     made.ended_at = made.pinned_at = made.archived_at = made.origin = None
     made.thinking_after_seq = sum(each.seq <= source.thinking_after_seq for each in messages)
     made.save(force_insert=True)
+    made.refresh_from_db(fields=["active_at"])
     if head is not None:
         made.head = copy_row(head, session=made, number=1)
         made.head.save(force_insert=True)

@@ -3,11 +3,12 @@
 from typing import Any
 
 from django.db import connection, models
+from django.db.models.expressions import Combinable
 
 from chat.models import ChatSession, Message, Turn
 
 BEGIN_TURN = """
-    WITH session AS (UPDATE chat_chatsession SET title = %s, last_seq = %s, active_at = %s WHERE id = %s),
+    WITH session AS (UPDATE chat_chatsession SET title = %s, last_seq = %s, active_at = {active_at} WHERE id = %s),
         prompt AS ({prompt}), turn AS ({turn}), answer AS ({answer})
     SELECT prompt.id, turn.id, answer.id FROM prompt, turn, answer
 """
@@ -20,8 +21,10 @@ def insert_turn(session: ChatSession, prompt: Message, turn: Turn, answer: Messa
         insert_statement(turn, prompt_id="prompt"),
         insert_statement(answer, parent_id="prompt", turn_id="turn"),
     ]
-    statement = BEGIN_TURN.format(**dict(zip(("prompt", "turn", "answer"), (sql for sql, _ in parts), strict=True)))
-    values: list[Any] = [session.title, session.last_seq, session.active_at, session.pk]
+    statements = dict(zip(("prompt", "turn", "answer"), (sql for sql, _ in parts), strict=True))
+    active_at, active_values = sql_of(session.active_at)
+    statement = BEGIN_TURN.format(**statements, active_at=active_at)
+    values: list[Any] = [session.title, session.last_seq, *active_values, session.pk]
     with connection.cursor() as cursor:
         cursor.execute(statement, values + [value for _, own in parts for value in own])
         ids = cursor.fetchone()
@@ -53,8 +56,17 @@ def insert_statement(row: models.Model, *, on_conflict: str = "", **references: 
         if field.column in references:
             placeholders.append(f"(SELECT id FROM {references[field.column]})")  # noqa: S608 - names of ours
         else:
-            placeholders.append("%s")
-            values.append(field.get_db_prep_save(field.pre_save(row, add=True), connection))
+            placeholder, own = sql_of(field.get_db_prep_save(field.pre_save(row, add=True), connection))
+            placeholders.append(placeholder)
+            values += own
     names, items = ", ".join(columns), ", ".join(placeholders)
     statement = f"INSERT INTO {row._meta.db_table} ({names}) VALUES ({items}) {on_conflict} RETURNING id"  # noqa: S608
     return statement, values
+
+
+def sql_of(value: Any) -> tuple[str, list[Any]]:
+    """Return the SQL and the parameters of a column's value, which may be an expression such as the database's time."""
+    if not isinstance(value, Combinable):
+        return "%s", [value]
+    sql, values = ChatSession.objects.all().query.get_compiler(connection=connection).compile(value)
+    return sql, list(values)

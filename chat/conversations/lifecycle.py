@@ -10,7 +10,7 @@ from chat.conversations.model_choice import NO_CHOICE, Choice
 from chat.models import ChatSession, Turn
 from chat.signals import session_deleted, session_ended, session_switched
 from oneclaw import pubsub
-from oneclaw.models import User
+from oneclaw.models import User, clock
 
 
 class SessionNotFoundError(LookupError):
@@ -104,7 +104,7 @@ def end(session: ChatSession, reason: str) -> None:
 @transaction.atomic
 def delete(session: ChatSession) -> None:
     """Mark the conversation as deleted and ask its turn to stop. Messages not flushed yet are not remembered."""
-    ChatSession.objects.filter(pk=session.pk).update(deleted_at=timezone.now())
+    ChatSession.objects.filter(pk=session.pk).update(deleted_at=clock.database_now())
     session.turns.filter(status=Turn.Status.RUNNING).update(stop_requested=True)
     pubsub.notify(f"session:{session.pk}", {"kind": "deleted", "owner": session.owner_id})
     pubsub.notify(f"user:{session.owner_id}", {"kind": "sessions"})

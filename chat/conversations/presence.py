@@ -7,17 +7,17 @@ import logging
 
 from django.conf import settings
 from django.db import DatabaseError, connection, transaction
-from django.utils import timezone
 
 from chat.models import ChatSession, Presence
 from chat.signals import day_changed, user_left
-from oneclaw.models import User
+from oneclaw.models import User, clock
 from oneclaw.threads import in_database
 
 logger = logging.getLogger(__name__)
 
 SET_CURRENT = """
-    INSERT INTO chat_presence AS presence (user_id, session_id, seen_at, here) VALUES (%s, %s, %s, true)
+    INSERT INTO chat_presence AS presence (user_id, session_id, seen_at, here)
+    VALUES (%s, %s, statement_timestamp(), true)
     ON CONFLICT (user_id) DO UPDATE SET session_id = excluded.session_id, seen_at = excluded.seen_at, here = true
 """
 
@@ -33,12 +33,12 @@ def arrive(user: User) -> None:
     if previous is not None and previous != today:
         session = ChatSession.objects.visible_to(user).filter(pk__in=[presence.session_id]).first()
         day_changed.send_robust(ChatSession, user=user, session=session, previous=previous, today=today)
-    Presence.objects.filter(user=user).update(day=today, seen_at=timezone.now(), here=True)
+    Presence.objects.filter(user=user).update(day=today, seen_at=clock.database_now(), here=True)
 
 
 def arrive_unless_recent(user: User) -> None:
     """Record that the person is present unless that was recorded recently: one query for a page that polls."""
-    recent = timezone.now() - dt.timedelta(seconds=settings.LEAVE_SECONDS / 3)
+    recent = clock.database_now() - dt.timedelta(seconds=settings.LEAVE_SECONDS / 3)
     if not Presence.objects.filter(user=user, day=user.day(), here=True, seen_at__gte=recent).exists():
         arrive(user)
 
@@ -48,7 +48,7 @@ def enter(user: User, session: ChatSession) -> ChatSession | None:
     """Make `session` the person's current one; return the session that they left, None when there was none."""
     Presence.objects.get_or_create(user=user)
     presence = Presence.objects.select_for_update().get(user=user)
-    left_id, presence.session, presence.seen_at = presence.session_id, session, timezone.now()
+    left_id, presence.session, presence.seen_at = presence.session_id, session, clock.database_now()
     presence.save(update_fields=["session", "seen_at"])
     if left_id is None or left_id == session.pk:
         return None
@@ -58,12 +58,12 @@ def enter(user: User, session: ChatSession) -> ChatSession | None:
 def set_current(user: User, session: ChatSession) -> None:
     """Make `session`, in which the person has written, their current one, without a switch from another one."""
     with connection.cursor() as cursor:
-        cursor.execute(SET_CURRENT, [user.pk, session.pk, timezone.now()])
+        cursor.execute(SET_CURRENT, [user.pk, session.pk])
 
 
 def sweep() -> int:
     """Send user_left once for each person without an open socket for LEAVE_SECONDS; return how many there were."""
-    latest = timezone.now() - dt.timedelta(seconds=settings.LEAVE_SECONDS)
+    latest = clock.database_now() - dt.timedelta(seconds=settings.LEAVE_SECONDS)
     count = 0
     for presence in Presence.objects.filter(here=True, seen_at__lt=latest).select_related("user", "session"):
         if Presence.objects.filter(pk=presence.pk, here=True, seen_at=presence.seen_at).update(here=False):
@@ -103,7 +103,7 @@ class OpenSockets:
 
 def renew(user_ids: list[int]) -> None:
     """Record that these people are present now."""
-    Presence.objects.filter(user__in=user_ids).update(seen_at=timezone.now(), here=True)
+    Presence.objects.filter(user__in=user_ids).update(seen_at=clock.database_now(), here=True)
 
 
 open_sockets = OpenSockets()

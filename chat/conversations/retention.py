@@ -7,10 +7,10 @@ import uuid
 from django.conf import settings
 from django.db import Error as DatabaseFailure
 from django.db import transaction
-from django.utils import timezone
 
 from chat.attachments import store
 from chat.models import Agent, ChatSession, ChatSessionQuerySet
+from oneclaw.models import clock
 
 logger = logging.getLogger(__name__)
 
@@ -20,7 +20,7 @@ SWEEP_MAX_SESSIONS = 500
 
 def sweep(now: dt.datetime | None = None) -> int:
     """Purge the conversations that were deleted more than DELETED_DAYS ago; return how many."""
-    latest = (now or timezone.now()) - dt.timedelta(days=settings.DELETED_DAYS)
+    latest = (now or clock.database_now()) - dt.timedelta(days=settings.DELETED_DAYS)
     due = ChatSession.objects.filter(deleted_at__lt=latest)
     ids = list(due.order_by("deleted_at").values_list("pk", flat=True)[:SWEEP_MAX_SESSIONS])
     count = sum(purge_or_log(due, session_id) for session_id in ids)

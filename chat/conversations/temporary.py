@@ -6,10 +6,10 @@ import uuid
 from django.conf import settings
 from django.db import transaction
 from django.db.models import Q
-from django.utils import timezone
 
 from chat.attachments import store
 from chat.models import ChatSession
+from oneclaw.models import clock
 
 
 @transaction.atomic
@@ -23,7 +23,7 @@ def erase(session_id: uuid.UUID) -> bool:
     session = ours.select_for_update(no_key=True).first()
     if session is None:
         return True
-    session.deleted_at = session.deleted_at or timezone.now()
+    session.deleted_at = session.deleted_at or clock.database_now()
     session.title, session.head, session.used_rounds = "", None, []
     session.save(update_fields=["deleted_at", "title", "head", "used_rounds"])
     session.heads.all().delete()
@@ -40,7 +40,7 @@ def erase(session_id: uuid.UUID) -> bool:
 
 def sweep() -> int:
     """Erase temporary conversations that are deleted or inactive for TEMPORARY_HOURS; return how many."""
-    oldest = timezone.now() - dt.timedelta(hours=settings.TEMPORARY_HOURS)
+    oldest = clock.database_now() - dt.timedelta(hours=settings.TEMPORARY_HOURS)
     written = ChatSession.objects.filter(mode=ChatSession.Mode.TEMPORARY, last_seq__gt=0)
     over = written.filter(Q(active_at__lt=oldest) | Q(deleted_at__isnull=False))
     return sum(erase(session_id) for session_id in over.values_list("pk", flat=True))

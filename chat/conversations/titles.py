@@ -10,13 +10,13 @@ from django.conf import settings
 from django.db.models import QuerySet
 from django.dispatch import receiver
 from django.template.loader import get_template
-from django.utils import timezone
 
 from chat.models import ChatSession, Message
 from chat.signals import turn_finished
 from oneclaw import llm, pubsub
 from oneclaw.llm.failures import ModelRequestError
 from oneclaw.llm.quoting import quoted
+from oneclaw.models import clock
 from oneclaw.tasks import hint
 from oneclaw.text import replace_unstorable
 
@@ -41,13 +41,19 @@ def enqueue_naming(session: ChatSession, **_: Any) -> None:
     """
     if settings.TITLES and not session.is_temporary and session.title_due_at is None and session.title_tries == 0:
         untitled = _untitled().filter(pk=session.pk, title_due_at=None, title_tries=0)
-        if untitled.update(title_due_at=timezone.now()):
+        if untitled.update(title_due_at=clock.database_now()):
             hint("chat.tasks.name_session", str(session.pk))
+
+
+def first_words(text: str, max_chars: int = 60) -> str:
+    """Return the first line of `text`, cut at a word: the title of a conversation until it is named."""
+    line = " ".join(text.strip().split("\n", 1)[0].split())
+    return line if len(line) <= max_chars else line[: max_chars - 1].rsplit(" ", 1)[0] + "…"
 
 
 def due_ids() -> list[uuid.UUID]:
     """Return the sessions for which the model is to be asked for a title now."""
-    due = _untitled().filter(title_due_at__lte=timezone.now()).order_by("title_due_at")
+    due = _untitled().filter(title_due_at__lte=clock.database_now()).order_by("title_due_at")
     return list(due.values_list("pk", flat=True)[:SWEEP_MAX_SESSIONS])
 
 
@@ -84,7 +90,7 @@ def _untitled() -> QuerySet[ChatSession]:
 
 def _claimed(session_id: uuid.UUID) -> ChatSession | None:
     """Return the session if a try is due, and count it as failed until it succeeds; None when nothing is due."""
-    now = timezone.now()
+    now = clock.database_now()
     due = _untitled().filter(pk=session_id, title_due_at__lte=now)
     session = due.first()
     if session is None:
@@ -111,9 +117,3 @@ def title_of(answer: str) -> str:
     line = next((line for line in replace_unstorable(answer).splitlines() if line.strip(" \t#*_`\"“”'.")), "")
     words = " ".join(line.strip(" \t#*_`\"“”'.").split()[:TITLE_MAX_WORDS])
     return words if len(words) <= TITLE_MAX_CHARS else words[: TITLE_MAX_CHARS - 1].rstrip() + "…"
-
-
-def first_words(text: str, max_chars: int = 60) -> str:
-    """Return the first line of `text`, cut at a word: the title of a conversation until it is named."""
-    line = " ".join(text.strip().split("\n", 1)[0].split())
-    return line if len(line) <= max_chars else line[: max_chars - 1].rsplit(" ", 1)[0] + "…"

@@ -13,6 +13,7 @@ from typing import Any
 from django.conf import settings
 from django.db import Error, transaction
 from django.db.models import BooleanField, Exists, ExpressionWrapper, OuterRef, Q, Subquery
+from django.db.models.expressions import Combinable
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
@@ -26,7 +27,7 @@ from chat.rendering.cards import Card
 from chat.rendering.messages import rendered
 from oneclaw import pubsub
 from oneclaw.llm import Block
-from oneclaw.models import User
+from oneclaw.models import User, clock
 from oneclaw.reasons import Reason
 from oneclaw.text import UserFacingError, replace_unstorable_in_json
 
@@ -137,8 +138,9 @@ def taken_and_last(session: ChatSession, client_id: uuid.UUID) -> tuple[bool, in
 def refuse_if_busy(session: ChatSession) -> None:
     """Interrupt the running turn of a locked session if its lease has expired. Raise SessionBusyError otherwise."""
     # Locked, so that a turn that ends at this moment is read as ended.
-    for turn in session.turns.running().select_for_update(no_key=True):
-        if turn.lease_until > timezone.now():
+    abandoned = ExpressionWrapper(Q(lease_until__lt=clock.database_now()), BooleanField())
+    for turn in session.turns.running().select_for_update(no_key=True).annotate(abandoned=abandoned):
+        if not turn.abandoned:
             raise SessionBusyError
         interrupt(session, turn)
 
@@ -162,7 +164,7 @@ def append(session: ChatSession, role: str, **fields: Any) -> Message:
 def next_message(session: ChatSession, role: str, **fields: Any) -> Message:
     """Return the next message of a locked session; neither the message nor the session is saved."""
     session.last_seq += 1
-    session.active_at = timezone.now()
+    session.active_at = clock.database_now()
     return Message(session=session, seq=session.last_seq, role=role, **fields)
 
 
@@ -190,9 +192,9 @@ def placeholder(session: ChatSession, turn: Turn, parent: Message, meta: dict[st
     return answer
 
 
-def lease_end() -> dt.datetime:
-    """Return the end of a lease that is taken or renewed now."""
-    return timezone.now() + dt.timedelta(seconds=settings.LEASE_SECONDS)
+def lease_end() -> Combinable:
+    """Return the end of a lease that is taken or renewed now, as an expression."""
+    return clock.database_now() + dt.timedelta(seconds=settings.LEASE_SECONDS)
 
 
 def notify_changed(session_id: uuid.UUID, turn_id: int | None = None) -> None:
@@ -233,19 +235,13 @@ def finish_round(turn: Turn, answer: Message, content: list[Block], **fields: An
 
 @transaction.atomic
 def finish_tools(
-    turn: Turn,
-    answer: Message,
-    results: Message,
-    content: list[Block],
-    cards: Mapping[str, Card],
-    shares: Mapping[str, list[int]] | None = None,
+    turn: Turn, answer: Message, results: Message, content: list[Block], cards: Mapping[str, Card]
 ) -> Message:
-    """Store the results of all calls in `answer`, and `shares`, how much of long ones the model is sent; return the
-    placeholder of the next answer. Raise LeaseLostError."""
+    """Store the results of all calls in `answer`; return the placeholder of the next answer. Raise LeaseLostError."""
     session = lock_held_session(turn)
     if following := turn.messages.filter(seq__gt=results.seq, status=Message.Status.RUNNING).first():
         return following
-    write_results(results, content, cards, shares)
+    write_results(results, content, cards)
     update_message(answer, **html_columns(answer.content, cards))
     return placeholder(session, turn, results, {})
 
@@ -267,7 +263,8 @@ def finish_turn(
     session = ChatSession.objects.select_for_update(no_key=True).get(pk=turn.session_id) if open_tools else None
     ended = {"status": Turn.Status(status), "finished_at": now, "error_code": code, "error": error}
     own_turn = Turn.objects.filter(pk=turn.pk, holder=turn.holder)
-    if not own_turn.filter(status=Turn.Status.RUNNING).update(**ended):
+    # A forgetting compares the time in the row with its own.
+    if not own_turn.filter(status=Turn.Status.RUNNING).update(**ended | {"finished_at": clock.database_now()}):
         if own_turn.filter(status=status).exists():
             return answer  # stored before: only the reply to that commit was lost
         raise LeaseLostError
@@ -304,14 +301,12 @@ def update_message(message: Message, **fields: Any) -> None:
     notify_changed(message.session_id, message.turn_id)
 
 
-def write_results(
-    results: Message, content: list[Block], cards: Mapping[str, Card], shares: Mapping[str, list[int]] | None = None
-) -> None:
-    """Complete the tool message `results` with its blocks, the cards of its calls, and how much of each is sent."""
+def write_results(results: Message, content: list[Block], cards: Mapping[str, Card]) -> None:
+    """Complete the tool message `results` with its blocks and the cards of its calls."""
     update_message(
         results,
         content=replace_unstorable_in_json(content),
-        meta={"cards": replace_unstorable_in_json(cards), "sent": {"results": shares or {}}},
+        meta={**results.meta, "cards": replace_unstorable_in_json(cards)},
         status=Message.Status.COMPLETE,
         finished_at=timezone.now(),
     )
@@ -346,7 +341,7 @@ def interrupt(session: ChatSession, turn: Turn) -> None:
     """
     now = timezone.now()
     # The turn before its messages, the lock order of all writers.
-    turn.status, turn.finished_at, turn.holder = Turn.Status.INTERRUPTED, now, uuid.uuid4()
+    turn.status, turn.finished_at, turn.holder = Turn.Status.INTERRUPTED, clock.database_now(), uuid.uuid4()
     turn.save(update_fields=["status", "finished_at", "holder"])
     last = turn.messages.filter(role=Message.Role.ASSISTANT).order_by("seq").last()
     if last is not None and last.status == Message.Status.RUNNING:

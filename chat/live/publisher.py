@@ -15,6 +15,7 @@ from chat.live.server_frames import (
     message_frame,
     retrying_frame,
     tool_frame,
+    waiting_frame,
 )
 from chat.models import Message
 from chat.rendering.cards import RUNNING_CARD, Card
@@ -37,6 +38,8 @@ class TurnPublisher:
         self._follows = False
         # Whether the end was published here; if not, another process ended the turn.
         self._published_end = False
+        # Whether it waits for a slot (chat/turns/slots.py).
+        self.is_waiting = False
         self._loop = asyncio.get_running_loop()
         self._next_frame_at = 0.0
         self._timer: asyncio.TimerHandle | None = None
@@ -55,6 +58,10 @@ class TurnPublisher:
         room.running, room.last_turn_id = self, self._turn.pk
         self._follows = room.complete_seq >= answer.seq - 2
         room.publish(message_frame(answer))
+
+    def waiting(self, is_waiting: bool) -> None:
+        self.is_waiting = is_waiting
+        self._room.publish(waiting_frame(is_waiting))
 
     def grew(self) -> None:
         if self._timer is None:

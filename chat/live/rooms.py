@@ -16,7 +16,15 @@ from django.utils.translation import get_language, gettext_lazy
 
 from chat.live.outbox import Outbox
 from chat.live.replay import ReplayFrame, frames_after, is_too_much, shows_hidden_message
-from chat.live.server_frames import BlockFrame, MessageFrame, ServerFrame, encode, error_frame, ready_frame
+from chat.live.server_frames import (
+    BlockFrame,
+    MessageFrame,
+    ServerFrame,
+    encode,
+    error_frame,
+    ready_frame,
+    waiting_frame,
+)
 from oneclaw import pubsub
 from oneclaw.threads import in_database
 
@@ -28,6 +36,8 @@ DATABASE_RETRY_SECONDS = 1
 
 class LiveTurn(Protocol):
     """The interface of a running turn that its room uses."""
+
+    is_waiting: bool
 
     def stop(self, turn_id: int | None) -> None:
         """Stop the turn if its id is `turn_id`, or if `turn_id` is None."""
@@ -113,7 +123,8 @@ class Room:
         if any(frame["type"] == "done" and frame["message"] == growing["id"] for frame in frames):
             return [*frames]
         rest = [frame for frame in frames if frame["type"] == "done" or frame["id"] != growing["id"]]
-        return [*rest, growing, *self.running.block_frames()]
+        waiting = [waiting_frame(True)] if self.running.is_waiting else []
+        return [*rest, growing, *self.running.block_frames(), *waiting]
 
     def refresh(self) -> None:
         """Start reading the rows again for the sockets here, unless a turn here is running, which publishes itself."""

@@ -70,7 +70,7 @@ class DoneFrame(TypedDict):
 
 class NoticeFrame(TypedDict):
     type: Literal["notice"]
-    kind: Literal["retrying", "sessions"]
+    kind: Literal["retrying", "waiting", "sessions"]
     html: str
 
 
@@ -174,6 +174,12 @@ def retrying_frame(failure: ModelRequestError, seconds: float) -> NoticeFrame:
 def making_room_frame() -> NoticeFrame:
     """Return the notice that the answer waits for a summary of earlier messages."""
     return {"type": "notice", "kind": "retrying", "html": _("Making room: earlier messages are being summarised …")}
+
+
+def waiting_frame(is_waiting: bool) -> NoticeFrame:
+    """Return the notice that an answer waits for others; without text, that it does not wait any more."""
+    html = _("Many answers are being written. Yours begins as soon as one of them has ended.") if is_waiting else ""
+    return {"type": "notice", "kind": "waiting", "html": html}
 
 
 def failure_frame(answer: Message, failure: ModelRequestError) -> ErrorFrame:

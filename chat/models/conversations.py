@@ -1,6 +1,5 @@
 """Conversations with their folders, turns and messages, and the presence of people."""
 
-import datetime as dt
 import uuid
 from typing import Any, ClassVar
 
@@ -14,7 +13,7 @@ from django.utils.translation import gettext
 from chat.models.agents import Agent, Effort
 from chat.models.heads import Head
 from chat.models.versions import Version
-from oneclaw.models import Space, User
+from oneclaw.models import Space, User, clock
 from oneclaw.reasons import ReasonField
 
 
@@ -188,9 +187,9 @@ class TurnQuerySet(models.QuerySet["Turn"]):
     def running(self) -> "TurnQuerySet":
         return self.filter(status=Turn.Status.RUNNING)
 
-    def abandoned(self, now: dt.datetime | None = None) -> "TurnQuerySet":
-        """Return the running turns whose lease has expired at `now`, because their process no longer renews it."""
-        return self.running().filter(lease_until__lt=now or timezone.now())
+    def abandoned(self) -> "TurnQuerySet":
+        """Return the running turns whose lease has expired, because their process no longer renews it."""
+        return self.running().filter(lease_until__lt=clock.database_now())
 
 
 class AnswerStatus(models.TextChoices):

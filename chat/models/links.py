@@ -8,7 +8,7 @@ from django.db.models import Q
 from django.utils import timezone
 
 from chat.models.conversations import ChatSession
-from oneclaw.models import User
+from oneclaw.models import User, clock
 
 
 class SharedLinkQuerySet(models.QuerySet["SharedLink"]):
@@ -18,7 +18,7 @@ class SharedLinkQuerySet(models.QuerySet["SharedLink"]):
     def live(self, now: dt.datetime | None = None) -> "SharedLinkQuerySet":
         """Return the links that work at `now`: not expired, conversation not deleted, owner's account active."""
         kept = self.filter(session__deleted_at=None, session__owner__is_active=True)
-        return kept.filter(Q(expires_at=None) | Q(expires_at__gt=now or timezone.now()))
+        return kept.filter(Q(expires_at=None) | Q(expires_at__gt=now or clock.database_now()))
 
 
 class SharedLink(models.Model):

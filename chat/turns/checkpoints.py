@@ -9,7 +9,7 @@ from uuid import UUID
 from django.conf import settings
 from django.db import Error, connection, transaction
 
-from chat.conversations.transcript import change_hint, content_columns, lease_end
+from chat.conversations.transcript import change_hint, content_columns
 from chat.models import Turn
 from chat.turns.answer import GrowingAnswer
 from oneclaw import pubsub
@@ -20,7 +20,7 @@ logger = logging.getLogger(__name__)
 
 # Only the holder in the row renews a lease; a turn that is missing in the result is lost.
 RENEW = """
-    UPDATE chat_turn AS turn SET lease_until = %s
+    UPDATE chat_turn AS turn SET lease_until = statement_timestamp() + make_interval(secs => %s)
     FROM unnest(%s::bigint[], %s::uuid[]) AS mine(id, holder)
     WHERE turn.id = mine.id AND turn.holder = mine.holder AND turn.status = 'running'
     RETURNING turn.id, turn.stop_requested
@@ -99,7 +99,7 @@ def save_rows(leases: list[tuple[int, UUID]], texts: list[tuple[Turn, int, list[
     """
     # First, and in its own transaction: a faulty text must not keep the leases from being renewed.
     with connection.cursor() as cursor:
-        cursor.execute(RENEW, [lease_end(), [pk for pk, _ in leases], [holder for _, holder in leases]])
+        cursor.execute(RENEW, [settings.LEASE_SECONDS, [pk for pk, _ in leases], [holder for _, holder in leases]])
         held = dict(cursor.fetchall())
     with transaction.atomic(), connection.cursor() as cursor:
         kept = [(turn, message, content_columns(content)) for turn, message, content in texts if turn.pk in held]

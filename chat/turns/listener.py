@@ -13,6 +13,9 @@ class TurnListener(Protocol):
     def begun(self, prompt: Message | None) -> None:
         """Handle the start of the turn; `prompt` is its user message if that is new."""
 
+    def waiting(self, is_waiting: bool) -> None:
+        """Handle that the turn waits for a slot, or that it has got one."""
+
     def grew(self) -> None:
         """Handle text that was added to the answer."""
 

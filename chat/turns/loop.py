@@ -5,8 +5,9 @@ by a limit, by a failure of the model, or because the process stops.
 """
 
 import asyncio
+import contextlib
 import logging
-from collections.abc import AsyncGenerator, Callable, Coroutine, Sequence
+from collections.abc import AsyncGenerator, Callable, Coroutine, Iterator, Sequence
 from contextlib import aclosing
 from dataclasses import replace
 from typing import Any, ParamSpec, TypeVar
@@ -19,6 +20,7 @@ from chat.compaction import room
 from chat.context.notices import ANSWER_NOW
 from chat.context.prompt import answer_meta, build_request, withhold_earlier_thinking
 from chat.context.results import shares_of
+from chat.context.view import META_KEY
 from chat.conversations import transcript
 from chat.extensions import BeforeAgentStart, TurnFinished
 from chat.models import ChatSession, Message, Turn
@@ -28,6 +30,7 @@ from chat.turns import commands, hooks
 from chat.turns.answer import GrowingAnswer
 from chat.turns.checkpoints import checkpoints
 from chat.turns.listener import TurnListener
+from chat.turns.slots import turn_slots
 from chat.turns.tools import call_tool
 from oneclaw import llm
 from oneclaw.text import replace_unstorable, replace_unstorable_in_json
@@ -68,7 +71,8 @@ class RunningTurn:
         self.answer = GrowingAnswer(answer)
         # "stopped", "interrupted" or "lost" once the end was requested.
         self.ending = ""
-        self._streaming = False
+        # Whether the turn can be ended at once: it waits for a slot, or the model streams.
+        self._is_endable = self._has_slot = False
         # Whether it was looked at, before the first request, whether the conversation fits into the model's window.
         self._has_room = False
         # The names of the tools in the last request.
@@ -82,10 +86,10 @@ class RunningTurn:
         checkpoints.add(self)
 
     def end(self, how: str) -> None:
-        """End the turn as `how` (stopped, interrupted, lost): at once while the model streams, else after its tools."""
+        """End the turn as `how` (stopped, interrupted, lost): at once, or after its tools while these run."""
         if not self.ending:
             self.ending = how
-            if self._streaming:
+            if self._is_endable:
                 self.task.cancel()
 
     async def _run(self) -> None:
@@ -94,6 +98,8 @@ class RunningTurn:
         except transcript.LeaseLostError:
             logger.warning("Turn %s was ended by another process.", self.turn.pk)
         finally:
+            if self._has_slot:
+                turn_slots.release(self.turn.session.owner_id)
             checkpoints.remove(self)
             running_turns.discard(self)
             self.listener.closed()
@@ -119,6 +125,8 @@ class RunningTurn:
 
     async def _rounds(self) -> llm.Finished:
         """Request answers and run their tools; return how the last answer, which calls no tool, finished."""
+        if not await self._is_command():
+            await self._take_slot()
         deadline = asyncio.get_running_loop().time() + settings.TURN_TIMEOUT
         for number in range(settings.TOOL_ROUNDS + 1):
             async with asyncio.timeout_at(deadline):
@@ -133,6 +141,38 @@ class RunningTurn:
             if self.ending:
                 raise TurnEndedError
         raise AssertionError("The last round returns or raises.")
+
+    async def _is_command(self) -> bool:
+        """Return whether the message is a tool command, which is answered without the model."""
+        called = commands.parse_call(self.turn.prompt.text)
+        return called is not None and await persist(commands.reply_to, self.turn) is not None
+
+    async def _take_slot(self) -> None:
+        """Wait until this turn may ask the model."""
+        user_id = self.turn.session.owner_id
+        has_waited = not turn_slots.is_free(user_id)
+        if has_waited:
+            self.listener.waiting(True)
+        with self._endable():
+            await turn_slots.take(user_id)
+            self._has_slot = True
+        if has_waited:
+            self.listener.waiting(False)
+
+    @contextlib.contextmanager
+    def _endable(self) -> Iterator[None]:
+        """Let `end` cancel the block, which then raises TurnEndedError."""
+        if self.ending:
+            raise TurnEndedError
+        self._is_endable = True
+        try:
+            yield
+        except asyncio.CancelledError:
+            if self.ending and self.task.uncancel() == 0:
+                raise TurnEndedError from None
+            raise
+        finally:
+            self._is_endable = False
 
     async def _stream_or_heal(self) -> tuple[llm.Finished, dict[str, str]]:
         """Do as _stream; once more without earlier thinking when the provider refuses it, which is a defect; without
@@ -169,24 +209,14 @@ class RunningTurn:
 
     async def _while_waiting(self, waiting: Coroutine[Any, Any, R]) -> R:
         """Return the result of `waiting`, which Stop cancels. Raise TurnEndedError."""
-        self._streaming = True
-        try:
+        with self._endable():
             return await waiting
-        except asyncio.CancelledError:
-            if self.ending and self.task.uncancel() == 0:
-                raise TurnEndedError from None
-            raise
-        finally:
-            self._streaming = False
 
     async def _stream(self) -> tuple[llm.Finished, dict[str, str]]:
         """Read one answer as it grows; return how it finished, and the faults in tool arguments by tool_use id."""
         source = await self._source()
-        if self.ending:
-            raise TurnEndedError
         broken: dict[str, str] = {}
-        self._streaming = True
-        try:
+        with self._endable():
             async with aclosing(source) as events:
                 async for event in events:
                     match event:
@@ -205,12 +235,6 @@ class RunningTurn:
                             self.listener.retrying(failure, seconds)
                         case llm.Finished():
                             return event, broken
-        except asyncio.CancelledError:
-            if self.ending and self.task.uncancel() == 0:
-                raise TurnEndedError from None
-            raise
-        finally:
-            self._streaming = False
         raise llm.CutOffError("the stream ended without an end")
 
     async def _source(self) -> AsyncGenerator[llm.Event]:
@@ -248,8 +272,9 @@ class RunningTurn:
             cards[use["id"]] = card
             self.listener.tool_finished(use, card)
         content += notices
-        shares = shares_of(content, uses, self._offered)
-        following = await persist(transcript.finish_tools, self.turn, answer, results, content, cards, shares)
+        if shares := shares_of(content, uses, self._offered):
+            results.meta = {META_KEY: {"results": shares}}
+        following = await persist(transcript.finish_tools, self.turn, answer, results, content, cards)
         following.version = answer.version
         self.answer = GrowingAnswer(following)
         self.listener.round_finished(answer, cards, following)

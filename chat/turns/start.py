@@ -14,7 +14,9 @@ from chat.conversations.model_choice import NO_CHOICE, Choice
 from chat.models import Message
 from chat.turns import loop, retry
 from chat.turns.loop import ListenerFactory
+from chat.turns.slots import TooManyTurnsError, turn_slots
 from oneclaw.models import User
+from oneclaw.threads import in_database
 
 R = TypeVar("R")
 
@@ -35,9 +37,10 @@ async def send(
 ) -> transcript.AcceptedMessage:
     """Store a person's message once per `client_id`, and answer it.
 
-    Raise the errors of `transcript.accept`.
+    Raise TooManyTurnsError and the errors of `transcript.accept`.
     """
     written = (user, session_id, client_id, text, uuid.uuid4(), mode, choice, files)
+    await _refuse_if_full(user, client_id)
 
     async def store() -> transcript.AcceptedMessage:
         return _run(await loop.persist(transcript.accept, *written), listen)
@@ -50,9 +53,10 @@ async def edit(
 ) -> transcript.AcceptedMessage:
     """Store another version of the person's message once per `client_id`, and answer it.
 
-    Raise the errors of `branches.edit`.
+    Raise TooManyTurnsError and the errors of `branches.edit`.
     """
     holder = uuid.uuid4()
+    await _refuse_if_full(user, client_id)
 
     async def store() -> transcript.AcceptedMessage:
         return _run(await loop.persist(branches.edit, user, message_id, client_id, text, holder, choice), listen)
@@ -61,8 +65,10 @@ async def edit(
 
 
 async def repeat(user: User, message_id: int, kind: str, choice: Choice, listen: ListenerFactory) -> Message:
-    """Begin another attempt at the answer `message_id`; return its placeholder. Raise the errors of `retry.repeat`."""
+    """Begin another attempt at the answer `message_id`; return its placeholder. Raise TooManyTurnsError and the
+    errors of `retry.repeat`."""
     holder = uuid.uuid4()
+    turn_slots.refuse_if_full(user.pk)
 
     async def store() -> Message:
         turn, answer = await loop.persist(retry.repeat, user, message_id, kind, holder, choice)
@@ -70,6 +76,15 @@ async def repeat(user: User, message_id: int, kind: str, choice: Choice, listen:
         return answer
 
     return await _to_its_end(store())
+
+
+async def _refuse_if_full(user: User, client_id: uuid.UUID) -> None:
+    """Raise TooManyTurnsError when no further turn of the person may wait, unless the message is stored already."""
+    try:
+        turn_slots.refuse_if_full(user.pk)
+    except TooManyTurnsError:
+        if not await in_database(Message.objects.visible_to(user).filter(client_id=client_id).exists):
+            raise
 
 
 def _run(accepted: transcript.AcceptedMessage, listen: ListenerFactory) -> transcript.AcceptedMessage:

@@ -126,6 +126,9 @@ def validate(tool: Tool, arguments: Any) -> None:
             missing = next(name for name in error.validator_value if name not in arguments)
             raise parameter_missing(missing)
         where = ".".join(str(part) for part in error.path)
+        # Some models write null for a parameter that they leave out.
+        if error.validator == "type" and error.instance is None and where in tool.input_schema.get("required", []):
+            raise parameter_missing(where)
         if not where:
             raise ToolError("validation_error", error.message, Reason("call.arguments_wrong"))
         message = f"Parameter '{where}': {error.message}"

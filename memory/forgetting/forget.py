@@ -50,7 +50,7 @@ from memory.models import (
 from memory.notes import recent
 from memory.policy.tombstones import LineMatcher, line_hash, lock_name, of_space
 from oneclaw.locks import hold
-from oneclaw.models import Space, User
+from oneclaw.models import Space, User, clock
 from oneclaw.reasons import Reason
 
 logger = logging.getLogger(__name__)
@@ -111,7 +111,7 @@ def finish(forgetting_id: int) -> bool:
     vectors.prune(space.pk)
     if late.running().exists() or late_rounds.running().exists() or changed.exists():
         return False
-    Forgetting.objects.filter(pk=forgetting_id).update(finished_at=timezone.now())
+    Forgetting.objects.filter(pk=forgetting_id).update(finished_at=clock.database_now())
     return True
 
 
@@ -141,7 +141,7 @@ def _blank(
 
 def _forget(space: Space, wanted: LinesToForget, user: User | None, digest: str | None, found: list[str]) -> Forgetting:
     """Lock conversations, documents and the space, in the order that every transaction here keeps; remove the lines."""
-    began = timezone.now()
+    began = clock.read_database_time()
     touched = find_in_conversations(conversations.sessions_of(space), wanted)
     sessions = ChatSession.objects.filter(pk__in=touched.sessions | touched.said_in)
     list(sessions.select_for_update(no_key=True).order_by("pk").values_list("pk"))

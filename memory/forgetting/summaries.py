@@ -10,7 +10,8 @@ from chat.context.heads import withhold_thinking
 from chat.models import ChatSession, ContextRound
 from memory.forgetting.eraser import CUT_TEXT_MIN_CHARS, Eraser
 from memory.policy.tombstones import BLANK
-from oneclaw.jobs import OPEN_STATUSES, Job, clock
+from oneclaw.jobs import OPEN_STATUSES, Job
+from oneclaw.models import clock
 
 # The columns of a round that hold words of the conversation.
 TEXTS = ("summary", "supplement", "text", "steps", "focus", "error")
@@ -49,7 +50,13 @@ def restart(rounds: QuerySet[ContextRound]) -> None:
     A worker that has read forgotten lines loses its claim, so that it stores nothing.
     """
     rounds.filter(status__in=OPEN_STATUSES).update(
-        status=Job.Status.QUEUED, token=None, lease_until=None, attempts=0, due_at=clock(), steps=[], error=""
+        status=Job.Status.QUEUED,
+        token=None,
+        lease_until=None,
+        attempts=0,
+        due_at=clock.database_now(),
+        steps=[],
+        error="",
     )
 
 

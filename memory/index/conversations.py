@@ -7,8 +7,8 @@ from collections.abc import Collection
 from django.conf import settings
 from django.db import transaction
 from django.db.models import F, Func, IntegerField, Q, Sum
+from django.db.models.expressions import Combinable
 from django.db.models.functions import Coalesce
-from django.utils import timezone
 
 from chat.models import ChatSession, Message
 from memory.index.documents import flags_of
@@ -24,7 +24,7 @@ from memory.text.languages import LANGUAGE_NAMES as LANGUAGES
 from memory.text.languages import language_of
 from memory.text.terms import terms_of
 from oneclaw.locks import hold
-from oneclaw.models import Space
+from oneclaw.models import Space, clock
 
 # A conversation becomes due after this many new messages, or bytes of new text …
 UNINDEXED_MIN_MESSAGES, UNINDEXED_MIN_BYTES = 50, 100 * 1024
@@ -47,7 +47,7 @@ def after_turn(session: ChatSession) -> int | None:
     if index is not None and index.due_at is not None and fresh >= 2 * UNINDEXED_MIN_MESSAGES:
         # Do not postpone further: a conversation without pauses would never be indexed.
         return index.pk
-    return _make_due(session, timezone.now() + dt.timedelta(seconds=DEBOUNCE_SECONDS))
+    return _make_due(session, clock.database_now() + dt.timedelta(seconds=DEBOUNCE_SECONDS))
 
 
 def request(session: ChatSession) -> int | None:
@@ -60,12 +60,12 @@ def request(session: ChatSession) -> int | None:
     index = TranscriptIndex.objects.filter(session=session).defer("data").first()
     if index is not None and index.layout == LAYOUT_VERSION and index.through_seq >= session.last_complete_seq():
         return None
-    return _make_due(session, timezone.now()) if session.last_complete_seq() else None
+    return _make_due(session, clock.database_now()) if session.last_complete_seq() else None
 
 
 def request_unless_due(session: ChatSession) -> int | None:
     """Request an index now, unless it is due already. Return the id of the due index, or None as request() does."""
-    is_due = TranscriptIndex.objects.filter(session=session, due_at__lte=timezone.now()).exists()
+    is_due = TranscriptIndex.objects.filter(session=session, due_at__lte=clock.database_now()).exists()
     return None if is_due else request(session)
 
 
@@ -75,7 +75,7 @@ def covers(session: ChatSession, through_seq: int) -> bool:
         return True
     # An index that is due is of another branch, or has lines that were forgotten.
     current = TranscriptIndex.objects.filter(session=session, layout=LAYOUT_VERSION, through_seq__gte=through_seq)
-    return current.exclude(due_at__lte=timezone.now()).exists()
+    return current.exclude(due_at__lte=clock.database_now()).exists()
 
 
 def after_switch(session: ChatSession) -> int | None:
@@ -84,7 +84,7 @@ def after_switch(session: ChatSession) -> int | None:
     Return the id of the due index, or None if the session has no index.
     """
     index = TranscriptIndex.objects.filter(session=session).defer("data").first()
-    return _make_due(session, timezone.now()) if index is not None and _is_wanted(session) else None
+    return _make_due(session, clock.database_now()) if index is not None and _is_wanted(session) else None
 
 
 def run(index_id: int) -> bool:
@@ -94,7 +94,7 @@ def run(index_id: int) -> bool:
     """
     with transaction.atomic():
         hold(f"transcript {index_id}")
-        due = TranscriptIndex.objects.filter(pk=index_id, due_at__lte=timezone.now())
+        due = TranscriptIndex.objects.filter(pk=index_id, due_at__lte=clock.database_now())
         index = due.select_related("session__owner").defer("data").first()
         if index is None:
             return False
@@ -171,7 +171,7 @@ def due(limit: int = 200) -> list[int]:
     """
     obsolete = TranscriptIndex.objects.filter(Q(session__deleted_at__isnull=False) | ~Q(session__mode="agent"))
     obsolete.delete()
-    idle_since = timezone.now() - dt.timedelta(minutes=settings.IDLE_MINUTES)
+    idle_since = clock.database_now() - dt.timedelta(minutes=settings.IDLE_MINUTES)
     kept = ChatSession.objects.filter(mode=ChatSession.Mode.AGENT, deleted_at=None, active_at__lt=idle_since)
     kept = kept.exclude(owner__in=switches.people_without(Switch.TRANSCRIPTS))
     kept = kept.exclude(agent__own_memory=True)
@@ -181,7 +181,7 @@ def due(limit: int = 200) -> list[int]:
     behind = behind.filter(Q(last_seq__gt=F("through")) | ~Q(layout=LAYOUT_VERSION))
     for session in behind.select_related("owner").order_by("-active_at")[:limit]:
         request(session)
-    ready = TranscriptIndex.objects.filter(due_at__lte=timezone.now()).order_by("due_at")
+    ready = TranscriptIndex.objects.filter(due_at__lte=clock.database_now()).order_by("due_at")
     return list(ready.values_list("pk", flat=True)[:limit])
 
 
@@ -189,7 +189,7 @@ def rebuild(sessions: Collection[uuid.UUID]) -> None:
     """Delete the indexes of `sessions` at once, because lines were forgotten, and make them due to be built again."""
     for index in TranscriptIndex.objects.filter(session__in=sessions).select_related("session__owner").defer("data"):
         index.delete()
-        _make_due(index.session, timezone.now())
+        _make_due(index.session, clock.database_now())
 
 
 def forget(session: ChatSession) -> int | None:
@@ -210,7 +210,7 @@ def _bytes_after(session: ChatSession, seq: int) -> int:
     return session.messages.filter(seq__gt=seq).aggregate(bytes=Sum(size))["bytes"] or 0
 
 
-def _make_due(session: ChatSession, at: dt.datetime) -> int:
+def _make_due(session: ChatSession, at: Combinable) -> int:
     index = TranscriptIndex(owner=session.owner, session=session, space=Space.objects.own_of(session.owner), due_at=at)
     (made,) = TranscriptIndex.objects.bulk_create(
         [index], update_conflicts=True, unique_fields=["session"], update_fields=["due_at"]

@@ -1,15 +1,28 @@
 """Define the jobs that write documents about conversations: notes of a day, and documents of one conversation."""
 
-from typing import ClassVar
+from typing import Any, ClassVar, Self
 
 from django.conf import settings
 from django.db import models
-from django.db.models import F, Q
+from django.db.models import Exists, F, OuterRef, Q
 
-from chat.models import ChatSession
+from chat.models import ChatSession, Turn
 from memory.models.documents import MemoryRevision
-from oneclaw.jobs import OPEN_STATUSES, Job
+from oneclaw.jobs import OPEN_STATUSES, Job, JobQuerySet
 from oneclaw.models import Space
+
+
+class FlushQuerySet(JobQuerySet["Flush"]):
+    """Flushes, by what is to be done with them."""
+
+    def due(self) -> Self:
+        """Return the flushes to claim now, earliest due first.
+
+        One whose conversation is being answered waits for the end of the answer, so that it notes question and answer
+        together.
+        """
+        answered = Exists(Turn.objects.running().filter(session=OuterRef("session")))
+        return super().due().exclude(Q(status=Job.Status.QUEUED) & answered)
 
 
 class Flush(Job):
@@ -31,6 +44,8 @@ class Flush(Job):
     # False: the model was not available, and an extract of the messages replaces its notes.
     summarised = models.BooleanField(default=True)
     revision = models.ForeignKey(MemoryRevision, on_delete=models.SET_NULL, null=True, blank=True, related_name="+")
+
+    objects: ClassVar[models.Manager[Any]] = FlushQuerySet.as_manager()
 
     class Meta(Job.Meta):
         verbose_name_plural = "flushes"

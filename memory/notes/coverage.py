@@ -111,4 +111,6 @@ def _what_follows(session: ChatSession) -> tuple[str, str]:
         return "open", "noted when the conversation is left, ended or idle"
     if queued.error:
         return "queued", f"tried {queued.attempts} times, again after {queued.due_at:%H:%M} UTC: {queued.error}"
+    if session.turns.running().exists():
+        return "queued", f"waits for the answer that is being written ({queued.reason})"
     return "queued", f"waits for a worker ({queued.reason})"

@@ -64,7 +64,8 @@ def run(job_id: int) -> None:
         return
     writer = WRITERS[DocumentJob.Kind(job.kind)]
     try:
-        content = writer.compose(job)
+        with job.heartbeats():
+            content = writer.compose(job)
         with transaction.atomic():
             lock_job(job)
             writer.write(job, content)

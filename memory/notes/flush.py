@@ -13,7 +13,7 @@ from django.conf import settings
 from django.db import transaction
 from django.db.models import Exists, F, Max, OuterRef, Subquery
 from django.db.models.functions import Coalesce
-from django.utils import dateformat, timezone, translation
+from django.utils import dateformat, translation
 
 from chat.models import ChatSession
 from memory.documents import write
@@ -38,6 +38,7 @@ from memory.policy.secrets import masked
 from memory.prompt.sent import text_sent
 from oneclaw.jobs import ClaimLostError
 from oneclaw.llm.failures import ModelRequestError
+from oneclaw.models import clock
 from oneclaw.reasons import Reason
 
 logger = logging.getLogger(__name__)
@@ -49,7 +50,10 @@ class NotWrittenError(Exception):
 
 @transaction.atomic
 def request(session: ChatSession, reason: str) -> Flush | None:
-    """Return the queued flush of the unflushed messages of `session`; None when there are none. Idempotent."""
+    """Return the queued flush of the unflushed messages of `session`; None when there are none. Idempotent.
+
+    An answer that is still being written counts: the flush is due once it has ended.
+    """
     kept = lock_session(session.pk)
     if kept is None or not is_noted(kept):
         return None
@@ -57,7 +61,7 @@ def request(session: ChatSession, reason: str) -> Flush | None:
     if queued is not None:
         return queued
     requested = kept.flushes.aggregate(through=Max("through_seq"))["through"] or kept.copied_seq
-    if kept.last_complete_seq() <= requested:
+    if kept.last_seq <= requested:
         return None
     return Flush.objects.create(owner=kept.owner, session=kept, space=own_space(kept), reason=reason)
 
@@ -72,7 +76,8 @@ def run(flush_id: int) -> int | None:
     if claim is None:
         return None
     try:
-        notes, failure = _notes(claim)
+        with claim.flush.heartbeats():
+            notes, failure = _notes(claim)
         finish(claim, notes, failure)
     except ClaimLostError:
         logger.warning("Flush %s was claimed by another worker, or its conversation deleted.", flush_id)
@@ -124,14 +129,14 @@ def cover_imported(session: ChatSession) -> None:
         day=session.owner.day(),
         status=Flush.Status.NOTHING,
         reason=IMPORTED,
-        finished_at=timezone.now(),
+        finished_at=clock.database_now(),
     )
 
 
 def idle(now: dt.datetime | None = None, limit: int = 1000) -> list[ChatSession]:
     """Return up to `limit` conversations that were idle for IDLE_MINUTES at `now` and have messages that are neither
     noted nor queued, the longest idle first."""
-    latest = (now or timezone.now()) - dt.timedelta(minutes=settings.IDLE_MINUTES)
+    latest = (now or clock.database_now()) - dt.timedelta(minutes=settings.IDLE_MINUTES)
     flushes = Flush.objects.filter(session=OuterRef("pk"))
     requested = flushes.filter(through_seq__isnull=False).order_by("-through_seq").values("through_seq")[:1]
     kept = ChatSession.objects.filter(mode=ChatSession.Mode.AGENT, deleted_at=None, active_at__lt=latest)

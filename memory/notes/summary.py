@@ -14,7 +14,7 @@ from oneclaw import llm
 from oneclaw.llm.quoting import quoted, shortened
 from oneclaw.text import replace_unstorable
 
-# The answer of the model when nothing is worth keeping.
+# The answer of the model, in any case, when nothing is worth keeping.
 NOTHING_TO_NOTE = "NO_REPLY"
 # The notes, and the part of one message that the model reads.
 NOTES_MAX_TOKENS = 4096
@@ -63,9 +63,9 @@ def notes_of(answer: str) -> str:
     answer = replace_unstorable(answer).strip()
     if fenced := re.fullmatch(r"```\w*\n(.*)\n```", answer, re.DOTALL):
         answer = fenced[1]
-    if re.match(rf"\W*{NOTHING_TO_NOTE}\b", answer):
+    if re.match(rf"\W*{NOTHING_TO_NOTE}\b", answer, re.IGNORECASE):
         return ""
-    lines = [line for line in answer.splitlines() if line.strip(" `*_.\"'“”") != NOTHING_TO_NOTE]
+    lines = [line for line in answer.splitlines() if line.strip(" `*_.\"'“”").upper() != NOTHING_TO_NOTE]
     # Headings of levels 1 and 2 are those of the log itself.
     return re.sub(r"^#{1,2}(?=\s)", "###", "\n".join(lines).strip(), flags=re.MULTILINE)
 

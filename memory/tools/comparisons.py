@@ -9,7 +9,6 @@ import logging
 from contextlib import suppress
 
 from django.db import transaction
-from django.utils import timezone
 
 from memory.models import Comparison, MemoryRevision
 from memory.notes.claims import error_text
@@ -17,6 +16,7 @@ from memory.prompt.recall import SEARCH_ERRORS
 from memory.tools import contradictions, decisions
 from oneclaw.jobs import ClaimLostError
 from oneclaw.llm.failures import ModelRequestError
+from oneclaw.models import clock
 
 logger = logging.getLogger(__name__)
 
@@ -27,7 +27,7 @@ TRIES_MAX_COUNT = 8
 
 def request(revision: MemoryRevision) -> None:
     """Queue the comparison of the line that `revision` saved, for later. Idempotent."""
-    due_at = timezone.now() + dt.timedelta(seconds=FIRST_TRY_SECONDS)
+    due_at = clock.database_now() + dt.timedelta(seconds=FIRST_TRY_SECONDS)
     Comparison.objects.bulk_create(
         [Comparison(owner=revision.author, revision=revision, due_at=due_at)], ignore_conflicts=True
     )
@@ -64,7 +64,8 @@ def _compare(job: Comparison) -> None:
     saved, document = decisions.text_of(revision), revision.document
     found = []
     if decisions.has_lines(saved, document.content):
-        found = contradictions.find(revision.space, document.path, saved, job.owner.day())
+        with job.heartbeats():
+            found = contradictions.find(revision.space, document.path, saved, job.owner.day())
     with transaction.atomic():
         # Under the claim, so that another worker's questions are not doubled.
         job.heartbeat()

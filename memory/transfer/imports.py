@@ -10,14 +10,13 @@ import uuid
 from dataclasses import dataclass
 
 from django.db import transaction
-from django.utils import timezone
 
 from memory.documents import write
 from memory.documents.diff import Hunk, diff
 from memory.documents.write import Author, Replace, Source
 from memory.models import Upload
 from memory.transfer import archive
-from oneclaw.models import Space, User
+from oneclaw.models import Space, User, clock
 from oneclaw.reasons import Reason
 
 # The time in which an upload can be confirmed.
@@ -68,14 +67,16 @@ def upload(user: User, name: str, data: bytes) -> ImportPlan:
     archive.read_archive(data)
     kept, _ = Upload.objects.update_or_create(
         owner=user,
-        defaults={"name": name[:200], "data": data, "token": uuid.uuid4(), "created_at": timezone.now()},
+        defaults={"name": name[:200], "data": data, "token": uuid.uuid4(), "created_at": clock.database_now()},
     )
     return plan(kept)
 
 
 def pending_upload(user: User, token: uuid.UUID) -> Upload:
     """Return the upload of `user` with this `token`. Raise UploadMissingError without one, or when it has expired."""
-    found = Upload.objects.filter(owner=user, token=token, created_at__gte=timezone.now() - UPLOAD_LIFETIME).first()
+    found = Upload.objects.filter(
+        owner=user, token=token, created_at__gte=clock.database_now() - UPLOAD_LIFETIME
+    ).first()
     if found is None:
         raise UploadMissingError
     return found
@@ -124,4 +125,4 @@ def confirm(user: User, token: uuid.UUID, digest: str) -> ImportPlan:
 
 def delete_expired() -> None:
     """Delete uploads that were not confirmed in time."""
-    Upload.objects.filter(created_at__lt=timezone.now() - UPLOAD_LIFETIME).delete()
+    Upload.objects.filter(created_at__lt=clock.database_now() - UPLOAD_LIFETIME).delete()

@@ -21,6 +21,7 @@ from memory.tools import decisions
 from memory.transfer.archive import export_archive
 from oneclaw.models import Space, User
 from oneclaw.people.requests import SignedInRequest
+from oneclaw.web.rate_limit import TooManyRequestsError, searches
 
 # Documents on a page of the list, and changes on a page of the history.
 PAGE_MAX_ROWS = 100
@@ -40,6 +41,13 @@ def document_list(request: SignedInRequest) -> HttpResponse:
     mine = Case(When(space__owner=request.user, space__kind="own", then=Value(0)), default=Value(1))
     query, readable = request.GET.get("q", "")[:QUERY_MAX_CHARS], MemoryDocument.objects.visible_to(request.user)
     if query.strip():
+        try:
+            searches.take(request.user.pk)
+        except TooManyRequestsError as refusal:
+            refused = {"query": query, "refusal": refusal.sentence, "notice": notice(readable)}
+            response = render(request, "memory/list.html", refused, status=429)
+            response["Retry-After"] = str(refusal.retry_after_seconds)
+            return response
         passages = search_results(request.user, query)
         context = {
             "query": query,

@@ -23,8 +23,8 @@ KEEP_TOKENS = environment.whole("ONECLAW_KEEP_TOKENS", 20_000, 0, 1_000_000)
 PRUNING = environment.choice("ONECLAW_PRUNING", ["cache-ttl", "off"], "cache-ttl") == "cache-ttl"
 # Whether results of tools above 4,000 characters are shortened when they are sent first.
 COMPACT_RESULTS = environment.choice("ONECLAW_COMPACT_RESULTS", ["yes", "no"], "yes") == "yes"
-# Seconds of the lease of a worker that makes a summary; longer than one request to the model takes.
-ROUND_LEASE_SECONDS = environment.number("ONECLAW_ROUND_LEASE_SECONDS", 300, 1, 3600)
+# Seconds after which another worker takes over a summary whose worker died.
+ROUND_LEASE_SECONDS = environment.number("ONECLAW_ROUND_LEASE_SECONDS", 60, 1, 3600)
 # The lifetime of the provider's cache of a conversation; "5m" becomes an hour for a person who pauses.
 CACHE = environment.choice("ONECLAW_CACHE", ["off", "5m", "1h"], "5m")
 # The most tokens of one answer, with its thinking; 0: what the model allows.

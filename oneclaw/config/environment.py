@@ -7,6 +7,7 @@ import os
 import sys
 from collections.abc import Iterable
 from importlib.util import find_spec
+from ipaddress import ip_network
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
@@ -153,6 +154,19 @@ def origins(name: str) -> list[str]:
             is_well_formed = False
         if not is_well_formed:
             raise ImproperlyConfigured(f"{name} has “{origin}”; write it like https://chat.example.org.")
+    return found
+
+
+def networks(name: str) -> list[str]:
+    """Return the addresses and networks of the variable `name`, separated by commas or white space."""
+    found = words(name)
+    for word in found:
+        try:
+            ip_network(word, strict=False)
+        except ValueError as error:
+            raise ImproperlyConfigured(
+                f"{name} has “{word}”; write addresses like 127.0.0.1 or 172.16.0.0/12."
+            ) from error
     return found
 
 

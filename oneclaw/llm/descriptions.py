@@ -7,14 +7,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from django.conf import settings
-from django.utils import timezone
 
 from oneclaw.llm import client
 from oneclaw.llm.facts import forget_cache
 from oneclaw.llm.failures import ModelRequestError, NoKeyError
 from oneclaw.llm.known_models import ADAPTIVE, BETWEEN_TOOLS, DISABLED, EFFORTS, ENABLED
 from oneclaw.llm.server import server_hash
-from oneclaw.models import ModelFacts
+from oneclaw.models import ModelFacts, clock
 
 logger = logging.getLogger(__name__)
 
@@ -32,7 +31,7 @@ def refresh_if_due() -> None:
     except NoKeyError:
         return
     wanted = {settings.MODEL, settings.FAST_MODEL, *settings.MODELS}
-    since = timezone.now() - DESCRIPTION_AGE
+    since = clock.database_now() - DESCRIPTION_AGE
     rows = ModelFacts.objects.filter(server=server)
     if wanted <= set(rows.filter(seen_at__gt=since).values_list("model", flat=True)):
         return
@@ -46,7 +45,7 @@ def refresh_if_due() -> None:
         described = {}
     known = set(rows.values_list("model", flat=True))
     others = sorted(described.keys() - wanted - known)[:MODELS_MAX_COUNT]
-    now = timezone.now()
+    now = clock.database_now()
     for name in sorted(wanted | known | set(others)):
         columns = columns_of(described.get(name) or {})
         ModelFacts.objects.update_or_create(server=server, model=name[:200], defaults={**columns, "seen_at": now})

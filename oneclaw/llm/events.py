@@ -113,6 +113,8 @@ class AnswerReader:
                 if self.finished or self.failure:
                     break
                 self._take(name, payload, events)
+        except sse.EventTooLargeError as error:
+            self.failure = AnswerTooLargeError(str(error))
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
             self.failure = UnreadableAnswerError(f"unreadable event: {error!r}")
         return events

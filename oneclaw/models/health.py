@@ -5,11 +5,13 @@ from typing import ClassVar
 from django.db import models
 from django.utils import timezone
 
+from oneclaw.models import clock
+
 
 class HeartbeatQuerySet(models.QuerySet["Heartbeat"]):
     def record(self, name: str) -> None:
         """Record that the part `name` works now."""
-        self.update_or_create(name=name, defaults={"at": timezone.now()})
+        self.update_or_create(name=name, defaults={"at": clock.database_now()})
 
 
 class Heartbeat(models.Model):

@@ -6,6 +6,7 @@ from typing import ClassVar
 from django.db import models
 from django.utils import timezone
 
+from oneclaw.models import clock
 from oneclaw.models.people import User
 
 
@@ -16,7 +17,7 @@ class ApiKeyQuerySet(models.QuerySet["ApiKey"]):
 
     def live(self, now: dt.datetime | None = None) -> "ApiKeyQuerySet":
         """Return the keys that are valid at `now`: not expired, and of a person whose account is active."""
-        unexpired = models.Q(expires_at=None) | models.Q(expires_at__gt=now or timezone.now())
+        unexpired = models.Q(expires_at=None) | models.Q(expires_at__gt=now or clock.database_now())
         return self.filter(unexpired, user__is_active=True)
 
 

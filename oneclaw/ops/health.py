@@ -8,10 +8,9 @@ from django.contrib.auth.decorators import login_not_required
 from django.db import DatabaseError, connection
 from django.db.migrations.executor import MigrationExecutor
 from django.http import HttpRequest, HttpResponse, JsonResponse
-from django.utils import timezone
 from django.views.decorators.http import require_safe
 
-from oneclaw.models import Heartbeat
+from oneclaw.models import Heartbeat, clock
 from oneclaw.pubsub import connection_parameters
 
 # Beat sends a heartbeat every 15 seconds; four missed ones mean that no worker is working.
@@ -50,4 +49,4 @@ def is_migrated() -> bool:
 
 def has_worker() -> bool:
     """Return whether a worker has run the heartbeat task lately, for which beat and broker must work too."""
-    return Heartbeat.objects.filter(name=Heartbeat.WORKER, at__gt=timezone.now() - WORKER_SILENCE).exists()
+    return Heartbeat.objects.filter(name=Heartbeat.WORKER, at__gt=clock.database_now() - WORKER_SILENCE).exists()

@@ -18,22 +18,30 @@ SHUTDOWN_GRACE_SECONDS = 3
 
 def web(listening: socket.socket | None = None, ready: Callable[[], None] = lambda: None) -> None:
     """Serve pages and sockets on `listening`, or else on HOST and PORT; call `ready` once requests are answered."""
-    configuration = uvicorn.Config(
+    Web(web_configuration(), ready).run([listening] if listening else None)
+
+
+def web_configuration() -> uvicorn.Config:
+    """Return the configuration of the web server."""
+    return uvicorn.Config(
         "oneclaw.asgi:application",
         host=settings.HOST,
         port=settings.PORT,
+        http="oneclaw.web.header_limit:HeaderLimitProtocol",
         ws="websockets-sansio",
         # The consumer refuses frames over 64 KiB itself, with an error frame; this limit is for floods.
         ws_max_size=2 * 1024 * 1024,
         # Compression would take most of the memory of an idle socket.
         ws_per_message_deflate=False,
         lifespan="on",
+        # Without a list of its own, uvicorn would believe every program of this machine.
+        proxy_headers=bool(settings.TRUSTED_PROXIES),
+        forwarded_allow_ips=settings.TRUSTED_PROXIES,
         timeout_graceful_shutdown=SHUTDOWN_GRACE_SECONDS,
         log_config=None,
         access_log=False,
         server_header=False,
     )
-    Web(configuration, ready).run([listening] if listening else None)
 
 
 class Web(uvicorn.Server):

@@ -23,10 +23,13 @@ from oneclaw.models import User
 from oneclaw.people import keys
 from oneclaw.people.preferences import activate
 from oneclaw.threads import in_database
+from oneclaw.web import rate_limit
 from oneclaw.web.pagination import BadCursorError
 
 # Rows of a page of a list: by default, and at most.
 PAGE_DEFAULT_ROWS, PAGE_MAX_ROWS = 50, 200
+# After a refusal that names no time, such as of a message while too many others wait for an answer.
+RETRY_AFTER_SECONDS = 5
 NO_KEY = (
     "This needs a key that works. Create one under “API keys” on the settings page, and send it with each request "
     "as “Authorization: Bearer oc_…”."
@@ -71,16 +74,21 @@ class Key(HttpBearer):
         self.is_async = is_async
 
     def authenticate(self, request: HttpRequest, token: str) -> Any:
-        """Return the person whose key `token` is; None when it is not valid. Awaitable for async operations."""
-        return self._user_of(token) if self.is_async else with_preferences(keys.user_of(token))
+        """Return the person whose key `token` is; None when it is not valid. Awaitable for async operations.
+
+        Raise TooManyRequestsError when they have made too many requests.
+        """
+        return self._user_of(token) if self.is_async else admitted(keys.user_of(token))
 
     async def _user_of(self, token: str) -> User | None:
-        return with_preferences(await in_database(keys.user_of, token))
+        return admitted(await in_database(keys.user_of, token))
 
 
-def with_preferences(user: User | None) -> User | None:
-    """Return `user` after activating their language and timezone for this request."""
+def admitted(user: User | None) -> User | None:
+    """Return `user` after counting the request and activating their language and timezone for it."""
     activate(user)
+    if user is not None:
+        rate_limit.api_requests.take(user.pk)
     return user
 
 
@@ -123,9 +131,9 @@ router = Router(tags=["person"])
 
 
 def responses(usual: Mapping[int, Any] | type, *refusals: int) -> dict[int, Any]:
-    """Return the responses of an operation: `usual` (by status, or for 200), and Problem for 401 and `refusals`."""
+    """Return the responses of an operation: `usual` (by status, or for 200); Problem for 401, 429 and `refusals`."""
     expected = dict(usual) if isinstance(usual, Mapping) else {200: usual}
-    return expected | dict.fromkeys((401, *refusals), Problem)
+    return expected | dict.fromkeys((401, 429, *refusals), Problem)
 
 
 def problem_response(request: HttpRequest, status: int, code: str, text: str, **more: Any) -> HttpResponse:
@@ -135,7 +143,17 @@ def problem_response(request: HttpRequest, status: int, code: str, text: str, **
 
 @api.exception_handler(ApiError)
 def on_api_error(request: HttpRequest, refusal: ApiError) -> HttpResponse:
-    return problem_response(request, refusal.status, refusal.code, refusal.sentence, **refusal.more)
+    response = problem_response(request, refusal.status, refusal.code, refusal.sentence, **refusal.more)
+    if refusal.status == 429:
+        response["Retry-After"] = str(RETRY_AFTER_SECONDS)
+    return response
+
+
+@api.exception_handler(rate_limit.TooManyRequestsError)
+def on_too_many_requests(request: HttpRequest, refusal: rate_limit.TooManyRequestsError) -> HttpResponse:
+    response = problem_response(request, 429, "too_many_requests", refusal.sentence)
+    response["Retry-After"] = str(refusal.retry_after_seconds)
+    return response
 
 
 @api.exception_handler(AuthenticationError)

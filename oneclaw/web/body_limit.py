@@ -1,5 +1,7 @@
-"""Limit the size of request bodies while they arrive: Django reads a whole body before it calls a view."""
+"""Limit the size of request bodies and the time that they take, while they arrive: Django reads a whole body before it
+calls a view."""
 
+import asyncio
 import json
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
@@ -14,15 +16,23 @@ Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 Application = Callable[[Any, Any, Any], Awaitable[None]]
 
-REFUSAL = gettext_lazy("This request is too large.")
+TOO_LARGE = gettext_lazy("This request is too large.")
+TOO_SLOW = gettext_lazy("This request arrived too slowly. Try again.")
+# The time that a body may take, and the bytes for each of which it gets a further second.
+BODY_FIRST_SECONDS, BODY_MIN_BYTES_PER_SECOND = 30.0, 1_000
 
 
 class BodyTooLargeError(Exception):
     """The body is longer than allowed, although its Content-Length was not."""
 
 
+class BodyTooSlowError(Exception):
+    """The rest of the body has not arrived in time."""
+
+
 class BodyLimitMiddleware:
-    """An ASGI middleware that answers a request whose body has more than `max_bytes` bytes with 413."""
+    """An ASGI middleware that answers a request whose body has more than `max_bytes` bytes with 413, and one whose body
+    arrives too slowly with 408."""
 
     def __init__(self, application: Application, max_bytes: int) -> None:
         self._application, self._max_bytes = application, max_bytes
@@ -30,17 +40,30 @@ class BodyLimitMiddleware:
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
         announced = next((value for name, value in scope["headers"] if name == b"content-length"), b"0")
         if announced.isdigit() and int(announced) > self._max_bytes:
-            await refuse(scope, send)
+            await refuse(scope, send, 413)
             return
         remaining_bytes = self._max_bytes
-        has_started = False
+        deadline: float | None = None
+        is_whole = has_started = False
 
         async def limited_receive() -> Message:
-            nonlocal remaining_bytes
-            message = await receive()
-            remaining_bytes -= len(message.get("body", b""))
+            nonlocal remaining_bytes, deadline, is_whole
+            if is_whole:
+                # The next message is the disconnection, which may be hours away.
+                return await receive()
+            if deadline is None:
+                deadline = asyncio.get_running_loop().time() + BODY_FIRST_SECONDS
+            try:
+                async with asyncio.timeout_at(deadline):
+                    message = await receive()
+            except TimeoutError:
+                raise BodyTooSlowError from None
+            size = len(message.get("body", b""))
+            remaining_bytes -= size
             if remaining_bytes < 0:
                 raise BodyTooLargeError
+            deadline += size / BODY_MIN_BYTES_PER_SECOND
+            is_whole = not message.get("more_body", False)
             return message
 
         async def observed_send(message: Message) -> None:
@@ -50,15 +73,16 @@ class BodyLimitMiddleware:
 
         try:
             await self._application(scope, limited_receive, observed_send)
-        except BodyTooLargeError:
+        except (BodyTooLargeError, BodyTooSlowError) as error:
             if not has_started:
-                await refuse(scope, send)
+                await refuse(scope, send, 413 if isinstance(error, BodyTooLargeError) else 408)
 
 
-async def refuse(scope: Message, send: Send) -> None:
-    """Send 413 in the language of the Accept-Language header: the person is not known yet."""
+async def refuse(scope: Message, send: Send, status: int) -> None:
+    """Send 413 or 408 in the language of the Accept-Language header: the person is not known yet."""
+    code, text = ("too_large", TOO_LARGE) if status == 413 else ("too_slow", TOO_SLOW)
     with translation.override(language_of(None, accept_language_of(scope))):
-        body = json.dumps({"code": "too_large", "text": str(REFUSAL)}).encode()
+        body = json.dumps({"code": code, "text": str(text)}).encode()
     headers = [
         (b"content-type", b"application/json"),
         (b"content-length", str(len(body)).encode()),
@@ -66,5 +90,5 @@ async def refuse(scope: Message, send: Send) -> None:
         (b"content-security-policy", b"default-src 'none'"),
         (b"x-content-type-options", b"nosniff"),
     ]
-    await send({"type": "http.response.start", "status": 413, "headers": headers})
+    await send({"type": "http.response.start", "status": status, "headers": headers})
     await send({"type": "http.response.body", "body": body})

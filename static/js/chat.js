@@ -244,12 +244,14 @@ const takers = {
   done(frame) {
     conversation.finish(frame);
     composer.hush("retrying");
+    composer.hush("waiting");
     if (frame.final) meter.refresh();
     dispatch(frame);
   },
   notice({ kind, html }) {
     if (kind === "sessions") refreshSessions();
-    else composer.tell(html, { kind });
+    else if (html) composer.tell(html, { kind });
+    else composer.hush(kind);
   },
 };
 

@@ -91,7 +91,9 @@ function search(pause) {
 async function shownOf(answer) {
   // The sign-in has ended.
   if (answer.headers.has("HX-Redirect")) location.assign(answer.headers.get("HX-Redirect") ?? "/");
-  return answer.ok && !answer.redirected ? answer.text() : null;
+  // After too many searches, the response says so.
+  const hasText = answer.ok || answer.status === 429;
+  return hasText && !answer.redirected ? answer.text() : null;
 }
 
 function failure() {

@@ -135,6 +135,32 @@ async def test_a_wait_for_the_model_is_told_and_then_forgotten(live, ada, script
         await expect(told).to_be_empty()
 
 
+async def test_an_answer_that_waits_for_others_says_so_until_it_begins_and_can_be_stopped(
+    live, ada, scripted, write, settings
+):
+    settings.PERSON_TURNS = 1
+    scripted.script(*[model.answer(model.text(["More. "] * 400, pace=0.05))] * 2)
+    waits = "Yours begins as soon as one of them has ended."
+    async with open_page(live, ada) as first, open_page(live, ada) as second:
+        await first.goto("/")
+        await write(first, "Hello")
+        await expect(first.locator("article[data-role=assistant]")).to_contain_text("More.")
+        await second.goto("/")
+        await write(second, "Hello again")
+        await expect(second.get_by_text(waits)).to_be_visible()
+        await second.reload()
+        await expect(second.get_by_text(waits)).to_be_visible()
+        await second.get_by_role("button", name="Stop").click()
+        await expect(second.get_by_text(waits)).to_have_count(0)
+        await write(second, "Once more")
+        await expect(second.get_by_text(waits)).to_be_visible()
+        await first.get_by_role("button", name="Stop").click()
+        await expect(second.locator("article[data-role=assistant]").last).to_contain_text("More.")
+        await expect(second.get_by_text(waits)).to_have_count(0)
+        await second.get_by_role("button", name="Stop").click()
+        await expect(second.locator("article[data-status=stopped]")).to_have_count(2)
+
+
 async def test_a_tool_shows_as_a_card_that_stays_open(live, ada, scripted, write):
     scripted.script(
         model.answer(model.text("I keep that."), model.tool_use("save_memory", {"content": "Ada likes <tea>."})),

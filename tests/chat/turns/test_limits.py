@@ -19,7 +19,7 @@ from chat.rendering import messages
 from chat.turns import loop as turns
 from oneclaw import invariants
 from oneclaw.demo import scripted as model
-from oneclaw.llm import events
+from oneclaw.llm import events, sse
 from oneclaw.reasons import Reason
 from oneclaw.threads import in_database
 
@@ -134,6 +134,14 @@ async def test_an_answer_that_grows_too_large_is_ended_with_what_came_and_says_s
     assert (turn.status, turn.error_code) == ("failed", "answer_too_large")
     assert 500 < len(answer.text) <= 1000
     assert offers(answer) == (True, True)
+
+
+async def test_one_event_that_is_too_large_ends_the_answer_with_what_came_before(ada, scripted, monkeypatch):
+    monkeypatch.setattr(sse, "EVENT_MAX_BYTES", 1000)
+    scripted.script(model.answer(model.text(["Some words.", "x" * 2000])))
+    turn, answer = await ended(await begun(ada))
+    assert (turn.status, turn.error_code) == ("failed", "answer_too_large")
+    assert answer.text == "Some words."
 
 
 @pytest.mark.parametrize("block", [model.tool_use("note", {"words": "x" * 300}), model.thinking("Hm. " * 100)])

@@ -63,6 +63,7 @@ def test_a_call_returns_the_result_block_and_a_card(ada, note):
     ("arguments", "message"),
     [
         ({}, "Parameter 'content' is required and must be non-empty."),
+        ({"content": None}, "Parameter 'content' is required and must be non-empty."),
         ({"content": 3}, "Parameter 'content': 3 is not of type 'string'"),
         ({"content": "x", "count": 0}, "Parameter 'count': 0 is less than the minimum of 1"),
         ({"content": "x" * 70_000}, "The arguments have 70,015 bytes; at most 65,536 are taken."),

@@ -2,17 +2,27 @@
 
 import datetime as dt
 import threading
+import time
+import uuid
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from django.db import DatabaseError, connection, transaction
 from django.utils import timezone
 
+from chat.conversations import transcript
 from chat.models import ChatSession, default_agent
+from chat.signals import turn_finished
+from chat.turns import retry
 from memory.models import Flush, MemoryDocument, MemoryRevision
-from memory.notes import claims, flush
-from oneclaw.demo.scripted import answer, error, overloaded
+from memory.notes import claims, coverage, flush
+from memory.tasks import flush_session, flush_soon
+from oneclaw.demo.scripted import answer, error, overloaded, text
 from oneclaw.jobs import ClaimLostError
 from oneclaw.models import Space
+from tests.conversations import abandon, send, settle
+
+BEFORE = dt.datetime(2020, 1, 1, tzinfo=dt.UTC)
 
 
 def do(session, reason="switched"):
@@ -21,6 +31,14 @@ def do(session, reason="switched"):
     following = queued.pk if queued else None
     while following:
         following = flush.run(following)
+
+
+def in_a_thread(function, *arguments):
+    """Call the function, and return the connection of this thread."""
+    try:
+        return function(*arguments)
+    finally:
+        connection.close()
 
 
 def come_due():
@@ -133,13 +151,81 @@ def test_a_range_too_long_for_the_model_becomes_several(session, say, space, scr
     assert claims.covered_through(session) == 3
 
 
-def test_what_is_still_being_written_waits(session, say, scripted):
-    say(session, "first")
-    say(session, "", role="assistant", status="running")
-    say(session, "queued behind it")
+@pytest.mark.parametrize("how", ["complete", "interrupted"])
+def test_an_answer_that_is_still_being_written_is_noted_with_its_question(
+    ada, scripted, monkeypatch, django_capture_on_commit_callbacks, how
+):
+    accepted = send(ada, "Which tea?")
+    session = accepted.message.session
+    flush_soon(session, "left")
+    queued = Flush.objects.get()
+    assert (Flush.objects.due_ids(), flush.run(queued.pk), scripted.messages) == ([], None, [])
+    assert coverage.of_session(session)[0].why == "waits for the answer that is being written (left)"
+    if how == "complete":
+        settle(accepted, "Camomile.")
+        told = []
+        monkeypatch.setattr(flush_session, "apply_async", lambda arguments, **options: told.append(*arguments))
+        with django_capture_on_commit_callbacks(execute=True):
+            turn_finished.send(ChatSession, user=ada, session=session, turn=accepted.turn)
+        assert told == [queued.pk]
+    else:
+        abandon(accepted.turn)
+        transcript.sweep()
+    assert Flush.objects.due_ids() == [queued.pk]
+    flush.run(queued.pk)
+    assert Flush.objects.get().through_seq == 2
+    asked = scripted.messages[0].body["messages"][0]["content"]
+    assert "Which tea?" in asked
+    assert ("Camomile." in asked) == (how == "complete")
+
+
+def test_an_answer_that_is_written_again_when_its_conversation_is_left_is_noted(ada, scripted):
+    accepted = send(ada, "Which tea?")
+    settle(accepted, "Camomile.")
+    session = accepted.message.session
     do(session)
-    assert Flush.objects.get().through_seq == 1
-    assert flush.request(session, "switched") is None
+    retry.repeat(ada, accepted.answer.pk, "retry")
+    assert flush.request(session, "left") is not None
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_flush_that_waits_for_the_model_keeps_its_claim(session, say, space, scripted, monkeypatch):
+    monkeypatch.setattr(Flush, "LEASE_SECONDS", 1)
+    free = threading.Event()
+
+    def words():
+        assert free.wait(20)
+        yield "- Moved to Bern."
+
+    scripted.script(answer(text(words())))
+    say(session, "I moved to Bern.")
+    queued = flush.request(session, "switched")
+    with ThreadPoolExecutor(1) as pool:
+        done = pool.submit(in_a_thread, flush.run, queued.pk)
+        try:
+            scripted.wait_for(1)
+            lease = Flush.objects.get().lease_until
+            deadline = time.monotonic() + 10
+            while Flush.objects.get().lease_until < lease + dt.timedelta(seconds=2):
+                assert time.monotonic() < deadline, "The lease is not renewed."
+                assert claims.claim_flush(queued.pk) is None
+                time.sleep(0.05)
+        finally:
+            free.set()
+        done.result()
+    assert (Flush.objects.get().status, Flush.objects.get().attempts) == ("done", 1)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_heartbeats_end_with_the_claim_and_with_the_work(session, say, monkeypatch):
+    monkeypatch.setattr(Flush, "LEASE_SECONDS", 0.1)
+    say(session, "first")
+    claim = claims.claim_flush(flush.request(session, "switched").pk)
+    with claim.flush.heartbeats():
+        Flush.objects.update(token=uuid.uuid4(), lease_until=BEFORE)
+        time.sleep(0.2)
+        assert Flush.objects.get().lease_until == BEFORE
+    assert not [thread for thread in threading.enumerate() if thread.name.startswith("heartbeats")]
 
 
 def test_tools_and_hidden_branches_are_not_shown_to_the_model(session, say, scripted):

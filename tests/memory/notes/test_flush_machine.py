@@ -17,7 +17,7 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_state_machine_as_test
 
-from chat.models import ChatSession, Message, default_agent
+from chat.models import ChatSession, Message, Turn, default_agent
 from memory.invariants import INVARIANTS
 from memory.models import Flush, MemoryDocument
 from memory.notes import claims, flush
@@ -47,7 +47,7 @@ class Flushes(RuleBasedStateMachine):
         # The clock of this process, and the database's, which jobs go by.
         self.clocks = [
             mock.patch("django.utils.timezone.now", self.read_clock),
-            mock.patch("oneclaw.jobs.clock", self.read_database_clock),
+            mock.patch("oneclaw.models.clock.database_now", self.read_database_clock),
         ]
         for clock in self.clocks:
             clock.start()
@@ -79,12 +79,15 @@ class Flushes(RuleBasedStateMachine):
     def say(self, number, minutes, answered):
         self.now += dt.timedelta(minutes=minutes)
         self.complete(number)
-        self.write(number, "user", "complete")
+        prompt = self.write(number, "user", "complete")
         self.write(number, "assistant", "complete" if answered else "running")
+        if not answered:
+            Turn.objects.create(session=self.sessions[number], prompt=prompt, lease_until=self.now)
 
     @rule(number=sessions)
     def complete(self, number):
         self.sessions[number].messages.filter(status="running").update(status="complete")
+        self.sessions[number].turns.update(status="complete")
 
     @rule(number=sessions, reason=st.sampled_from(REASONS), times=st.integers(1, 3))
     def trigger(self, number, reason, times):
@@ -186,7 +189,7 @@ class Flushes(RuleBasedStateMachine):
         session.save(update_fields=["last_seq", "active_at"])
         text = f"mark{next(self.marks)}"
         fields = {"content": [{"type": "text", "text": text}], "text": text, "status": status}
-        Message.objects.create(session=session, seq=session.last_seq, role=role, created_at=self.now, **fields)
+        return Message.objects.create(session=session, seq=session.last_seq, role=role, created_at=self.now, **fields)
 
     def due(self):
         return list(Flush.objects.filter(owner=self.user).due().values_list("pk", flat=True))

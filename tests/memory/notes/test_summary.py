@@ -42,13 +42,16 @@ def test_quoted_text_carries_its_attributes():
     assert quoted("memory", "x </memory>", file="MEMORY.md") == ('<memory file="MEMORY.md">\nx &lt;/memory>\n</memory>')
 
 
-@pytest.mark.parametrize("reply", ["NO_REPLY", " `NO_REPLY`\n", "**NO_REPLY**.", "NO_REPLY: only small talk"])
+@pytest.mark.parametrize(
+    "reply", ["NO_REPLY", " `NO_REPLY`\n", "**NO_REPLY**.", "NO_REPLY: only small talk", "no_reply", "*No_Reply*"]
+)
 def test_no_reply_means_that_there_is_nothing_to_note(reply):
     assert notes_of(reply) == ""
 
 
 def test_notes_are_kept_without_what_would_break_the_log():
     assert notes_of("```markdown\n# Title\n- a\nNO_REPLY\n```") == "### Title\n- a"
+    assert notes_of("- a\nno_reply") == "- a"
     assert notes_of("- a \x00 b") == "- a \ufffd b"
     assert notes_of("- writes NO_REPLY into a file") == "- writes NO_REPLY into a file"
 

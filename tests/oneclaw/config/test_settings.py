@@ -9,7 +9,7 @@ from django.core.exceptions import ImproperlyConfigured
 from oneclaw.config import environment
 from tests.stage import ROOT
 
-SOURCES = [ROOT / "oneclaw" / "settings.py", ROOT / "oneclaw" / "config" / "context.py"]
+SOURCES = [ROOT / "oneclaw" / name for name in ("settings.py", "config/context.py", "config/limits.py")]
 READ = re.findall(r'environment\.\w+\("([A-Z_]+)"', "".join(path.read_text() for path in SOURCES))
 
 
@@ -38,6 +38,11 @@ BAD_ADDRESS = "X has brackets or a port that no address can have."
             "X has “b”; write it like https://chat.example.org.",
         ),
         (lambda: environment.origins("X"), "http://[", "X has “http://[”; write it like https://chat.example.org."),
+        (
+            lambda: environment.networks("X"),
+            "127.0.0.1, proxy",
+            "X has “proxy”; write addresses like 127.0.0.1 or 172.16.0.0/12.",
+        ),
         (lambda: environment.key("X"), "kéy", "X holds a character that no key has: copy the key once more."),
         (lambda: environment.address("X", ["http"]), "ftp://a", "X is not an address that starts with http://."),
         (lambda: environment.postgres("X"), "postgresql://a:b/c", BAD_ADDRESS),

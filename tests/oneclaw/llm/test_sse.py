@@ -40,7 +40,37 @@ def test_an_event_without_its_empty_line_does_not_exist():
     assert events(b"data: one\n\ndata: two\n") == [("message", b"one")]
 
 
-def test_an_event_without_end_is_refused(monkeypatch):
+@pytest.mark.parametrize("end", [b"", b"\n\n"], ids=["without its end", "whole"])
+def test_an_event_that_is_too_large_is_refused_after_those_before_it(monkeypatch, end):
     monkeypatch.setattr(sse, "EVENT_MAX_BYTES", 1000)
-    with pytest.raises(ValueError, match="larger"):
+    parsed = sse.EventParser().feed(b"data: one\n\ndata: " + b"x" * 1200 + end)
+    assert next(parsed) == ("message", b"one")
+    with pytest.raises(sse.EventTooLargeError, match="larger"):
+        next(parsed)
+    with pytest.raises(sse.EventTooLargeError):
         events(*[b"data: " + b"x" * 400] * 3)
+
+
+class Counted(bytes):
+    """A chunk that counts the bytes that are read or copied with it."""
+
+    work_bytes = 0
+
+    def __radd__(self, before):
+        Counted.work_bytes += len(before) + len(self)
+        return before + bytes(self)
+
+    def split(self, *arguments):
+        Counted.work_bytes += len(self)
+        return bytes(self).split(*arguments)
+
+    def endswith(self, *arguments):
+        return bytes(self).endswith(*arguments)
+
+
+def test_a_large_event_in_many_chunks_takes_work_in_proportion_to_its_size(monkeypatch):
+    monkeypatch.setattr(Counted, "work_bytes", 0)
+    chunks = [b"data: ", *[Counted(b"x" * 4000)] * 500, b"\n\n"]
+    ((_, data),) = events(*chunks)
+    assert len(data) == 2_000_000
+    assert Counted.work_bytes <= 3 * len(data)

@@ -49,3 +49,13 @@ def test_two_heartbeats_are_one_row():
 def test_nothing_is_changed_by_looking(client):
     assert client.post("/healthz").status_code == 405
     assert client.post("/readyz").status_code == 405
+
+
+@pytest.mark.django_db
+def test_the_life_of_a_worker_is_measured_by_the_databases_clock(client, wrong_clock):
+    with wrong_clock():
+        tasks.heartbeat()
+    assert client.get("/readyz").status_code == 200
+    Heartbeat.objects.update(at=timezone.now() - dt.timedelta(seconds=61))
+    with wrong_clock():
+        assert client.get("/readyz").status_code == 503

@@ -134,3 +134,11 @@ async def test_a_person_makes_copies_and_revokes_a_key(live, ada):
         await page.get_by_role("button", name="Revoke: Backup").click()
         await expect(page.get_by_text("The key was revoked.")).to_be_visible()
         assert await in_database(keys.user_of, copied) is None
+
+
+@pytest.mark.parametrize(("minutes", "valid"), [(1, True), (-1, False)])
+def test_a_key_is_valid_until_it_expires_by_the_databases_clock(ada, wrong_clock, minutes, valid):
+    _, token = keys.make(ada, "Backup", "year")
+    ApiKey.objects.update(expires_at=timezone.now() + dt.timedelta(minutes=minutes))
+    with wrong_clock():
+        assert keys.user_of(token) == (ada if valid else None)

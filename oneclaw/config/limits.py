@@ -1,0 +1,24 @@
+"""Settings that limit what one person, or everybody together, may use at once."""
+
+from oneclaw.config import environment
+
+# Addresses or networks of proxies, whose X-Forwarded-For is believed.
+TRUSTED_PROXIES = environment.networks("ONECLAW_TRUSTED_PROXIES")
+# Turns of one person that may run at once in a web process; further ones wait.
+PERSON_TURNS = environment.whole("ONECLAW_PERSON_TURNS", 4, 1, 1000)
+# Turns of all people that may run at once in a web process: each has a connection to the model's server.
+UPSTREAM_STREAMS = environment.whole("ONECLAW_UPSTREAM_STREAMS", 200, 1, 900)
+# Requests to the HTTP API, and searches, of one person in a minute, in each web process; 0: no limit.
+API_REQUESTS_PER_MINUTE = environment.whole("ONECLAW_API_REQUESTS_PER_MINUTE", 600, 0, 1_000_000)
+SEARCHES_PER_MINUTE = environment.whole("ONECLAW_SEARCHES_PER_MINUTE", 120, 0, 1_000_000)
+
+# Kinds of files that may be attached.
+FILE_KINDS = environment.several("ONECLAW_FILE_KINDS", ["image", "pdf", "docx", "text"])
+# Limits: bytes of one file, files of one message, and bytes of all files of a person.
+FILE_SIZE = environment.whole("ONECLAW_FILE_SIZE", 20, 1, 100) * 1024 * 1024
+FILES_OF_A_MESSAGE = environment.whole("ONECLAW_FILES_OF_A_MESSAGE", 10, 1, 20)
+FILE_SPACE = environment.whole("ONECLAW_FILE_SPACE", 2000, 1, 10_000_000) * 1024 * 1024
+# Characters of text that the model is sent of all files of one message.
+FILE_TEXT = environment.whole("ONECLAW_FILE_TEXT", 200_000, 1000, 2_000_000)
+# Whether the model is sent a PDF itself, which Anthropic's models accept, or its text.
+MODEL_READS_PDF = environment.flag("ONECLAW_MODEL_READS_PDF", True)

@@ -1,0 +1,63 @@
+"""Limit how many requests a person may make, by a token bucket for each person in each process.
+
+A person may use the requests of a minute at once, and then as many as come back with the time.
+"""
+
+import math
+import threading
+import time
+from collections.abc import Callable
+
+from django.conf import settings
+from django.utils.translation import gettext_lazy as _
+
+from oneclaw.text import UserFacingError
+
+# Buckets that are kept; beyond, full ones are dropped.
+BUCKETS_MAX_COUNT = 10_000
+
+
+class TooManyRequestsError(UserFacingError):
+    """The person has made too many requests; the next one may follow in `retry_after_seconds`."""
+
+    wording = _("That were too many requests. Wait a little and try again.")
+
+    def __init__(self, retry_after_seconds: int) -> None:
+        super().__init__()
+        self.retry_after_seconds = retry_after_seconds
+
+
+class TokenBuckets:
+    """One bucket for each person, which holds the requests of a minute and fills up steadily."""
+
+    def __init__(self, per_minute: Callable[[], int]) -> None:
+        self._per_minute = per_minute
+        self._lock = threading.Lock()
+        # For each person the tokens that were left, and when.
+        self._buckets: dict[int, tuple[float, float]] = {}
+
+    def take(self, user_id: int) -> None:
+        """Use up one request of the person. Raise TooManyRequestsError when none is left; 0 a minute is no limit."""
+        size, now = self._per_minute(), time.monotonic()
+        if not size:
+            return
+        with self._lock:
+            if len(self._buckets) >= BUCKETS_MAX_COUNT:
+                self._drop_full(size, now)
+            left = self._left(user_id, size, now)
+            self._buckets[user_id] = (left - 1 if left >= 1 else left), now
+        if left < 1:
+            raise TooManyRequestsError(math.ceil((1 - left) * 60 / size))
+
+    def _left(self, user_id: int, size: int, now: float) -> float:
+        tokens, at = self._buckets.get(user_id, (size, now))
+        return min(size, tokens + (now - at) * size / 60)
+
+    def _drop_full(self, size: int, now: float) -> None:
+        self._buckets = {
+            user_id: bucket for user_id, bucket in self._buckets.items() if self._left(user_id, size, now) < size
+        }
+
+
+api_requests = TokenBuckets(lambda: settings.API_REQUESTS_PER_MINUTE)
+searches = TokenBuckets(lambda: settings.SEARCHES_PER_MINUTE)
