@@ -1,12 +1,16 @@
 """Scan the folder of a space for changed and new files, and import them."""
 
 import logging
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
 
 from memory.documents import write
 from memory.files import disk
-from memory.files.folders import folder_of
+from memory.files.folders import checked_text, folder_of
 from memory.files.import_changes import import_new_file
 from memory.files.mirror import synchronise
+from memory.files.replaced import is_replaced, is_replaced_of
 from memory.models import content_hash
 from memory.policy.paths import BadPathError, checked_path
 from oneclaw.models import Space
@@ -30,10 +34,13 @@ def scan_folder(space: Space) -> bool:
     is_being_written = False
     try:
         for found in disk.walk(folder):
+            if is_replaced(found.path):
+                is_being_written |= not import_rest_of(found.path, folder, documents)
+                continue
             if found.is_hidden or not (found.is_link or found.path.endswith(".md")):
                 continue
             try:
-                text = checked_text(space, found)
+                text = text_of(space, found)
                 pk, version, mirrored, hash, deleted_at = documents.get(found.path, (None, 0, 0, "", None))
                 if mirrored == version and hash == content_hash(text) and pk and deleted_at is None:
                     continue
@@ -53,18 +60,25 @@ def scan_folder(space: Space) -> bool:
     return is_being_written
 
 
-def checked_text(space: Space, found: disk.FolderEntry) -> str:
+def import_rest_of(path: str, folder: Path, documents: Mapping[str, Sequence[Any]]) -> bool:
+    """Import the file at `path`, which the mirror replaced, and return whether it is done."""
+    for document_path, (pk, *_) in documents.items():
+        if is_replaced_of(path, document_path):
+            synchronise(pk)
+            return not disk.exists(folder, path)
+    return True
+
+
+def text_of(space: Space, found: disk.FolderEntry) -> str:
     """Return the text of the file `found`.
 
-    Raise BadPathError, UnreadableFileError, InvalidTextError or DocumentTooLargeError when it cannot be a document.
+    Raise BadPathError or UnreadableFileError when it cannot be a document.
     """
     if found.is_link:
         raise BadPathError("It is a symbolic link: only plain files are taken in.")
     if checked_path(found.path) != found.path:
         raise BadPathError("Its name is not in Unicode form NFC.")
-    text = disk.read(folder_of(space), found.path)
-    write.check(found.path, text)
-    return text
+    return checked_text(folder_of(space), found.path, found.path)
 
 
 def log_refusal(space: Space, found: disk.FolderEntry, reason: str) -> None:
