@@ -11,6 +11,7 @@ from django.conf import settings
 from django.db import transaction
 from django.utils import translation
 
+from chat import extensions
 from chat.context import cache_marks, file_shares, per_message
 from chat.context.file_shares import Share
 from chat.context.files import named_in
@@ -38,6 +39,10 @@ def build_request(turn: Turn) -> Request:
     begun = list(turn.messages.order_by("seq").values_list("seq", flat=True))
     if refusals:
         withhold_thinking(session, begun[0] - 1)
+    if session.head is None:
+        for extension in extensions.installed():
+            if extension.prepare_prompt:
+                extension.prepare_prompt(session)
     # What is turned off during an answer leaves after it: its own thinking is bound to the head that it began with.
     head = session.head if len(begun) > 1 and session.head else head_of(session)
     per_message.add_context(session, turn.prompt)

@@ -99,6 +99,14 @@ def age(root: Path, path: str) -> float:
     return seconds if stat.S_ISREG(about.st_mode) and seconds >= 0 else math.inf
 
 
+def touched_at(root: Path, path: str) -> float:
+    """Return when the entry was last written, renamed or replaced, in seconds since 1970; infinity without one."""
+    try:
+        return os.stat(root / path, follow_symlinks=False).st_ctime
+    except OSError:
+        return math.inf
+
+
 def has_writer(root: Path, path: str) -> bool | None:
     """Return whether a program has the file open for writing; None when the system cannot say."""
     try:

@@ -1,7 +1,7 @@
 """Keep what the mirror replaces until it is certain that nothing of a person's is in it.
 
 The mirror reads a file before it replaces it, and a person may save it in between, or may have opened it to save it a
-moment later. What was replaced is kept beside the file under a hidden name, which says the version that the document
+moment later. What was replaced is kept in the same folder under a hidden name, which says the version that the document
 and the file last had in common.
 """
 
@@ -67,7 +67,7 @@ def is_replaced_of(kept: str, path: str) -> bool:
 
 
 def is_unchanged(root: Path, replaced: ReplacedFile, text: str | None) -> bool:
-    """Return whether the replaced file holds `text`, and nobody is known to write into it."""
+    """Return whether the replaced file holds `text`, and no program is known to write into it."""
     try:
         return disk.has_writer(root, replaced.path) is not True and disk.read(root, replaced.path) == text
     except disk.UnreadableFileError:
@@ -75,7 +75,7 @@ def is_unchanged(root: Path, replaced: ReplacedFile, text: str | None) -> bool:
 
 
 def is_final(root: Path, replaced: ReplacedFile) -> bool:
-    """Return whether nobody writes into the replaced file any more."""
+    """Return whether the replaced file is complete: no program writes into it any more."""
     rest, is_open = disk.age(root, replaced.path), disk.has_writer(root, replaced.path)
     if is_open is None:
         return rest >= disk.WRITE_REST_SECONDS

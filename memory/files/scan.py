@@ -9,9 +9,10 @@ from memory.documents import write
 from memory.files import disk
 from memory.files.folders import checked_text, folder_of
 from memory.files.import_changes import import_new_file
+from memory.files.merge_base import is_imported
 from memory.files.mirror import synchronise
 from memory.files.replaced import is_replaced, is_replaced_of
-from memory.models import content_hash
+from memory.models import MemoryDocument, content_hash
 from memory.policy.paths import BadPathError, checked_path
 from oneclaw.models import Space
 from oneclaw.text import InvalidTextError
@@ -22,8 +23,8 @@ logger = logging.getLogger(__name__)
 _refused: set[tuple[int, str, str]] = set()
 
 
-def scan_folder(space: Space) -> bool:
-    """Import every changed and new file in the folder of `space`.
+def scan_folder(space: Space, since: float = 0) -> bool:
+    """Import every changed and new file in the folder of `space`; only those that were touched after `since`, if given.
 
     Return whether a file is being written at the moment, so that the folder must be scanned again. A missing file, and
     an empty or missing folder, change nothing.
@@ -39,13 +40,15 @@ def scan_folder(space: Space) -> bool:
                 continue
             if found.is_hidden or not (found.is_link or found.path.endswith(".md")):
                 continue
+            if since and disk.touched_at(folder, found.path) < since:
+                continue
             try:
                 text = text_of(space, found)
                 pk, version, mirrored, hash, deleted_at = documents.get(found.path, (None, 0, 0, "", None))
                 if mirrored == version and hash == content_hash(text) and pk and deleted_at is None:
                     continue
                 if not disk.is_at_rest(folder, found.path):
-                    is_being_written = True
+                    is_being_written |= pk is None or not was_written_by_mirror(pk, text)
                 elif pk is None:
                     import_new_file(space, found.path)
                 else:
@@ -67,6 +70,12 @@ def import_rest_of(path: str, folder: Path, documents: Mapping[str, Sequence[Any
             synchronise(pk)
             return not disk.exists(folder, path)
     return True
+
+
+def was_written_by_mirror(document_id: int, text: str) -> bool:
+    """Return whether `text` is what the mirror has written to the file of the document since its row was read."""
+    document = MemoryDocument.objects.select_related("space").filter(pk=document_id).first()
+    return document is not None and is_imported(document, text)
 
 
 def text_of(space: Space, found: disk.FolderEntry) -> str:

@@ -29,7 +29,7 @@ def rename_new(folder: int, old: str, new: str) -> None:
 def has_writer(file: int) -> bool | None:
     """Return whether a program has the file open for writing; None when the system cannot say.
 
-    `file` must be open for reading only. Linux grants a read lease only on a file that nobody can write to.
+    `file` must be open for reading only. Linux grants a read lease only on a file that no program can write to.
     """
     try:
         # The signal that the kernel sends to the holder of a lease ends a process, unless another one is chosen.
