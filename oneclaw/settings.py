@@ -19,6 +19,7 @@ from oneclaw.config.context import (  # noqa: F401
     PRUNING,
     ROUND_LEASE_SECONDS,
 )
+from oneclaw.config.home import make_home
 from oneclaw.config.secret_key import secret_key
 
 # Arithmetic on small vectors gains nothing from threads, and processes with threads must not fork.
@@ -40,13 +41,7 @@ ATTACHMENTS = HOME / "attachments"
 ADDRESS_FILE = HOME / "address"
 DEMO_ADDRESS_FILE = HOME / "demo-address"
 
-try:
-    HOME.mkdir(parents=True, exist_ok=True)
-except OSError as error:
-    raise ImproperlyConfigured(
-        f"The data folder {HOME} cannot be made ({error.strerror}): set ONECLAW_HOME to a folder you may write to."
-    ) from error
-
+make_home(HOME)
 SECRET_KEY = secret_key(environment.text("ONECLAW_SECRET_KEY"), HOME)
 
 # The embedded PostgreSQL is used unless DATABASE_URL is set.
