@@ -42,6 +42,20 @@ def boxes(rooms):
 
 """
 
+# A length that answers reach: 500 items or rows.
+LONG = {
+    "bullet list of 500 items": "".join(
+        f"- The boxes of room {n} go up **first**, see `plan.md`\n" for n in range(500)
+    ),
+    "numbered list of 500 items": "".join(
+        f"{n}. The boxes of room {n} go up before those of the next\n" for n in range(1, 501)
+    ),
+    "nested list of 500 items": "".join(f"- Room {n}\n  - its boxes\n" for n in range(250)),
+    "loose list of 500 items": "".join(f"- The boxes of room {n}\n\n" for n in range(500)),
+    "table of 500 rows": "| Room | Boxes |\n|---|--:|\n" + "".join(f"| Room {n} | {n * 7} |\n" for n in range(500)),
+    "numbers": "".join(f"{n} {n * 7} {n / 3:.2f} " + "\n\n" * (n % 20 == 0) for n in range(1, 1500)),
+}
+
 
 def measure(text: str, size: int, looks: int) -> float:
     """Milliseconds of processor time for 1,000 deltas."""
@@ -63,7 +77,7 @@ def main() -> None:
     parser.add_argument("--looks", type=int, default=4, help="deltas between two looks")
     parser.add_argument("--rounds", type=int, default=5)
     chosen = parser.parse_args()
-    for name, text in {"plain words": WORDS, "mixed Markdown": MIXED * 6}.items():
+    for name, text in ({"plain words": WORDS, "mixed Markdown": MIXED * 6} | LONG).items():
         best = min(measure(text, chosen.size, chosen.looks) for _ in range(chosen.rounds))
         print(f"{name}: {best:.1f} ms for 1,000 deltas")
 

@@ -19,6 +19,7 @@ MEMORY = Extension(
         PromptSection("memory", 200, recall.workspace_section, recall.workspace_items),
         PromptSection("recall", 300, recall.guidelines_section),
     ),
+    prepare_prompt=recall.prepare_prompt,
     prompt_condition=recall.prompt_condition,
     message_context=MessageContext(recall.recalled_items, recall.recalled_text),
     commands={"/remember": ToolCommand("save_memory", "content", _("Save to memory"), _("I will remember that."))},

@@ -236,11 +236,14 @@ def all_documents() -> Iterator[MemoryDocument]:
 
 
 def has_mismatch(document: MemoryDocument) -> bool:
-    """Return whether the file is not what the row of `document` says. An unreadable file counts as a missing one."""
-    if document.mirrored_version != document.version:
+    """Return whether the file is not what the row of `document` says. An unreadable file counts as a missing one.
+
+    A file that a person removed from the folder is a question to the owner (memory/files/missing.py).
+    """
+    folder = folder_of(document.space)
+    if document.mirrored_version != document.version or not (document.is_deleted or disk.exists(folder, document.path)):
         return False
     content: str | None
-    folder = folder_of(document.space)
     try:
         content = disk.read(folder, document.path)
     except disk.UnreadableFileError:

@@ -7,24 +7,8 @@ from urllib.parse import urlsplit
 from django.core.exceptions import ImproperlyConfigured
 
 from oneclaw.config import broker, environment
-from oneclaw.config.context import (  # noqa: F401
-    CACHE,
-    COMPACT_RESULTS,
-    COMPACTION,
-    COMPACTION_BY,
-    COMPACTION_MESSAGES,
-    COMPACTION_RESERVE,
-    CONTEXT,
-    EFFORT,
-    KEEP_TOKENS,
-    MAX_OUTPUT_TOKENS,
-    PRICES,
-    PRUNING,
-    ROUND_LEASE_SECONDS,
-    THINKING,
-    TITLES,
-    WINDOWS,
-)
+from oneclaw.config.context import *  # noqa: F403
+from oneclaw.config.home import make_home
 from oneclaw.config.limits import *  # noqa: F403
 from oneclaw.config.secret_key import secret_key
 
@@ -47,13 +31,7 @@ ATTACHMENTS = HOME / "attachments"
 ADDRESS_FILE = HOME / "address"
 DEMO_ADDRESS_FILE = HOME / "demo-address"
 
-try:
-    HOME.mkdir(parents=True, exist_ok=True)
-except OSError as error:
-    raise ImproperlyConfigured(
-        f"The data folder {HOME} cannot be made ({error.strerror}): set ONECLAW_HOME to a folder you may write to."
-    ) from error
-
+make_home(HOME)
 SECRET_KEY = secret_key(environment.text("ONECLAW_SECRET_KEY"), HOME)
 
 # The embedded PostgreSQL is used unless DATABASE_URL is set.

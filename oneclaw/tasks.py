@@ -10,6 +10,7 @@ from django.db import transaction
 from oneclaw import invariants
 from oneclaw.llm.descriptions import refresh_if_due
 from oneclaw.models import Heartbeat
+from oneclaw.models.health import WORKER_SILENCE
 
 logger = logging.getLogger(__name__)
 
@@ -36,15 +37,16 @@ def send(task: Task | str, *arguments: int | str, countdown: float = 0) -> None:
         logger.exception("The task %s%s could not be sent; the sweep finds its row.", name, arguments)
 
 
-@shared_task
+# A message that has waited longer says nothing about the broker now, and is not executed.
+@shared_task(expires=WORKER_SILENCE.total_seconds())
 def heartbeat() -> None:
     Heartbeat.objects.record(Heartbeat.WORKER)
 
 
 @signals.worker_ready.connect
-def show_life(**kwargs: Any) -> None:
-    """Record a heartbeat as soon as a worker has started, before its first task."""
-    heartbeat()
+def send_first_heartbeat(**kwargs: Any) -> None:
+    """Send a heartbeat through the broker as soon as a worker has started, before that of beat."""
+    send(heartbeat)
 
 
 @shared_task

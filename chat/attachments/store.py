@@ -6,6 +6,7 @@ without a row is swept.
 
 import datetime as dt
 import hashlib
+import logging
 import re
 import unicodedata
 import uuid
@@ -23,6 +24,8 @@ from chat.models import Attachment, AttachmentQuerySet, ChatSession, Message
 from oneclaw.locks import hold
 from oneclaw.models import User, clock
 from oneclaw.text import InvalidTextError, UserFacingError
+
+logger = logging.getLogger(__name__)
 
 # How long an unsent file is kept, and the age at which a file without a row is swept.
 UNSENT_AGE = dt.timedelta(days=1)
@@ -72,11 +75,21 @@ def store_file(user: User, name: str, data: bytes, attachment_id: uuid.UUID | No
             return known
         # Other files may have been stored while this one was read.
         _refuse_without_room(user, row.size + row.small_size)
-        disk.write(user.pk, str(row.pk), data)
-        if found.small:
-            disk.write(user.pk, small_name(row.pk), found.small)
+        try:
+            disk.write(user.pk, str(row.pk), data)
+            if found.small:
+                disk.write(user.pk, small_name(row.pk), found.small)
+        except OSError as error:
+            raise not_stored_error(name) from error
         row.save(force_insert=True)
     return row
+
+
+def not_stored_error(name: str) -> FileRefusedError:
+    """Return the error for a file that the disk refused, which is logged for the operator."""
+    logger.exception("An attached file could not be stored.")
+    words = _("“%(name)s” could not be stored, because the server’s disk is full or broken. Try again later.")
+    return FileRefusedError("not_stored", words % {"name": name})
 
 
 def clean_name(name: str) -> str:

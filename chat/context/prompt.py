@@ -11,6 +11,7 @@ from django.conf import settings
 from django.db import transaction
 from django.utils import translation
 
+from chat import extensions
 from chat.context import cache_marks, file_shares, per_message
 from chat.context.file_shares import Share
 from chat.context.files import named_in
@@ -41,6 +42,10 @@ def build_request(turn: Turn) -> Request:
         withhold_thinking(session, begun[0] - 1)
     is_first = len(begun) == 1
     rounds = rounds_for_turn(session, begun[0] - 1) if is_first else rounds_of_last_request(session)
+    if session.head is None:
+        for extension in extensions.installed():
+            if extension.prepare_prompt:
+                extension.prepare_prompt(session)
     # What is turned off during an answer leaves after it: its own thinking is bound to the head that it began with.
     head = head_of(session) if is_first or not session.head else session.head
     per_message.add_context(session, turn.prompt)

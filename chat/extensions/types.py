@@ -178,6 +178,9 @@ class Extension:
     name: str
     tools: Sequence[Tool] = ()
     prompt_sections: Sequence[PromptSection] = ()
+    # Called before the sections of a new session are rendered, outside of a transaction: brings their sources up to
+    # date.
+    prepare_prompt: Callable[[ChatSession], None] | None = None
     # Returns a short text that identifies what the sections depend on apart from the session; when it changes, the
     # session's system prompt is rebuilt.
     prompt_condition: Callable[[ChatSession], str] | None = None

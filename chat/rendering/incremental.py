@@ -4,11 +4,12 @@ import time
 from dataclasses import replace
 
 from chat.rendering import markdown
+from chat.rendering.completed_parts import CompletedParts, complete_parts
 from chat.rendering.plain_text import CodeAppender, WordAppender, appender_of
 
 # Incremented whenever the same text gets other HTML: stored HTML of another version is rendered again.
 HTML_VERSION = 5
-# Length of an open block above which its changes are delayed when they cost much.
+# Length of what is parsed again of an open block above which its changes are delayed when they cost much.
 LONG_BLOCK_CHARS = 4_000
 # Processor time that one update of a growing text may take; the finished text has more.
 UPDATE_SECONDS = 0.1
@@ -46,6 +47,8 @@ class GrowingText:
         # Every block as it is now, and as changes() returned it last.
         self._now: list[str] = []
         self._sent: list[str] = []
+        # What is not parsed again of a long list or table at the beginning of the tail.
+        self._completed: CompletedParts | None = None
         self._append_point: WordAppender | CodeAppender | None = None
         self._not_before = 0.0
 
@@ -62,7 +65,8 @@ class GrowingText:
 
         Changes of a very long open block are delayed, so that a message never costs more than a tenth of a processor.
         """
-        if len(self._tail) < LONG_BLOCK_CHARS or time.monotonic() >= self._not_before:
+        parsed_again = len(self._tail) - (self._completed.chars if self._completed else 0)
+        if parsed_again < LONG_BLOCK_CHARS or time.monotonic() >= self._not_before:
             self._update(UPDATE_SECONDS)
         if self._now is self._sent:
             return []
@@ -89,7 +93,7 @@ class GrowingText:
             return
         began = time.thread_time()
         definitions = self._definitions.copy()
-        growing = markdown.rendered(self._tail, definitions, seconds, self._kept)
+        growing = self._parse_tail(definitions, seconds)
         known = definitions.known()
         if known != self._known:
             self._known = known
@@ -100,6 +104,23 @@ class GrowingText:
         self._now = self._closed + [block.html for block in growing]
         self._append_point = self._new_append_point(growing) if growing else None
         self._not_before = time.monotonic() + 10 * (time.thread_time() - began)
+
+    def _parse_tail(self, definitions: markdown.Definitions, seconds: float) -> list[markdown.MarkdownBlock]:
+        """Return the blocks of the tail; the first items of a long list, or rows of a table, are not parsed again."""
+        growing = None
+        if self._completed is not None and "]:" not in self._tail and "[^" not in self._tail:
+            window = markdown.rendered(self._completed.window(self._tail), definitions, seconds)
+            growing = self._completed.merged(window, self._tail)
+        if growing is None:
+            self._completed = None
+            growing = markdown.rendered(self._tail, definitions, seconds, self._kept)
+        if len(growing) == 1 and growing[0].parts:
+
+            def parse(text: str) -> list[markdown.MarkdownBlock]:
+                return markdown.rendered(text, definitions.copy(), seconds)
+
+            self._completed = complete_parts(self._tail, growing[0], self._completed, parse)
+        return growing
 
     def _new_append_point(self, growing: list[markdown.MarkdownBlock]) -> WordAppender | CodeAppender | None:
         last = growing[-1]
@@ -142,6 +163,7 @@ class GrowingText:
         self._sources += [block.source[0] for block in growing[:count]]
         self._closed += [block.html for block in growing[:count]]
         self._tail = self._tail[len(text) :]
+        self._completed = None
         cut = len(lines)
         left = growing[count:]
         return [replace(block, first_line=block.first_line - cut, end_line=block.end_line - cut) for block in left]

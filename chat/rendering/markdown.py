@@ -16,6 +16,7 @@ from markdown_it.rules_inline import StateInline
 from markdown_it.token import Token
 
 from chat.rendering import footnotes, formulas
+from chat.rendering.block_parts import parts_of
 from chat.rendering.highlighting import CLASSES, highlighted
 
 # Blocks inside blocks; deeper ones are shown as plain text.
@@ -59,6 +60,9 @@ class MarkdownBlock:
     html: str
     # Whether a blank line after it ends it; a list or a footnote may go on.
     ends_with_blank: bool = False
+    # "table", or "list" for one without blank lines, and the first lines of its rows or items; else nothing.
+    kind: str = ""
+    parts: tuple[int, ...] = ()
 
 
 # The text of a block, and the definitions if it may refer to them: equal sources become the same HTML.
@@ -174,9 +178,8 @@ def _block(
         html = PARSER.renderer.render(_run(OF_WORDS, "", env, group), PARSER.options, env)
         kept[source] = CLEANER.clean(html).strip()
     type = group[0].type
-    return MarkdownBlock(
-        first, end, source, kept[source], type in ENDED_BY_BLANK or (type == "fence" and _closed(group[0]))
-    )
+    ends_with_blank = type in ENDED_BY_BLANK or (type == "fence" and _closed(group[0]))
+    return MarkdownBlock(first, end, source, kept[source], ends_with_blank, *parts_of(group))
 
 
 ENDED_BY_BLANK = {

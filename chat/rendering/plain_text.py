@@ -13,8 +13,8 @@ PLAIN_CHARACTER = r"""[^\W_]|[,.?!:;'"(%+=@-]|[^\x00-\x7f\s]"""
 PLAIN = re.compile(rf"(?:{PLAIN_CHARACTER}|[ )])+")
 PLAIN_IN_LINK = re.compile(rf"(?:{PLAIN_CHARACTER}|[ ])+")
 # The last word of the text so far: nothing but such characters, after a space or a line end, with a letter among them
-# (so that the line is no list marker, rule, or underline of a heading).
-LAST_WORD = re.compile(rf"(?:\A|[ \n])((?=[^ \n]*[^\W\d_])(?:{PLAIN_CHARACTER}|[)])+)\Z")
+# (so that the line is no list marker, rule, or underline of a heading), or a digit after another word of the line.
+LAST_WORD = re.compile(rf"(?:(?:\A|[ \n])(?=[^ \n]*[^\W\d_])|(?<=[^\W_] )(?=[^ \n]*\d))((?:{PLAIN_CHARACTER}|[)])+)\Z")
 # The rest of a table's row may be empty cells.
 CLOSING_TAGS = re.compile(
     r"(?:</(?:p|li|ul|ol|blockquote|h3|t[dhr]|thead|tbody|table|div)>\s*|<t[dh](?: class=\"[a-z]+\")?></t[dh]>\s*)+\Z"

@@ -1,5 +1,7 @@
 """A growing answer: the API's blocks, which are stored, and the HTML blocks, which a page shows."""
 
+import uuid
+
 from chat.models import Message
 from chat.rendering.cards import RUNNING_CARD
 from chat.rendering.incremental import GrowingText
@@ -67,6 +69,14 @@ class GrowingAnswer:
             block["thinking"] += text
         self._growing[index].append(text)
         self.revision += 1
+
+    def with_own_id(self, block: Block) -> Block:
+        """Return the tool_use block with an id that no other call of this answer has.
+
+        A result names its call by the id, and the provider refuses a conversation in which two calls have the same.
+        """
+        ids = {other["id"] for other in self.content if other["type"] == "tool_use"}
+        return block if block["id"] not in ids else block | {"id": f"toolu_{uuid.uuid4().hex}"}
 
     def finish(self, index: int, block: Block) -> None:
         """Complete block `index` with `block`; deltas may have added all of its text before."""

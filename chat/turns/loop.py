@@ -226,6 +226,8 @@ class RunningTurn:
                         case llm.BlockStarted(index, block):
                             self.answer.start(index, block)
                         case llm.BlockFinished(index, block, error):
+                            if block["type"] == "tool_use":
+                                block = self.answer.with_own_id(block)
                             self.answer.finish(index, block)
                             if block["type"] == "tool_use":
                                 self.listener.tool_called(block)

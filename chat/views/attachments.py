@@ -32,7 +32,12 @@ def attach(request: SignedInRequest, session_id: uuid.UUID) -> HttpResponse:
         lifecycle.find(request.user, session_id)
     except lifecycle.SessionNotFoundError:
         raise Http404 from None
-    upload = request.FILES.get("file")
+    try:
+        upload = request.FILES.get("file")
+    except OSError:
+        # A large upload is first a temporary file.
+        refusal = store.not_stored_error("file")
+        return JsonResponse({"code": refusal.code, "text": refusal.sentence}, status=422)
     if not isinstance(upload, UploadedFile):
         return JsonResponse({"code": "bad_frame", "text": "There is no file."}, status=422)
     try:

@@ -7,7 +7,6 @@ After COMMIT the signal `document_written` brings the search index and the file 
 
 from dataclasses import dataclass
 from enum import Enum
-from functools import partial
 
 from django.db import models, transaction
 from django.utils import timezone
@@ -158,7 +157,11 @@ def announce(document_id: int) -> None:
 
     Errors of receivers are logged: the columns of the row say which projections are behind.
     """
-    send = partial(document_written.send, sender=MemoryDocument, document_id=document_id)
+
+    # A function, because Django names it when it fails; a partial has no name.
+    def send() -> None:
+        document_written.send(sender=MemoryDocument, document_id=document_id)
+
     transaction.on_commit(send, robust=True)
 
 

@@ -1,4 +1,4 @@
-"""Read and write files below a folder, and never follow a symbolic link.
+"""Read and replace files below a folder, and never follow a symbolic link.
 
 No other module opens a file of a folder of memory.
 """
@@ -15,13 +15,14 @@ from pathlib import Path
 from typing import IO
 
 from memory.policy.paths import DOCUMENT_MAX_BYTES
-from oneclaw.files import folder_of
+from oneclaw.files import folder_of, system_calls
 
 # The part of a file that is searched for forgotten lines when it is no document.
 SEARCHED_FILE_MAX_BYTES = 16 * DOCUMENT_MAX_BYTES
 DRAFT_NAME = re.compile(r"\.[0-9a-f]{16}\.tmp")
-# The time without changes after which a file counts as completely written.
-WRITE_REST_SECONDS = 0.5
+# The time without changes after which a file counts as completely written: editors empty a file before they fill it,
+# and some programs write it in pieces.
+WRITE_REST_SECONDS = 1.5
 
 
 class UnreadableFileError(Exception):
@@ -38,10 +39,13 @@ def remove(root: Path, path: str) -> None:
 def read(root: Path, path: str) -> str:
     """Return the text of the file at `path` below `root`, with its line ends and its byte order mark.
 
-    Raise UnreadableFileError unless it is a regular file of UTF-8 text of at most DOCUMENT_MAX_BYTES.
+    Raise UnreadableFileError unless it is a regular file with one name, of UTF-8 text of at most DOCUMENT_MAX_BYTES.
     """
     try:
         with _regular_file(root, path) as stream:
+            if os.fstat(stream.fileno()).st_nlink > 1:
+                # Like a symbolic link it may be a file of somebody else, from anywhere on this disk.
+                raise UnreadableFileError(f"{path} is a hard link: only files with one name are taken in.")
             data = stream.read(DOCUMENT_MAX_BYTES + 1)
     except OSError as error:
         raise UnreadableFileError(f"{path} cannot be read: {error.strerror}.") from error
@@ -80,25 +84,47 @@ def is_leftover(path: str) -> bool:
 
 
 def is_at_rest(root: Path, path: str) -> bool:
-    """Return whether the file was not changed for WRITE_REST_SECONDS: editors empty a file before they fill it."""
+    """Return whether the file was not changed for WRITE_REST_SECONDS."""
     return age(root, path) >= WRITE_REST_SECONDS
 
 
 def age(root: Path, path: str) -> float:
-    """Return the seconds since the file was last changed; infinity without a file, and when its time is in the
+    """Return the seconds since the file was last changed; infinity without a regular file, and when its time is in the
     future."""
     try:
-        seconds = time.time() - os.stat(root / path, follow_symlinks=False).st_mtime
+        about = os.stat(root / path, follow_symlinks=False)
     except OSError:
         return math.inf
-    return seconds if seconds >= 0 else math.inf
+    seconds = time.time() - about.st_mtime
+    return seconds if stat.S_ISREG(about.st_mode) and seconds >= 0 else math.inf
 
 
-def put_aside(root: Path, path: str) -> None:
-    """Rename the file at `path`, if it is a regular file, to a name that no document can have."""
+def touched_at(root: Path, path: str) -> float:
+    """Return when the entry was last written, renamed or replaced, in seconds since 1970; infinity without one."""
+    try:
+        return os.stat(root / path, follow_symlinks=False).st_ctime
+    except OSError:
+        return math.inf
+
+
+def has_writer(root: Path, path: str) -> bool | None:
+    """Return whether a program has the file open for writing; None when the system cannot say."""
+    try:
+        with _regular_file(root, path) as stream:
+            return system_calls.has_writer(stream.fileno())
+    except (OSError, UnreadableFileError):
+        return False
+
+
+def put_aside(root: Path, path: str, document_path: str) -> None:
+    """Rename the file at `path`, if it is a regular file, to a name that no document can have.
+
+    The new name begins with that of `document_path`.
+    """
+    aside = f"{document_path.rpartition('/')[2][:50]}.{time.time_ns()}.refused"
     with contextlib.suppress(FileNotFoundError), folder_of(root, path, make=False) as (folder, name):
         if stat.S_ISREG(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode):
-            os.rename(name, f"{name[:60]}.{time.time_ns()}.refused", src_dir_fd=folder, dst_dir_fd=folder)
+            os.rename(name, aside, src_dir_fd=folder, dst_dir_fd=folder)
 
 
 def exists(root: Path, path: str) -> bool:

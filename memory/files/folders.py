@@ -17,12 +17,25 @@ def folder_of(space: Space) -> Path:
 
 
 def text_in_file(document: MemoryDocument) -> str | None:
-    """Return the text of the file of `document`; None without one. A file that cannot be read is put aside first."""
+    """Return the text of the file of `document`; None without one. A file that cannot be read is put aside first.
+
+    Raise UnreadableFileError for one that cannot be read because it is being written.
+    """
     folder = folder_of(document.space)
     try:
-        text = disk.read(folder, document.path)
-        write.check(document.path, text)
-        return text
-    except (disk.UnreadableFileError, InvalidTextError):
-        disk.put_aside(folder, document.path)
+        return checked_text(folder, document.path, document.path)
+    except disk.UnreadableFileError:
+        if not disk.is_at_rest(folder, document.path):
+            raise
+        disk.put_aside(folder, document.path, document.path)
         return None
+
+
+def checked_text(folder: Path, path: str, document_path: str) -> str:
+    """Return the text of the file at `path`. Raise UnreadableFileError if the document cannot have it."""
+    text = disk.read(folder, path)
+    try:
+        write.check(document_path, text)
+    except (InvalidTextError, write.DocumentTooLargeError) as error:
+        raise disk.UnreadableFileError(str(error)) from error
+    return text

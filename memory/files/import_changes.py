@@ -9,9 +9,10 @@ from memory.documents import write
 from memory.documents.merge import merge
 from memory.documents.write import Author, Replace, Source
 from memory.files import disk
-from memory.files.folders import folder_of, text_in_file
+from memory.files.folders import checked_text, folder_of, text_in_file
 from memory.files.merge_base import is_imported, last_common, operation_key
-from memory.models import MemoryDocument, content_hash
+from memory.files.replaced import discard, find_replaced, is_final
+from memory.models import MemoryDocument, MemoryRevision, content_hash
 from memory.policy import tombstones
 from memory.policy.line_ends import with_line_ends_of
 from memory.policy.paths import PATH_MAX_BYTES
@@ -27,18 +28,55 @@ def import_changes(document_id: int) -> None:
     Where both sides changed the same lines, the document's are kept, and the file's text goes into a conflict copy.
     """
     hold(f"mirror {document_id}")
-    rows = MemoryDocument.objects.filter(pk=document_id).select_related("space")
-    document = rows.first()
-    text = text_in_file(document) if document else None
-    if document is None or text is None or is_imported(document, text):
+    document = MemoryDocument.objects.filter(pk=document_id).select_related("space").first()
+    if document is None:
         return
-    if not disk.is_at_rest(folder_of(document.space), document.path):
+    try:
+        text = text_in_file(document)
+    except disk.UnreadableFileError:
         return
+    if text is None or is_imported(document, text) or not disk.is_at_rest(folder_of(document.space), document.path):
+        return
+    revision = import_text(document.pk, text, document.mirrored_version)
+    if revision and revision.content_hash == content_hash(text):
+        MemoryDocument.objects.filter(pk=document.pk).update(mirrored_version=revision.number)
+
+
+def import_replaced(document_id: int) -> None:
+    """Merge what the mirror replaced into the document, if it is not what the mirror had read. Idempotent.
+
+    It stays where it is while a program writes into it.
+    """
+    document = MemoryDocument.objects.filter(pk=document_id).select_related("space").first()
+    replaced = find_replaced(folder_of(document.space), document.path) if document else None
+    if document is None or replaced is None or not is_final(folder_of(document.space), replaced):
+        return
+    folder = folder_of(document.space)
+    with transaction.atomic():
+        hold(f"mirror {document_id}")
+        document.refresh_from_db()
+        try:
+            text = checked_text(folder, replaced.path, document.path)
+        except disk.UnreadableFileError:
+            disk.put_aside(folder, replaced.path, document.path)
+        else:
+            if not is_imported(document, text, replaced.mirrored_version):
+                import_text(document.pk, text, replaced.mirrored_version)
+    # Once the change is committed.
+    discard(folder, replaced)
+
+
+def import_text(document_id: int, text: str, mirrored_version: int) -> MemoryRevision | None:
+    """Merge `text`, of a file that had `mirrored_version` in common with the document; return the revision.
+
+    Must be called in a transaction that holds the lock of the mirror.
+    """
     # The row lock excludes other changes of the document from here on.
+    rows = MemoryDocument.objects.filter(pk=document_id).select_related("space")
     document = rows.select_for_update(of=("self",)).get()
-    base, existed = last_common(document)
+    base, existed = last_common(document, mirrored_version)
     allowed = tombstones.of_space(document.space_id).without(text)
-    theirs, key = with_line_ends_of(base, allowed), operation_key(document, allowed)
+    theirs, key = with_line_ends_of(base, allowed), operation_key(document, allowed, mirrored_version)
     author = Author(Source.FILE, editor(document.space), reason=Reason("change.file_changed"), operation_key=key)
     if document.is_deleted and not existed:
         # The file had already been deleted with the document: this is a new file.
@@ -51,16 +89,14 @@ def import_changes(document_id: int) -> None:
     if not is_whole:
         write_conflict_copy(document, theirs, key)
     if changed is None or (changed == document.content and not document.is_deleted):
-        return
+        return None
     try:
-        revision = write.apply(document.space, document.path, Replace(changed, document.version), author)
+        return write.apply(document.space, document.path, Replace(changed, document.version), author)
     except write.DocumentTooLargeError:
         # Each text is small enough, but the merged one is not.
         if is_whole:
             write_conflict_copy(document, theirs, key)
-        return
-    if revision and changed == text:
-        rows.update(mirrored_version=revision.number)
+        return None
 
 
 @transaction.atomic

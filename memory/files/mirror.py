@@ -9,10 +9,10 @@ from django.db import transaction
 
 from memory.files import disk
 from memory.files.folders import folder_of, text_in_file
-from memory.files.import_changes import import_changes
+from memory.files.import_changes import import_changes, import_replaced
 from memory.files.merge_base import is_imported
+from memory.files.replaced import discard, find_replaced, is_unchanged, replace_file
 from memory.models import MemoryDocument
-from oneclaw import files
 from oneclaw.locks import hold
 
 logger = logging.getLogger(__name__)
@@ -46,17 +46,22 @@ def mirror_document(document_id: int) -> None:
 
 
 def synchronise(document_id: int) -> None:
-    """Import the changes of a document's file, then write the document to the file.
+    """Import the changes of a document's file, write the document to the file, and import what that replaced.
 
-    These are two transactions, so that the imported changes are committed before the file is overwritten.
+    These are transactions of their own, so that the imported changes are committed before the file is overwritten.
     """
+    import_replaced(document_id)
     import_changes(document_id)
     write_file(document_id)
+    import_replaced(document_id)
 
 
 @transaction.atomic
 def write_file(document_id: int) -> None:
-    """Write the file of a document, unless it was changed since it was last imported. Raise OSError."""
+    """Write the file of a document, unless it was changed since it was last imported. Raise OSError.
+
+    What is replaced is kept if it is not what was read, because it was changed at the same moment.
+    """
     # The lock ensures one writer per file, so that older content cannot replace newer. The document's row is not
     # locked: changes of the document do not wait for the disk.
     hold(f"mirror {document_id}")
@@ -64,11 +69,18 @@ def write_file(document_id: int) -> None:
     if document is None:
         return
     folder = folder_of(document.space)
-    text = text_in_file(document)
+    if find_replaced(folder, document.path) is not None:
+        # A program still writes into what was replaced before.
+        return
+    try:
+        text = text_in_file(document)
+    except disk.UnreadableFileError:
+        return
     if text is not None and not is_imported(document, text):
         return
-    if document.is_deleted:
-        disk.remove(folder, document.path)
-    elif text != document.content:
-        files.write(folder, document.path, document.content.encode())
+    if text != (None if document.is_deleted else document.content):
+        replace_file(folder, document)
+        replaced = find_replaced(folder, document.path)
+        if replaced is not None and is_unchanged(folder, replaced, text):
+            discard(folder, replaced)
     MemoryDocument.objects.filter(pk=document_id).update(mirrored_version=document.version)

@@ -13,6 +13,7 @@ from django.template.loader import get_template
 from chat import extensions
 from chat.extensions import ContextItem
 from chat.models import ChatSession, Message
+from memory.files.recent_changes import import_recent_changes
 from memory.index.embeddings.failures import EmbeddingError
 from memory.models import MemoryDocument
 from memory.policy import switches
@@ -34,6 +35,12 @@ logger = logging.getLogger(__name__)
 SEARCH_ERRORS = (DatabaseFailure, EmbeddingError, ImproperlyConfigured, OSError, ValueError)
 # Passages that are sent with a message, and the text of each and of all.
 RECALLED_MAX_PASSAGES, PASSAGE_MAX_CHARS, RECALLED_MAX_CHARS = 3, 800, 4_000
+
+
+def prepare_prompt(session: ChatSession) -> None:
+    """Import what a person has just changed in the folders of memory that `session` reads."""
+    for space in spaces_of(session):
+        import_recent_changes(space)
 
 
 def workspace_items(session: ChatSession) -> list[ContextItem]:

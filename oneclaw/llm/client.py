@@ -245,7 +245,7 @@ async def _attempt(parts: dict[str, Any], may_be_silent: bool) -> AsyncGenerator
         failure = _failure(error, arrived)
         if failure is error:
             raise
-        raise failure from error
+        raise failure from _cause(error)
 
 
 def _messages_for(parts: Mapping[str, Any]) -> Any:
@@ -301,11 +301,11 @@ async def _with_retries(ask: Callable[[], Awaitable[T]]) -> T:
     for attempt in range(1, MAX_ATTEMPTS + 1):
         try:
             return await ask()
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001
             failure = _failure(error, arrived=False)
             seconds = _wait(failure, attempt)
             if seconds is None:
-                raise failure from error
+                raise failure from _cause(error)
         await asyncio.sleep(seconds)
     raise AssertionError("The last attempt returns or raises.")
 
@@ -318,6 +318,12 @@ def _wait(failure: ModelRequestError, attempt: int) -> float | None:
         return failure.retry_after if failure.retry_after <= RETRY_MAX_SECONDS else None
     # Jitter spreads the retries of requests that failed at the same time.
     return RETRY_FIRST_SECONDS * 2.0 ** (attempt - 1) * random.uniform(0.5, 1)  # noqa: S311
+
+
+def _cause(error: Exception) -> Exception | None:
+    """Return `error` to be logged below its failure; None unless debugging, because the server's text may quote the
+    conversation."""
+    return error if log.isEnabledFor(logging.DEBUG) else None
 
 
 def _failure(error: Exception, arrived: bool) -> ModelRequestError:

@@ -1,9 +1,12 @@
 """The failures of requests to the model: one class each; oneclaw/wordings.py has their sentences."""
 
+import logging
 import re
 from typing import Any, ClassVar
 
 from oneclaw.reasons import Reason
+
+logger = logging.getLogger(__name__)
 
 
 class ModelRequestError(Exception):
@@ -23,6 +26,14 @@ class ModelRequestError(Exception):
         self.retry_after = retry_after
         # `details.error_code` of the API, such as "compaction_content_mismatch"; most errors have none.
         self.error_code = error_code
+
+    def __str__(self) -> str:
+        """Return what a log may hold: the status and the type of the error.
+
+        The server's own sentence may quote the conversation; it is added at the log level debug.
+        """
+        whole = super().__str__()
+        return whole if logger.isEnabledFor(logging.DEBUG) else whole.partition(": ")[0]
 
     @property
     def explanation(self) -> str:

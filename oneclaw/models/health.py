@@ -1,5 +1,6 @@
 """Heartbeats of the processes, and the results of invariant checks."""
 
+import datetime as dt
 from typing import ClassVar
 
 from django.db import models
@@ -7,11 +8,18 @@ from django.utils import timezone
 
 from oneclaw.models import clock
 
+# Beat sends a heartbeat every 15 seconds through the broker; four missed ones mean that no worker is working.
+WORKER_SILENCE = dt.timedelta(seconds=60)
+
 
 class HeartbeatQuerySet(models.QuerySet["Heartbeat"]):
     def record(self, name: str) -> None:
-        """Record that the part `name` works now."""
+        """Record that the part `name` works now, by the clock of the database."""
         self.update_or_create(name=name, defaults={"at": clock.database_now()})
+
+    def has_worker(self) -> bool:
+        """Return whether a task has travelled through the broker to a worker within WORKER_SILENCE."""
+        return self.filter(name=Heartbeat.WORKER, at__gt=clock.database_now() - WORKER_SILENCE).exists()
 
 
 class Heartbeat(models.Model):

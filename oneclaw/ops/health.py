@@ -1,7 +1,6 @@
 """Health checks: `/healthz` of the process alone, `/readyz` of the services that it needs."""
 
 import contextlib
-import datetime as dt
 
 import psycopg
 from django.contrib.auth.decorators import login_not_required
@@ -10,11 +9,8 @@ from django.db.migrations.executor import MigrationExecutor
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.views.decorators.http import require_safe
 
-from oneclaw.models import Heartbeat, clock
+from oneclaw.models import Heartbeat
 from oneclaw.pubsub import connection_parameters
-
-# Beat sends a heartbeat every 15 seconds; four missed ones mean that no worker is working.
-WORKER_SILENCE = dt.timedelta(seconds=60)
 
 
 @login_not_required
@@ -27,7 +23,7 @@ def healthz(request: HttpRequest) -> HttpResponse:
 @login_not_required
 @require_safe
 def readyz(request: HttpRequest) -> JsonResponse:
-    """Return 200 when the database answers, all migrations are applied and a worker works; else 503.
+    """Return 200 when the database answers, all migrations are applied and a task has reached a worker; else 503.
 
     The JSON body says which of them are fulfilled.
     """
@@ -37,7 +33,7 @@ def readyz(request: HttpRequest) -> JsonResponse:
         psycopg.connect(**connection_parameters() | {"connect_timeout": 2}).close()
         found["database"] = True
         found["migrations"] = is_migrated()
-        found["worker"] = found["migrations"] and has_worker()
+        found["worker"] = found["migrations"] and Heartbeat.objects.has_worker()
     return JsonResponse(found, status=200 if all(found.values()) else 503)
 
 
@@ -45,8 +41,3 @@ def is_migrated() -> bool:
     """Return whether all migrations are applied."""
     executor = MigrationExecutor(connection)
     return not executor.migration_plan(executor.loader.graph.leaf_nodes())
-
-
-def has_worker() -> bool:
-    """Return whether a worker has run the heartbeat task lately, for which beat and broker must work too."""
-    return Heartbeat.objects.filter(name=Heartbeat.WORKER, at__gt=clock.database_now() - WORKER_SILENCE).exists()

@@ -41,6 +41,8 @@ class Child:
         self._started_at = 0.0
         # When to restart it, on the monotonic clock; None while it runs.
         self._restart_at: float | None = None
+        # How often it has ended by itself since the supervisor started, and since it last ran for STABLE_SECONDS.
+        self.ends = self._ends_in_a_row = 0
 
     def start(self) -> None:
         """Start the process."""
@@ -50,17 +52,28 @@ class Child:
         process.start()
 
     def restart_if_due(self) -> None:
-        """Restart the process if it has ended and its backoff has passed."""
+        """Restart the process if it has ended and its backoff has passed.
+
+        Of several ends in a row the first is logged, each that was due to a signal, and how many there were once the
+        process runs again.
+        """
         now = time.monotonic()
         if self._restart_at is not None:
             if now >= self._restart_at:
                 self.start()
-        elif self.process is not None and self.process.exitcode is not None:
-            if now - self._started_at > STABLE_SECONDS:
-                self._delay = RESTART_FIRST_SECONDS
-            logger.error(
-                "The %s ended with %s; it starts again in %g s.", self.name, self.process.exitcode, self._delay
-            )
+            return
+        is_stable = now - self._started_at > STABLE_SECONDS
+        if is_stable and self._ends_in_a_row:
+            if self._ends_in_a_row > 1:
+                ended = (self.name, self._ends_in_a_row, self.ends)
+                logger.warning("The %s runs again; it had ended %d times in a row, %d times since the start.", *ended)
+            self._ends_in_a_row, self._delay = 0, RESTART_FIRST_SECONDS
+        if self.process is not None and self.process.exitcode is not None:
+            self.ends += 1
+            self._ends_in_a_row += 1
+            if self._ends_in_a_row == 1 or self.process.exitcode < 0:
+                ended_with = (self.name, self.process.exitcode, self._delay)
+                logger.error("The %s ended with %s; it starts again in %g s, later if it ends again.", *ended_with)
             self._restart_at, self._delay = now + self._delay, min(self._delay * 2, RESTART_MAX_SECONDS)
 
     def end(self) -> None:

@@ -130,6 +130,8 @@ def main(home: str, binaries: str, lock: str) -> None:
     """Run the guardian in a forked process, with its process id in the lock file."""
     if os.fork():
         os._exit(0)  # the starter has no child to wait for
+    # Another account reads the copied programs; private folders get their modes one by one.
+    os.umask(0o022)
     with open(int(lock), "w") as own:
         own.write(str(os.getpid()))
         own.flush()

@@ -1,10 +1,12 @@
 """`manage.py serve` runs all processes; `manage.py serve web` runs one process of a larger deployment."""
 
+import os
 from argparse import ArgumentParser
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
+from oneclaw.config.home import PRIVATE_UMASK_BITS
 from oneclaw.ops import roles
 from oneclaw.ops.serve import CannotStartError, serve
 
@@ -18,6 +20,7 @@ class Command(BaseCommand):
         parser.add_argument("role", nargs="?", choices=list(ROLES), help="run this process alone, in the foreground")
 
     def handle(self, *args: Any, role: str | None, **options: Any) -> None:
+        os.umask(PRIVATE_UMASK_BITS)
         if role:
             ROLES[role]()
             return

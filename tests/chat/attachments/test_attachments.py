@@ -3,6 +3,7 @@
 import asyncio
 import base64
 import datetime as dt
+import errno
 import os
 import threading
 import time
@@ -72,6 +73,23 @@ def test_a_refused_file_leaves_nothing(signed_in, ada, settings):
     assert signed_in.post(f"/c/{uuid.uuid4()}/files").json()["code"] == "bad_frame"
     assert not Attachment.objects.exists()
     assert not settings.ATTACHMENTS.exists()
+
+
+@pytest.mark.parametrize("full", ["attachments", "temporary files"])
+def test_a_full_disk_answers_a_sentence_and_keeps_nothing(signed_in, ada, monkeypatch, settings, full):
+    def refuse(*_, **__):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    if full == "attachments":
+        monkeypatch.setattr("oneclaw.files.os.fsync", refuse)
+    else:
+        settings.FILE_UPLOAD_MAX_MEMORY_SIZE = 1
+        monkeypatch.setattr("django.core.files.uploadhandler.TemporaryUploadedFile", refuse)
+    answer = upload(signed_in)
+    assert (answer.status_code, answer.json()["code"]) == (422, "not_stored")
+    assert "could not be stored, because the server’s disk is full" in answer.json()["text"]
+    assert not Attachment.objects.exists()
+    assert on_disk(ada) == []
 
 
 def test_a_person_has_so_much_room_and_so_many_unsent_files(ada, settings, monkeypatch):

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from chat.rendering import markdown
+from chat.rendering import incremental, markdown
 from chat.rendering.incremental import GrowingText, blocks, render
 
 PIECES = [
@@ -85,6 +85,116 @@ def test_any_split_of_deltas_gives_the_same_blocks(text, cuts):
 @example("[a]: http://x.y\n'title'")
 def test_character_by_character_gives_the_same_blocks(text):
     assert grown(text, range(len(text)))[0] == [html for html in blocks(text) if html]
+
+
+LINES = [
+    *(
+        "- item {}",
+        "- item {} *more*",
+        "- {}",
+        "* star {}",
+        "+ plus {}",
+        "  - inner {}",
+        "    - deeper {}",
+        "1. one {}",
+        "{}. n",
+    ),
+    *(
+        "{}) bracket",
+        "  lazy {}",
+        "  more of it",
+        "",
+        "-",
+        "---",
+        "===",
+        "- [x] done {}",
+        "- [ ] to do",
+        "- `code {}`",
+        "- > quoted",
+    ),
+    *(
+        "| {} | b |",
+        "| {} |",
+        "| `x|y` | {} | c |",
+        "{} | b",
+        "|",
+        "plain {}",
+        "# heading",
+        "> quoted",
+        "```",
+        "    code",
+        "- # h",
+    ),
+    *(
+        "- [a] {}",
+        "[a]: http://x.y",
+        "- [^1]",
+        "[^1]: note",
+        "- $x$ {}",
+        "  - a\n\n  - b",
+        "- -",
+        "12 34 {}",
+        "{} 5.6 7",
+        " - one in",
+    ),
+]
+LISTS = st.tuples(
+    st.sampled_from(
+        [
+            "- item {}",
+            "1. item {}",
+            "{}. item",
+            "- item {}\n  - inner",
+            "- a\n\n- b {}",
+            "| {} | b |",
+            "- [x] {}",
+            "{} 2 3",
+        ]
+    ),
+    st.integers(0, 25),
+    st.lists(st.sampled_from(LINES), max_size=12),
+    st.integers(0, 12),
+).map(lambda drawn: long_text(*drawn))
+
+
+def long_text(line, count, others, more):
+    """Many lines of one kind, then any others, then some of the first kind again."""
+    head = ["| a | b |", "|---|:-:|"] if line.startswith("|") else []
+    lines = [*head, *[line] * count, *others, *[line] * more]
+    return "\n".join(each.replace("{}", str(number)) for number, each in enumerate(lines))
+
+
+@settings(max_examples=300, deadline=None)
+@given(LISTS, st.lists(st.integers(0, 2000), max_size=40), st.booleans())
+def test_long_lists_and_tables_give_the_same_blocks(text, cuts, by_lines):
+    if by_lines:
+        cuts = [*cuts, *(at for at, char in enumerate(text) if char == "\n")]
+    with pytest.MonkeyPatch.context() as patched:
+        # A collection of garbage may take longer than one update may.
+        patched.setattr(incremental, "UPDATE_SECONDS", 10)
+        page, growing = grown(text, cuts)
+    assert page == [html for html in blocks(text) if html]
+    assert growing.blocks() == blocks(text)
+
+
+@pytest.mark.parametrize(
+    "line", ["- item {} of *many*", "{}. item", "| {} | *b* |", "- item {}\n  - with an inner one"]
+)
+def test_of_a_long_list_or_table_only_the_end_is_parsed_again(line, monkeypatch):
+    sizes, parse = [], markdown.rendered
+
+    def counted(text, *arguments):
+        sizes.append(len(text))
+        return parse(text, *arguments)
+
+    monkeypatch.setattr(markdown, "rendered", counted)
+    growing, text = GrowingText(), long_text(line, 300, [], 0)
+    for start in range(0, len(text), 7):
+        growing.append(text[start : start + 7])
+        growing.changes()
+    assert growing.blocks() == blocks(text)
+    # The last size is that of the whole text, for the comparison.
+    assert max(sizes[:-1]) < 800
 
 
 @settings(max_examples=100, deadline=None)

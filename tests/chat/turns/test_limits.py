@@ -86,6 +86,18 @@ async def test_a_turn_has_at_most_eight_rounds_of_tools_and_then_must_answer(ada
     assert (len(noted), len(scripted.messages)) == (8, 9)
 
 
+async def test_two_calls_with_one_id_each_get_a_result(ada, scripted, noted):
+    twice = [model.tool_use("note", {"n": number}, id="call_1") for number in (1, 2)]
+    scripted.script(model.answer(*twice), model.answer("Both noted."))
+    turn, answer = await ended(await begun(ada))
+    assert (turn.status, answer.text) == ("complete", "Both noted.")
+    assert noted == [{"n": 1}, {"n": 2}]
+    blocks = [block for message in scripted.messages[-1].body["messages"] for block in message["content"]]
+    ids = [block["id"] for block in blocks if block["type"] == "tool_use"]
+    assert len(set(ids)) == 2
+    assert [block["tool_use_id"] for block in blocks if block["type"] == "tool_result"] == ids
+
+
 async def test_a_model_that_calls_tools_when_it_must_not_is_ended_and_they_are_not_run(ada, scripted, noted, settings):
     settings.TOOL_ROUNDS = 1
     scripted.default = lambda body: model.answer(model.tool_use("note", {}))

@@ -20,6 +20,9 @@ PAGE = Author(Source.PAGE)
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
+REST_SECONDS = disk.WRITE_REST_SECONDS
+
+
 @pytest.fixture(autouse=True)
 def no_rest(monkeypatch):
     """Files count as written whole at once."""
@@ -200,6 +203,7 @@ def test_a_folder_without_any_file_asks_nothing(space, memory, ada, client):
 def test_what_is_no_plain_text_file_is_refused_and_logged_once(space, folder, tmp_path, caplog):
     (tmp_path / "outside.md").write_text("secret")
     (folder / "link.md").symlink_to(tmp_path / "outside.md")
+    (folder / "hard.md").hardlink_to(tmp_path / "outside.md")
     (folder / "linked").symlink_to(tmp_path)
     os.mkfifo(folder / "pipe.md")
     (folder / "large.md").write_text("x" * (DOCUMENT_MAX_BYTES + 1))
@@ -212,7 +216,7 @@ def test_what_is_no_plain_text_file_is_refused_and_logged_once(space, folder, tm
     for _ in range(2):
         scan_folder(space)
     assert not MemoryDocument.objects.exists()
-    assert caplog.text.count("is not taken in") == 10
+    assert caplog.text.count("is not taken in") == 11
     assert (folder / "large.md").exists()
 
 
@@ -221,6 +225,31 @@ def test_a_file_that_cannot_be_read_is_put_aside_before_its_document_is_written(
     write.apply(space, "MEMORY.md", Append("- four"), PAGE)
     assert memory.read_text() == "- one\n- two\n- three\n- four\n"
     assert [path.read_bytes() for path in memory.parent.glob("*.refused")] == [b"\xff"]
+
+
+def test_a_hard_link_in_place_of_a_file_is_put_aside_and_its_text_stays_outside(space, memory, document_of, tmp_path):
+    (tmp_path / "outside.md").write_text("secret")
+    memory.unlink()
+    memory.hardlink_to(tmp_path / "outside.md")
+    os.utime(memory, (1, 1))
+    write.apply(space, "MEMORY.md", Append("- four"), PAGE)
+    assert memory.read_text() == document_of(space).content == "- one\n- two\n- three\n- four\n"
+    assert (tmp_path / "outside.md").read_text() == "secret"
+    assert MemoryDocument.objects.count() == 1
+
+
+def test_a_file_written_in_pieces_is_one_change(space, memory, document_of, monkeypatch):
+    monkeypatch.setattr(disk, "WRITE_REST_SECONDS", REST_SECONDS)
+    for piece in range(4):
+        with memory.open("a") as stream:
+            stream.write(f"- piece {piece}\n")
+        # Pieces that come 1.2 seconds apart, as the scan meets them.
+        os.utime(memory, (time.time() - 1.2,) * 2)
+        assert scan_folder(space)
+    os.utime(memory, (time.time() - REST_SECONDS - 0.1,) * 2)
+    assert not scan_folder(space)
+    assert document_of(space).version == 2
+    assert memory.read_text().endswith("- piece 3\n")
 
 
 def test_a_conflict_path_is_never_too_long():

@@ -2,6 +2,7 @@
 
 import asyncio
 import dataclasses
+import logging
 import os
 import socket
 import subprocess
@@ -34,6 +35,7 @@ from oneclaw.demo.scripted import (
     tool_use,
     unknown_model,
 )
+from oneclaw.llm.failures import failure_of_response
 
 REQUEST = llm.Request("claude-test", [], [{"role": "user", "content": "Hello?"}])
 WHOLE = answer("Hello there, world.")
@@ -257,6 +259,14 @@ async def test_no_secret_is_told(scripted, settings):
     scripted.default = lambda body: key_refused()
     _, _, failure = await outcome()
     assert "sk-ant-secret" not in f"{failure.sentence} {failure} {failure!r}"
+
+
+def test_a_log_holds_status_and_type_and_the_servers_sentence_only_when_debugging(caplog):
+    failure = failure_of_response(400, {"error": {"type": "invalid_request_error", "message": "I live in Lisbon"}})
+    assert str(failure) == "400 invalid_request_error"
+    assert failure.explanation == "I live in Lisbon"
+    with caplog.at_level(logging.DEBUG):
+        assert str(failure) == "400 invalid_request_error: I live in Lisbon"
 
 
 async def test_other_requests_fail_in_the_same_ways(scripted, settings):

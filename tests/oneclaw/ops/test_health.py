@@ -1,12 +1,15 @@
 """Whether it lives, and whether it is ready."""
 
 import datetime as dt
+import json
 
 import pytest
+from celery import Celery
 from django.db.migrations.recorder import MigrationRecorder
 from django.utils import timezone
 
 from oneclaw import tasks
+from oneclaw.config import broker
 from oneclaw.models import Heartbeat
 
 
@@ -29,6 +32,25 @@ def test_a_worker_that_has_been_silent_for_a_minute_is_missing(client):
     Heartbeat.objects.update(at=timezone.now() - dt.timedelta(seconds=61))
     found = client.get("/readyz")
     assert (found.status_code, found.json()["worker"]) == (503, False)
+
+
+@pytest.mark.django_db
+def test_a_worker_that_starts_is_ready_only_once_a_message_has_reached_it(client, monkeypatch):
+    sent = []
+    monkeypatch.setattr(tasks.heartbeat, "apply_async", lambda arguments, **how: sent.append(arguments))
+    tasks.send_first_heartbeat()
+    assert client.get("/readyz").json()["worker"] is False
+    assert sent == [()]
+
+
+def test_a_heartbeat_that_waited_for_a_minute_is_not_executed(tmp_path):
+    app = Celery(broker=broker.FOLDER_URL, set_as_current=False)
+    app.conf.broker_transport_options = broker.folder_options(tmp_path)
+    tasks.heartbeat.apply_async(connection=app.connection_for_write())
+    (message,) = tmp_path.glob("*.msg")
+    expires = dt.datetime.fromisoformat(json.loads(message.read_text())["headers"]["expires"])
+    assert expires - timezone.now() < dt.timedelta(seconds=60)
+    app.close()
 
 
 @pytest.mark.django_db

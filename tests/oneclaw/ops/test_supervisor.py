@@ -3,9 +3,11 @@
 import os
 import signal
 import time
+from types import SimpleNamespace
 
 import pytest
 
+from oneclaw.ops import supervisor as supervision
 from tests import actors
 from tests.stage import lives, until
 
@@ -62,7 +64,31 @@ def test_a_child_that_ends_by_itself_starts_again_later_each_time(supervisor, no
     assert third - second >= 1.0
     process.terminate()
     assert ended(process, 10) == 0
-    assert "The ends ended with 0; it starts again in 0.5 s." in said()
+    assert said().count("The ends ended with 0; it starts again in 0.5 s, later if it ends again.") == 1
+
+
+def test_how_often_a_child_had_ended_is_said_once_it_runs_again(caplog, monkeypatch):
+    monkeypatch.setattr(supervision, "STABLE_SECONDS", 0.5)
+    monkeypatch.setattr(supervision, "RESTART_FIRST_SECONDS", 0.0)
+    child = supervision.Child("worker", lambda: None, stop_seconds=1)
+
+    def run(exit_code):
+        child.process, child._started_at, child._restart_at = (
+            SimpleNamespace(exitcode=exit_code),
+            time.monotonic(),
+            None,
+        )
+        child.restart_if_due()
+
+    for _ in range(3):
+        run(1)
+    run(None)
+    assert caplog.text.count("The worker ended with 1") == 1
+    time.sleep(0.6)
+    child.restart_if_due()
+    child.restart_if_due()
+    assert caplog.text.count("The worker runs again; it had ended 3 times in a row, 3 times since the start.") == 1
+    assert child.ends == 3
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

@@ -1,0 +1,37 @@
+"""Make the data folder, which only the account that runs OneClaw may read."""
+
+import os
+from pathlib import Path
+
+from django.core.exceptions import ImproperlyConfigured
+
+# What OneClaw writes there. The embedded server and its programs have modes and an account of their own.
+PRIVATE_FOLDERS = ("workspaces", "attachments", "imports", "queue", "static")
+# New files and folders of the processes of `serve` are readable by their account only.
+PRIVATE_UMASK_BITS = 0o077
+
+
+def make_home(home: Path) -> None:
+    """Create the folder `home`, and close it and what is in it to other accounts.
+
+    Raise ImproperlyConfigured when it cannot be made.
+    """
+    # Root's embedded server runs under another account, which must get through to its data.
+    mode = 0o711 if os.geteuid() == 0 else 0o700
+    try:
+        home.mkdir(mode=mode, parents=True, exist_ok=True)
+    except OSError as error:
+        raise ImproperlyConfigured(
+            f"The data folder {home} cannot be made ({error.strerror}): set ONECLAW_HOME to a folder you may write to."
+        ) from error
+    close(home, mode)
+    for name in PRIVATE_FOLDERS:
+        if (home / name).is_dir():
+            close(home / name, 0o700)
+
+
+def close(folder: Path, mode: int) -> None:
+    """Take away what `mode` does not allow, if the folder is of this account."""
+    found = folder.stat()
+    if found.st_uid == os.geteuid() and found.st_mode & 0o777 & ~mode:
+        folder.chmod(found.st_mode & mode)
