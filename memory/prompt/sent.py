@@ -1,4 +1,4 @@
-"""Find the text that memory has sent to the model in a conversation, so that it is not saved or noted again."""
+"""Find the text that memory has sent to the model in a conversation, so that it is not noted again."""
 
 import json
 from collections.abc import Iterator
@@ -7,9 +7,6 @@ from typing import Any
 from chat.context import per_message
 from chat.extensions import ContextItem
 from chat.models import ChatSession, Message
-from memory.models import MemoryDocument
-from memory.policy.access import own_space
-from memory.policy.same_words import occurs_in
 from memory.prompt.items import NAME
 
 # Tools whose results are text from memory.
@@ -20,15 +17,6 @@ def text_sent(session: ChatSession) -> str:
     """Return all text from memory that the model was sent: in the system prompt, with messages, and by tools."""
     read = (str(value.get("snippet") or value.get("text") or "") for value in _results(session))
     return "\n".join([*(item["text"] for item in _items(session)), *read])
-
-
-def path_where_known(content: str, session: ChatSession) -> str | None:
-    """Return the path of a document that has the lines of `content`, among those that the model was sent a part of;
-    None without one."""
-    paths = {str(value["path"]) for value in _results(session) if "path" in value}
-    paths |= {item["path"] for item in _items(session) if occurs_in(content, item["text"])}
-    documents = MemoryDocument.objects.present().filter(space=own_space(session), path__in=paths)
-    return next((document.path for document in documents if occurs_in(content, document.content)), None)
 
 
 def _items(session: ChatSession) -> list[ContextItem]:

@@ -130,18 +130,15 @@ def test_what_was_recalled_counts_as_sent(ada, space, note):
     assert "The ferry to Naxos leaves at seven." in sent.text_sent(accepted.turn.session)
 
 
-def test_what_was_recalled_is_not_saved_again_by_the_tool(ada, space, note):
+def test_what_was_recalled_from_a_daily_log_can_be_saved(ada, space, note):
     note(space, "- The ferry to Naxos leaves at seven.\n")
     accepted = send(ada, "When does my ferry to Naxos leave?")
     build_request(accepted.turn)
     session = ChatSession.objects.get(pk=accepted.turn.session_id)
-    for number, (content, known) in enumerate(
-        [("The ferry to Naxos leaves at seven", True), ("The ferry to Naxos leaves at eight.", False)]
-    ):
-        call = ToolCall(f"toolu_{number}", "save_memory", {"content": content}, ada, session, accepted.answer.pk)
-        result = SAVE.call(call).content
-        assert result == ({"saved": False, "already_known": True, "path": DAY} if known else result)
-        assert result["saved"] is not known
+    words = {"content": "The ferry to Naxos leaves at seven"}
+    for id, saved in [("toolu_1", True), ("toolu_2", False)]:
+        result = SAVE.call(ToolCall(id, "save_memory", words, ada, session, accepted.answer.pk)).content
+        assert (result["saved"], result["path"]) == (saved, "MEMORY.md")
 
 
 def test_recalled_text_is_no_authority_and_what_is_below_the_floor_is_none(ada, space, note, settings):

@@ -11,7 +11,7 @@ from chat import extensions
 from chat.extensions import ToolCall, ToolError
 from chat.models import Message, Turn
 from chat.rendering.messages import card_html
-from chat.turns.tools import call_tool
+from chat.turns.tools import as_stored, call_tool
 from memory.documents import write
 from memory.documents.write import Append, Author, Replace, Source
 from memory.models import MemoryDocument, MemoryRevision
@@ -170,7 +170,7 @@ def test_with_the_setting_off_the_model_is_not_asked(save, scripted, settings, d
     assert scripted.messages == []
 
 
-def test_what_the_conversation_has_read_in_memory_is_already_known(save, session, space, append, document_of):
+def test_a_line_that_only_a_daily_log_has_is_saved(save, session, space, append, document_of):
     append(space, "## 15:32 Tea\n\n- Ada moved to Bern.", path="memory/2026-11-20.md")
     passages = {"results": [{"path": "memory/2026-11-20.md", "snippet": "- Ada moved to Bern."}]}
     use = {"type": "tool_use", "id": "s", "name": "memory_search", "input": {"query": "where"}}
@@ -178,8 +178,19 @@ def test_what_the_conversation_has_read_in_memory_is_already_known(save, session
     Message.objects.create(session=session, seq=2, role="assistant", content=[use])
     Message.objects.create(session=session, seq=3, role="tool", content=[told])
     result = save("Ada moved to Bern")
-    assert result.content == {"saved": False, "already_known": True, "path": "memory/2026-11-20.md"}
-    assert save("Ada moved to Basel", "b").content["saved"]
+    assert result.content == {"saved": True, "path": "MEMORY.md"}
+    assert document_of(space).content == "- Ada moved to Bern\n"
+
+
+def test_the_card_of_what_was_known_already_does_not_say_saved(save):
+    cards = []
+    for id in ("a", "b"):
+        result = save("Ada likes tea.", id)
+        card = {"state": "done", "summary": as_stored(result.summary), "lines": result.lines}
+        cards.append(card_html({"id": id, "name": "save_memory", "input": {}}, card))
+    assert "Saved to memory" in cards[0]
+    assert "Saved" not in cards[1]
+    assert "Nothing new to save" in cards[1]
 
 
 def test_a_full_document_is_a_failed_save(save, space, document_of):
