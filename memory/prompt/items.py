@@ -21,6 +21,9 @@ def piece(kind: str, path: str, revision: int, content: str, start: int, end: in
     """Return the piece of the document at `path` of which the model is sent content[start:end]."""
     begin, last = content.rfind("\n", 0, start) + 1, content.find("\n", end)
     last = len(content) if last < 0 else last
+    if start == end:
+        # Of a line of which nothing is sent nothing is kept.
+        begin = last = start
     is_cut = max(start - begin, last - end) > LINE_MAX_CHARS
     if is_cut:
         begin, last = start, end

@@ -46,7 +46,9 @@ def workspace_section(session: ChatSession, found: Sequence[ContextItem]) -> str
     documents = list(by_document(found))
     files = [quoted("file", text, name=item["path"]) for item, text in documents if item["kind"] == items.FILE]
     curated = [quoted("memory", text, file=item["path"]) for item, text in documents if item["kind"] == items.CURATED]
-    parts = [get_template("context.txt", using="prompts").render({"files": files}).strip()] if files else []
+    if not documents:
+        return ""
+    parts = [get_template("context.txt", using="prompts").render({"files": files}).strip()]
     parts += [get_template("memory.txt", using="prompts").render({"content": content}).strip() for content in curated]
     return "\n\n".join(parts)
 

@@ -55,13 +55,28 @@ def test_a_long_file_keeps_its_first_70_and_last_20_percent_and_names_itself(ses
     assert len(text) < FILE_MAX_CHARS
 
 
-def test_all_files_together_have_a_budget(session, space, append):
+def test_all_files_together_have_a_budget_and_each_says_where_its_rest_is(session, space, append):
     for path in WORKSPACE_FILES:
         append(space, path[0] * 25_000, path=path)
     files = list(context.by_document(context.context_items(session)))
-    assert [file["path"] for file, _ in files] == list(WORKSPACE_FILES[: len(files)])
-    assert 3 <= len(files) < len(WORKSPACE_FILES)
-    assert sum(len(text) for _, text in files) < ALL_FILES_MAX_CHARS + 400
+    assert [file["path"] for file, _ in files] == list(WORKSPACE_FILES)
+    assert all(f"find them in {file['path']} with memory_search" in text for file, text in files)
+    assert sum(len(text) for _, text in files) < ALL_FILES_MAX_CHARS + 200 * len(files)
+    assert "25,000 characters are left out here; find them in BOOTSTRAP.md" in make_head(session).system
+
+
+def test_full_workspace_files_do_not_push_the_curated_memory_out(session, space, append):
+    for path in WORKSPACE_FILES[:4]:
+        append(space, "x" * 30_000, path=path)
+    append(space, "- Ada likes tea.")
+    assert "- Ada likes tea." in make_head(session).system
+
+
+def test_curated_memory_alone_stands_under_the_same_heading(session, space, append):
+    append(space, "- Ada likes tea.")
+    prompt = make_head(session).system
+    assert "# Project Context\n\n## Curated Memory" in prompt
+    assert "Files of this person's workspace" not in prompt
 
 
 def test_nothing_in_a_file_ends_its_quotation(session, space, append):
