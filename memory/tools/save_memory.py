@@ -15,7 +15,7 @@ from django.utils.translation import gettext_lazy as _
 from chat.extensions import Tool, ToolCall, ToolError, ToolResult
 from chat.models import ChatSession
 from chat.turns.tools import is_lock_timeout, parameter_missing
-from memory.documents import write
+from memory.documents import alternative, write
 from memory.documents.write import Append, Author, Separator, Source
 from memory.models import MemoryRevision
 from memory.policy import switches, tombstones
@@ -101,7 +101,11 @@ def save_memory(call: ToolCall) -> ToolResult:
 
 @transaction.atomic
 def save_entry(space: Space, entry: Append, author: Author, *, ask: bool) -> MemoryRevision | None:
-    """Append `entry` to MEMORY.md and, with `ask`, ask the person about its masked secret, in one transaction."""
+    """Append `entry` to MEMORY.md and, with `ask`, ask the person about its masked secret, in one transaction.
+
+    Before, the content of memory.md moves there.
+    """
+    alternative.take_over(space, author.user)
     revision = write.apply(space, CURATED, entry, author)
     if revision is not None and ask:
         decisions.ask_about_secret(revision)

@@ -8,6 +8,7 @@ import pytest
 from django.db import connection
 
 from chat import extensions
+from chat.context.heads import make_head
 from chat.extensions import ToolCall, ToolError
 from chat.models import Message, Turn
 from chat.rendering.messages import card_html
@@ -125,6 +126,23 @@ def test_with_the_setting_each_entry_stands_under_its_time(save, space, ada, doc
     day = f"{ada.day():%Y-%m-%d}"
     pattern = rf"## {day} \d\d:\d\d\n\n- one\n\n## {day} \d\d:\d\d\n\n- two\n"
     assert re.fullmatch(pattern, document_of(space).content)
+
+
+def test_memory_in_small_letters_is_taken_over_at_the_first_save(save, session, space, append, document_of):
+    append(space, "# Ada\n\n- Ada likes tea.\n", path="memory.md")
+    assert save("Ada likes tea.", "a").content["already_known"]
+    assert save("Ada has a cat.", "b").content["saved"]
+    assert document_of(space).content == "# Ada\n\n- Ada likes tea.\n- Ada has a cat.\n"
+    assert document_of(space, "memory.md").is_deleted
+    assert "- Ada likes tea." in make_head(session).system
+
+
+def test_memory_in_small_letters_stays_beside_a_memory_md_with_content(save, space, append, document_of):
+    append(space, "- Ada likes tea.\n", path="memory.md")
+    append(space, "- Ada likes cake.\n")
+    save("Ada has a cat.")
+    assert document_of(space).content == "- Ada likes cake.\n- Ada has a cat.\n"
+    assert document_of(space, "memory.md").content == "- Ada likes tea.\n"
 
 
 def test_a_secret_is_masked_everywhere_and_the_person_is_asked(save, space, document_of):
