@@ -3,7 +3,7 @@
 from django.utils.translation import gettext_lazy as _
 
 from chat.extensions import Extension, MessageContext, PromptSection, ToolCommand
-from memory.prompt import provenance, recall
+from memory.prompt import message_context, provenance, recall
 from memory.prompt.items import NAME
 from memory.tools import reading, save_memory
 from memory.views import palette
@@ -16,7 +16,7 @@ MEMORY = Extension(
         PromptSection("recall", 300, recall.guidelines_section),
     ),
     prompt_condition=recall.prompt_condition,
-    message_context=MessageContext(recall.recalled_items, recall.recalled_text),
+    message_context=MessageContext(message_context.message_items, message_context.message_text),
     commands={"/remember": ToolCommand("save_memory", "content", _("Save to memory"), _("I will remember that."))},
     details=provenance.details,
     search=palette.search,

@@ -9,7 +9,7 @@ from chat.models import ChatSession, Message
 from memory.models import MemoryDocument
 from memory.policy.access import spaces_of
 from memory.prompt.context import by_document
-from memory.prompt.items import NAME, RECALLED, shown
+from memory.prompt.items import ADDED, NAME, RECALLED, REMOVED, shown
 
 
 def details(session: ChatSession, message: Message) -> list[Detail]:
@@ -30,6 +30,10 @@ def details(session: ChatSession, message: Message) -> list[Detail]:
 
 
 def title_of(item: ContextItem) -> str:
-    """Return the title of a piece: its path, and the lines of a passage."""
+    """Return the title of a piece: its path, and the lines of a passage, or what changed in a document."""
+    if item["kind"] == ADDED:
+        return _("%(path)s: new lines") % {"path": item["path"]}
+    if item["kind"] == REMOVED:
+        return _("%(path)s: removed lines") % {"path": item["path"]}
     lines = "-".join(map(str, item["lines"])) if item["kind"] == RECALLED else ""
     return f"{item['path'] or _('Memory')}:{lines}".rstrip(":")

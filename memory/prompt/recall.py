@@ -68,8 +68,10 @@ def prompt_condition(session: ChatSession) -> str:
     )
 
 
-def recalled_items(session: ChatSession, message: Message) -> list[ContextItem]:
-    """Return the passages that are sent to the model with `message`; none when nothing fits or the search fails.
+def recalled_items(session: ChatSession, message: Message, known: Sequence[ContextItem] = ()) -> list[ContextItem]:
+    """Return the passages that are sent to the model with `message`, without lines of the pieces `known`.
+
+    Return none when nothing fits or the search fails.
 
     The setting RECALL allows them with the first message of a session, with every message, or never. Only documents are
     searched: notes are shorter than the transcripts that they summarise.
@@ -85,21 +87,23 @@ def recalled_items(session: ChatSession, message: Message) -> list[ContextItem]:
     if not intent:
         return []
     try:
-        return find_passages(intent, session, sources)
+        return find_passages(intent, session, sources, known)
     except SEARCH_ERRORS:
         logger.exception("Nothing was recalled for message %s, because the search failed.", message.pk)
         return []
 
 
-def find_passages(intent: str, session: ChatSession, sources: Sources) -> list[ContextItem]:
-    """Return the passages found for `intent` that are not in the session's prompt, within their budget."""
+def find_passages(
+    intent: str, session: ChatSession, sources: Sources, known: Sequence[ContextItem] = ()
+) -> list[ContextItem]:
+    """Return the passages found for `intent` that are neither in the session's prompt nor `known`, within their budget."""
     spaces = spaces_of(session)
     # Workspace files are in the prompt: without other documents there is nothing to search for.
     if not MemoryDocument.objects.present().filter(space__in=spaces).exclude(path__in=WORKSPACE_FILES).exists():
         return []
     manager = HybridSearchManager(spaces, sources)
     found = manager.search(intent, max_results=3 * RECALLED_MAX_PASSAGES, today=session.owner.day())
-    in_prompt = "\n".join(shown(item) for item in session.context.get(items.NAME, []))
+    in_prompt = "\n".join(shown(item) for item in [*session.context.get(items.NAME, []), *known])
     passages = [passage for passage in found if not occurs_in(passage.snippet, in_prompt)][:RECALLED_MAX_PASSAGES]
     documents = MemoryDocument.objects.in_bulk([passage.document_id for passage in passages])
     recalled = [piece_of(passage, documents.get(passage.document_id or 0)) for passage in passages]

@@ -7,7 +7,7 @@ from typing import Any
 from chat.context import per_message
 from chat.extensions import ContextItem
 from chat.models import ChatSession, Message
-from memory.prompt.items import NAME
+from memory.prompt.items import NAME, REMOVED
 
 # Tools whose results are text from memory.
 READING_TOOLS = ("memory_search", "memory_get")
@@ -16,7 +16,8 @@ READING_TOOLS = ("memory_search", "memory_get")
 def text_sent(session: ChatSession) -> str:
     """Return all text from memory that the model was sent: in the system prompt, with messages, and by tools."""
     read = (str(value.get("snippet") or value.get("text") or "") for value in _results(session))
-    return "\n".join([*(item["text"] for item in _items(session)), *read])
+    items = (item["text"] for item in _items(session) if item["kind"] != REMOVED)
+    return "\n".join([*items, *read])
 
 
 def _items(session: ChatSession) -> list[ContextItem]:
