@@ -1,4 +1,5 @@
-"""Select the workspace files and the curated memory for a system prompt, within a budget of characters."""
+"""Select the workspace files, the curated memory and the recent conversations for a system prompt, within a budget of
+characters."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -8,38 +9,45 @@ from chat.extensions import ContextItem
 from chat.models import ChatSession
 from memory.policy import switches
 from memory.policy.access import own_space
-from memory.policy.paths import CURATED, CURATED_ALTERNATIVE, WORKSPACE_FILES
+from memory.policy.paths import CURATED, CURATED_ALTERNATIVE, RECENT, WORKSPACE_FILES
 from memory.prompt.items import CURATED as CURATED_KIND
 from memory.prompt.items import FILE, piece, shown
+from memory.prompt.items import RECENT as RECENT_KIND
+from memory.text.recent_sections import conversation_spans
 from oneclaw.llm.quoting import kept_chars, omission_marker
 from oneclaw.models import Space
 
-# The part of one file, and of all files, that a prompt holds. The room of the curated memory is reserved.
+# The part of one file, and of all files, that a prompt holds. The room of the curated memory and of the summaries of
+# recent conversations is reserved.
 FILE_MAX_CHARS, ALL_FILES_MAX_CHARS = 20_000, 60_000
+RECENT_MAX_CHARS = 6_000
 # A file of which less would be left is left out, and the prompt says where to read it.
 FILE_MIN_CHARS = 500
 
 
 def context_items(session: ChatSession) -> list[ContextItem]:
     """Return the pieces of the own space's files that a prompt of `session` holds, in order."""
-    return file_items(own_space(session), switches.on_for(session.owner))
+    return file_items(own_space(session), switches.on_for(session.owner), str(session.pk))
 
 
-def file_items(space: Space, on: frozenset[str]) -> list[ContextItem]:
+def file_items(space: Space, on: frozenset[str], but_session: str = "") -> list[ContextItem]:
     """Return the pieces of the files of `space` that a prompt holds, in order, when the switches `on` are on.
 
-    Blank files are left out, and MEMORY.md while saved memory is off. Every other file has at least one piece, even if
-    there is no room for any of its text.
+    Blank files are left out, MEMORY.md and recent conversations while they are switched off, and the summary of the
+    conversation `but_session`. Every other file has at least one piece, even if there is no room for any of its text.
     """
     found = {path: (version, content) for path, version, content in _documents(space)}
     if switches.Switch.SAVED not in on:
         found.pop(CURATED, None)
         found.pop(CURATED_ALTERNATIVE, None)
+    recent = []
+    if switches.Switch.RECENT in on and RECENT in found:
+        recent = recent_items(*found[RECENT], but_session)
     curated = CURATED if CURATED in found else CURATED_ALTERNATIVE
     of_curated: list[ContextItem] = []
     if curated in found:
         of_curated = shortened(CURATED_KIND, curated, *found[curated], FILE_MAX_CHARS)
-    left = ALL_FILES_MAX_CHARS - shown_chars(of_curated)
+    left = ALL_FILES_MAX_CHARS - shown_chars(of_curated) - shown_chars(recent)
     items: list[ContextItem] = []
     for path in WORKSPACE_FILES:
         if path == CURATED or path not in found:
@@ -48,13 +56,29 @@ def file_items(space: Space, on: frozenset[str]) -> list[ContextItem]:
         pieces = shortened(FILE, path, *found[path], budget if budget >= FILE_MIN_CHARS else 0)
         left -= shown_chars(pieces)
         items += pieces
-    return items + of_curated
+    return items + of_curated + recent
 
 
 def _documents(space: Space) -> Iterator[tuple[str, int, str]]:
     """Yield path, version and content of each file of `space` for a prompt that is not blank."""
-    rows = space.documents.present().filter(path__in=[*WORKSPACE_FILES, CURATED_ALTERNATIVE])
+    rows = space.documents.present().filter(path__in=[*WORKSPACE_FILES, CURATED_ALTERNATIVE, RECENT])
     return (row for row in rows.values_list("path", "version", "content") if row[2].strip())
+
+
+def recent_items(version: int, content: str, but_session: str) -> list[ContextItem]:
+    """Return the newest sections of Recent Conversations.md, whole ones, without that of the session `but_session`."""
+    items: list[ContextItem] = []
+    room = RECENT_MAX_CHARS
+    for session_id, start, end in conversation_spans(content):
+        end = start + len(content[start:end].rstrip())
+        room -= end - start
+        if room < 0:
+            break
+        if session_id == but_session:
+            room += end - start
+            continue
+        items.append(piece(RECENT_KIND, RECENT, version, content, start, end))
+    return items
 
 
 def shortened(kind: str, path: str, version: int, content: str, budget: int) -> list[ContextItem]:
@@ -80,6 +104,9 @@ def by_document(items: Iterable[ContextItem]) -> Iterator[tuple[ContextItem, str
         first, *more = pieces
         text, before = shown(first), first
         for item in more:
+            if item["kind"] == RECENT_KIND:
+                text += "\n\n" + shown(item)
+                continue
             rest = f"find them in {item['path']} with memory_search, or read them with memory_get"
             text += omission_marker(before.get("left_out", 0), rest) + shown(item)
             before = item

@@ -13,6 +13,8 @@ from memory.policy.tombstones import BLANK
 NAME = "memory"
 # Kinds: a workspace file, the curated memory, a recalled passage, and text of which no pieces are recorded.
 FILE, CURATED, RECALLED, TEXT = "file", "curated", "recalled", "text"
+# Kind: the summary of a recent conversation.
+RECENT = "recent"
 # Kinds: lines that were added to the curated memory and removed from it since the model was sent it.
 ADDED, REMOVED = "added", "removed"
 # The unsent part of a line that is kept with a piece; a longer one is cut off.

@@ -37,12 +37,14 @@ RECALLED_MAX_PASSAGES, PASSAGE_MAX_CHARS, RECALLED_MAX_CHARS = 3, 800, 4_000
 
 
 def workspace_items(session: ChatSession) -> list[ContextItem]:
-    """Return the workspace files and MEMORY.md of the own space of `session`; nothing when it has no memory."""
+    """Return the workspace files, MEMORY.md and the recent conversations of the own space of `session`; nothing when it
+    has no memory."""
     return context_items(session) if may_read(session) else []
 
 
 def workspace_section(session: ChatSession, found: Sequence[ContextItem]) -> str:
-    """Return the prompt section of the workspace files, then MEMORY.md, as quoted data; "" without any."""
+    """Return the prompt section of the workspace files, MEMORY.md and recent conversations, as quoted data; "" without
+    any."""
     documents = list(by_document(found))
     files = [quoted("file", text, name=item["path"]) for item, text in documents if item["kind"] == items.FILE]
     curated = [quoted("memory", text, file=item["path"]) for item, text in documents if item["kind"] == items.CURATED]
@@ -50,6 +52,8 @@ def workspace_section(session: ChatSession, found: Sequence[ContextItem]) -> str
         return ""
     parts = [get_template("context.txt", using="prompts").render({"files": files}).strip()]
     parts += [get_template("memory.txt", using="prompts").render({"content": content}).strip() for content in curated]
+    recent = [quoted("recent", text, file=item["path"]) for item, text in documents if item["kind"] == items.RECENT]
+    parts += [get_template("recent.txt", using="prompts").render({"content": content}).strip() for content in recent]
     return "\n\n".join(parts)
 
 
@@ -96,7 +100,7 @@ def recalled_items(session: ChatSession, message: Message, known: Sequence[Conte
 def find_passages(
     intent: str, session: ChatSession, sources: Sources, known: Sequence[ContextItem] = ()
 ) -> list[ContextItem]:
-    """Return the passages found for `intent` that are neither in the session's prompt nor `known`, within their budget."""
+    """Return the passages found for `intent` within their budget, but none that is in the prompt or in `known`."""
     spaces = spaces_of(session)
     # Workspace files are in the prompt: without other documents there is nothing to search for.
     if not MemoryDocument.objects.present().filter(space__in=spaces).exclude(path__in=WORKSPACE_FILES).exists():
