@@ -11,7 +11,6 @@ from chat.models import ChatSession, Turn
 from memory.index.documents import index_document
 from memory.index.embeddings.failures import EmbeddingError
 from memory.prompt import sent
-from memory.prompt.query import INTENT_MAX_CHARS, intent_of
 from memory.prompt.recall import PASSAGE_MAX_CHARS, RECALLED_MAX_CHARS
 from memory.search.manager import HybridSearchManager
 from memory.tools.save_memory import SAVE
@@ -178,26 +177,3 @@ def test_it_is_recalled_once_a_session_also_by_another_process_and_each_session_
     assert build_request(Turn.objects.get(pk=accepted.turn.pk)).messages[-1]["content"] == first
     second = asked(send(ada, "When does my ferry to Naxos leave?"))[1]
     assert "leaves at eight" in second[0]["text"]
-
-
-@pytest.mark.parametrize(
-    ("text", "intent"),
-    [
-        ("What did we decide about the roof?", "What did we decide about the roof?"),
-        ("What  did\n we   decide?", "What did we decide?"),
-        ("My code:\n```\nprint(1)\n```\nWhy?", "My code: Why?"),
-        ("a" * 400, "a" * INTENT_MAX_CHARS),
-        ("hi there", ""),
-        ("```\nonly code\n```", ""),
-        ("Explain this error: KeyError in a dict", ""),
-        ("```python\nx\n```\nWhat is wrong here?", ""),
-        ("Write a regex for dates in our project", "Write a regex for dates in our project"),
-        ("昨日の会議の件", "昨日の会議の件"),
-    ],
-)
-def test_the_intent_of_a_first_message(text, intent):
-    assert intent_of(text, is_first=True) == intent
-
-
-def test_a_later_technical_message_has_an_intent():
-    assert intent_of("Explain this error: KeyError", is_first=False)
