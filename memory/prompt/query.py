@@ -2,6 +2,7 @@
 
 import re
 
+from memory.prompt.focus import question_in
 from memory.prompt.technical import is_personal, is_technical
 
 # The length of a query.
@@ -10,7 +11,8 @@ FENCED = re.compile(r"(?P<fence>```|~~~).*?(?:(?P=fence)|\Z)", re.DOTALL)
 
 
 def intent_of(text: str, *, is_first: bool) -> str:
-    """Return the query for the message `text`: without fenced code, in one line, at most INTENT_MAX_CHARS characters.
+    """Return the query for the message `text`: without fenced code, in one line, the question in it, at most
+    INTENT_MAX_CHARS characters.
 
     Return "" below INTENT_MIN_CHARS characters (half as many in Chinese, Japanese and Korean), and for a first message
     that is purely technical.
@@ -25,4 +27,4 @@ def intent_of(text: str, *, is_first: bool) -> str:
     has_fence = words != " ".join(text.split())
     if is_first and (has_fence or is_technical(unfenced)) and not is_personal(words):
         return ""
-    return words[:INTENT_MAX_CHARS]
+    return question_in(words)[:INTENT_MAX_CHARS]

@@ -106,7 +106,9 @@ def find_passages(
     if not MemoryDocument.objects.present().filter(space__in=spaces).exclude(path__in=WORKSPACE_FILES).exists():
         return []
     manager = HybridSearchManager(spaces, sources)
-    found = manager.search(intent, max_results=3 * RECALLED_MAX_PASSAGES, today=session.owner.day())
+    found = manager.search(
+        intent, 3 * RECALLED_MAX_PASSAGES, settings.RECALL_FLOOR, session.owner.day(), fills_talk=True
+    )
     in_prompt = "\n".join(shown(item) for item in [*session.context.get(items.NAME, []), *known])
     passages = [passage for passage in found if not occurs_in(passage.snippet, in_prompt)][:RECALLED_MAX_PASSAGES]
     documents = MemoryDocument.objects.in_bulk([passage.document_id for passage in passages])
