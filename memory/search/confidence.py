@@ -1,6 +1,6 @@
 """Estimate whether memory has anything about a question, and how likely each passage answers it, both from 0 to 1.
 
-Ranking only compares chunks with each other: the best of a thousand unrelated lines is still the best. The estimates
+Ranking only compares chunks with each other: the best of a thousand unrelated lines is still the best. The two values
 use what can be compared between questions: the share of the question that is found, weighted by rarity; the best
 cosine, on the scale of the model; whether the names in the question are known; and, for a passage, how far it is from
 the best one and from the rest. The numbers are those of logistic regressions on questions asked of their own
@@ -51,8 +51,8 @@ class Evidence:
 
 
 @dataclass(frozen=True)
-class Standing:
-    """How a passage stands out among the chunks of a memory.
+class PassageRank:
+    """How far a passage is from the other chunks of a memory.
 
     `below_best`: points of ranking below the best passage. `deviations`: standard deviations of its score above the
     mean of all chunks. `lead`: for the best passage the points above the next one, else 0. `chunks`: how many there
@@ -76,19 +76,19 @@ def relatedness(evidence: Evidence, below_best: float) -> float:
     return logistic(value)
 
 
-def probability(evidence: Evidence, standing: Standing) -> float:
-    """Return how likely a passage with this `standing` answers the question, from 0 to 1 (calibrated on dev)."""
-    below = math.sqrt(min(standing.below_best, BELOW_BEST_MAX_POINTS))
-    lead = min(standing.lead, LEAD_MAX_POINTS)
-    size = math.log(max(standing.chunks, 1))
+def probability(evidence: Evidence, rank: PassageRank) -> float:
+    """Return how likely a passage with this `rank` answers the question, from 0 to 1 (calibrated on dev)."""
+    below = math.sqrt(min(rank.below_best, BELOW_BEST_MAX_POINTS))
+    lead = min(rank.lead, LEAD_MAX_POINTS)
+    size = math.log(max(rank.chunks, 1))
     unrelated = min(evidence.logit() - FLOOR_LOGIT, 0)
     if evidence.nearness is None:
         value = -0.51 + 1.63 * evidence.coverage + 0.24 * evidence.knows_speaker + 0.56 * unrelated
-        value += -1.68 * below + 0.51 * standing.deviations + 0.45 * lead - 0.47 * size
-        return logistic(value + 0.41 * standing.is_filled)
+        value += -1.68 * below + 0.51 * rank.deviations + 0.45 * lead - 0.47 * size
+        return logistic(value + 0.41 * rank.is_filled)
     value = -0.95 + 1.36 * evidence.coverage + 0.27 * evidence.nearness + 0.38 * evidence.knows_speaker
-    value += 0.73 * unrelated - 1.37 * below + 0.48 * standing.deviations + 0.42 * lead
-    return logistic(value - 0.46 * size + 0.44 * standing.is_filled)
+    value += 0.73 * unrelated - 1.37 * below + 0.48 * rank.deviations + 0.42 * lead
+    return logistic(value - 0.46 * size + 0.44 * rank.is_filled)
 
 
 def logistic(value: float) -> float:

@@ -20,7 +20,7 @@ from memory.policy.access import Sources
 from memory.policy.paths import RECENT
 from memory.search.approximate import ApproximateScores
 from memory.search.cache import PackedDocument, SearchData, array_literal, cached, discard, store
-from memory.search.confidence import Evidence, Standing, contains, probability, relatedness
+from memory.search.confidence import Evidence, PassageRank, contains, probability, relatedness
 from memory.search.passage import Line, Passage, build_passage
 from memory.search.query import ParsedQuestion, without_names
 from memory.search.ranking import LegWeights, Run, ages, passages, score_by_words
@@ -358,8 +358,8 @@ def scored(
     for at, run in enumerate(runs):
         below = best - run.score
         lead = runs[0].score - runs[1].score if at == 0 and len(runs) > 1 else 0.0
-        standing = Standing(below, (run.score - mean) / deviation, lead, len(total), run.is_filled)
-        lowest = min(lowest, probability(evidence, standing))
+        rank = PassageRank(below, (run.score - mean) / deviation, lead, len(total), run.is_filled)
+        lowest = min(lowest, probability(evidence, rank))
         is_result = relatedness(evidence, below) >= settings.SEARCH_FLOOR if min_score is None else lowest >= min_score
         if not is_result:
             break
