@@ -7,7 +7,7 @@ from chat.extensions import Extension, MessageContext, PromptSection, ToolComman
 from memory.notes import compaction
 from memory.policy import tombstones
 from memory.policy.access import own_space
-from memory.prompt import provenance, recall
+from memory.prompt import message_context, provenance, recall
 from memory.prompt.items import NAME
 from memory.tools import reading, save_memory
 from memory.views import palette
@@ -21,7 +21,7 @@ MEMORY = Extension(
     ),
     prepare_prompt=recall.prepare_prompt,
     prompt_condition=recall.prompt_condition,
-    message_context=MessageContext(recall.recalled_items, recall.recalled_text),
+    message_context=MessageContext(message_context.message_items, message_context.message_text),
     commands={"/remember": ToolCommand("save_memory", "content", _("Save to memory"), _("I will remember that."))},
     details=provenance.details,
     search=palette.search,

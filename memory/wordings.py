@@ -28,6 +28,7 @@ WORDINGS: Mapping[str, Wording] = {
     "change.notes": _("Notes of “%(title)s”"),
     "change.summary": _("Summary of “%(title)s”"),
     "change.folder_imported": _("Imported"),
+    "change.taken_over": _("Moved from %(path)s to MEMORY.md"),
     "change.imported": _("Imported from %(name)s"),
     "change.forgotten": _("Something was forgotten"),
     "change.saved": _("Saved in a conversation"),

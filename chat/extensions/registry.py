@@ -74,10 +74,18 @@ def tool_labels() -> dict[str, str]:
     return {name: str(tool.label) or _readable(name) for name, tool in sorted(_tools().items())}
 
 
-def tool_heading(name: str, state: str) -> str:
-    """Return the heading of a call's card in `state`; the tool's name when the tool is not installed any more."""
+def tool_heading(name: str, state: str, summary: object = "") -> str:
+    """Return the heading of a call's card in `state` with this `summary`, as it is stored.
+
+    The tool may have a heading for the reason that the summary is. Return the tool's name when it is not installed any
+    more.
+    """
     tool = _tools().get(name)
-    return str(tool.headings.get(state, _readable(name))) if tool else _readable(name)
+    if tool is None:
+        return _readable(name)
+    reason = Reason.of(summary)
+    of_state = tool.headings.get(state, _readable(name))
+    return str(tool.headings.get(reason.code, of_state) if reason else of_state)
 
 
 def tool_updates(name: str, made: Sequence[int], csrf_token: str = "") -> Mapping[int, CallUpdate]:

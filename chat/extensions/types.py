@@ -80,7 +80,7 @@ class Tool:
     call: Callable[[ToolCall], ToolResult]
     # Whether this session may use it; None: every session may.
     offered: Callable[[ChatSession], bool] | None = None
-    # The headings of its card, by state: running, done, failed.
+    # The headings of its card, by state (running, done, failed), or by the code of the Reason that its summary is.
     headings: Mapping[str, StrOrPromise] = field(default_factory=dict)
     # Returns the later state of what calls have made, by `ToolResult.made`. Sync, may use the ORM. The second argument
     # is the CSRF token for a form, or "" where the page sends the token itself.

@@ -171,7 +171,7 @@ def card_html(use: Mapping[str, Any], card: Card) -> str:
         "id": use["id"],
         "name": use["name"],
         "state": state,
-        "heading": (since and since["heading"]) or extensions.tool_heading(use["name"], state),
+        "heading": (since and since["heading"]) or extensions.tool_heading(use["name"], state, card["summary"]),
         "summary": worded(card["summary"]),
         "lines": [worded(line) for line in card["lines"]],
         "undo": card.get("undo", "") if since is None or since["can_undo"] else "",

@@ -151,7 +151,7 @@ def section(message: Message, session: ChatSession, cards: dict[str, Any]) -> st
 def tool_line(block: dict[str, Any], card: dict[str, Any]) -> str:
     # An exported file is in English, like the words around it.
     with translation.override("en"):
-        heading = extensions.tool_heading(block["name"], card.get("state", "done"))
+        heading = extensions.tool_heading(block["name"], card.get("state", "done"), card.get("summary", ""))
     first, *more = [one_line(said(each)) for each in (card.get("summary", ""), *card.get("lines", [])) if each] or [""]
     return "\n".join([f"> **{one_line(heading)}** {first}".rstrip(), *(f"> - {line}" for line in more)])
 

@@ -18,11 +18,11 @@ from memory.api.shapes import (
     RevisionsOut,
     SpaceOut,
 )
-from memory.documents import write
+from memory.documents import alternative, write
 from memory.documents.write import Append, Author, Operation, Replace, Source
 from memory.models import MemoryDocument, MemoryRevision
 from memory.policy.access import may_write, sources_for
-from memory.policy.paths import BadPathError, checked_path
+from memory.policy.paths import CURATED, BadPathError, checked_path
 from memory.search.manager import HybridSearchManager
 from memory.search.passage import QUERY_MAX_CHARS, RESULTS_SHOWN
 from oneclaw.locks import hold
@@ -176,6 +176,8 @@ def apply_change(user: User, space_id: int | None, path: str, change: Operation,
     if not may_write(user, space.pk):
         raise ApiError(403, "read_only", "You may read this space, and not change it.")
     with errors_as_answers():
+        if path == CURATED and isinstance(change, Append):
+            alternative.take_over(space, user)
         write.apply(space, path, change, author)
     return DocumentWithText.whole(readable_document(space, path))
 

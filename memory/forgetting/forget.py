@@ -170,7 +170,7 @@ def _forget(space: Space, wanted: LinesToForget, user: User | None, digest: str 
         _erase(erasure, wanted.known, user)
     conversation_index.rebuild(touched.said_in)
     index_documents([erasure.document_id for erasure in made.documents], force=True)
-    made.vectors = vectors.prune(space.pk)
+    vectors.prune(space.pk)
     conversations.blank(touched)
     for waiting in (Flush.objects.filter(space=space), DocumentJob.objects.filter(space=space)):
         for row in waiting.exclude(error=""):

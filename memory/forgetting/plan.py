@@ -6,7 +6,7 @@ lines_with(space, "Ada likes")           # the lines to choose from
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from itertools import groupby
@@ -20,9 +20,9 @@ from chat.models import ChatSession
 from memory.documents.diff import Hunk
 from memory.forgetting import conversations
 from memory.forgetting.files import files_with
-from memory.models import DocumentJob, Flush, MemoryChunk, MemoryDocument, MemoryRevision, TextVector
+from memory.models import DocumentJob, Flush, MemoryChunk, MemoryDocument, MemoryRevision, TextVector, TranscriptChunk
 from memory.notes import recent
-from memory.policy.tombstones import BLANK, LineMatcher, Phrase, of_phrases, words_of
+from memory.policy.tombstones import BLANK, LineMatcher, Phrase, of_phrases, of_space, words_of
 from memory.text.chunking import CHUNK_MAX_CHARS, chunks_of
 from oneclaw.models import Space
 from oneclaw.text import UserFacingError
@@ -87,6 +87,11 @@ class ForgettingPlan:
     names: list[str] = field(default_factory=list)
 
     @property
+    def is_empty(self) -> bool:
+        """Return whether there is nothing to remove."""
+        return not any(self.counts.values())
+
+    @property
     def counts(self) -> dict[str, int]:
         """Return how many of each kind would be removed."""
         return {
@@ -120,6 +125,12 @@ def plan(space: Space, lines: Iterable[str]) -> ForgettingPlan:
     made = build_plan(space, wanted, find_in_conversations(conversations.sessions_of(space), wanted))
     made.files = files_with(space, wanted.known)
     return made
+
+
+def are_forgotten(space: Space, lines: Iterable[str]) -> bool:
+    """Return whether every one of `lines` was forgotten in `space` before."""
+    known = of_space(space.pk)
+    return all(known.is_in(line) for line in lines)
 
 
 def lines_with(space: Space, words: str) -> list[str]:
@@ -187,6 +198,7 @@ def build_plan(space: Space, wanted: LinesToForget, found: conversations.Matches
     is_in = cache(known.is_in)
     made = ForgettingPlan(wanted.lines)
     about = {row.pk: row for row in space.documents.defer("content")}
+    chunks: dict[int, int] = {}
     for document_id, rows in _histories(space):
         document = about.get(document_id)
         if document is None:
@@ -209,9 +221,8 @@ def build_plan(space: Space, wanted: LinesToForget, found: conversations.Matches
         if document.path == recent.PATH:
             ours = ((title, section) for title, section in recent.sections(content) if title)
             made.summaries = [title for title, section in ours if known.is_in_text(section)]
-        keys = _keys_of_chunks(document_id, [number for number, _ in current])
-        made.chunks += len(keys)
-        made.vectors += TextVector.objects.filter(space=space, text_key__in=keys).count()
+        chunks |= _chunks_of_lines(document_id, [number for number, _ in current])
+    made.chunks, made.vectors = len(chunks), _count_vectors(space, chunks)
     made.documents.sort(key=lambda erasure: erasure.path)
     made.messages, made.prompts, made.rounds = len(found.messages), len(found.prompts), len(found.rounds)
     made.waiting = sum(rows.filter(session__in=found.said_in).count() for rows in _waiting(space))
@@ -235,10 +246,20 @@ def _lines_of(hunks: Sequence[Hunk]) -> Iterator[str]:
         yield from hunk["added"]
 
 
-def _keys_of_chunks(document_id: int, numbers: Sequence[int]) -> list[int]:
-    """Return the text keys of the chunks of the document that hold one of the lines with these `numbers`."""
-    rows = MemoryChunk.objects.filter(document_id=document_id).values_list("start_line", "end_line", "text_key")
-    return [key for start, end, key in rows if any(start <= number <= end for number in numbers)]
+def _chunks_of_lines(document_id: int, numbers: Sequence[int]) -> dict[int, int]:
+    """Return {id: text key} of the chunks of the document that hold one of the lines with these `numbers`."""
+    rows = MemoryChunk.objects.filter(document_id=document_id).values_list("pk", "start_line", "end_line", "text_key")
+    return {pk: key for pk, start, end, key in rows if any(start <= number <= end for number in numbers)}
+
+
+def _count_vectors(space: Space, chunks: Mapping[int, int]) -> int:
+    """Return how many vectors belong to the texts of `chunks` ({id: text key}) alone, and go with them."""
+    keys = set(chunks.values())
+    others = MemoryChunk.objects.filter(space=space, text_key__in=keys).exclude(pk__in=chunks)
+    keys -= set(others.values_list("text_key", flat=True))
+    said = TranscriptChunk.objects.filter(index__space=space, text_key__in=keys)
+    keys -= set(said.values_list("text_key", flat=True))
+    return TextVector.objects.filter(space=space, text_key__in=keys).count()
 
 
 def _waiting(space: Space) -> tuple[QuerySet[Flush], QuerySet[DocumentJob]]:

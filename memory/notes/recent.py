@@ -6,7 +6,6 @@ import logging
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from itertools import pairwise
 
 from django.conf import settings
 from django.template.loader import get_template
@@ -18,6 +17,7 @@ from memory.models import DocumentJob, MemoryDocument
 from memory.notes.claims import MODEL_MAX_ATTEMPTS, imported_through
 from memory.policy import secrets, switches, tombstones
 from memory.policy.paths import RECENT
+from memory.text.recent_sections import SECTION, parts_of
 from oneclaw import llm
 from oneclaw.llm.failures import ModelRequestError
 from oneclaw.llm.quoting import quoted, shortened
@@ -34,9 +34,6 @@ TITLE_MAX_CHARS = 80
 SUMMARY_MAX_CHARS = 800
 TITLE_MAX_WORDS = 8
 ANSWER_MAX_TOKENS = 2_000
-# The first line of a section; the link holds the id of its conversation.
-SECTION = re.compile(r"^## .*\(/c/(?P<id>[0-9a-f-]{36})\)[ \t]*$", re.MULTILINE)
-ANY_SECTION = re.compile(r"^## ", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -100,7 +97,7 @@ def updated(before: str, session_id: str, summary: ConversationSummary, max_sect
 
     Text before the first section, and sections that people wrote, stay as they are and are not counted.
     """
-    heading, *sections = _parts(before)
+    heading, *sections = parts_of(before)
     kept, count = [], 1
     for section in sections:
         ours = SECTION.match(section)
@@ -119,14 +116,14 @@ def updated(before: str, session_id: str, summary: ConversationSummary, max_sect
 
 def sections(content: str) -> list[tuple[str, str]]:
     """Return (title, section) for each section; the title is "" for a section that a person wrote. Pure."""
-    found = ((SECTION.match(section), section) for section in _parts(content)[1:])
+    found = ((SECTION.match(section), section) for section in parts_of(content)[1:])
     return [(ours[0].partition("[")[2].partition("](")[0] if ours else "", section) for ours, section in found]
 
 
 def without(content: str, is_forgotten: Callable[[str], bool]) -> str:
     """Return `content` without the conversations' sections for which `is_forgotten` is true. Pure."""
     kept = (section for title, section in sections(content) if not (title and is_forgotten(section)))
-    return _parts(content)[0] + "".join(kept)
+    return parts_of(content)[0] + "".join(kept)
 
 
 def read(answer: str) -> tuple[str, str] | None:
@@ -147,12 +144,6 @@ def read(answer: str) -> tuple[str, str] | None:
     first, _, rest = answer.partition("\n")
     title = _title(re.sub(r"^\W*title\W*", "", first, flags=re.IGNORECASE))
     return (title, _text(re.sub(r"^\W*summary\W*", "", rest.strip(), flags=re.IGNORECASE))) if title else None
-
-
-def _parts(content: str) -> list[str]:
-    """Return the text before the first section, and each section."""
-    starts = [0, *(found.start() for found in ANY_SECTION.finditer(content)), len(content)]
-    return [content[start:end] for start, end in pairwise(starts)]
 
 
 def _title(value: object) -> str:

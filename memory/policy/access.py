@@ -12,6 +12,7 @@ from django.db.models import Q, QuerySet
 
 from chat.models import Agent, ChatSession
 from memory.models import AgentSpace, MemoryDocument
+from memory.models.documents import MemoryDocumentQuerySet
 from memory.policy import switches
 from memory.policy.paths import RECENT, BadPathError, checked_path
 from memory.policy.switches import Switch
@@ -109,6 +110,13 @@ def own_space(session: ChatSession) -> Space:
     if session.agent.own_memory:
         return agent_space(session.agent, session.owner)
     return Space.objects.own_of(session.owner)
+
+
+def own_documents(session: ChatSession) -> MemoryDocumentQuerySet:
+    """Return the documents of `own_space(session)`, without a query for the space of a person."""
+    if session.agent.own_memory:
+        return agent_space(session.agent, session.owner).documents.all()
+    return MemoryDocument.objects.filter(space__owner=session.owner, space__kind=Space.Kind.OWN)
 
 
 def agent_space(agent: Agent, user: User) -> Space:

@@ -11,6 +11,8 @@ PATH_MAX_BYTES = 255
 DOCUMENT_MAX_BYTES = 1024 * 1024
 # The curated memory, and the summaries of the newest conversations.
 CURATED = "MEMORY.md"
+# Its name in the folders of other programs, used while there is no CURATED.
+CURATED_ALTERNATIVE = "memory.md"
 RECENT = "Recent Conversations.md"
 # The workspace files, in their order in a prompt.
 WORKSPACE_FILES = (

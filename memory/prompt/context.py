@@ -1,6 +1,8 @@
-"""Select the workspace files and the curated memory for a system prompt, within a budget of characters."""
+"""Select the workspace files, the curated memory and the recent conversations for a system prompt, within a budget of
+characters."""
 
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from itertools import groupby
 
 from chat import extensions
@@ -8,42 +10,84 @@ from chat.extensions import ContextFile, ContextFiles, ContextItem
 from chat.models import ChatSession
 from memory.policy import switches
 from memory.policy.access import own_space
-from memory.policy.paths import CURATED, WORKSPACE_FILES
+from memory.policy.paths import CURATED, CURATED_ALTERNATIVE, RECENT, WORKSPACE_FILES
 from memory.prompt.items import CURATED as CURATED_KIND
 from memory.prompt.items import FILE, piece, shown
+from memory.prompt.items import RECENT as RECENT_KIND
+from memory.text.recent_sections import conversation_spans
 from oneclaw.llm.quoting import kept_chars, omission_marker
+from oneclaw.models import Space
 
-# The name of a file that is used when the first one is missing or blank.
-ALTERNATIVE_NAMES = {CURATED: "memory.md"}
-# The part of one file, and of all files, that a prompt holds.
+# The part of one file, and of all files, that a prompt holds. The room of the curated memory and of the summaries of
+# recent conversations is reserved.
 FILE_MAX_CHARS, ALL_FILES_MAX_CHARS = 20_000, 60_000
+RECENT_MAX_CHARS = 6_000
+# A file of which less would be left is left out, and the prompt says where to read it.
+FILE_MIN_CHARS = 500
 
 
 def context_items(session: ChatSession) -> list[ContextItem]:
-    """Return the pieces of the own space's files that a prompt holds, in order, within both budgets.
+    """Return the pieces of the own space's files that a prompt of `session` holds, in order."""
+    return file_items(own_space(session), switches.on_for(session.owner), session)
 
-    Blank files are left out, and MEMORY.md while saved memory is off. Hooks may change the list before.
+
+def file_items(space: Space, on: frozenset[str], session: ChatSession | None = None) -> list[ContextItem]:
+    """Return the pieces of the files of `space` that a prompt holds, in order, when the switches `on` are on.
+
+    Blank files are left out, MEMORY.md and recent conversations while they are switched off, and the summary of
+    `session`, for which hooks may change the list. Every other file has at least one piece, even if there is no room
+    for any of its text.
     """
-    paths = list(WORKSPACE_FILES)
-    if not switches.is_on(session.owner, switches.Switch.SAVED):
-        paths = [path for path in paths if path not in (CURATED, *ALTERNATIVE_NAMES.values())]
-    names = [*paths, *(ALTERNATIVE_NAMES[path] for path in paths if path in ALTERNATIVE_NAMES)]
-    documents = own_space(session).documents.present().filter(path__in=names)
-    found = {path: (version, content) for path, version, content in documents.values_list("path", "version", "content")}
-    curated, stored = "", []
-    for path in dict.fromkeys(paths):
-        name = path if found.get(path, (0, ""))[1].strip() else ALTERNATIVE_NAMES.get(path, path)
-        if name in found:
-            stored.append(ContextFile(name, found[name][1]))
-            curated = name if path == CURATED else curated
+    found = {path: (version, content) for path, version, content in _documents(space)}
+    if switches.Switch.SAVED not in on:
+        found.pop(CURATED, None)
+        found.pop(CURATED_ALTERNATIVE, None)
+    recent = []
+    if switches.Switch.RECENT in on and RECENT in found:
+        recent = recent_items(*found[RECENT], str(session.pk) if session else "")
+    curated = CURATED if CURATED in found else CURATED_ALTERNATIVE
+    stored = [ContextFile(path, found[path][1]) for path in (*WORKSPACE_FILES, curated) if path in found]
+    stored = list(dict.fromkeys(stored))
+    files = [file for file in changed_by_hooks(session, stored) if file.text.strip()] if session else stored
+
+    def pieces_of(kind: str, file: ContextFile, budget: int) -> list[ContextItem]:
+        version = found.get(file.path, (0, ""))[0]
+        pieces = list(shortened(kind, file.path, version, file.text, budget))
+        return pieces if file in stored else [without_source(each) for each in pieces]
+
+    of_curated = [
+        each for file in files if file.path == curated for each in pieces_of(CURATED_KIND, file, FILE_MAX_CHARS)
+    ]
+    left = ALL_FILES_MAX_CHARS - shown_chars(of_curated) - shown_chars(recent)
     items: list[ContextItem] = []
-    left = ALL_FILES_MAX_CHARS
-    for file in changed_by_hooks(session, [file for file in stored if file.text.strip()]):
-        if file.text.strip() and left:
-            kind = CURATED_KIND if file.path == curated else FILE
-            pieces = shortened(kind, file.path, found.get(file.path, (0, ""))[0], file.text, min(FILE_MAX_CHARS, left))
-            left = max(0, left - sum(len(text) for _, text in by_document(pieces)))
-            items += pieces if file in stored else map(without_source, pieces)
+    for file in files:
+        if file.path != curated:
+            budget = min(FILE_MAX_CHARS, left)
+            pieces = pieces_of(FILE, file, budget if budget >= FILE_MIN_CHARS else 0)
+            left -= shown_chars(pieces)
+            items += pieces
+    return items + of_curated + recent
+
+
+def _documents(space: Space) -> Iterator[tuple[str, int, str]]:
+    """Yield path, version and content of each file of `space` for a prompt that is not blank."""
+    rows = space.documents.present().filter(path__in=[*WORKSPACE_FILES, CURATED_ALTERNATIVE, RECENT])
+    return (row for row in rows.values_list("path", "version", "content") if row[2].strip())
+
+
+def recent_items(version: int, content: str, but_session: str) -> list[ContextItem]:
+    """Return the newest sections of Recent Conversations.md, whole ones, without that of the session `but_session`."""
+    items: list[ContextItem] = []
+    room = RECENT_MAX_CHARS
+    for session_id, start, end in conversation_spans(content):
+        end = start + len(content[start:end].rstrip())
+        room -= end - start
+        if room < 0:
+            break
+        if session_id == but_session:
+            room += end - start
+            continue
+        items.append(piece(RECENT_KIND, RECENT, version, content, start, end))
     return items
 
 
@@ -72,13 +116,41 @@ def shortened(kind: str, path: str, version: int, content: str, budget: int) -> 
     return [first, piece(kind, path, version, content, end - tail, end)]
 
 
+def shown_chars(items: Iterable[ContextItem]) -> int:
+    """Return how many characters of the documents the model is sent with `items`."""
+    return sum(len(shown(item)) for item in items)
+
+
 def by_document(items: Iterable[ContextItem]) -> Iterator[tuple[ContextItem, str]]:
     """Yield the first piece of each document, with the text of all its pieces as the model is sent it."""
     for _, pieces in groupby(items, key=lambda item: (item["kind"], item["path"])):
         first, *more = pieces
         text, before = shown(first), first
         for item in more:
+            if item["kind"] == RECENT_KIND:
+                text += "\n\n" + shown(item)
+                continue
             rest = f"find them in {item['path']} with memory_search, or read them with memory_get"
             text += omission_marker(before.get("left_out", 0), rest) + shown(item)
             before = item
-        yield first, text
+        yield first, text.strip("\n") if not shown(first) else text
+
+
+@dataclass(frozen=True)
+class CutFile:
+    """A file that a prompt does not hold whole: how many characters of it are sent, and how many it has."""
+
+    path: str
+    sent: int
+    total: int
+
+
+def cut_files(space: Space, on: frozenset[str]) -> list[CutFile]:
+    """Return the files of `space` that are longer than their part of a prompt, when the switches `on` are on."""
+    found = []
+    for path, pieces in groupby(file_items(space, on), key=lambda item: item["path"]):
+        listed = list(pieces)
+        if left_out := sum(item.get("left_out", 0) for item in listed):
+            sent = shown_chars(listed)
+            found.append(CutFile(path, sent, sent + left_out))
+    return found

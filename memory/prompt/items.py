@@ -13,6 +13,10 @@ from memory.policy.tombstones import BLANK
 NAME = "memory"
 # Kinds: a workspace file, the curated memory, a recalled passage, and text of which no pieces are recorded.
 FILE, CURATED, RECALLED, TEXT = "file", "curated", "recalled", "text"
+# Kind: the summary of a recent conversation.
+RECENT = "recent"
+# Kinds: lines that were added to the curated memory and removed from it since the model was sent it.
+ADDED, REMOVED = "added", "removed"
 # The unsent part of a line that is kept with a piece; a longer one is cut off.
 LINE_MAX_CHARS = 10_000
 
@@ -21,6 +25,9 @@ def piece(kind: str, path: str, revision: int, content: str, start: int, end: in
     """Return the piece of the document at `path` of which the model is sent content[start:end]."""
     begin, last = content.rfind("\n", 0, start) + 1, content.find("\n", end)
     last = len(content) if last < 0 else last
+    if start == end:
+        # Of a line of which nothing is sent nothing is kept.
+        begin = last = start
     is_cut = max(start - begin, last - end) > LINE_MAX_CHARS
     if is_cut:
         begin, last = start, end

@@ -11,7 +11,7 @@ from chat.models import ChatSession, Message
 from memory.models import MemoryDocument
 from memory.policy.access import spaces_of
 from memory.prompt.context import by_document
-from memory.prompt.items import NAME, RECALLED, is_of_conversation, shown
+from memory.prompt.items import ADDED, NAME, RECALLED, REMOVED, is_of_conversation, shown
 
 
 def details(session: ChatSession, message: Message) -> list[Detail]:
@@ -25,9 +25,13 @@ def details(session: ChatSession, message: Message) -> list[Detail]:
 
 
 def title_of(item: ContextItem) -> str:
-    """Return the title of a piece: its path, and the lines of a passage."""
+    """Return the title of a piece: its path, and the lines of a passage, or what changed in a document."""
     if is_of_conversation(item):
         return _("Earlier in this conversation")
+    if item["kind"] == ADDED:
+        return _("%(path)s: new lines") % {"path": item["path"]}
+    if item["kind"] == REMOVED:
+        return _("%(path)s: removed lines") % {"path": item["path"]}
     lines = "-".join(map(str, item["lines"])) if item["kind"] == RECALLED else ""
     return f"{item['path'] or _('Memory')}:{lines}".rstrip(":")
 

@@ -44,17 +44,23 @@ def prepare_prompt(session: ChatSession) -> None:
 
 
 def workspace_items(session: ChatSession) -> list[ContextItem]:
-    """Return the workspace files and MEMORY.md of the own space of `session`; nothing when it has no memory."""
+    """Return the workspace files, MEMORY.md and the recent conversations of the own space of `session`; nothing when it
+    has no memory."""
     return context_items(session) if may_read(session) else []
 
 
 def workspace_section(session: ChatSession, found: Sequence[ContextItem]) -> str:
-    """Return the prompt section of the workspace files, then MEMORY.md, as quoted data; "" without any."""
+    """Return the prompt section of the workspace files, MEMORY.md and recent conversations, as quoted data; "" without
+    any."""
     documents = list(by_document(found))
     files = [quoted("file", text, name=item["path"]) for item, text in documents if item["kind"] == items.FILE]
     curated = [quoted("memory", text, file=item["path"]) for item, text in documents if item["kind"] == items.CURATED]
-    parts = [get_template("context.txt", using="prompts").render({"files": files}).strip()] if files else []
+    if not documents:
+        return ""
+    parts = [get_template("context.txt", using="prompts").render({"files": files}).strip()]
     parts += [get_template("memory.txt", using="prompts").render({"content": content}).strip() for content in curated]
+    recent = [quoted("recent", text, file=item["path"]) for item, text in documents if item["kind"] == items.RECENT]
+    parts += [get_template("recent.txt", using="prompts").render({"content": content}).strip() for content in recent]
     return "\n\n".join(parts)
 
 
@@ -73,8 +79,10 @@ def prompt_condition(session: ChatSession) -> str:
     )
 
 
-def recalled_items(session: ChatSession, message: Message) -> list[ContextItem]:
-    """Return the passages that are sent to the model with `message`; none when nothing fits or the search fails.
+def recalled_items(session: ChatSession, message: Message, known: Sequence[ContextItem] = ()) -> list[ContextItem]:
+    """Return the passages that are sent to the model with `message`, without lines of the pieces `known`.
+
+    Return none when nothing fits or the search fails.
 
     The setting RECALL allows them with the first message of a session, with every message, or never.
     """
@@ -90,22 +98,26 @@ def recalled_items(session: ChatSession, message: Message) -> list[ContextItem]:
     if not intent:
         return []
     try:
-        return find_passages(intent, session, sources)
+        return find_passages(intent, session, sources, known)
     except SEARCH_ERRORS:
         logger.exception("Nothing was recalled for message %s, because the search failed.", message.pk)
         return []
 
 
-def find_passages(intent: str, session: ChatSession, sources: Sources) -> list[ContextItem]:
-    """Return the passages found for `intent` that are not in the session's prompt, within their budget."""
+def find_passages(
+    intent: str, session: ChatSession, sources: Sources, known: Sequence[ContextItem] = ()
+) -> list[ContextItem]:
+    """Return the passages found for `intent` within their budget, but none that is in the prompt or in `known`."""
     spaces = spaces_of(session)
     # Workspace files are in the prompt: without other documents or messages there is nothing to search for.
     documents = MemoryDocument.objects.present().filter(space__in=spaces).exclude(path__in=WORKSPACE_FILES)
     if sources.transcripts_of is None and not documents.exists():
         return []
     manager = HybridSearchManager(spaces, sources)
-    found = manager.search(intent, max_results=3 * RECALLED_MAX_PASSAGES, today=session.owner.day())
-    in_prompt = "\n".join(shown(item) for item in session.context.get(items.NAME, []))
+    found = manager.search(
+        intent, 3 * RECALLED_MAX_PASSAGES, settings.RECALL_FLOOR, session.owner.day(), fills_talk=True
+    )
+    in_prompt = "\n".join(shown(item) for item in [*session.context.get(items.NAME, []), *known])
     passages = [passage for passage in found if not occurs_in(passage.snippet, in_prompt)][:RECALLED_MAX_PASSAGES]
     by_id = MemoryDocument.objects.in_bulk([passage.document_id for passage in passages if passage.document_id])
     recalled = [piece_of(passage, by_id.get(passage.document_id or 0)) for passage in passages]

@@ -1,5 +1,5 @@
 """Find the text that memory has sent to the model in a conversation, and the summaries that replace its messages, so
-that they are not saved or noted again."""
+that they are not noted again."""
 
 import json
 from collections.abc import Iterator
@@ -10,10 +10,7 @@ from django.db.models import QuerySet
 from chat.context import per_message
 from chat.extensions import ContextItem
 from chat.models import ChatSession, ContextRound, Message
-from memory.models import MemoryDocument
-from memory.policy.access import own_space
-from memory.policy.same_words import occurs_in
-from memory.prompt.items import NAME
+from memory.prompt.items import NAME, REMOVED
 
 # Tools whose results are text from memory.
 READING_TOOLS = ("memory_search", "memory_get")
@@ -30,22 +27,10 @@ def text_sent(session: ChatSession, noted_seq: int | None = None) -> str:
     noted = [used for used in rounds if noted_seq is None or used.through.seq <= noted_seq]
     summaries = (text for used in noted for text in _texts_of(used))
     own = None if len(noted) == len(rounds) else session.get_absolute_url()
-    items = (item["text"] for item in _items(session) if item["path"] != own)
+    items = (item["text"] for item in _items(session) if item["path"] != own and item["kind"] != REMOVED)
     results = (value for value in _results(session) if value.get("path") != own)
     read = (str(value.get("snippet") or value.get("text") or "") for value in results)
     return "\n".join([*items, *read, *summaries])
-
-
-def path_where_known(content: str, session: ChatSession) -> str | None:
-    """Return the path of a document that has the lines of `content`, among those that the model was sent a part of and,
-    for lines of a summary, the logs with the notes of the conversation; None without one."""
-    paths = {str(value["path"]) for value in _results(session) if "path" in value}
-    paths |= {item["path"] for item in _items(session) if occurs_in(content, item["text"])}
-    if any(occurs_in(content, text) for used in _used_summaries(session) for text in _texts_of(used)):
-        notes = session.flushes.exclude(revision=None)
-        paths |= set(notes.values_list("revision__document__path", flat=True))
-    documents = MemoryDocument.objects.present().filter(space=own_space(session), path__in=paths)
-    return next((document.path for document in documents if occurs_in(content, document.content)), None)
 
 
 def _used_summaries(session: ChatSession) -> QuerySet[ContextRound]:

@@ -7,7 +7,6 @@ import uuid
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import takewhile
 
 import numpy as np
 from django.conf import settings
@@ -21,7 +20,7 @@ from memory.policy.access import Sources
 from memory.policy.paths import RECENT
 from memory.search.approximate import ApproximateScores
 from memory.search.cache import PackedDocument, SearchData, array_literal, cached, discard, store
-from memory.search.confidence import confidence_score, contains
+from memory.search.confidence import Evidence, PassageRank, contains, probability, relatedness
 from memory.search.passage import Line, Passage, build_passage
 from memory.search.query import ParsedQuestion, without_names
 from memory.search.ranking import LegWeights, Run, ages, passages, score_by_words
@@ -156,15 +155,19 @@ class HybridSearchManager:
         min_score: float | None = None,
         today: dt.date | None = None,
         slack: float = PASSAGE_SLACK_POINTS,
+        *,
+        fills_talk: bool = False,
     ) -> list[Passage]:
-        """Return at most `max_results` passages for `query`, best first, none below `min_score` (0 to 1).
+        """Return at most `max_results` passages for `query`, best first.
 
-        A blank query finds nothing. `today` is the person's own day, from which "yesterday" counts. `slack` is how many
-        points less than its best line a neighbour in a passage may score: 0 gives single lines, infinity passages
-        filled to SNIPPET_LENGTH characters.
+        Nothing is returned unless memory has anything about the question (the setting SEARCH_FLOOR). `min_score` (0 to
+        1) is the lowest score of a passage, which says how likely it answers: 0 returns all, also unrelated ones, and
+        without it passages that are too far below the best one are left out. A blank query finds nothing. `today` is
+        the person's own day, from which "yesterday" counts. `slack` is how many points less than its best line a
+        neighbour in a passage may score: 0 gives single lines, infinity passages filled to SNIPPET_LENGTH characters.
+        `fills_talk` fills passages around lines of talk.
         """
         max_results = settings.SEARCH_RESULTS if max_results is None else max_results
-        min_score = settings.SEARCH_FLOOR if min_score is None else min_score
         if not query.strip() or max_results < 1 or not self.spaces or not self.sources:
             return []
         # A shell passes bytes that are not Unicode as lone surrogates.
@@ -191,18 +194,33 @@ class HybridSearchManager:
             wanted = estimate.wanted(rough)
             around = np.unique(corpus.window_of(wanted)[0])
             # This statement also reads the lines of likely results, so that two round trips are enough.
-            runs = passages(rough, corpus, 2 * max_results + 10, slack, settings.SNIPPET_LENGTH, settings.MMR)
+            runs = passages(
+                rough,
+                corpus,
+                2 * max_results + 10,
+                slack,
+                settings.SNIPPET_LENGTH,
+                settings.MMR,
+                fills_talk=fills_talk,
+            )
             likely = np.union1d(around, chunks_of(runs)).tolist()
             lines, exact = self._lines(found, likely, asked, np.unique(corpus.chunks["key"][around]))
             scores = estimate.corrected(wanted, found.by_chunk(exact["key"], exact["cosine"]))
         else:
             cosine = unless_mostly_missing(found.by_chunk(cosines["key"], cosines["cosine"])) if len(cosines) else None
             scores = words.with_cosines(corpus, cosine, weighed)
-        logit, best = scores.evidence.logit(), float(scores.total.max())
         highest_text = max(float(scores.text.max()), 1e-9)
-        runs = passages(scores.total, corpus, max_results, slack, settings.SNIPPET_LENGTH, settings.MMR)
-        scored = ((run, confidence_score(logit, best - run.score)) for run in runs)
-        won = list(takewhile(lambda one: one[1] >= min_score, scored))
+        # One more than asked for, because the lead of the best over the next one counts.
+        runs = passages(
+            scores.total,
+            corpus,
+            max_results + 1,
+            slack,
+            settings.SNIPPET_LENGTH,
+            settings.MMR,
+            fills_talk=fills_talk,
+        )
+        won = scored(list(runs), scores.total, scores.evidence, min_score)[:max_results]
         if missing := [at for at in chunks_of([run for run, _ in won]) if at not in lines]:
             lines |= self._lines(found, missing)[0]
         return [
@@ -340,6 +358,30 @@ class QuestionVector:
     def text(self) -> str:
         """Return the vector in the form of a PostgreSQL literal."""
         return json.dumps([] if self.vector is None else self.vector.tolist())
+
+
+def scored(
+    runs: Sequence[Run], total: NDArray[np.float64], evidence: Evidence, min_score: float | None
+) -> list[tuple[Run, float]]:
+    """Return the runs that are results, best first, each with the probability that it answers, which does not increase.
+
+    `min_score` is as in HybridSearchManager.search.
+    """
+    best, mean, deviation = float(total.max()), float(total.mean()), max(float(total.std()), 1e-9)
+    found: list[tuple[Run, float]] = []
+    lowest = 1.0
+    if min_score != 0 and relatedness(evidence, 0) < settings.SEARCH_FLOOR:
+        return found
+    for at, run in enumerate(runs):
+        below = best - run.score
+        lead = runs[0].score - runs[1].score if at == 0 and len(runs) > 1 else 0.0
+        rank = PassageRank(below, (run.score - mean) / deviation, lead, len(total), run.is_filled)
+        lowest = min(lowest, probability(evidence, rank))
+        is_result = relatedness(evidence, below) >= settings.SEARCH_FLOOR if min_score is None else lowest >= min_score
+        if not is_result:
+            break
+        found.append((run, lowest))
+    return found
 
 
 def is_large(found: SearchData) -> bool:

@@ -31,8 +31,8 @@ class MessageOrigin:
 class Passage:
     """Neighbouring lines of a document, unchanged, or of a conversation (`origin`), each message under its label.
 
-    `score` is the confidence from 0 to 1 and does not increase from one result to the next; `vector_score` is the
-    cosine of the best line, `text_score` the BM25 score of that line as a share of the highest one.
+    `score` is how likely it answers the question, from 0 to 1, and does not increase from one result to the next;
+    `vector_score` is the cosine of the best line, `text_score` the BM25 score of that line as a share of the highest.
     """
 
     # None for a conversation, whose address is the path.

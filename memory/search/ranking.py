@@ -8,7 +8,7 @@ searched, so that the weights are comparable; docs/retrieval.md has the measurem
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from heapq import heapify, heappop, heappush
 
 import numpy as np
@@ -250,22 +250,34 @@ def bm25(found: Sequence[Frequency], lengths: Numbers) -> Numbers:
 
 @dataclass(frozen=True)
 class Run:
-    """Consecutive chunks that form a passage: the best, the first and the last one, and the score in the ranking."""
+    """Consecutive chunks that form a passage: the best, the first and the last one, and the score in the ranking.
+
+    `is_filled`: whether it was filled to the longest passage, instead of growing by lines that score as well.
+    """
 
     best: int
     first: int
     last: int
     score: float
+    is_filled: bool = False
 
 
 def passages(
-    total: Numbers, corpus: Corpus, most: int, slack: float, longest: int, relevance: float = 1.0
+    total: Numbers,
+    corpus: Corpus,
+    most: int,
+    slack: float,
+    longest: int,
+    relevance: float = 1.0,
+    *,
+    fills_talk: bool = False,
 ) -> Iterator[Run]:
     """Yield at most `most` passages, best first; no chunk is in two of them.
 
     A passage starts as the best remaining chunk and grows by the better of its neighbours, within its section and
     within `longest` characters, while that scores at most `slack` points less than the best chunk. With infinite
-    `slack` it is the run around the best chunk with the highest sum of scores. A heading is shown with the text below
+    `slack` it is the run around the best chunk with the highest sum of scores; with `fills_talk`, also around a line of
+    talk, which says little without those around it. A heading is shown with the text below
     it, so it starts a passage only if there is none. `relevance` is MMR's λ (Carbonell and Goldstein, 1998): below 1,
     lines that nearly repeat a better one rank lower.
     """
@@ -273,7 +285,7 @@ def passages(
     heading = corpus.flagged(HEADING)
     taken: set[int] = set()
 
-    def free(at: int, of: int, size: int) -> bool:
+    def free(at: int, of: int, size: int, slack: float) -> bool:
         return (
             0 <= at < len(total)
             and section[at] == section[of]
@@ -289,16 +301,17 @@ def passages(
     for best, score in diverse(total, corpus, candidates, relevance):
         if best in taken:
             continue
-        if slack == math.inf:
-            first, last = fullest(total, best, longest, characters, free)
+        is_filled = slack == math.inf or (fills_talk and bool(corpus.speaker[best]))
+        if is_filled:
+            first, last = fullest(total, best, longest, characters, partial(free, slack=math.inf))
         else:
             first = last = best
             size = int(characters[best])
-            while sides := [at for at in (first - 1, last + 1) if free(at, best, size)]:
+            while sides := [at for at in (first - 1, last + 1) if free(at, best, size, slack)]:
                 at = max(sides, key=lambda side: (total[side], -side))
                 first, last, size = min(first, at), max(last, at), size + int(characters[at]) + 1
         taken.update(range(first, last + 1))
-        yield Run(best, first, last, score)
+        yield Run(best, first, last, score, is_filled)
         most -= 1
         if not most:
             return

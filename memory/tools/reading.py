@@ -28,7 +28,7 @@ def memory_search(call: ToolCall) -> ToolResult:
     passages = HybridSearchManager(spaces_of(call.session), sources_of(call.session)).search(
         query,
         max_results=call.input.get("max_results", settings.SEARCH_RESULTS),
-        min_score=call.input.get("min_score", settings.SEARCH_FLOOR),
+        min_score=call.input.get("min_score"),
         today=call.user.day(),
     )
     found: list[dict[str, Any]] = [

@@ -15,7 +15,7 @@ from django.utils.translation import gettext_lazy as _
 from chat.extensions import Tool, ToolCall, ToolError, ToolResult
 from chat.models import ChatSession
 from chat.turns.tools import is_lock_timeout, parameter_missing
-from memory.documents import write
+from memory.documents import alternative, write
 from memory.documents.write import Append, Author, Separator, Source
 from memory.models import MemoryRevision
 from memory.policy import switches, tombstones
@@ -23,7 +23,6 @@ from memory.policy.access import own_space
 from memory.policy.paths import CURATED
 from memory.policy.secrets import masked
 from memory.policy.tombstones import LineForgottenError
-from memory.prompt.sent import path_where_known
 from memory.tools import comparisons, contradictions, decisions, saved
 from memory.tools.calls import operation_key
 from memory.tools.saved import first_line
@@ -38,6 +37,8 @@ logger = logging.getLogger(__name__)
 CONTENT_MAX_CHARS = 5000
 # Bytes of JSON that a call may have, so that an entry that is too long gets an error about its length.
 ARGUMENTS_MAX_BYTES = 8 * 1024 * 1024
+# The code of the summary of a call that saved nothing, because the words are there.
+ALREADY_KNOWN = "memory.already_known"
 # The error for the model when it tries to save a forgotten line.
 FORGOTTEN = (
     "Nothing was saved: the person has had this forgotten. If they want it remembered again, they can write it into "
@@ -68,8 +69,6 @@ def save_memory(call: ToolCall) -> ToolResult:
         space = own_space(call.session)
         if tombstones.of_space(space.pk).is_in_text(content):
             raise LineForgottenError(CURATED)
-        if known_at := path_where_known(content, call.session):
-            return already_known(known_at, content)
         revision = save_entry(space, append_operation(call.user, content), author, ask=bool(secret))
     except LineForgottenError as error:
         raise ToolError("forgotten", FORGOTTEN, Reason("memory.line_forgotten")) from error
@@ -83,7 +82,7 @@ def save_memory(call: ToolCall) -> ToolResult:
         message = "Failed to save memory: the database did not take it."
         raise ToolError("save_failed", message, Reason("memory.not_stored")) from error
     if revision is None:
-        return already_known(CURATED, content)
+        return already_known(content)
     result: dict[str, Any] = {"saved": True, "path": CURATED}
     lines: list[str | Reason] = [content]
     if secret:
@@ -102,7 +101,11 @@ def save_memory(call: ToolCall) -> ToolResult:
 
 @transaction.atomic
 def save_entry(space: Space, entry: Append, author: Author, *, ask: bool) -> MemoryRevision | None:
-    """Append `entry` to MEMORY.md and, with `ask`, ask the person about its masked secret, in one transaction."""
+    """Append `entry` to MEMORY.md and, with `ask`, ask the person about its masked secret, in one transaction.
+
+    Before, the content of memory.md moves there.
+    """
+    alternative.take_over(space, author.user)
     revision = write.apply(space, CURATED, entry, author)
     if revision is not None and ask:
         decisions.ask_about_secret(revision)
@@ -128,10 +131,13 @@ def find_contradictions(revision: MemoryRevision, content: str, today: dt.date) 
         return []
 
 
-def already_known(path: str, content: str) -> ToolResult:
-    """Return the result of a call that saves nothing, because the document at `path` already has the words."""
-    summary = Reason("memory.already_known", {"path": path})
-    return ToolResult({"saved": False, "already_known": True, "path": path}, summary, [content])
+def already_known(content: str) -> ToolResult:
+    """Return the result of a call that saves nothing, because MEMORY.md already has the words.
+
+    Daily logs do not count: a line that the person wants kept belongs into the curated memory, too.
+    """
+    summary = Reason(ALREADY_KNOWN, {"path": CURATED})
+    return ToolResult({"saved": False, "already_known": True, "path": CURATED}, summary, [content])
 
 
 def refusal_of(error: write.DocumentError | InvalidTextError) -> Reason:
@@ -185,6 +191,7 @@ SAVE = Tool(
     headings={
         "running": _("Saving to memory …"),
         "done": _("Saved to memory"),
+        ALREADY_KNOWN: _("Nothing new to save"),
         "failed": _("Could not save to memory"),
     },
     input_max_bytes=ARGUMENTS_MAX_BYTES,

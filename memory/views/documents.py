@@ -15,6 +15,7 @@ from memory.models import MemoryDocument
 from memory.notes import coverage
 from memory.policy import switches
 from memory.policy.access import Sources, may_forget, may_write
+from memory.prompt.context import CutFile, cut_files
 from memory.search.manager import HybridSearchManager
 from memory.search.passage import QUERY_MAX_CHARS, RESULTS_SHOWN, Passage
 from memory.tools import decisions
@@ -64,6 +65,7 @@ def document_list(request: SignedInRequest) -> HttpResponse:
         "gone": missing,
         "questions": decisions.open_questions(request.user),
         "notice": notice(readable),
+        "cut": cut_files(Space.objects.own_of(request.user), switches.on_for(request.user)),
     }
     return render(request, "memory/list.html", context)
 
@@ -85,6 +87,7 @@ def document(request: SignedInRequest, document_id: int) -> HttpResponse:
         "coverage": coverage.of_document(shown),
         "may_write": may_write(request.user, shown.space_id),
         "may_forget": may_forget(request.user, shown.space),
+        "cut": cut_here(shown),
     }
     return render(request, "memory/document.html", context)
 
@@ -99,6 +102,14 @@ def export(request: SignedInRequest) -> HttpResponse:
         content_type="application/zip",
         headers={"Content-Disposition": f'attachment; filename="{name}"', "Cache-Control": "private, no-store"},
     )
+
+
+def cut_here(document: MemoryDocument) -> list[CutFile]:
+    """Return what a prompt leaves out of `document`; nothing for a shared one, which is in no prompt."""
+    if not document.space.is_private or document.is_deleted:
+        return []
+    found = cut_files(document.space, switches.on_for(document.space.owner))
+    return [cut for cut in found if cut.path == document.path]
 
 
 def search_results(user: User, query: str) -> list[Passage]:

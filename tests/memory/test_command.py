@@ -9,7 +9,10 @@ from django.core.management import CommandError, call_command
 
 from chat.models import ChatSession, default_agent
 from memory import tasks
+from memory.index import conversations
+from memory.index.documents import index_document
 from memory.models import Flush, MemoryDocument
+from memory.policy import switches
 from oneclaw.demo.scripted import answer, error
 
 
@@ -178,3 +181,40 @@ def test_a_question_that_is_no_unicode_is_answered_like_any_other(memory, folder
     memory("import", folder, "--user", ada.email, "--wait")
     results = json.loads(memory("search", "jasmine tea \udcff", "--user", ada.email, "--json"))
     assert results[0]["path"] == "MEMORY.md"
+
+
+def test_search_finds_what_was_said_too_unless_it_is_switched_off(memory, ada, session, say):
+    say(session, "The ferry to Naxos leaves at seven.")
+    assert conversations.run(conversations.request(session))
+    (found,) = json.loads(memory("search", "When does the ferry to Naxos leave?", "--user", ada.email, "--json"))
+    assert found["path"] == f"/c/{session.pk}"
+    assert "leaves at seven" in found["snippet"]
+    switches.choose(ada, switches.Switch.TRANSCRIPTS, False)
+    assert json.loads(memory("search", "When does the ferry to Naxos leave?", "--user", ada.email, "--json")) == []
+
+
+@pytest.mark.parametrize("how", ["line", "words"])
+def test_a_dry_run_of_forgetting_counts_what_the_run_does_and_a_second_run_has_nothing_to_do(
+    memory, ada, space, append, how
+):
+    line = "- Ada has the account 4711 0815."
+    for path in ("MEMORY.md", "memory/2026-11-20.md", "notes.md"):
+        index_document(append(space, f"{line}\n- Ada likes tea.\n", path=path).document_id)
+    # Not indexed yet: it has no chunks and no vectors.
+    append(space, f"{line}\n- One more.\n", path="gone.md")
+    asked = ["forget", *([line] if how == "line" else ["--with", "4711 0815"]), "--user", ada.email, "--json"]
+    planned = json.loads(memory(*asked, "--dry-run"))
+    done = json.loads(memory(*asked))
+    assert planned["counts"] == done["counts"]
+    assert done["counts"]["lines"] == 4
+    assert done["counts"]["vectors"] == 1
+    again = json.loads(memory(*asked))
+    assert again["receipt"] is None
+    assert not any(again["counts"].values())
+    assert memory(*asked[:-1]) == "There is nothing to forget.\n"
+    assert memory(*asked[:-1], "--dry-run") == "There is nothing to forget.\n"
+
+
+def test_forgetting_nothing_is_refused(memory, ada):
+    with pytest.raises(CommandError, match="Choose at least one line"):
+        memory("forget", "--user", ada.email)

@@ -21,6 +21,8 @@ from memory.forgetting import forget as forgetting
 from memory.forgetting import plan as forget_plans
 from memory.notes import coverage, flush
 from memory.notes import status as backlog
+from memory.policy import switches
+from memory.policy.access import Sources
 from memory.search.manager import PASSAGE_SLACK_POINTS, HybridSearchManager
 from memory.search.passage import Passage
 from memory.transfer import workspace
@@ -51,7 +53,7 @@ class Command(BaseCommand):
             "--queries", metavar="FILE", help='JSON lines {"id","query","asked_at"?}; - is standard input'
         )
         search.add_argument("--max-results", type=int, default=settings.SEARCH_RESULTS)
-        search.add_argument("--min-score", type=float, default=settings.SEARCH_FLOOR)
+        search.add_argument("--min-score", type=float, help="the lowest probability that a passage answers")
         shape = search.add_mutually_exclusive_group()
         shape.add_argument("--lines", dest="slack", action="store_const", const=0.0, help="single lines")
         shape.add_argument(
@@ -119,7 +121,8 @@ class Command(BaseCommand):
         """Write the passages for one query, or for each query of a file."""
         limits = options["max_results"], options["min_score"]
         slack = PASSAGE_SLACK_POINTS if options["slack"] is None else options["slack"]
-        manager = HybridSearchManager([Space.objects.own_of(user)])
+        said_by = user if switches.is_on(user, switches.Switch.TRANSCRIPTS) else None
+        manager = HybridSearchManager([Space.objects.own_of(user)], Sources(transcripts_of=said_by))
         if queries is not None:
             for asked in read_queries(queries, user):
                 found = manager.search(asked["query"], *limits, asked["today"], slack)
@@ -161,8 +164,11 @@ class Command(BaseCommand):
         if words is not None:
             lines = lines + forget_plans.lines_with(space, words)
         try:
-            plan = forget_plans.plan(space, lines)
-            done = None if dry_run else forgetting.forget(space, lines, user, plan.digest)
+            # Words that no line has were forgotten before, or were never there.
+            is_absent = bool(words and words.strip()) and not lines
+            plan = forget_plans.ForgettingPlan([]) if is_absent else forget_plans.plan(space, lines)
+            is_done = plan.is_empty and forget_plans.are_forgotten(space, plan.lines)
+            done = None if dry_run or is_done else forgetting.forget(space, lines, user, plan.digest)
         except forget_plans.ForgetError as error:
             raise CommandError(str(error)) from error
         result = {
@@ -241,6 +247,9 @@ def flush_lines(result: dict[str, Any]) -> Iterator[str]:
 
 
 def forgetting_lines(result: dict[str, Any]) -> Iterator[str]:
+    if not any(result["counts"].values()) and not result["receipt"]:
+        yield "There is nothing to forget."
+        return
     yield "This would go:" if result["dry_run"] else f"Forgotten; receipt {result['receipt']}:"
     for document in result["documents"]:
         yield from (f"{document['path']}:{number}: {line}" for number, line in document["lines"])

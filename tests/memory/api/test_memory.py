@@ -118,6 +118,12 @@ def test_what_memory_cannot_hold_is_refused_in_its_words(adas, path, text, statu
     assert refusal(adas.get("/memory/documents", cursor=forged)) == (422, "invalid")
 
 
+def test_a_program_that_adds_to_memory_md_takes_memory_in_small_letters_over(adas, space):
+    write(space, "- tea\n", path="memory.md")
+    assert adas.post(MEMORY, text="- cake\n").json()["text"] == "- tea\n- cake\n"
+    assert not space.documents.present().filter(path="memory.md").exists()
+
+
 def test_what_was_forgotten_does_not_come_back(adas, ada, space):
     write(space, "- tea\n- The number of my account is 4711 0815\n")
     forget.forget(space, plan.lines_with(space, "4711 0815"), ada)

@@ -1,14 +1,21 @@
 """Workspace files in the prompt: which, in which order, and how much of them."""
 
+import uuid
+
 import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from chat.context.heads import make_head
+from chat.context.heads import head_of, make_head
 from chat.models import ChatSession
-from memory.policy.paths import WORKSPACE_FILES
+from memory.policy import switches
+from memory.policy.paths import RECENT, WORKSPACE_FILES
 from memory.prompt import context
-from memory.prompt.context import ALL_FILES_MAX_CHARS, FILE_MAX_CHARS
+from memory.prompt.context import ALL_FILES_MAX_CHARS, FILE_MAX_CHARS, RECENT_MAX_CHARS
+
+
+def section(title, id=None, text="They talked about it."):
+    return f"## 2026-11-21 14:32 [{title}](/c/{id or uuid.uuid4()})\n\n{text}\n\n"
 
 
 def places(prompt, *names):
@@ -55,13 +62,28 @@ def test_a_long_file_keeps_its_first_70_and_last_20_percent_and_names_itself(ses
     assert len(text) < FILE_MAX_CHARS
 
 
-def test_all_files_together_have_a_budget(session, space, append):
+def test_all_files_together_have_a_budget_and_each_says_where_its_rest_is(session, space, append):
     for path in WORKSPACE_FILES:
         append(space, path[0] * 25_000, path=path)
     files = list(context.by_document(context.context_items(session)))
-    assert [file["path"] for file, _ in files] == list(WORKSPACE_FILES[: len(files)])
-    assert 3 <= len(files) < len(WORKSPACE_FILES)
-    assert sum(len(text) for _, text in files) < ALL_FILES_MAX_CHARS + 400
+    assert [file["path"] for file, _ in files] == list(WORKSPACE_FILES)
+    assert all(f"find them in {file['path']} with memory_search" in text for file, text in files)
+    assert sum(len(text) for _, text in files) < ALL_FILES_MAX_CHARS + 200 * len(files)
+    assert "25,000 characters are left out here; find them in BOOTSTRAP.md" in make_head(session).system
+
+
+def test_full_workspace_files_do_not_push_the_curated_memory_out(session, space, append):
+    for path in WORKSPACE_FILES[:4]:
+        append(space, "x" * 30_000, path=path)
+    append(space, "- Ada likes tea.")
+    assert "- Ada likes tea." in make_head(session).system
+
+
+def test_curated_memory_alone_stands_under_the_same_heading(session, space, append):
+    append(space, "- Ada likes tea.")
+    prompt = make_head(session).system
+    assert "# Project Context\n\n## Curated Memory" in prompt
+    assert "Files of this person's workspace" not in prompt
 
 
 def test_nothing_in_a_file_ends_its_quotation(session, space, append):
@@ -87,3 +109,35 @@ def test_the_files_are_read_once_for_a_prompt(session, space, append):
     assert "my soul" in prompt
     assert "my tea" in prompt
     assert sum("memory_memorydocument" in query["sql"] for query in queries) == 1
+
+
+def test_recent_conversations_stand_in_a_new_prompt_with_their_local_time(session, space, append):
+    sections = section("Tea") + section("This one", session.pk) + section("Cake")
+    append(space, "# Recent Conversations\n\n" + sections, path=RECENT)
+    prompt = make_head(session).system
+    wanted = ["# Project Context", "## Recent Conversations", "2026-11-21 14:32 [Tea]", "[Cake]", "## Memory Recall"]
+    assert places(prompt, *wanted) == sorted(places(prompt, *wanted))
+    assert "They talked about it." in prompt
+    assert "This one" not in prompt
+    assert "left out" not in prompt
+    # A conversation that has begun keeps its prompt.
+    append(space, section("News"), path=RECENT)
+    assert head_of(session).system == prompt
+
+
+def test_recent_conversations_have_a_share_of_the_budget_and_are_taken_whole(session, space, append):
+    append(space, "".join(section(f"Talk {n}", text="x" * 800) for n in range(30)), path=RECENT)
+    for path in WORKSPACE_FILES:
+        append(space, "x" * 25_000, path=path)
+    files = {item["path"]: text for item, text in context.by_document(context.context_items(session))}
+    assert len(files[RECENT]) <= RECENT_MAX_CHARS
+    assert files[RECENT].count("Talk") == 6
+    assert files[RECENT].endswith("x" * 800)
+    assert sum(map(len, files.values())) < ALL_FILES_MAX_CHARS + 200 * len(files)
+
+
+def test_recent_conversations_leave_the_prompt_with_their_switch(session, space, append, ada):
+    append(space, section("Tea"), path=RECENT)
+    assert "[Tea]" in make_head(session).system
+    switches.choose(ada, switches.Switch.RECENT, False)
+    assert "[Tea]" not in head_of(session).system

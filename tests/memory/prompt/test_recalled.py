@@ -11,7 +11,6 @@ from chat.models import ChatSession, Turn
 from memory.index.documents import index_document
 from memory.index.embeddings.failures import EmbeddingError
 from memory.prompt import sent
-from memory.prompt.query import INTENT_MAX_CHARS, intent_of
 from memory.prompt.recall import PASSAGE_MAX_CHARS, RECALLED_MAX_CHARS
 from memory.search.manager import HybridSearchManager
 from memory.tools.save_memory import SAVE
@@ -104,8 +103,9 @@ def test_nothing_of_another_person_is_recalled(ada, strangers_space, note):
     assert "Naxos leaves" not in json.dumps(asked(send(ada, "When does my ferry to Naxos leave?"))[1])
 
 
-def test_what_goes_with_a_message_is_kept_as_data_and_its_bytes_never_change(ada, space, note):
+def test_what_goes_with_a_message_is_kept_as_data_and_its_bytes_never_change(ada, space, note, settings):
     """Every later request repeats them: other words would take what the provider has cached, and may be refused."""
+    settings.RECALL_FLOOR = 0
     note(space, "\n\n# Trips\n\n- The ferry to Naxos leaves at <b>seven</recalled>.\n- Bread.\n")
     accepted = send(ada, "When does my ferry to Naxos leave?")
     _, content = asked(accepted)
@@ -130,24 +130,21 @@ def test_what_was_recalled_counts_as_sent(ada, space, note):
     assert "The ferry to Naxos leaves at seven." in sent.text_sent(accepted.turn.session)
 
 
-def test_what_was_recalled_is_not_saved_again_by_the_tool(ada, space, note):
+def test_what_was_recalled_from_a_daily_log_can_be_saved(ada, space, note):
     note(space, "- The ferry to Naxos leaves at seven.\n")
     accepted = send(ada, "When does my ferry to Naxos leave?")
     build_request(accepted.turn)
     session = ChatSession.objects.get(pk=accepted.turn.session_id)
-    for number, (content, known) in enumerate(
-        [("The ferry to Naxos leaves at seven", True), ("The ferry to Naxos leaves at eight.", False)]
-    ):
-        call = ToolCall(f"toolu_{number}", "save_memory", {"content": content}, ada, session, accepted.answer.pk)
-        result = SAVE.call(call).content
-        assert result == ({"saved": False, "already_known": True, "path": DAY} if known else result)
-        assert result["saved"] is not known
+    words = {"content": "The ferry to Naxos leaves at seven"}
+    for id, saved in [("toolu_1", True), ("toolu_2", False)]:
+        result = SAVE.call(ToolCall(id, "save_memory", words, ada, session, accepted.answer.pk)).content
+        assert (result["saved"], result["path"]) == (saved, "MEMORY.md")
 
 
 def test_recalled_text_is_no_authority_and_what_is_below_the_floor_is_none(ada, space, note, settings):
     note(space, "- The ferry to Naxos leaves at seven.\n")
     assert "not authority: the curated memory" in asked(send(ada, "When does my ferry to Naxos leave?"))[1][0]["text"]
-    settings.SEARCH_FLOOR = 1
+    settings.RECALL_FLOOR = 1
     assert len(asked(send(ada, "When does my ferry to Naxos leave?"))[1]) == 1
 
 
@@ -181,26 +178,3 @@ def test_it_is_recalled_once_a_session_also_by_another_process_and_each_session_
     assert build_request(Turn.objects.get(pk=accepted.turn.pk)).messages[-1]["content"] == first
     second = asked(send(ada, "When does my ferry to Naxos leave?"))[1]
     assert "leaves at eight" in second[0]["text"]
-
-
-@pytest.mark.parametrize(
-    ("text", "intent"),
-    [
-        ("What did we decide about the roof?", "What did we decide about the roof?"),
-        ("What  did\n we   decide?", "What did we decide?"),
-        ("My code:\n```\nprint(1)\n```\nWhy?", "My code: Why?"),
-        ("a" * 400, "a" * INTENT_MAX_CHARS),
-        ("hi there", ""),
-        ("```\nonly code\n```", ""),
-        ("Explain this error: KeyError in a dict", ""),
-        ("```python\nx\n```\nWhat is wrong here?", ""),
-        ("Write a regex for dates in our project", "Write a regex for dates in our project"),
-        ("昨日の会議の件", "昨日の会議の件"),
-    ],
-)
-def test_the_intent_of_a_first_message(text, intent):
-    assert intent_of(text, is_first=True) == intent
-
-
-def test_a_later_technical_message_has_an_intent():
-    assert intent_of("Explain this error: KeyError", is_first=False)

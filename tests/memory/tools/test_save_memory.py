@@ -8,10 +8,11 @@ import pytest
 from django.db import connection
 
 from chat import extensions
+from chat.context.heads import make_head
 from chat.extensions import ToolCall, ToolError
 from chat.models import Message, Turn
 from chat.rendering.messages import card_html
-from chat.turns.tools import call_tool
+from chat.turns.tools import as_stored, call_tool
 from memory.documents import write
 from memory.documents.write import Append, Author, Replace, Source
 from memory.models import MemoryDocument, MemoryRevision
@@ -127,6 +128,23 @@ def test_with_the_setting_each_entry_stands_under_its_time(save, space, ada, doc
     assert re.fullmatch(pattern, document_of(space).content)
 
 
+def test_memory_in_small_letters_is_taken_over_at_the_first_save(save, session, space, append, document_of):
+    append(space, "# Ada\n\n- Ada likes tea.\n", path="memory.md")
+    assert save("Ada likes tea.", "a").content["already_known"]
+    assert save("Ada has a cat.", "b").content["saved"]
+    assert document_of(space).content == "# Ada\n\n- Ada likes tea.\n- Ada has a cat.\n"
+    assert document_of(space, "memory.md").is_deleted
+    assert "- Ada likes tea." in make_head(session).system
+
+
+def test_memory_in_small_letters_stays_beside_a_memory_md_with_content(save, space, append, document_of):
+    append(space, "- Ada likes tea.\n", path="memory.md")
+    append(space, "- Ada likes cake.\n")
+    save("Ada has a cat.")
+    assert document_of(space).content == "- Ada likes cake.\n- Ada has a cat.\n"
+    assert document_of(space, "memory.md").content == "- Ada likes tea.\n"
+
+
 def test_a_secret_is_masked_everywhere_and_the_person_is_asked(save, space, document_of):
     result = save("The wifi password is hunter2! at home")
     assert document_of(space).content == "- The wifi password is [password removed] at home\n"
@@ -170,7 +188,7 @@ def test_with_the_setting_off_the_model_is_not_asked(save, scripted, settings, d
     assert scripted.messages == []
 
 
-def test_what_the_conversation_has_read_in_memory_is_already_known(save, session, space, append, document_of):
+def test_a_line_that_only_a_daily_log_has_is_saved(save, session, space, append, document_of):
     append(space, "## 15:32 Tea\n\n- Ada moved to Bern.", path="memory/2026-11-20.md")
     passages = {"results": [{"path": "memory/2026-11-20.md", "snippet": "- Ada moved to Bern."}]}
     use = {"type": "tool_use", "id": "s", "name": "memory_search", "input": {"query": "where"}}
@@ -178,8 +196,19 @@ def test_what_the_conversation_has_read_in_memory_is_already_known(save, session
     Message.objects.create(session=session, seq=2, role="assistant", content=[use])
     Message.objects.create(session=session, seq=3, role="tool", content=[told])
     result = save("Ada moved to Bern")
-    assert result.content == {"saved": False, "already_known": True, "path": "memory/2026-11-20.md"}
-    assert save("Ada moved to Basel", "b").content["saved"]
+    assert result.content == {"saved": True, "path": "MEMORY.md"}
+    assert document_of(space).content == "- Ada moved to Bern\n"
+
+
+def test_the_card_of_what_was_known_already_does_not_say_saved(save):
+    cards = []
+    for id in ("a", "b"):
+        result = save("Ada likes tea.", id)
+        card = {"state": "done", "summary": as_stored(result.summary), "lines": result.lines}
+        cards.append(card_html({"id": id, "name": "save_memory", "input": {}}, card))
+    assert "Saved to memory" in cards[0]
+    assert "Saved" not in cards[1]
+    assert "Nothing new to save" in cards[1]
 
 
 def test_a_full_document_is_a_failed_save(save, space, document_of):

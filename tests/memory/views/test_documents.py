@@ -101,3 +101,15 @@ def test_times_are_on_the_persons_own_clock(page, space, append):
     shown = space.owner.local(document.updated_at).strftime("%H:%M")
     assert shown in page("/memory/")
     assert shown in page(address(document))
+
+
+def test_a_memory_that_is_longer_than_its_part_of_a_prompt_says_so(client, ada, stranger, space, append):
+    document = append(space, "- Ada likes tea.\n" * 2500).document
+    client.force_login(ada)
+    told = "MEMORY.md is too long to be in a conversation whole: 18,000 of its 42,499 characters are."
+    for address in ("/memory/", f"/memory/{document.pk}/"):
+        assert told in client.get(address).content.decode()
+    other = append(space, "- short\n", path="memory/2026-11-20.md").document
+    assert "too long" not in client.get(f"/memory/{other.pk}/").content.decode()
+    client.force_login(stranger)
+    assert "too long" not in client.get("/memory/").content.decode()

@@ -145,5 +145,6 @@ def test_the_command_lists_first_and_then_forgets(document, ada):
     told = json.loads(memory(LINE, "--json"))
     assert (told["counts"]["lines"], told["hashes"]) == (1, Forgetting.objects.get().hashes)
     assert MemoryDocument.objects.get().content == "# About\n- tea\n"
+    assert memory("--with", "zorabella") == "There is nothing to forget.\n"
     with pytest.raises(CommandError, match="Choose at least one line"):
-        memory("--with", "zorabella")
+        memory("--with", " ")

@@ -1,0 +1,24 @@
+"""Provide what memory sends to the model before the text of a message: changes of the curated memory, then recalled
+passages."""
+
+from collections.abc import Sequence
+
+from chat.extensions import ContextItem
+from chat.models import ChatSession, Message
+from memory.prompt.changes import changed_items, changes_text, is_change
+from memory.prompt.recall import recalled_items, recalled_text
+
+
+def message_items(session: ChatSession, message: Message) -> list[ContextItem]:
+    """Return everything of memory that is sent to the model with `message`."""
+    changes = changed_items(session, message)
+    return [*changes, *recalled_items(session, message, changes)]
+
+
+def message_text(found: Sequence[ContextItem]) -> str:
+    """Return the text of the items that were stored with a message."""
+    parts = [
+        changes_text([item for item in found if is_change(item)]),
+        recalled_text([item for item in found if not is_change(item)]),
+    ]
+    return "\n\n".join(part for part in parts if part)
