@@ -17,7 +17,7 @@ from django.db.models import F, Q
 from django.utils import translation
 
 from chat import extensions
-from chat.compaction import native
+from chat.compaction import hints, native
 from chat.compaction.checks import Check, SummaryRejectedError, check_summary
 from chat.compaction.planning import budget_for
 from chat.compaction.summaries import (
@@ -36,7 +36,7 @@ from chat.context.meter import facts_for
 from chat.context.prompt import rows_of
 from chat.context.view import ViewRow
 from chat.models import ChatSession, ContextRound
-from oneclaw import llm, pubsub
+from oneclaw import llm
 from oneclaw.jobs import ClaimLostError
 from oneclaw.llm.estimate import text_tokens
 from oneclaw.llm.failures import ModelRequestError
@@ -101,6 +101,7 @@ def run(round_id: int, *, is_urgent: bool = False) -> float | None:
         work = work_of(claimed)
         if work is None:
             claimed.finish(ContextRound.Status.NOTHING)
+            hints.notify(claimed.session)
             return None
         if not is_prepared(work):
             if not is_urgent:
@@ -240,7 +241,7 @@ def finish(work: Work, summary: Summary) -> None:
         checks=work.checks,
         tokens_after=work.round.tokens_after + size,
     )
-    notify(work.session)
+    hints.notify(work.session)
 
 
 def supplement_for(work: Work) -> Supplement:
@@ -263,12 +264,8 @@ def postpone(claimed: ContextRound, error: Exception) -> None:
     try:
         if claimed.attempts >= TRIES_MAX_COUNT:
             claimed.finish(ContextRound.Status.FAILED, sentence)
+            hints.notify(claimed.session)
         else:
             claimed.postpone(sentence)
     except ClaimLostError:
         logger.warning("Context round %s was claimed by another process.", claimed.pk)
-
-
-def notify(session: ChatSession) -> None:
-    """Tell open pages, on commit, that a round of the conversation has changed."""
-    pubsub.notify(f"session:{session.pk}", {"kind": "rounds", "owner": session.owner_id})

@@ -22,11 +22,12 @@ from chat.context.meter import meter_of, with_counted
 from chat.conversations import lifecycle, model_choice, presence, transcript
 from chat.conversations.message_pages import LAST_NUMBER, messages_from, newest_messages, page_messages
 from chat.conversations.model_choice import NO_CHOICE, Choice
+from chat.conversations.round_markers import markers_html
 from chat.library import organise, sidebar
 from chat.live import replay
 from chat.live.errors import FrameError
 from chat.live.frames import SendFrame, frame_of
-from chat.live.handle import Ended, handle
+from chat.live.handle import Commanded, Ended, handle
 from chat.models import Agent, ChatSession, default_agent
 from chat.views import toasts
 from chat.views.attachments import kept_file
@@ -186,8 +187,8 @@ def rename(request: SignedInRequest, session_id: uuid.UUID) -> HttpResponse:
 @login_required
 @require_GET
 def messages_after(request: SignedInRequest, session_id: uuid.UUID) -> HttpResponse:
-    """Show messages as articles: the newest; those with a sequence number above `after`, for a page without a socket;
-    or those below `before`, one page of them, or all from `to` on.
+    """Show messages as articles: the newest; those with a sequence number above `after`, for a page without a socket,
+    and all markers of summaries; or those below `before`, one page of them, or all from `to` on.
 
     Status 205 when the message `after` is not shown any more, because it was tried again: the page then fetches all.
     With `open` the person looks at this conversation from now on, as by the frame `open`.
@@ -205,7 +206,8 @@ def messages_after(request: SignedInRequest, session_id: uuid.UUID) -> HttpRespo
     elif after := sequence_number(request, "after"):
         if replay.shows_hidden_message(session.owner_id, session.pk, after):
             return HttpResponse(status=HTTPStatus.RESET_CONTENT)
-        return HttpResponse(page_messages(messages.filter(seq__gt=after), token))
+        # A page without a socket gets no hint about context rounds.
+        return HttpResponse(page_messages(messages.filter(seq__gt=after), token) + markers_html(session.pk, token))
     return HttpResponse(newest_messages(session.pk, token, before))
 
 
@@ -264,7 +266,18 @@ async def send(request: SignedInRequest, session_id: uuid.UUID) -> HttpResponseB
         return await in_database(refused, request, session_id, 409, refusal.sentence, text)
     if isinstance(outcome, Ended):
         return redirect("chat")
+    if isinstance(outcome, Commanded):
+        return await in_database(after_command, request, outcome)
     return redirect("conversation", session_id=session_id)
+
+
+def after_command(request: SignedInRequest, outcome: Commanded) -> HttpResponse:
+    """Redirect to what shows the effect of a command about what the model is sent, with a toast."""
+    toasts.keep(request, Toast(outcome.reason))
+    session = session_shown(request, str(outcome.session_id))
+    if session is None:
+        return redirect("chat")
+    return redirect("context", session_id=session.pk) if outcome.command == "/context" else redirect(session)
 
 
 def files_of(request: SignedInRequest, user: User, client_id: uuid.UUID) -> list[str]:
