@@ -1,5 +1,6 @@
 """HTML of context rounds: the marker at the place where a summary ends, and the summary itself."""
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -9,6 +10,9 @@ from django.utils.safestring import SafeString, mark_safe
 from chat.models import ContextRound
 from chat.rendering import incremental
 from chat.rendering.numbers import in_thousands
+
+# A heading with nothing below it but a hyphen.
+EMPTY_SECTION = re.compile(r"^#+ [^\n]+\n+-[ \t]*(?:\n+(?=#)|\s*\Z)", re.MULTILINE)
 
 
 def marker_html(round: ContextRound, *, is_earlier: bool, csrf_token: str = "") -> SafeString:
@@ -24,7 +28,8 @@ def sizes(round: ContextRound) -> dict[str, float]:
 
 def summary_of(round: ContextRound) -> dict[str, Any]:
     """Return what templates/chat/_summary.html shows: the summary of `round`, and what is kept word for word."""
-    blocks = [mark_safe(html) for html in incremental.blocks(round.summary)]  # noqa: S308 - sanitised there
+    text = EMPTY_SECTION.sub("", round.summary)
+    blocks = [mark_safe(html) for html in incremental.blocks(text)]  # noqa: S308 - sanitised there
     supplement: Mapping[str, Any] = round.supplement
     return {
         "round": round,

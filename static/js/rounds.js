@@ -65,7 +65,7 @@ export class Rounds {
     const all = template.content.querySelectorAll("[data-round]");
     const markers = [...all].filter(({ dataset }) => Number(dataset.seq) >= first);
     const ids = new Set(markers.map(({ id }) => id));
-    for (const old of this.#shown) if (!ids.has(old.id)) leave(old);
+    for (const old of this.#shown) if (!ids.has(old.id) && !isBusy(old)) leave(old);
     for (const marker of markers) this.#put(marker);
   }
 
@@ -79,15 +79,21 @@ export class Rounds {
   /** @param {HTMLElement} marker */
   #put(marker) {
     const old = this.#shown.find(({ id }) => id === marker.id);
-    // The person is writing in it.
-    if (old?.querySelector("[data-edits-round]")) return;
-    if (old && isSame(old, marker)) return;
+    if (old && (isBusy(old) || isSame(old, marker))) return;
     const { round = "", seq } = marker.dataset;
     const isNews = ANNOUNCED.includes(round) && old?.dataset.round !== round;
     old?.remove();
     this.#conversation.insert(marker, Number(seq));
     if (isNews) this.#announcer.say(marker.querySelector(".marker__text")?.textContent ?? "");
   }
+}
+
+/**
+ * Return whether the person is writing in a marker, or waits for the response to its button, which also refreshes it.
+ * @param {HTMLElement} marker
+ */
+function isBusy(marker) {
+  return marker.querySelector("[data-edits-round], .htmx-request") !== null;
 }
 
 /**
