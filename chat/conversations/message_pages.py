@@ -28,19 +28,22 @@ PAGE_SIZE = 50
 LAST_NUMBER = 2**60
 
 
-def newest_messages(session_id: uuid.UUID, csrf_token: str = "", before: int = LAST_NUMBER) -> SafeString:
+def newest_messages(
+    session_id: uuid.UUID, csrf_token: str = "", before: int = LAST_NUMBER, *, has_markers: bool = True
+) -> SafeString:
     """Return the last PAGE_SIZE shown messages of a session with a sequence number below `before`, in order, as HTML;
     before them a link to earlier ones, if there are any.
 
     The page begins with a person's message, so that no answer is without its question and no tool call without its
-    result. The forms of cards and markers carry `csrf_token`.
+    result. The forms of cards and markers carry `csrf_token`. Without `has_markers` it is known that there are none.
     """
     found = list(newest(session_id, before))[::-1]
+    as_html = with_markers if has_markers else articles
     if len(found) <= PAGE_SIZE:
-        return with_markers(found, csrf_token)
+        return as_html(found, csrf_token)
     begins = (index for index, message in enumerate(found) if index and message.role == Message.Role.USER)
     found = found[next(begins, 1) :]
-    return earlier_html(found) + with_markers(found, csrf_token)
+    return earlier_html(found) + as_html(found, csrf_token)
 
 
 def messages_from(messages: QuerySet[Message], seq: int, csrf_token: str = "") -> SafeString:

@@ -9,10 +9,12 @@ from django.conf import settings
 from django.contrib.auth.decorators import login_required
 from django.core.exceptions import SuspiciousOperation
 from django.core.files.uploadedfile import UploadedFile
+from django.db.models import Exists, OuterRef
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, QueryDict
 from django.middleware.csrf import get_token
 from django.shortcuts import get_object_or_404, redirect, render
 from django.templatetags.static import static
+from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
@@ -28,7 +30,7 @@ from chat.live import replay
 from chat.live.errors import FrameError
 from chat.live.frames import SendFrame, frame_of
 from chat.live.handle import Commanded, Ended, handle
-from chat.models import Agent, ChatSession, default_agent
+from chat.models import Agent, ChatSession, ContextRound, default_agent
 from chat.views import toasts
 from chat.views.attachments import kept_file
 from chat.views.toasts import Toast
@@ -55,6 +57,7 @@ def new_chat(request: SignedInRequest) -> HttpResponse:
 @require_GET
 def conversation(request: SignedInRequest, session_id: uuid.UUID) -> HttpResponse:
     mine = with_counted(ChatSession.objects.visible_to(request.user)).select_related("agent")
+    mine = mine.annotate(has_rounds=Exists(ContextRound.objects.filter(session=OuterRef("pk"))))
     session = get_object_or_404(mine, pk=session_id)
     if session.is_unread:
         organise.mark_read(request.user, session.pk, session.last_seq)
@@ -78,7 +81,7 @@ def page(
     context = {
         "session_id": session_id,
         "session": session,
-        "messages_html": newest_messages(session.pk, get_token(request), before) if session else "",
+        "messages_html": messages_html(request, session, before) if session else "",
         "meter": meter_of(session) if session else None,
         "listing": listing_for(request),
         "toast": toasts.take(request),
@@ -95,6 +98,13 @@ def page(
         **choices_for(request.user, session, choice),
     }
     return render(request, "chat/page.html", context, status=status)
+
+
+def messages_html(request: SignedInRequest, session: ChatSession, before: int) -> SafeString:
+    """Return the newest messages before the sequence number `before`, and the markers among them."""
+    # Known without another query, unless a form was refused.
+    has_markers: bool = getattr(session, "has_rounds", True)
+    return newest_messages(session.pk, get_token(request), before, has_markers=has_markers)
 
 
 def choices_for(user: User, session: ChatSession | None, choice: Choice) -> dict[str, Any]:

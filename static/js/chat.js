@@ -245,7 +245,7 @@ function take(frame) {
 const takers = {
   ready(frame) {
     // A hint may have been lost while there was no socket.
-    if (!frame.reset && (wasReady || rounds.isWaiting)) tellRoundsChanged();
+    if (!frame.reset && (wasReady || rounds.isWaiting)) roundsChanged();
     wasReady = true;
     dispatch(frame);
   },
@@ -273,12 +273,17 @@ const takers = {
   },
   notice({ kind, html }) {
     if (kind === "sessions") refreshSessions();
-    else if (kind === "rounds") {
-      tellRoundsChanged();
-      meter.refresh();
-    } else composer.tell(html, { kind });
+    else if (kind === "rounds") roundsChanged();
+    else composer.tell(html, { kind });
   },
 };
+
+function roundsChanged() {
+  // The server does not know a new conversation yet.
+  if (state.isNew) return;
+  tellRoundsChanged();
+  meter.refresh();
+}
 
 // -- The person ------------------------------------------------------------------------------------
 
