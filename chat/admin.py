@@ -7,7 +7,7 @@ from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils.translation import gettext_lazy as _
 
-from chat.models import Agent, ChatSession, ImportJob, Turn
+from chat.models import Agent, ChatSession, ContextRound, ImportJob, Turn
 from oneclaw.admin import JobAdmin, ReadOnlyAdmin
 
 
@@ -60,6 +60,34 @@ class TurnAdmin(ReadOnlyAdmin):
     list_display = ["id", "session", "kind", "attempt", "status", "error_code", "started_at", "finished_at"]
     list_filter = ["status", "error_code", "kind"]
     fields = ["session_id", "kind", "attempt", "status", "lease_until", "error_code", "error", "started_at"]
+
+
+@admin.register(ContextRound)
+class ContextRoundAdmin(JobAdmin):
+    """Summaries and prunings of conversations with their sizes and errors, without their texts."""
+
+    about = _(
+        "Each row is a change of what the model is sent for a conversation: a summary of its older messages, or "
+        "shortened results. Their texts are not shown."
+    )
+    columns = [
+        "session_id",
+        "number",
+        "kind",
+        "reason",
+        "maker",
+        "tokens_before",
+        "tokens_after",
+        "used_at",
+        "undone_at",
+    ]
+    list_filter = ["kind", "maker"]
+    fields = [*columns, "owner", "status", "due_at", "lease_until", "attempts", "error", "created_at", "finished_at"]
+    FILTERS = ("status__exact", "kind__exact", "maker__exact")
+
+    def lookup_allowed(self, lookup: str, value: str, request: HttpRequest) -> bool:
+        """Return whether a query string may filter by `lookup`: a summary could be guessed letter by letter."""
+        return lookup in self.FILTERS
 
 
 @admin.register(ImportJob)

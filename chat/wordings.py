@@ -26,7 +26,18 @@ WORDINGS: Mapping[str, Wording] = {
     "call.unknown_result": _("There is no such result in this conversation."),
     "call.read_result": _("%(size)s characters read"),
     "call.busy": _("Another process is writing there, so this was not done."),
+    "call.refused_by_rule": _("A rule of this server refused the call: %(sentence)s"),
+    "call.check_failed": _("A check of this server failed (%(name)s), so the call was not run."),
+    "call.arguments_changed": _("A rule of this server changed the arguments (%(names)s)."),
+    "call.result_changed": _("A rule of this server changed the result (%(names)s)."),
+    "call.result_withheld": _("A check of this server failed (%(name)s), so the result was withheld."),
     "call.failed": _("The tool %(name)s failed (%(error)s)."),
+    # Why a turn was refused before its first request.
+    "turn.refused_by_rule": _("A rule of this server refused this message: %(sentence)s"),
+    # Why older messages were not replaced by a summary, or why that waits.
+    "compaction.vetoed": _("A rule of this server prevented the summary (%(name)s): %(sentence)s"),
+    "compaction.check_failed": _("A check of this server failed (%(name)s)."),
+    "compaction.waited": _("A rule of this server needs more time."),
     # Why the provider read an answer's conversation anew instead of from its cache.
     "cache.first": _("This was the first request of the conversation."),
     "cache.off": _("The cache is turned off on this server."),

@@ -1,8 +1,12 @@
-"""Define the chat extension of memory: tools, prompt sections, command, details of answers, search."""
+"""Define the chat extension of memory: tools, prompt sections, command, details of answers, search, and what is stored
+before a summary."""
 
 from django.utils.translation import gettext_lazy as _
 
 from chat.extensions import Extension, MessageContext, PromptSection, ToolCommand
+from memory.notes import compaction
+from memory.policy import tombstones
+from memory.policy.access import own_space
 from memory.prompt import provenance, recall
 from memory.prompt.items import NAME
 from memory.tools import reading, save_memory
@@ -20,4 +24,7 @@ MEMORY = Extension(
     commands={"/remember": ToolCommand("save_memory", "content", _("Save to memory"), _("I will remember that."))},
     details=provenance.details,
     search=palette.search,
+    forgetter=lambda session: tombstones.of_space(own_space(session).pk).without_forgotten_words,
+    prepare_compaction=compaction.prepare,
+    lookup_hint=reading.lookup_hint,
 )

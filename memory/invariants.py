@@ -1,21 +1,31 @@
 """Define the invariants of memory: messages are noted once, revisions add up to documents, files equal documents."""
 
+import datetime as dt
 from collections.abc import Iterator
+from typing import Any
 
 from django.db import transaction
+from django.db.models import F, OuterRef, Q, QuerySet, Subquery
+from django.db.models.functions import Coalesce
+from django.utils import timezone
 
+from chat.compaction.checks import Check
+from chat.models import ChatSession, ContextRound
 from memory.documents.diff import HunkMismatchError
 from memory.documents.write import content_at
 from memory.files import disk
 from memory.files.folders import folder_of
 from memory.files.merge_base import is_imported
-from memory.models import MemoryDocument
+from memory.models import Flush, MemoryDocument
+from memory.policy.switches import Switch, was_off
 from memory.policy.tombstones import of_space
 from oneclaw.invariants import Invariant, grace_seconds, violations_by_query
 from oneclaw.locks import hold
 
 # How many documents are read together; each may have a megabyte.
 BATCH_DOCUMENTS = 20
+# How long the notes of messages that a summary has replaced may be owed.
+OWED_NOTES_MAX_AGE = dt.timedelta(days=1)
 
 RANGES_CONTIGUOUS = """
     SELECT format('flush %%s of session %%s covers (%%s, %%s] but the one before it ends at %%s',
@@ -174,6 +184,26 @@ TRANSCRIPTS = """
 """
 
 
+def find_summaries_without_notes() -> Iterator[str]:
+    """Yield a sentence for each summary that a request was made with before the messages that it replaces were noted.
+
+    When the window is full, a summary may be used while their notes are still owed, for OWED_NOTES_MAX_AGE.
+    """
+    finished = Flush.objects.finished().filter(session=OuterRef("session")).order_by("-through_seq")
+    covered = Coalesce(Subquery(finished.values("through_seq")[:1]), F("session__copied_seq"))
+    noted = Q(session__mode=ChatSession.Mode.AGENT, session__deleted_at=None)
+    used = ContextRound.objects.summaries().filter(noted, used_at__isnull=False)
+    owed = Q(checks__contains=[Check.FLUSH_OWED], used_at__gt=timezone.now() - OWED_NOTES_MAX_AGE)
+    found = used.annotate(covered=covered).filter(covered__lt=F("through__seq")).exclude(owed).order_by("pk")
+    rows: QuerySet[Any] = found.select_related("owner", "through")
+    for row in rows.iterator(chunk_size=200):
+        if not was_off(row.owner, Switch.SAVED, row.used_at):
+            yield (
+                f"summary {row.number} of session {row.session_id} replaces messages up to {row.through.seq}, "
+                f"but notes cover them up to {row.covered}"
+            )
+
+
 def find_content_mismatches() -> Iterator[str]:
     """Yield a sentence for each document whose revisions, which are immutable, do not add up to its content."""
     for document in all_documents():
@@ -238,6 +268,7 @@ INVARIANTS = [
     Invariant("a flush has the range that its status says", violations_by_query(FLUSH_COLUMNS)),
     Invariant("a session has one queued and one running flush at most", violations_by_query(ONE_OPEN_FLUSH)),
     Invariant("notes belong to a flush", violations_by_query(NOTES_ARE_COVERED)),
+    Invariant("messages are noted before a summary replaces them", find_summaries_without_notes),
     Invariant("revisions are numbered without a gap", violations_by_query(REVISIONS_IN_ORDER)),
     Invariant("an operation happens once", violations_by_query(OPERATIONS_ONCE)),
     Invariant("a document is what its newest revision says", violations_by_query(NEWEST_REVISION)),

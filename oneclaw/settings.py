@@ -15,9 +15,15 @@ from oneclaw.config.context import (  # noqa: F401
     COMPACTION_MESSAGES,
     COMPACTION_RESERVE,
     CONTEXT,
+    EFFORT,
     KEEP_TOKENS,
+    MAX_OUTPUT_TOKENS,
+    PRICES,
     PRUNING,
     ROUND_LEASE_SECONDS,
+    THINKING,
+    TITLES,
+    WINDOWS,
 )
 from oneclaw.config.secret_key import secret_key
 
@@ -246,20 +252,6 @@ MODEL = environment.text("ONECLAW_MODEL", "claude-sonnet-5-5")
 MODELS = environment.labelled("ONECLAW_MODELS")
 # The model of titles and summaries.
 FAST_MODEL = environment.text("ONECLAW_FAST_MODEL", "claude-haiku-5-5")
-# Whether the fast model gives a conversation a title after its first answer.
-TITLES = environment.flag("ONECLAW_TITLES", True)
-# The most tokens of one answer, with its thinking; 0: what the model allows.
-MAX_OUTPUT_TOKENS = environment.whole("ONECLAW_MAX_OUTPUT_TOKENS", 0, 0, 128_000)
-# How much the model thinks and writes: low, medium, high, xhigh or max. Empty: its own default.
-EFFORT = environment.choice("ONECLAW_EFFORT", ["", "low", "medium", "high", "xhigh", "max"], "")
-# Tokens of thinking before an answer, for models before Claude 4.6, which have no other way to think; 0: none.
-THINKING = environment.whole("ONECLAW_THINKING", 0, 0, 100_000)
-if THINKING and not 1024 <= THINKING < (MAX_OUTPUT_TOKENS or THINKING + 1):
-    raise ImproperlyConfigured(
-        f"ONECLAW_THINKING is {THINKING}; it must be 0, or at least 1024 and less than ONECLAW_MAX_OUTPUT_TOKENS."
-    )
-# US dollars per million tokens, by the start of a model's name; a model without prices shows no cost.
-PRICES = environment.prices("ONECLAW_PRICES")
 # Timeouts in seconds: to connect, without data in a text (ten times that while a model thinks), and of a whole turn.
 CONNECT_TIMEOUT = environment.number("ONECLAW_CONNECT_TIMEOUT", 5, 0.1, 60)
 SILENCE_TIMEOUT = environment.number("ONECLAW_SILENCE_TIMEOUT", 30, 0.1, 600)

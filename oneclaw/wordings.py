@@ -65,6 +65,14 @@ WORDINGS: Mapping[str, Wording] = {
     "model.thinking_bound": _(
         "The model's server refused the earlier thinking of this conversation. Try again: it is then left out."
     ),
+    "model.compaction_refused": _("The model's server could not summarise this conversation. Try again later."),
+    "model.compaction_block": _("The model's server refused the summary of this conversation. Try again."),
+    "model.compaction_unavailable": _(
+        "The model's server can neither write nor read summaries for the moment. Wait a little and try again."
+    ),
+    "model.compaction_unsupported": _(
+        "This model neither writes nor reads summaries of conversations. Choose another model, or try again."
+    ),
     "model.truncated": _("The answer was cut off at its largest size. Try again."),
     "model.empty": _("The model answered without text. Try again."),
     "model.refused": _("The model declined to answer this. Put it in other words, or start a new conversation."),

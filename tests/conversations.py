@@ -6,7 +6,7 @@ import uuid
 from django.utils import timezone
 
 from chat.conversations import transcript
-from chat.models import Turn
+from chat.models import ContextRound, Turn
 
 FINISHED = {"stop_reason": "end_turn", "usage": {"output_tokens": 3}, "model": "m"}
 TOOL_USE = {"type": "tool_use", "id": "toolu_1", "name": "save_memory", "input": {"content": "x"}}
@@ -22,6 +22,22 @@ def settle(accepted, text="Hi", status="complete"):
 
 def abandon(turn):
     Turn.objects.filter(pk=turn.pk).update(lease_until=timezone.now() - dt.timedelta(seconds=1))
+
+
+def summarise(session, through_seq, summary="A summary.", used=True, **fields):
+    """A round that replaces the messages of `session` up to this one; if `used`, in use."""
+    now = timezone.now()
+    number = session.context_rounds.count() + 1
+    fields = {"kind": "compact", "reason": "threshold", "maker": "model", "status": "done", "used_at": now} | fields
+    fields.setdefault("finished_at", now if fields["status"] == "done" else None)
+    through = session.messages.get(seq=through_seq)
+    made = ContextRound.objects.create(
+        owner=session.owner, session=session, number=number, through=through, summary=summary, **fields
+    )
+    if used:
+        session.used_rounds = [number]
+        session.save(update_fields=["used_rounds"])
+    return made
 
 
 def without_marks(messages):

@@ -1,5 +1,6 @@
 """A model that summarises when chat/compaction asks it to, and otherwise says a few words."""
 
+from django.db.models.functions import Now
 from django.utils import timezone
 
 from chat.compaction import make, planning
@@ -7,6 +8,9 @@ from chat.compaction.checks import HEADINGS
 from chat.context.prompt import build_request
 from chat.conversations import transcript
 from chat.models import ChatSession, ContextRound
+from memory.index import conversations
+from memory.models import Flush, TranscriptIndex
+from memory.notes import flush
 from oneclaw.demo.scripted import answer, text
 from tests.conversations import FINISHED, send
 
@@ -14,7 +18,10 @@ SUMMARY_BEGINNING = "You write the summary with which"
 
 
 def is_summary(body):
-    """Return whether the body of a request asks for a summary of a conversation."""
+    """Return whether the body of a request asks for a summary of a conversation: the fast model, or the model's own
+    server."""
+    if body.get("compaction"):
+        return True
     system = body.get("system") or [{"text": ""}]
     return system[0]["text"].startswith(SUMMARY_BEGINNING)
 
@@ -60,3 +67,15 @@ def summarised(session, *, used=True):
         after = {"used_at": timezone.now(), "used_after_seq": session.last_seq}
         ContextRound.objects.filter(pk=asked.pk).update(**after)
     return ContextRound.objects.select_related("through").get(pk=asked.pk)
+
+
+def make_rounds(session_id):
+    """Do what workers do for the open rounds of a conversation: note and index what they replace, and make them."""
+    for each in ContextRound.objects.open().filter(session=session_id):
+        make.run(each.pk)
+        for flush_id in Flush.objects.queued().filter(session=session_id).values_list("pk", flat=True):
+            flush.run(flush_id)
+        for index_id in TranscriptIndex.objects.filter(session=session_id).values_list("pk", flat=True):
+            conversations.run(index_id)
+        ContextRound.objects.queued().filter(pk=each.pk).update(due_at=Now())
+        make.run(each.pk)

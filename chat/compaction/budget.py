@@ -8,7 +8,7 @@ SOFT_MAX_TOKENS, SOFT_MAX_SHARE = 4_000, 16
 KEEP_MAX_SHARE = 4
 SUMMARY_MAX_TOKENS, SUMMARY_MAX_SHARE = 4_000, 16
 QUOTED_MAX_TOKENS, QUOTED_MAX_SHARE = 4_000, 16
-# A summary is made beside the conversation from this share of the tokens at which it is due.
+# A summary is made in the background from this share of the tokens at which it is due.
 EARLY_SHARE = 0.7
 # After a round, a request takes at most this share of what it may take.
 TARGET_SHARE = 0.5
@@ -20,7 +20,7 @@ GAIN_SHARE = 0.2
 class Budget:
     """The sizes that follow from a window, in tokens.
 
-    `reserve` stays free for the answer; `keep` are the newest turns beside a summary. The formulas are those of
+    `reserve` stays free for the answer; `keep` are the newest turns kept with a summary. The formulas are those of
     OpenClaw's memory flush: due when tokens >= window - reserve - soft.
     """
 
@@ -40,7 +40,7 @@ class Budget:
 
     @property
     def early(self) -> int:
-        """Return the tokens from which a summary is made beside the conversation, before it is needed."""
+        """Return the tokens from which a summary is made in the background, before it is needed."""
         return round(EARLY_SHARE * self.due)
 
     @property
@@ -60,7 +60,7 @@ class Budget:
 
     @property
     def quoted(self) -> int:
-        """Return the most tokens of messages that are quoted word for word beside a summary."""
+        """Return the most tokens of messages that are quoted word for word with a summary."""
         return min(QUOTED_MAX_TOKENS, self.window // QUOTED_MAX_SHARE)
 
 

@@ -7,7 +7,6 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from chat.compaction import hints, make
-from chat.compaction.wording import summary_text
 from chat.context.heads import withhold_thinking
 from chat.conversations import lifecycle
 from chat.models import ChatSession, ContextRound
@@ -41,10 +40,10 @@ def edit(user: User, session_id: uuid.UUID, number: int, text: str) -> ContextRo
         raise RoundNotFoundError
     if not found.may_be_edited:
         raise NotASummaryError
-    summary = validated_text(text, max_chars=SUMMARY_MAX_CHARS, name=_("The summary"))
-    found.summary, found.block, found.maker = summary, None, ContextRound.Maker.PERSON
-    found.text = summary_text(summary, found.maker, found.supplement, make.lookup_for(session))
-    found.save(update_fields=["summary", "block", "maker", "text"])
+    found.summary = validated_text(text, max_chars=SUMMARY_MAX_CHARS, name=_("The summary"))
+    found.maker = ContextRound.Maker.PERSON
+    found.save(update_fields=["summary", "maker"])
+    make.without_block(found)
     change_view(session, found)
     return found
 

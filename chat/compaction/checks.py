@@ -33,6 +33,7 @@ class Check(StrEnum):
     TOO_LONG = "too_long"
     OTHER_LANGUAGE = "other_language"
     INSTRUCTIONS = "instructions"
+    FORGOTTEN = "forgotten"
     # The provider could not summarise; another maker did.
     NOT_BY_API = "not_by_api"
     # Another round replaced it before it was used.
@@ -52,7 +53,7 @@ class SummaryRejectedError(Exception):
 def check_summary(summary: str, covered_texts: list[str], instructions: str, *, has_headings: bool = True) -> None:
     """Raise SummaryRejectedError unless `summary` can stand for `covered_texts`.
 
-    `instructions` is what its writer was told. The provider's own summaries have no headings of ours.
+    `instructions` is the prompt of its writer. The provider's own summaries have no headings of ours.
     """
     if not summary.strip():
         raise SummaryRejectedError(Check.EMPTY)

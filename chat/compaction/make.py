@@ -7,14 +7,15 @@ The model is called outside of any transaction, by the worker that holds the cla
 
 import logging
 import uuid
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import cast
 
 from django.conf import settings
 from django.db import transaction
 from django.db.models import F, Q
-from django.utils import translation
+from django.utils import timezone, translation
 
 from chat import extensions
 from chat.compaction import hints, native
@@ -35,6 +36,7 @@ from chat.compaction.wording import summary_text, supplement_text
 from chat.context.meter import facts_for
 from chat.context.prompt import rows_of
 from chat.context.view import ViewRow
+from chat.extensions.compaction_hooks import ASK_AGAIN_SECONDS, CompactionDecision, before_compaction
 from chat.models import ChatSession, ContextRound
 from oneclaw import llm
 from oneclaw.jobs import ClaimLostError
@@ -61,13 +63,27 @@ class Work:
     round: ContextRound
     session: ChatSession
     rows: Sequence[ViewRow]
-    # The newest round before it, whose summary stands for the messages before `rows`.
+    # The newest round before it, whose summary replaces the messages before `rows`.
     earlier: ContextRound | None
     checks: list[Check] = field(default_factory=list)
+    # What the summary shall keep especially, and what is kept word for word besides the supplement.
+    focus: str = ""
+    must_keep: list[str] = field(default_factory=list)
 
-    @property
+    @cached_property
     def said(self) -> list[SpokenMessage]:
-        return spoken(self.rows)
+        return [SpokenMessage(each.role, self.without_forgotten(each.text)) for each in spoken(self.rows)]
+
+    @cached_property
+    def _forgetters(self) -> list[Callable[[str], str]]:
+        asked = (each.forgetter for each in extensions.installed())
+        return [each(self.session) for each in asked if each]
+
+    def without_forgotten(self, text: str) -> str:
+        """Return `text` without what the person has asked to forget."""
+        for forget in self._forgetters:
+            text = forget(text)
+        return text
 
     @property
     def earlier_summary(self) -> str:
@@ -84,7 +100,7 @@ class Summary:
 
     text: str
     maker: str
-    block: dict[str, object] | None = None
+    block: llm.Block | None = None
 
 
 @translation.override("en")
@@ -103,6 +119,14 @@ def run(round_id: int, *, is_urgent: bool = False) -> float | None:
             claimed.finish(ContextRound.Status.NOTHING)
             hints.notify(claimed.session)
             return None
+        decision = asked_hooks(work)
+        if decision.verdict == "veto":
+            claimed.finish(ContextRound.Status.NOTHING, decision.reason.in_english if decision.reason else "")
+            hints.notify(work.session)
+            return None
+        if decision.verdict == "wait" and not is_urgent:
+            claimed.release(ASK_AGAIN_SECONDS)
+            return ASK_AGAIN_SECONDS
         if not is_prepared(work):
             if not is_urgent:
                 claimed.release(PREPARE_SECONDS)
@@ -128,16 +152,27 @@ def work_of(claimed: ContextRound) -> Work | None:
     through = claimed.through.seq
     earlier = earlier_round(claimed)
     rows = [row for row in rows_of(session, earlier.through.seq if earlier else 0) if row.seq <= through]
-    return Work(claimed, session, rows, earlier, [Check(each) for each in claimed.checks])
+    return Work(claimed, session, rows, earlier, [Check(each) for each in claimed.checks], claimed.focus)
 
 
 def earlier_round(later: ContextRound) -> ContextRound | None:
-    """Return the newest summary of what stands before the messages of `later`, used or superseded; None without one."""
+    """Return the newest summary of the messages before those of `later`, used or superseded; None without one."""
     rounds = later.session.context_rounds.filter(kind=ContextRound.Kind.COMPACT, through__active=True)
     made = rounds.exclude(summary="").filter(through__seq__lt=later.through.seq, number__lt=later.number)
     kept = made.filter(Q(undone_at=None) | Q(checks__contains=[Check.SUPERSEDED]))
     found: ContextRound | None = kept.select_related("through").order_by("through__seq", "number").last()
     return found
+
+
+def asked_hooks(work: Work) -> CompactionDecision:
+    """Return what the hooks decide about the round; what it shall keep is set in `work`."""
+    if work.round.asked_at is None:
+        work.round.asked_at = timezone.now()
+        work.round.heartbeat(asked_at=work.round.asked_at)
+    decision = before_compaction(work.session, work.round.through.seq, work.round.reason, work.round.asked_at)
+    work.focus = "\n".join(filter(None, (work.round.focus, decision.focus)))
+    work.must_keep = list(decision.must_keep)
+    return decision
 
 
 def is_prepared(work: Work) -> bool:
@@ -169,11 +204,14 @@ def summary_of(work: Work, *, is_urgent: bool) -> Summary:
     attempt = work.round.attempts
     if attempt > MODEL_MAX_ATTEMPTS:
         return extracted(work)
-    if attempt <= API_MAX_ATTEMPTS and native.is_possible(work.session, work.round, work.checks):
+    if attempt <= API_MAX_ATTEMPTS and native.is_possible(work.session, work.checks):
         try:
-            text, block = native.summary_block(work.session, work.round)
-            check_summary(text, texts_of(work), instructions(work.round.focus), has_headings=False)
-            return Summary(text, Maker.API, block)
+            made = native.compact(work.session, work.round, work.focus)
+            check_summary(made.text, texts_of(work), instructions(work.focus), has_headings=False)
+            if work.without_forgotten(made.text) != made.text:
+                # The provider has read the messages themselves.
+                raise SummaryRejectedError(Check.FORGOTTEN)
+            return Summary(made.text, Maker.API, made.block)
         except (ModelRequestError, SummaryRejectedError) as failure:
             logger.warning("The provider did not summarise conversation %s: %s", work.session.pk, failure)
             work.checks.append(Check.NOT_BY_API)
@@ -197,12 +235,12 @@ def written(work: Work) -> Summary:
     steps: list[str] = list(work.round.steps)
     for part in parts[len(steps) :]:
         before = steps[-1] if steps else work.earlier_summary
-        request = summary_request(part, before, work.round.focus, work.summary_max_tokens, model)
+        request = summary_request(part, before, work.focus, work.summary_max_tokens, model)
         steps.append(summary_in(llm.complete_sync(request)))
         if len(steps) < len(parts):
             work.round.heartbeat(steps=steps)
     summary = steps[-1] if steps else work.earlier_summary
-    check_summary(summary, texts_of(work), instructions(work.round.focus))
+    check_summary(summary, texts_of(work), instructions(work.focus))
     return Summary(summary, Maker.MODEL)
 
 
@@ -244,12 +282,22 @@ def finish(work: Work, summary: Summary) -> None:
     hints.notify(work.session)
 
 
+def without_block(made: ContextRound) -> None:
+    """Drop the signed block of a round: the model is sent its words as text."""
+    made.block = None
+    made.text = summary_text(made.summary, made.maker, made.supplement, lookup_for(made.session))
+    made.save(update_fields=["block", "text"])
+
+
 def supplement_for(work: Work) -> Supplement:
-    """Return what is kept word for word beside the summary of the round."""
+    """Return what is kept word for word with the summary of the round."""
     said = [SaidMessage(each.is_persons, each.text) for each in work.said]
     earlier = cast(Supplement, work.earlier.supplement if work.earlier else {})
     budget = budget_for(work.session)
-    return supplement_of(said, earlier, budget.quoted, facts_for(work.session).chars_per_token)
+    found = supplement_of(said, earlier, budget.quoted, facts_for(work.session).chars_per_token)
+    if work.must_keep:
+        found["notes"] = work.must_keep
+    return found
 
 
 def lookup_for(session: ChatSession) -> str:

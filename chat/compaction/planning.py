@@ -32,7 +32,7 @@ AUTOMATIC = (Reason.THRESHOLD, Reason.MESSAGES, Reason.PAUSE)
 # After so many failures one after another, or so many rounds within so few turns, no round begins by itself.
 FAILURES_MAX_COUNT = 3
 ROUNDS_MAX_COUNT, ROUNDS_MIN_TURNS = 3, 6
-# The share of ONECLAW_COMPACTION_MESSAGES from which a summary is made beside the conversation.
+# The share of ONECLAW_COMPACTION_MESSAGES from which a summary is made in the background.
 EARLY_MESSAGES_SHARE = 0.7
 # What a person may write about what a summary is to keep.
 FOCUS_MAX_CHARS = 1_000
@@ -118,7 +118,7 @@ def cut_of(
 
 
 def turn_sizes(rows: list[ViewRow], sizes: list[int]) -> list[TurnSize]:
-    """Return the turns of `rows`, whose tokens are `sizes`; what stands before the first person's message belongs to
+    """Return the turns of `rows`, whose tokens are `sizes`; what precedes the first message of the person belongs to
     the first turn. Pure."""
     starts = [index for index, row in enumerate(rows) if row.role == Message.Role.USER]
     edges = [0, *starts[1:], len(rows)] if rows else []
@@ -180,7 +180,9 @@ def supersede(waiting: ContextRound) -> None:
 def is_paused(session: ChatSession) -> bool:
     """Return whether rounds no longer begin by themselves: the last ones failed, or followed one another too soon."""
     newest = list(session.context_rounds.order_by("-number")[:FAILURES_MAX_COUNT])
-    if len(newest) == FAILURES_MAX_COUNT and all(each.status == ContextRound.Status.FAILED for each in newest):
+    # A hook that vetoes a round ends it with an error, too.
+    ended = (ContextRound.Status.FAILED, ContextRound.Status.NOTHING)
+    if len(newest) == FAILURES_MAX_COUNT and all(each.status in ended and each.error for each in newest):
         return True
     used = session.context_rounds.filter(kind=ContextRound.Kind.COMPACT, reason__in=AUTOMATIC).exclude(used_at=None)
     earlier = used.order_by("-number").values_list("used_after_seq", flat=True)[ROUNDS_MAX_COUNT - 1 :].first()

@@ -30,7 +30,7 @@ from chat.context.view import ViewRow
 from chat.models import ChatSession, ContextRound, Head, Message
 from oneclaw.llm import Block
 
-CHARS_PER_TOKEN = 4
+WINDOW_TOKEN_CHARS = 4
 TRIM_MIN_RATIO, CLEAR_MIN_RATIO = 0.3, 0.5
 # The results after the third last answer are never shortened.
 KEPT_ANSWERS = 3
@@ -53,7 +53,7 @@ class PrunableResult:
 
 def may_prune(session: ChatSession, meter: Meter) -> bool:
     """Return whether the conversation is large enough for results to be shortened; without reading it."""
-    # A token has at most CHARS_PER_TOKEN characters here, so below this no ratio is reached.
+    # A token has at most WINDOW_TOKEN_CHARS characters here, so below this no ratio is reached.
     return settings.PRUNING and meter.used_tokens >= TRIM_MIN_RATIO * budget_for(session).window
 
 
@@ -68,7 +68,7 @@ def prune(session: ChatSession, meter: Meter, through: Message) -> ContextRound 
     sizes = {row.seq: chars_of(sent_blocks(row, rounds)) for row in rows}
     pruned_through = last_pruned_seq(session)
     fresh = sum(sizes[row.seq] for row in rows if row.role == Message.Role.TOOL and row.seq > pruned_through)
-    if pruned_through and fresh < AGAIN_MIN_RATIO * CHARS_PER_TOKEN * window:
+    if pruned_through and fresh < AGAIN_MIN_RATIO * WINDOW_TOKEN_CHARS * window:
         return None
     # A model that signs its thinking loses it by this, so it must be worth it.
     min_ratio = CLEAR_MIN_RATIO if facts_for(session).preserved_thinking else TRIM_MIN_RATIO
@@ -120,7 +120,7 @@ def decide(
     `results` are those that may be shortened: after the first message of the person, and before the answers that are
     kept. `total_chars` are the characters of the whole request. Nothing is shortened below `min_ratio`.
     """
-    chars_window = CHARS_PER_TOKEN * window_tokens
+    chars_window = WINDOW_TOKEN_CHARS * window_tokens
     if not chars_window or total_chars / chars_window < min_ratio:
         return {}
     decisions: dict[str, str] = {}

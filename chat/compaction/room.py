@@ -9,15 +9,16 @@ from django.conf import settings
 from django.db import transaction
 from django.utils import timezone
 
-from chat.compaction import hints, make, planning
+from chat.compaction import hints, make, notes, planning
 from chat.compaction.prune import may_prune, prune
 from chat.context import cache_marks
 from chat.context.heads import withhold_thinking
 from chat.context.meter import meter_of, with_counted
 from chat.context.prompt import rows_of
-from chat.context.rounds import rounds_in_view
+from chat.context.rounds import rounds_in_view, rounds_of_last_request
+from chat.extensions.compaction_hooks import after_compaction
 from chat.models import ChatSession, ContextRound, Message, Turn
-from oneclaw.threads import in_database
+from oneclaw.threads import in_database, in_model_thread
 
 # How long a person waits for a summary, after which an extract takes its place.
 WAIT_MAX_SECONDS = 60.0
@@ -61,7 +62,7 @@ async def make_room_at_once(turn: Turn, keep: Keep, announce: Callable[[], None]
 async def finish_soon(round_id: int) -> None:
     """Return when the round is finished: by a worker that makes it already, by this process, or after WAIT_MAX_SECONDS
     as an extract."""
-    making = asyncio.create_task(in_database(make.run, round_id, is_urgent=True))
+    making = asyncio.create_task(in_model_thread(make.run, round_id, is_urgent=True))
     try:
         async with asyncio.timeout(WAIT_MAX_SECONDS):
             await asyncio.shield(making)
@@ -80,7 +81,7 @@ def is_open(round_id: int) -> bool:
 @transaction.atomic
 def begin(turn: Turn) -> int | None:
     """Begin to use a ready round if it is time; return the id of the round that must be made first, or None."""
-    sessions = ChatSession.objects.select_related("agent", "owner", "head")
+    sessions = ChatSession.objects.select_related("agent", "owner", "head").select_for_update(of=("self",), no_key=True)
     session = with_counted(sessions).get(pk=turn.session_id)
     meter = meter_of(session)
     if meter is None:
@@ -90,19 +91,22 @@ def begin(turn: Turn) -> int | None:
     if reason is not None and (waiting is None or not waiting.is_open):
         waiting = planning.plan(session, reason) if settings.COMPACTION else waiting
     if waiting is not None and waiting.is_open:
-        if reason is not None or waiting.reason == ContextRound.Reason.COMMAND:
+        # Many short messages still fit, so the answer does not wait for their summary.
+        if reason == ContextRound.Reason.THRESHOLD or waiting.reason == ContextRound.Reason.COMMAND:
             return waiting.pk
     elif waiting is not None and is_time_for(waiting, session, turn, is_full=reason is not None):
         mark_used(waiting, turn)
         return None
     if may_prune(session, meter) and is_cache_cold(session, turn):
         prune(session, meter, last_before(turn))
+    if notes.reached(meter.used_tokens, meter.window_tokens) and notes.is_new(turn):
+        notes.store(turn, notes.fullness_note(session, meter, rounds_in_view(session)))
     return None
 
 
 def is_time_for(ready: ContextRound, session: ChatSession, turn: Turn, *, is_full: bool) -> bool:
     """Return whether a ready round is used now: it is needed or asked for, or the provider's cache has expired, so that
-    another beginning costs nothing."""
+    another prefix costs nothing."""
     if not ready.through.active:
         return False
     if is_full or ready.reason == ContextRound.Reason.COMMAND:
@@ -152,8 +156,27 @@ def use_now(turn: Turn, round_id: int) -> bool:
 
 
 def mark_used(ready: ContextRound, turn: Turn) -> None:
-    """Record that requests are made with the round from now on."""
+    """Record that requests are made with the round from now on.
+
+    With a summary of the API, what is kept word for word comes with the next message of the person. Without a new
+    message, the summary is sent as text.
+    """
+    if ready.block and notes.is_new(turn):
+        notes.store(turn, {"notes": [ready.text]} if ready.text else {})
+    elif ready.block:
+        make.without_block(ready)
     first = turn.messages.order_by("seq").values_list("seq", flat=True).first() or 1
     ready.used_at, ready.used_after_seq = timezone.now(), first - 1
     ready.save(update_fields=["used_at", "used_after_seq"])
     hints.notify(ready.session)
+    transaction.on_commit(lambda: after_compaction(ready.session, ready.through.seq, ready.reason))
+
+
+@transaction.atomic
+def drop_block(turn: Turn) -> None:
+    """Send the summary in use as text, because the model's server does not take its own block any more."""
+    session = ChatSession.objects.select_for_update(no_key=True).get(pk=turn.session_id)
+    compact = rounds_of_last_request(session).compact
+    if compact is not None and compact.block:
+        make.without_block(compact)
+    withhold_thinking(session, session.last_complete_seq())

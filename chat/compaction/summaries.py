@@ -95,7 +95,7 @@ def summary_request(
 
 
 def instructions(focus: str) -> str:
-    """Return what a summariser is told."""
+    """Return the system prompt of a summariser."""
     template = get_template("summary_system.txt", using="prompts")
     return template.render({"focus": quoted("focus", focus) if focus else ""}).strip()
 

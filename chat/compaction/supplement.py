@@ -1,4 +1,4 @@
-"""What is kept word for word beside a summary: wishes, names and numbers, and the person's newest messages. Pure.
+"""What is kept word for word with a summary: wishes, names and numbers, and the person's newest messages. Pure.
 
 No model takes part, so nothing of it can be lost or changed by one.
 """
@@ -60,12 +60,14 @@ IDENTIFIERS = re.compile(
 
 
 class Supplement(TypedDict, total=False):
-    """What stands beside a summary, as a ContextRound stores it; a missing key is empty."""
+    """What is kept with a summary, as a ContextRound stores it; a missing key is empty."""
 
     # Sentences in which the person says how it shall be from now on, oldest first.
     wishes: list[str]
     # Names, numbers and addresses, byte for byte, in the order in which they were said.
     identifiers: list[str]
+    # What extensions want to be kept.
+    notes: list[str]
     # A message of the person that was not answered.
     question: str
     # The beginnings of the person's newest messages, oldest first.

@@ -37,8 +37,8 @@ class InspectedRequest:
     # (name, text, estimated tokens) of each section of the system text, and of each tool, whose text is JSON.
     sections: list[tuple[str, str, int]]
     tools: list[tuple[str, Mapping[str, Any], int]]
-    # What stands for the messages that a summary replaces, with its estimated tokens.
-    opening: list[tuple[Block, int]]
+    # The blocks in place of the messages that a summary replaces, with its estimated tokens.
+    replacement: list[tuple[Block, int]]
     messages: list[InspectedMessage]
     is_exact: bool = True
 
@@ -116,13 +116,13 @@ def inspect(
     messages = [
         InspectedMessage(row, blocks, parts.total()) for (row, blocks), parts in zip(view.sent, sent, strict=True)
     ]
-    opening = [block for message in rounds.opening() for block in message["content"]]
+    replacement = [block for message in rounds.replacement() for block in message["content"]]
     return InspectedRequest(
         request=request_for(session, head, rows, view),
         sections=[(name, text, text_tokens(text, chars_per_token)) for name, text in head.section_texts()],
         tools=[(tool["name"], dict(tool), tokens.tool_tokens(tool, chars_per_token)) for tool in head.tools or ()],
         messages=messages,
-        opening=[(block, tokens.block_tokens(block, chars_per_token)) for block in opening],
+        replacement=[(block, tokens.block_tokens(block, chars_per_token)) for block in replacement],
     )
 
 

@@ -152,7 +152,7 @@ def estimated_parts(session: ChatSession, head: Head | None, rounds: RoundsInVie
     """Return the estimated tokens of a request by what takes them."""
     chars_per_token = facts_for(session).chars_per_token
     found = estimate(session, rows_of(session, rounds.through_seq), chars_per_token, rounds)
-    for message in rounds.opening():
+    for message in rounds.replacement():
         found[ContextPart.SUMMARY] += sum(tokens.block_tokens(each, chars_per_token) for each in message["content"])
     return found + tokens.head_tokens(head, chars_per_token) if head else found
 

@@ -1,6 +1,7 @@
 """Per-message context: what the extensions send to the model before the text of a person's message.
 
-It is stored with the message as data, and rendered for each request by the extension that added it.
+It is stored with the message as data, and rendered for each request by the extension that added it. What hooks add is
+stored as text.
 """
 
 from collections.abc import Mapping
@@ -12,6 +13,8 @@ from chat.models import ChatSession, Message
 
 # The key in Message.meta, whose value is {name of the extension: [ContextItem, …]}.
 META_KEY = "context"
+# The key in Message.meta of the text that hooks added (chat/turns/hooks.py).
+HOOK_TEXT_KEY = "hook_text"
 
 
 def add_context(session: ChatSession, message: Message) -> None:
@@ -27,10 +30,10 @@ def add_context(session: ChatSession, message: Message) -> None:
 
 def text_of(meta: Mapping[str, Any]) -> str:
     """Return the text of the context in `meta`, a Message.meta; "" without one."""
-    if not meta.get(META_KEY):
-        return ""
-    sources = [(each.name, each.message_context) for each in extensions.installed() if each.message_context]
-    texts = (source.render(items) for name, source in sources if (items := items_of(meta, name)))
+    texts: list[str] = [meta.get(HOOK_TEXT_KEY, "")]
+    if meta.get(META_KEY):
+        sources = [(each.name, each.message_context) for each in extensions.installed() if each.message_context]
+        texts = [source.render(items) for name, source in sources if (items := items_of(meta, name))] + texts
     return "\n\n".join(text for text in texts if text)
 
 

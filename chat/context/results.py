@@ -10,7 +10,7 @@ from django.conf import settings
 from django.utils.translation import gettext_lazy as _
 
 from chat.context.rounds import text_of_result, with_text
-from chat.extensions import Extension, Tool, ToolCall, ToolError, ToolResult, tool_sends_whole
+from chat.extensions import Extension, Tool, ToolCall, ToolError, ToolResult, installed, tool_sends_whole
 from chat.models import Message
 from oneclaw.llm import Block
 from oneclaw.reasons import Reason
@@ -102,6 +102,7 @@ CHAT = Extension(
                 "failed": _("Reading on failed"),
             },
             whole=True,
+            offered=lambda session: any(tool.name != READ_RESULT for each in installed() for tool in each.tools),
         )
     ],
 )

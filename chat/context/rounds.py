@@ -40,8 +40,8 @@ class RoundsInView:
         """Return the number up to which the API vouches for thinking: of messages before its own summary was used."""
         return self.compact.used_after_seq if self.compact and self.compact.block else 0
 
-    def opening(self) -> list[ApiMessage]:
-        """Return the messages that stand for those up to `through_seq`."""
+    def replacement(self) -> list[ApiMessage]:
+        """Return the messages that replace those up to `through_seq`."""
         if self.compact is None:
             return []
         if self.compact.block:
@@ -64,7 +64,7 @@ NO_ROUNDS = RoundsInView()
 def rounds_for_turn(session: ChatSession, before_seq: int) -> RoundsInView:
     """Return the rounds of a turn that begins now, whose first message follows `before_seq`, and record them.
 
-    When they are not those of the last request, thinking up to `before_seq` is withheld, because what stands before it
+    When they are not those of the last request, thinking up to `before_seq` is withheld, because the messages before it
     has changed; a summary that the API itself made keeps it valid.
     """
     rounds = rounds_in_view(session)

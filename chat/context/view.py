@@ -62,7 +62,7 @@ class View:
     digest: str = ""
     # Each row that is sent, with its blocks.
     sent: list[tuple[ViewRow, list[Block]]] = field(default_factory=list)
-    # The number of the answer whose thinking was made from something else than what stands before it now; 0: none.
+    # The number of the answer whose thinking was made from something else than precedes it now; 0: none.
     drifted_seq: int = 0
     # Whether the messages end with results of calls that are sent without the thinking before them. A request to think
     # about them would be refused, as a model that thinks has thought before it calls.
@@ -89,7 +89,7 @@ def view_of(
         else:
             view.messages.append({"role": role, "content": list(blocks)})
 
-    for message in rounds.opening():
+    for message in rounds.replacement():
         add(message["role"], message["content"])
     # The last answer, if it is sent without thinking.
     thoughtless: ViewRow | None = None

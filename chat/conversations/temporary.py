@@ -24,9 +24,10 @@ def erase(session_id: uuid.UUID) -> bool:
     if session is None:
         return True
     session.deleted_at = session.deleted_at or timezone.now()
-    session.title, session.head = "", None
-    session.save(update_fields=["deleted_at", "title", "head"])
+    session.title, session.head, session.used_rounds = "", None, []
+    session.save(update_fields=["deleted_at", "title", "head", "used_rounds"])
     session.heads.all().delete()
+    session.context_rounds.all().delete()
     if session.turns.running().update(stop_requested=True):
         return False
     session.turns.all().delete()

@@ -111,3 +111,9 @@ def title_of(answer: str) -> str:
     line = next((line for line in replace_unstorable(answer).splitlines() if line.strip(" \t#*_`\"“”'.")), "")
     words = " ".join(line.strip(" \t#*_`\"“”'.").split()[:TITLE_MAX_WORDS])
     return words if len(words) <= TITLE_MAX_CHARS else words[: TITLE_MAX_CHARS - 1].rstrip() + "…"
+
+
+def first_words(text: str, max_chars: int = 60) -> str:
+    """Return the first line of `text`, cut at a word: the title of a conversation until it is named."""
+    line = " ".join(text.strip().split("\n", 1)[0].split())
+    return line if len(line) <= max_chars else line[: max_chars - 1].rsplit(" ", 1)[0] + "…"

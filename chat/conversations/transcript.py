@@ -18,7 +18,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from chat.attachments import store
-from chat.conversations import insertion, lifecycle, model_choice, presence
+from chat.conversations import insertion, lifecycle, model_choice, presence, titles
 from chat.conversations.model_choice import NO_CHOICE, Choice
 from chat.models import ChatSession, Message, Turn
 from chat.rendering import incremental
@@ -103,7 +103,7 @@ def accept(
     model_choice.apply_choice(session, choice)
     attached = store.lock_files(user, files)
     if not session.title:
-        title = first_words(text or ", ".join(file.name for file in attached))
+        title = titles.first_words(text or ", ".join(file.name for file in attached))
         session.title = _("Temporary chat") if session.is_temporary else title
         pubsub.notify(f"user:{user.pk}", {"kind": "sessions"})
     content = [file.reference() for file in attached]
@@ -147,12 +147,6 @@ def running_turn_of(session: ChatSession, holder: uuid.UUID | None) -> tuple[Tur
     """Return the running turn of this `holder` and its placeholder; None when there is none."""
     turn = session.turns.running().select_related("prompt").filter(holder=holder).first() if holder else None
     return (turn, turn.messages.get(status=Message.Status.RUNNING)) if turn else None
-
-
-def first_words(text: str, max_chars: int = 60) -> str:
-    """Return the first line of `text`, cut at a word: the title of a conversation until it is named."""
-    line = " ".join(text.strip().split("\n", 1)[0].split())
-    return line if len(line) <= max_chars else line[: max_chars - 1].rsplit(" ", 1)[0] + "…"
 
 
 def append(session: ChatSession, role: str, **fields: Any) -> Message:
@@ -246,10 +240,8 @@ def finish_tools(
     cards: Mapping[str, Card],
     shares: Mapping[str, list[int]] | None = None,
 ) -> Message:
-    """Store the results of all calls in `answer`; return the placeholder of the next answer.
-
-    `shares` says how much of long results the model is sent (chat/context/results.py). Raise LeaseLostError.
-    """
+    """Store the results of all calls in `answer`, and `shares`, how much of long ones the model is sent; return the
+    placeholder of the next answer. Raise LeaseLostError."""
     session = lock_held_session(turn)
     if following := turn.messages.filter(seq__gt=results.seq, status=Message.Status.RUNNING).first():
         return following
@@ -319,7 +311,7 @@ def write_results(
     update_message(
         results,
         content=replace_unstorable_in_json(content),
-        meta={"cards": replace_unstorable_in_json(cards)} | ({"sent": {"results": shares}} if shares else {}),
+        meta={"cards": replace_unstorable_in_json(cards), "sent": {"results": shares or {}}},
         status=Message.Status.COMPLETE,
         finished_at=timezone.now(),
     )

@@ -5,11 +5,25 @@ In its AppConfig.ready() an app registers one object with everything that it add
     extensions.register(Extension("dice", tools=[Tool("roll_dice", "Roll a die.", schema, roll)]))
 
 The chat reads the registry each time it needs it, and also runs without any extension. types.py defines the parts of an
-extension, registry.py holds the registered ones. Lifecycle signals are in chat/signals.py.
+extension, registry.py holds the registered ones. hooks.py defines the points at which an extension may change or refuse
+what the chat does, and run_hooks.py asks its handlers. Lifecycle signals are in chat/signals.py.
 """
 
+from chat.extensions.compaction_hooks import CompactionDecision, after_compaction, before_compaction
+from chat.extensions.hooks import (
+    AfterCompaction,
+    BeforeAgentStart,
+    BeforeCompaction,
+    BeforeToolCall,
+    ContextFile,
+    ContextFiles,
+    Hook,
+    ToolResultPersist,
+    TurnFinished,
+)
 from chat.extensions.registry import (
     find_tool,
+    hooks_at,
     installed,
     is_about_memory,
     register,
@@ -20,6 +34,7 @@ from chat.extensions.registry import (
     tools_for,
     unregister,
 )
+from chat.extensions.run_hooks import HookRun, run_hooks
 from chat.extensions.types import (
     CallUpdate,
     ContextItem,

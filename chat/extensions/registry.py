@@ -2,36 +2,56 @@
 
 from collections.abc import Mapping, Sequence
 
+from chat.extensions import hook_failures
+from chat.extensions.hooks import Hook, HookValue
 from chat.extensions.types import CallUpdate, Extension, Tool, ToolError
 from chat.models import ChatSession
 from oneclaw.reasons import Reason
 
 _extensions: dict[str, Extension] = {}
+# The hooks of all extensions, by point, in the order in which they are asked.
+_hooks: dict[str, tuple[Hook, ...]] = {}
 
 
 def register(extension: Extension) -> Extension:
     """Register `extension` and return it.
 
-    Raise ValueError when another extension has its name, or one of its tools or commands.
+    Raise ValueError when another extension has its name, or one of its tools, commands or hooks.
     """
+    if len(hook_names(extension)) < len(extension.hooks):
+        raise ValueError(f"Two hooks of {extension.name} have one name at one point.")
     for other in installed():
         taken = {other.name} & {extension.name}
         taken |= {tool.name for tool in other.tools} & {tool.name for tool in extension.tools}
         taken |= other.commands.keys() & extension.commands.keys()
+        taken |= hook_names(other) & hook_names(extension)
         if taken:
             raise ValueError(f"Two extensions bring {', '.join(sorted(taken))}: {other.name} and {extension.name}.")
     _extensions[extension.name] = extension
+    _sort_hooks()
     return extension
 
 
 def unregister(extension: Extension) -> None:
     """Remove `extension` from the registry. Raise KeyError when it is not registered."""
     del _extensions[extension.name]
+    hook_failures.forget(extension.hooks)
+    _sort_hooks()
 
 
 def installed() -> list[Extension]:
     """Return the extensions in the order of their names (stable, for the provider's cache)."""
     return [_extensions[name] for name in sorted(_extensions)]
+
+
+def hooks_at(kind: type[HookValue]) -> tuple[Hook, ...]:
+    """Return the hooks at the point of `kind`, in the order in which they are asked."""
+    return _hooks.get(kind.POINT, ())
+
+
+def hook_names(extension: Extension) -> set[str]:
+    """Return the names of the hooks of `extension`, each with its point."""
+    return {f"{hook.point}: {hook.name}" for hook in extension.hooks}
 
 
 def tools_for(session: ChatSession) -> list[Tool]:
@@ -79,6 +99,16 @@ def is_about_memory(name: str) -> bool:
     """Return whether the arguments and results of the tool `name` come from a person's memory."""
     tool = _tools().get(name)
     return tool is not None and tool.about_memory
+
+
+def _sort_hooks() -> None:
+    every = sorted(
+        (hook for extension in _extensions.values() for hook in extension.hooks),
+        key=lambda hook: (hook.order, hook.name),
+    )
+    _hooks.clear()
+    for hook in every:
+        _hooks[hook.point] = (*_hooks.get(hook.point, ()), hook)
 
 
 def _tools() -> dict[str, Tool]:

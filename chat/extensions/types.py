@@ -6,6 +6,7 @@ from typing import Any, NotRequired, TypedDict
 
 from django.utils.safestring import SafeString
 
+from chat.extensions.hooks import Hook
 from chat.models import ChatSession, Message
 from oneclaw.models import User
 from oneclaw.reasons import Reason, verbatim
@@ -191,5 +192,9 @@ class Extension:
     # Called again and again while a summary waits to replace the messages of a session up to the given number: stores
     # what the app keeps of them, or asks for that, and returns whether it is stored.
     prepare_compaction: Callable[[ChatSession, int], bool] | None = None
+    # Returns a function that takes out of a text what the owner of a session has asked to forget; for summaries.
+    forgetter: Callable[[ChatSession], Callable[[str], str]] | None = None
     # Returns how the model of a session finds messages that a summary has replaced: one English sentence, or "".
     lookup_hint: Callable[[ChatSession], str] | None = None
+    # Handlers that may change or refuse what the chat does, each under a contract (chat/extensions/hooks.py).
+    hooks: Sequence[Hook] = ()

@@ -1,5 +1,5 @@
 """The models of the chat: agents, conversations with their turns and messages, attachments, links, prompts, imports,
-rounds."""
+rounds, hooks."""
 
 from chat.models.agents import Agent, Effort, default_agent
 from chat.models.attachments import Attachment, AttachmentQuerySet, MessageFile
@@ -14,6 +14,7 @@ from chat.models.conversations import (
     Turn,
 )
 from chat.models.heads import Head
+from chat.models.hooks import SwitchedOffHook
 from chat.models.imports import ImportJob
 from chat.models.links import SharedLink, SharedLinkQuerySet
 from chat.models.prompts import SavedPrompt

@@ -174,6 +174,15 @@ class ChatSession(models.Model):
             messages = messages.filter(seq__lt=running)
         return messages.aggregate(newest=Max("seq"))["newest"] or 0
 
+    def summarised_seq(self) -> int:
+        """Return the sequence number of the last message that the summary in use replaces in what the model is sent; 0
+        without one.
+
+        It is read from the rows, because a request in between may have begun to use a summary.
+        """
+        newest = self.context_rounds.summaries().in_use().values_list("through__seq", flat=True).last()
+        return newest or 0
+
 
 class TurnQuerySet(models.QuerySet["Turn"]):
     def running(self) -> "TurnQuerySet":
@@ -278,8 +287,9 @@ class Message(models.Model):
     # The API's content blocks, and {"type": "attachment", …} for each file (Attachment.reference).
     content = models.JSONField(default=list)
     # Data apart from the API's blocks: "cards", the cards of tools by tool_use id, with summaries and lines that are
-    # text or a Reason as JSON; "context", the items that extensions added (chat/context/per_message.py); "sent", what
-    # of it was sent first (chat/context/view.py); "continued", whether an answer continues one that was cut off.
+    # text or a Reason as JSON; "context", the items that extensions added, and "hook_text", the text that hooks added
+    # (chat/context/per_message.py); "sent", what of it was sent first (chat/context/view.py); "continued", whether an
+    # answer continues one that was cut off.
     meta = models.JSONField(default=dict)
     # The words of the text blocks, for search and lists.
     text = models.TextField(blank=True)

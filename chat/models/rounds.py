@@ -4,7 +4,7 @@ from typing import Any, ClassVar, Self
 
 from django.conf import settings
 from django.db import models
-from django.db.models import Q
+from django.db.models import F, Func, Q
 
 from chat.models.conversations import ChatSession, Message
 from oneclaw.jobs import OPEN_STATUSES, Job, JobQuerySet
@@ -21,15 +21,20 @@ class ContextRoundQuerySet(JobQuerySet["ContextRound"]):
         """Return the finished rounds whose last message is on the shown branch, oldest first, without undone ones."""
         return self.filter(status=Job.Status.DONE, undone_at=None, through__active=True).order_by("number")
 
+    def in_use(self) -> Self:
+        """Return the usable rounds that the last request of their conversation was made with, oldest first."""
+        number = Func(F("number"), function="to_jsonb", output_field=models.JSONField())
+        return self.usable().filter(session__used_rounds__contains=number)
+
     def summaries(self) -> Self:
-        """Return the rounds in which a summary replaces messages."""
+        """Return the rounds that replace older messages by a summary."""
         return self.filter(kind=ContextRound.Kind.COMPACT)
 
 
 class ContextRound(Job):
     """One change of what the model is sent: a summary in place of older messages, or shortened results of tools.
 
-    A worker makes it beside the conversation, and the first request of a later turn begins to use it. The messages
+    A worker makes it in the background, and the first request of a later turn begins to use it. The messages
     themselves never change. A round is valid on the branches that contain its last message.
     """
 
@@ -47,7 +52,7 @@ class ContextRound(Job):
     class Maker(models.TextChoices):
         API = "api", "the model's server"
         MODEL = "model", "the fast model"
-        EXTRACT = "extract", "nobody: the first words of messages"
+        EXTRACT = "extract", "no model: the first words of messages"
         PERSON = "person", "its owner, who changed it"
 
     class State(models.TextChoices):
@@ -78,13 +83,15 @@ class ContextRound(Job):
     maker = models.CharField(max_length=10, choices=Maker, blank=True)
     # The signed block of the API, as it was returned; None for summaries of other makers.
     block = models.JSONField(null=True, blank=True)
-    # What is kept word for word beside the summary (chat/compaction/supplement.py).
+    # What is kept word for word with the summary (chat/compaction/supplement.py).
     supplement = models.JSONField(default=dict, blank=True)
-    # What the model is sent in place of the messages: the summary and the supplement, as they were worded then; beside
+    # What the model is sent in place of the messages: the summary and the supplement, as they were worded then; with
     # a block of the API, the supplement alone, before the next message of the person.
     text = models.TextField(blank=True)
     # The summaries of the parts that are finished, so that another worker goes on after them.
     steps = models.JSONField(default=list, blank=True)
+    # When the hooks were asked about it first (chat/extensions/compaction_hooks.py).
+    asked_at = models.DateTimeField(null=True, blank=True)
     # What was noticed while it was made: codes of chat/compaction/checks.py.
     checks = models.JSONField(default=list, blank=True)
     # The estimated tokens of a request before and after.

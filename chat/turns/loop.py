@@ -8,20 +8,23 @@ import asyncio
 import logging
 from collections.abc import AsyncGenerator, Callable, Coroutine, Sequence
 from contextlib import aclosing
+from dataclasses import replace
 from typing import Any, ParamSpec, TypeVar
 
 from django.conf import settings
 from django.db import InterfaceError, OperationalError
 
+from chat import extensions
 from chat.compaction import room
 from chat.context.notices import ANSWER_NOW
 from chat.context.prompt import answer_meta, build_request, withhold_earlier_thinking
 from chat.context.results import shares_of
 from chat.conversations import transcript
+from chat.extensions import BeforeAgentStart, TurnFinished
 from chat.models import ChatSession, Message, Turn
 from chat.rendering.cards import Card
 from chat.signals import turn_finished
-from chat.turns import commands
+from chat.turns import commands, hooks
 from chat.turns.answer import GrowingAnswer
 from chat.turns.checkpoints import checkpoints
 from chat.turns.listener import TurnListener
@@ -70,6 +73,8 @@ class RunningTurn:
         self._has_room = False
         # The names of the tools in the last request.
         self._offered: frozenset[str] = frozenset()
+        # The model that hooks chose for this turn, "" for that of the conversation; None before they were asked.
+        self._model: str | None = None
         self.listener = listen(self)
         self.task = asyncio.create_task(self._run())
         self.task.add_done_callback(log_failure)
@@ -130,13 +135,20 @@ class RunningTurn:
         raise AssertionError("The last round returns or raises.")
 
     async def _stream_or_heal(self) -> tuple[llm.Finished, dict[str, str]]:
-        """Do as _stream; once more without earlier thinking when the provider refuses it, which is a defect; and with
-        a summary of earlier messages when the request is too long."""
+        """Do as _stream; once more without earlier thinking when the provider refuses it, which is a defect; without
+        its own signed summary when it does not take that any more; and with a summary of earlier messages when the
+        request is too long."""
         keeps = [room.Keep.NEWEST_TURNS, room.Keep.LAST_TURN]
-        may_withhold = True
+        may_withhold = may_drop = True
         while True:
             try:
                 return await self._stream()
+            except (llm.CompactionUnsupportedError, llm.CompactionBlockError) as failure:
+                if not may_drop:
+                    raise
+                may_drop = False
+                logger.warning("Turn %s: the signed summary is sent as text: %s", self.turn.pk, failure)
+                await persist(room.drop_block, self.turn)
             except llm.ThinkingBoundError as failure:
                 if not may_withhold:
                     raise
@@ -206,10 +218,14 @@ class RunningTurn:
         called = commands.parse_call(self.turn.prompt.text)
         if called and (reply := await persist(commands.reply_to, self.turn)) is not None:
             return commands.stream_reply(reply)
+        if self._model is None and extensions.hooks_at(BeforeAgentStart):
+            self._model = await self._while_waiting(in_tool_thread(hooks.before_agent_start, self.turn))
         if not self._has_room:
             await self._while_waiting(room.make_room(self.turn, self.listener.making_room))
             self._has_room = True
         request = await persist(build_request, self.turn)
+        if self._model:
+            request = replace(request, model=self._model)
         self._offered = frozenset(tool["name"] for tool in request.tools)
         self.answer.message.meta |= answer_meta(request, self.turn)
         return llm.stream(request)
@@ -256,6 +272,8 @@ class RunningTurn:
         self.listener.finished(message, failure)
         if turn_finished.has_listeners(ChatSession):
             await in_database(send_turn_finished, self.turn)
+        if extensions.hooks_at(TurnFinished):
+            await in_tool_thread(hooks.turn_has_finished, self.turn, message)
 
 
 ListenerFactory = Callable[[RunningTurn], TurnListener]

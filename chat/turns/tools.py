@@ -8,6 +8,7 @@ import json
 import logging
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import psycopg
@@ -18,6 +19,7 @@ from chat import extensions
 from chat.extensions import Tool, ToolCall, ToolError, ToolResult
 from chat.models import ChatSession, Message, Turn
 from chat.rendering.cards import Card
+from chat.turns import hooks
 from oneclaw.llm import Block
 from oneclaw.reasons import Reason
 
@@ -36,12 +38,16 @@ def call_tool(turn: Turn, answer: Message, use: Block, broken: str) -> tuple[Blo
     error becomes a result for the model.
     """
     started = time.monotonic()
+    session = ChatSession.objects.select_related("owner", "agent", "space").get(pk=turn.session_id)
     try:
-        result = run(turn, answer, use, broken)
+        result = run(session, answer, use, broken)
     except ToolError as error:
         content = {"error": {"code": error.code, "message": error.message}}
         result = ToolResult(content, error.reason or "", is_error=True)
-    text = result.content if isinstance(result.content, str) else json.dumps(result.content, ensure_ascii=False)
+    if not isinstance(result.content, str):
+        result = replace(result, content=json.dumps(result.content, ensure_ascii=False))
+    result = hooks.before_result_is_stored(session, answer, use, result)
+    text = result.content
     block: Block = {"type": "tool_result", "tool_use_id": use["id"], "content": text}
     if result.is_error:
         block["is_error"] = True
@@ -64,17 +70,18 @@ def as_stored(text: str | Reason) -> str | dict[str, Any]:
     return text.as_json if isinstance(text, Reason) else text
 
 
-def run(turn: Turn, answer: Message, use: Block, broken: str) -> ToolResult:
+def run(session: ChatSession, answer: Message, use: Block, broken: str) -> ToolResult:
     """Find the tool of the block `use`, check its arguments, and call it. Raise ToolError when the call fails."""
-    session = ChatSession.objects.select_related("owner", "agent", "space").get(pk=turn.session_id)
     tool = extensions.find_tool(session, use["name"])
     if broken:
         raise ToolError("validation_error", broken, Reason("call.arguments_broken"))
     validate(tool, use["input"])
-    call = ToolCall(use["id"], tool.name, use["input"], session.owner, session, answer.pk)
+    asked = ToolCall(use["id"], tool.name, use["input"], session.owner, session, answer.pk)
+    call, lines = hooks.before_tool_call(asked, tool)
     try:
         with lock_timeout(LOCK_WAIT_SECONDS):
-            return tool.call(call)
+            result = tool.call(call)
+            return replace(result, lines=[*result.lines, *lines]) if lines else result
     except ToolError:
         raise
     except Exception as error:

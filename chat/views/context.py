@@ -101,7 +101,7 @@ def shown_request(inspected: InspectedRequest) -> dict[str, Any]:
         "sections": [(PART_NAMES[part_of_section(name)], text, count) for name, text, count in inspected.sections],
         "tools_tokens": sum(count for _, _, count in inspected.tools),
         "tools": [(name, pretty(tool), count) for name, tool, count in inspected.tools],
-        "opening": [(*shown_block(block), count) for block, count in inspected.opening],
+        "replacement": [(*shown_block(block), count) for block, count in inspected.replacement],
         "messages_sent": [
             (ROLE_NAMES[Message.Role(each.row.role)], each, [shown_block(block) for block in each.blocks])
             for each in inspected.messages

@@ -1,11 +1,10 @@
-"""Blank forgotten lines in the text that memory put into conversations: recalled passages, tool calls and results,
-and prompts.
+"""Blank forgotten lines in the text that memory put into conversations (recalled passages, tool calls and results,
+prompts) and in the summaries of their messages.
 
 The words of people and of the assistant stay: they belong to the conversation and are deleted with it.
 """
 
-import json
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Any
@@ -14,22 +13,19 @@ from django.db.models import F, Func, Q, QuerySet, Value
 
 from chat.context import per_message
 from chat.context.heads import withhold_thinking
+from chat.context.view import META_KEY
 from chat.conversations.transcript import html_columns
-from chat.extensions import ContextItem
-from chat.models import ChatSession, Head, Message, MessageQuerySet, Turn
+from chat.models import ChatSession, ContextRound, Head, Message, MessageQuerySet, Turn
+from memory.forgetting import summaries
+from memory.forgetting.eraser import Eraser, IsPrefix
 from memory.policy.tombstones import BLANK, LineMatcher
-from memory.prompt.items import NAME, blanked
+from memory.prompt.items import NAME
 from oneclaw.models import Space
 
 MEMORY_TOOLS = ("save_memory", "memory_search", "memory_get")
-# The shortest text in a tool's result that may have been cut.
-CUT_TEXT_MIN_CHARS = 100
 # Messages in which a model has thought.
 THINKING = Q(content__contains=[{"type": "thinking"}]) | Q(content__contains=[{"type": "redacted_thinking"}])
 COLUMNS = ("id", "session_id", "seq", "role", "content", "meta", "text", "html_version")
-
-# Whether a line is the start of a forgotten one.
-IsPrefix = Callable[[str], bool]
 
 
 @dataclass
@@ -37,13 +33,14 @@ class Matches:
     """Where forgotten lines were found.
 
     `heads` are the ids of the heads that hold them, `prompts` the sessions of these heads, `messages` the new columns
-    by message id, `sessions` the sessions that change, and `said_in` the sessions in which a person or the assistant
-    said the words.
+    by message id, `rounds` the new columns by the id of a round, `sessions` the sessions that change, and `said_in` the
+    sessions in which a person or the assistant said the words.
     """
 
     heads: set[int] = field(default_factory=set)
     prompts: set[Any] = field(default_factory=set)
     messages: dict[int, dict[str, Any]] = field(default_factory=dict)
+    rounds: dict[int, dict[str, Any]] = field(default_factory=dict)
     sessions: set[Any] = field(default_factory=set)
     said_in: set[Any] = field(default_factory=set)
 
@@ -67,6 +64,10 @@ def find(sessions: QuerySet[ChatSession], known: LineMatcher, is_prefix: IsPrefi
             found.heads.add(pk)
             found.prompts.add(session_id)
             found.sessions.add(session_id)
+    for row in ContextRound.objects.filter(session__in=sessions).iterator(chunk_size=100):
+        if columns := summaries.changed_columns(row, eraser):
+            found.rounds[row.pk] = columns
+            found.sessions.add(row.session_id)
     rows: MessageQuerySet = Message.objects.filter(session__in=sessions).finished()
     ordered = rows.order_by("session_id", "seq").only(*COLUMNS).iterator(chunk_size=500)
     for session_id, messages in groupby(ordered, key=lambda message: message.session_id):
@@ -81,6 +82,10 @@ def blank(matches: Matches) -> None:
     Head.objects.filter(pk__in=matches.heads).update(system="", context={})
     for pk, columns in matches.messages.items():
         Message.objects.filter(pk=pk).update(**columns)
+    summaries.blank(matches.rounds)
+    rounds = ContextRound.objects.filter(session__in=matches.sessions)
+    summaries.drop_blocks(rounds)
+    summaries.restart(rounds)
     for session in ChatSession.objects.filter(pk__in=matches.sessions):
         _remove_signatures(session)
 
@@ -112,50 +117,6 @@ def _remove_signatures(session: ChatSession) -> None:
         message.save(update_fields=["content"])
 
 
-@dataclass(frozen=True)
-class Eraser:
-    """A replacer of forgotten lines in pieces of documents and in JSON values."""
-
-    known: LineMatcher
-    is_prefix: IsPrefix
-
-    def is_in_prompt(self, item: ContextItem) -> bool:
-        """Return whether a piece of a system prompt holds a forgotten line, or may hold a part of one."""
-        return item.get("cut", False) or self.item(item) is not item
-
-    def item(self, item: ContextItem) -> ContextItem:
-        """Return the piece with forgotten lines replaced; `item` itself when there is none."""
-        return blanked(item, self.known.is_in, self.is_prefix)
-
-    def text(self, text: str) -> str:
-        """Return `text` with each forgotten line replaced, and a cut last line that is the start of one."""
-        lines = self.known.blanked(text).split("\n")
-        if len(text) >= CUT_TEXT_MIN_CHARS and self.is_prefix(lines[-1].rstrip("…")):
-            lines[-1] = BLANK
-        return "\n".join(lines)
-
-    def value(self, value: Any) -> Any:
-        """Return the JSON `value` with forgotten lines replaced in every string."""
-        if isinstance(value, str):
-            return self.text(value)
-        if isinstance(value, list):
-            return [self.value(part) for part in value]
-        if isinstance(value, dict):
-            return {name: self.value(part) for name, part in value.items()}
-        return value
-
-    def result(self, content: Any) -> Any:
-        """Return the content of a tool result, a string of JSON, with forgotten lines replaced in every string."""
-        try:
-            value = json.loads(content) if isinstance(content, str) else None
-        except ValueError:
-            value = None
-        if value is None:
-            return self.value(content)
-        kept = self.value(value)
-        return content if kept == value else json.dumps(kept, ensure_ascii=False)
-
-
 def _find_in(session_id: Any, messages: Iterable[Message], eraser: Eraser, found: Matches) -> None:
     calls: dict[str, Message] = {}
     shown: dict[int, Message] = {}
@@ -183,6 +144,9 @@ def _columns(message: Message, calls: dict[str, Message], eraser: Eraser) -> dic
     fresh_items = [eraser.item(item) for item in items]
     if fresh_items != items:
         message.meta = columns["meta"] = per_message.with_items(message.meta, NAME, fresh_items)
+    sent = message.meta.get(META_KEY, {})
+    if (notes := summaries.erased_value(sent.get("notes"), eraser)) != sent.get("notes"):
+        message.meta = columns["meta"] = {**message.meta, META_KEY: {**sent, "notes": notes}}
     for use in _uses(message):
         arguments = eraser.value(use["input"])
         if arguments != use["input"]:

@@ -14,15 +14,15 @@ from functools import cache, partial
 from typing import Any
 
 from django.db import transaction
-from django.db.models import F, QuerySet
+from django.db.models import F, Q, QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext_lazy
 
-from chat.models import ChatSession, Turn
+from chat.models import ChatSession, ContextRound, Turn
 from memory.documents import write
 from memory.documents.diff import diff
 from memory.files.mirror import try_to_mirror
-from memory.forgetting import conversations
+from memory.forgetting import conversations, summaries
 from memory.forgetting.files import clean_files, files_with
 from memory.forgetting.plan import (
     DocumentErasure,
@@ -100,14 +100,16 @@ def finish(forgetting_id: int) -> bool:
         try_to_mirror(pk)
     clean_files(space, known)
     sessions = conversations.sessions_of(space)
-    # A turn that read memory before the forgetting may have written the lines after it.
-    meanwhile = Turn.objects.filter(
-        session__in=sessions, started_at__lte=forgetting.created_at + FORGETTING_MAX_DURATION
-    )
-    late = meanwhile.exclude(finished_at__lt=forgetting.created_at)
-    _blank(sessions.filter(pk__in=late.values("session")), known, late)
+    # A turn or a summary that read memory before the forgetting may have written the lines after it.
+    last = forgetting.created_at + FORGETTING_MAX_DURATION
+    turns = Turn.objects.filter(session__in=sessions, started_at__lte=last)
+    late = turns.exclude(finished_at__lt=forgetting.created_at)
+    rounds = ContextRound.objects.filter(session__in=sessions, created_at__lte=last)
+    late_rounds = rounds.exclude(finished_at__lt=forgetting.created_at)
+    touched = Q(pk__in=late.values("session")) | Q(pk__in=late_rounds.values("session"))
+    _blank(sessions.filter(touched), known, late, late_rounds)
     vectors.prune(space.pk)
-    if late.running().exists() or changed.exists():
+    if late.running().exists() or late_rounds.running().exists() or changed.exists():
         return False
     Forgetting.objects.filter(pk=forgetting_id).update(finished_at=timezone.now())
     return True
@@ -128,10 +130,13 @@ def try_to_finish(forgetting_id: int) -> None:
 
 
 @transaction.atomic
-def _blank(sessions: QuerySet[ChatSession], known: LineMatcher, late: QuerySet[Turn]) -> None:
+def _blank(
+    sessions: QuerySet[ChatSession], known: LineMatcher, late: QuerySet[Turn], late_rounds: QuerySet[ContextRound]
+) -> None:
     list(sessions.select_for_update(no_key=True).order_by("pk").values_list("pk"))
     conversations.blank(conversations.find(sessions, known))
     conversations.remove_signatures_of(late.exclude(status=Turn.Status.RUNNING))
+    summaries.drop_blocks(late_rounds)
 
 
 def _forget(space: Space, wanted: LinesToForget, user: User | None, digest: str | None, found: list[str]) -> Forgetting:
@@ -140,6 +145,9 @@ def _forget(space: Space, wanted: LinesToForget, user: User | None, digest: str 
     touched = find_in_conversations(conversations.sessions_of(space), wanted)
     sessions = ChatSession.objects.filter(pk__in=touched.sessions | touched.said_in)
     list(sessions.select_for_update(no_key=True).order_by("pk").values_list("pk"))
+    # Until the end, no worker stores a summary of what it read before.
+    rounds = ContextRound.objects.filter(session__in=sessions)
+    list(rounds.select_for_update().order_by("pk").values_list("pk"))
     locked = set(space.documents.select_for_update().order_by("pk").values_list("pk", flat=True))
     hold(lock_name(space.pk))
     if set(space.documents.values_list("pk", flat=True)) != locked:

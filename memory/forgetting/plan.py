@@ -80,6 +80,8 @@ class ForgettingPlan:
     # Messages that hold the lines as recalled text or in tool calls, and system prompts that hold them.
     messages: int = 0
     prompts: int = 0
+    # Summaries that the model is sent in place of older messages.
+    rounds: int = 0
     # What stays: conversations in which the words were said, and paths of documents with the words in their names.
     said_in: list[ChatSession] = field(default_factory=list)
     names: list[str] = field(default_factory=list)
@@ -99,6 +101,7 @@ class ForgettingPlan:
             "waiting": self.waiting,
             "messages": self.messages,
             "prompts": self.prompts,
+            "rounds": self.rounds,
         }
 
     @property
@@ -210,7 +213,7 @@ def build_plan(space: Space, wanted: LinesToForget, found: conversations.Matches
         made.chunks += len(keys)
         made.vectors += TextVector.objects.filter(space=space, text_key__in=keys).count()
     made.documents.sort(key=lambda erasure: erasure.path)
-    made.messages, made.prompts = len(found.messages), len(found.prompts)
+    made.messages, made.prompts, made.rounds = len(found.messages), len(found.prompts), len(found.rounds)
     made.waiting = sum(rows.filter(session__in=found.said_in).count() for rows in _waiting(space))
     if space.is_private:
         said = ChatSession.objects.visible_to(space.owner).filter(pk__in=found.said_in)

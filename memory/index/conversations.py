@@ -63,6 +63,21 @@ def request(session: ChatSession) -> int | None:
     return _make_due(session, timezone.now()) if session.last_complete_seq() else None
 
 
+def request_unless_due(session: ChatSession) -> int | None:
+    """Request an index now, unless it is due already. Return the id of the due index, or None as request() does."""
+    is_due = TranscriptIndex.objects.filter(session=session, due_at__lte=timezone.now()).exists()
+    return None if is_due else request(session)
+
+
+def covers(session: ChatSession, through_seq: int) -> bool:
+    """Return whether the messages of `session` up to `through_seq` are indexed as they are now, or may not be."""
+    if not _is_wanted(session):
+        return True
+    # An index that is due is of another branch, or has lines that were forgotten.
+    current = TranscriptIndex.objects.filter(session=session, layout=LAYOUT_VERSION, through_seq__gte=through_seq)
+    return current.exclude(due_at__lte=timezone.now()).exists()
+
+
 def after_switch(session: ChatSession) -> int | None:
     """Request an index now, because another branch is shown.
 

@@ -52,16 +52,17 @@ def transcript_messages(session: ChatSession, through_seq: int) -> Iterator[Tran
 def read(session: ChatSession, path: str) -> str | None:
     """Return the transcript with this `path`, as `session` may read it, or None.
 
-    It must be of another conversation of the same owner, and one that is_kept.
+    It must be of a conversation of the same owner, and one that is_kept. Of its own transcript, `session` reads the
+    messages that a summary replaces in what its model is sent.
     """
-    found = TRANSCRIPT_PATH.fullmatch(path)
-    if found is None or sources_of(session).transcripts_of is None:
+    found, sources = TRANSCRIPT_PATH.fullmatch(path), sources_of(session)
+    if found is None or sources.transcripts_of is None:
         return None
-    others = ChatSession.objects.visible_to(session.owner).exclude(pk=session.pk)
-    meant = others.filter(pk=uuid.UUID(found[1])).first()
+    meant = ChatSession.objects.visible_to(session.owner).filter(pk=uuid.UUID(found[1])).first()
     if meant is None or not is_kept(meant):
         return None
-    parts = transcript_messages(meant, meant.last_complete_seq())
+    through = sources.but_session_after if meant.pk == session.pk else meant.last_complete_seq()
+    parts = transcript_messages(meant, through)
     return "\n\n".join(f"{message_label(one.role, session.owner.local(one.at))}\n{one.text}" for one in parts) or None
 
 

@@ -26,7 +26,7 @@ class Flush(Job):
     through_seq = models.PositiveBigIntegerField(null=True, blank=True)
     # The day, in the owner's time zone, of the daily log to write.
     day = models.DateField(null=True, blank=True)
-    # The trigger: switched, day_changed, ended, left, idle, imported, shell.
+    # The trigger: switched, day_changed, ended, left, idle, compaction, imported, shell.
     reason = models.CharField(max_length=20)
     # False: the model was not available, and an extract of the messages replaces its notes.
     summarised = models.BooleanField(default=True)

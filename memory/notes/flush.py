@@ -151,8 +151,8 @@ def _notes(claim: Claim) -> tuple[str, str | None]:
     write them, or None."""
     notes, failure = _written(claim)
     notes, _ = masked(notes)
-    # Text that memory gave to the conversation is not noted again.
-    known = text_sent(claim.session)
+    # Text that memory or a summary gave to the conversation is not noted again.
+    known = text_sent(claim.session, claim.after_seq)
     return without_lines_of(tombstones.of_space(claim.flush.space_id).without(notes), known), failure
 
 

@@ -5,7 +5,7 @@ switches allow.
 """
 
 import uuid
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from django.db import transaction
 from django.db.models import Q, QuerySet
@@ -22,22 +22,51 @@ from oneclaw.models import Space, SpaceMember, User
 @dataclass(frozen=True)
 class Sources:
     """What a search may read: the documents of its spaces (`notes`), the document RECENT, and the transcripts of one
-    person except that of `but_session`."""
+    person.
+
+    Of the transcript of `but_session`, the conversation that asks, it reads only the messages up to
+    `but_session_after`, which the model is not sent any more; and without `other_transcripts` no other transcript.
+    """
 
     notes: bool = True
     recent: bool = True
     transcripts_of: User | None = None
     but_session: uuid.UUID | None = None
+    but_session_after: int = 0
+    other_transcripts: bool = True
 
     def __bool__(self) -> bool:
         return self.notes or self.recent or self.transcripts_of is not None
 
 
 def sources_of(session: ChatSession) -> Sources:
-    """Return what `session` may search, by the switches of its owner; nothing in a temporary session."""
+    """Return what `session` may search, by the switches of its owner; nothing in a temporary session.
+
+    Of its own messages, these are the ones that a summary replaces in what the model is sent.
+    """
     on = frozenset() if session.is_temporary else switches.on_for(session.owner)
-    said_by = session.owner if Switch.TRANSCRIPTS in on and not session.agent.own_memory else None
-    return Sources(Switch.SAVED in on, Switch.RECENT in on, said_by, session.pk)
+    if not _may_read_transcripts(session, on):
+        return Sources(Switch.SAVED in on, Switch.RECENT in on)
+    return Sources(Switch.SAVED in on, Switch.RECENT in on, session.owner, session.pk, session.summarised_seq())
+
+
+def recall_sources_of(session: ChatSession) -> Sources:
+    """Return what is recalled for a message of `session` by itself: documents, and its own messages that a summary
+    replaces. Other transcripts are not: their notes say the same in fewer words."""
+    found = sources_of(session)
+    if found.but_session_after:
+        return replace(found, other_transcripts=False)
+    return replace(found, transcripts_of=None, but_session=None)
+
+
+def may_search(session: ChatSession) -> bool:
+    """Return whether `session` may search anything."""
+    on = frozenset() if session.is_temporary else switches.on_for(session.owner)
+    return bool({Switch.SAVED, Switch.RECENT} & on) or _may_read_transcripts(session, on)
+
+
+def _may_read_transcripts(session: ChatSession, on: frozenset[str]) -> bool:
+    return Switch.TRANSCRIPTS in on and not session.agent.own_memory
 
 
 def sources_for(user: User) -> Sources:

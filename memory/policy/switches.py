@@ -97,6 +97,12 @@ def off_periods(user: User, switch: SwitchChoice.Switch) -> list[Period]:
     return [(at, until) for (at, on), until in zip(known, [*ends, None], strict=True) if not on]
 
 
+def was_off(user: User, switch: SwitchChoice.Switch, at: dt.datetime) -> bool:
+    """Return whether `switch` is off for `user`, or was at the time `at`."""
+    periods = off_periods(user, switch)
+    return any(until is None or ((since is None or since <= at) and at < until) for since, until in periods)
+
+
 def said_while_on(messages: Rows, user: User, switch: SwitchChoice.Switch) -> Rows:
     """Return those of `messages` that were created while `switch` was on for `user`.
 

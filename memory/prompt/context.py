@@ -3,7 +3,8 @@
 from collections.abc import Iterable, Iterator
 from itertools import groupby
 
-from chat.extensions import ContextItem
+from chat import extensions
+from chat.extensions import ContextFile, ContextFiles, ContextItem
 from chat.models import ChatSession
 from memory.policy import switches
 from memory.policy.access import own_space
@@ -21,7 +22,7 @@ FILE_MAX_CHARS, ALL_FILES_MAX_CHARS = 20_000, 60_000
 def context_items(session: ChatSession) -> list[ContextItem]:
     """Return the pieces of the own space's files that a prompt holds, in order, within both budgets.
 
-    Blank files are left out, and MEMORY.md while saved memory is off.
+    Blank files are left out, and MEMORY.md while saved memory is off. Hooks may change the list before.
     """
     paths = list(WORKSPACE_FILES)
     if not switches.is_on(session.owner, switches.Switch.SAVED):
@@ -29,17 +30,34 @@ def context_items(session: ChatSession) -> list[ContextItem]:
     names = [*paths, *(ALTERNATIVE_NAMES[path] for path in paths if path in ALTERNATIVE_NAMES)]
     documents = own_space(session).documents.present().filter(path__in=names)
     found = {path: (version, content) for path, version, content in documents.values_list("path", "version", "content")}
-    items: list[ContextItem] = []
-    left = ALL_FILES_MAX_CHARS
+    curated, stored = "", []
     for path in dict.fromkeys(paths):
         name = path if found.get(path, (0, ""))[1].strip() else ALTERNATIVE_NAMES.get(path, path)
-        version, content = found.get(name, (0, ""))
-        if content.strip() and left:
-            kind = CURATED_KIND if path == CURATED else FILE
-            pieces = shortened(kind, name, version, content, min(FILE_MAX_CHARS, left))
+        if name in found:
+            stored.append(ContextFile(name, found[name][1]))
+            curated = name if path == CURATED else curated
+    items: list[ContextItem] = []
+    left = ALL_FILES_MAX_CHARS
+    for file in changed_by_hooks(session, [file for file in stored if file.text.strip()]):
+        if file.text.strip() and left:
+            kind = CURATED_KIND if file.path == curated else FILE
+            pieces = shortened(kind, file.path, found.get(file.path, (0, ""))[0], file.text, min(FILE_MAX_CHARS, left))
             left = max(0, left - sum(len(text) for _, text in by_document(pieces)))
-            items += pieces
+            items += pieces if file in stored else map(without_source, pieces)
     return items
+
+
+def changed_by_hooks(session: ChatSession, files: list[ContextFile]) -> Iterable[ContextFile]:
+    """Return `files` as the hooks of the point context_files leave them."""
+    if not extensions.hooks_at(ContextFiles):
+        return files
+    asked = ContextFiles(user_id=session.owner_id, session_id=session.pk, files=tuple(files))
+    return extensions.run_hooks(asked).value.files
+
+
+def without_source(item: ContextItem) -> ContextItem:
+    """Return a piece of a file that a hook wrote: no version of a document has these lines."""
+    return {**item, "revision": None, "lines": []}
 
 
 def shortened(kind: str, path: str, version: int, content: str, budget: int) -> list[ContextItem]:

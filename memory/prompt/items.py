@@ -52,6 +52,11 @@ def passage_piece(path: str, revision: int, lines: list[int], text: str, source:
     return item
 
 
+def is_of_conversation(item: ContextItem) -> bool:
+    """Return whether the piece is of a conversation, whose path is its address."""
+    return item["path"].startswith("/c/")
+
+
 def shown(item: ContextItem) -> str:
     """Return the text of the piece that the model was sent."""
     start, end = item.get("shown", [0, len(item["text"])])

@@ -1,5 +1,7 @@
 """Show the provenance of an answer: which parts of memory were sent to the model with a message."""
 
+from collections.abc import Mapping
+
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
@@ -9,7 +11,7 @@ from chat.models import ChatSession, Message
 from memory.models import MemoryDocument
 from memory.policy.access import spaces_of
 from memory.prompt.context import by_document
-from memory.prompt.items import NAME, RECALLED, shown
+from memory.prompt.items import NAME, RECALLED, is_of_conversation, shown
 
 
 def details(session: ChatSession, message: Message) -> list[Detail]:
@@ -19,17 +21,19 @@ def details(session: ChatSession, message: Message) -> list[Detail]:
     paths = {item["path"] for item, _ in parts}
     found = MemoryDocument.objects.present().filter(space__in=spaces_of(session), path__in=paths)
     ids = dict(found.values_list("path", "pk"))
-    return [
-        Detail(
-            title_of(item),
-            text,
-            reverse("memory_document", args=[ids[item["path"]]]) if item["path"] in ids else "",
-        )
-        for item, text in parts
-    ]
+    return [Detail(title_of(item), text, address_of(item, ids)) for item, text in parts]
 
 
 def title_of(item: ContextItem) -> str:
     """Return the title of a piece: its path, and the lines of a passage."""
+    if is_of_conversation(item):
+        return _("Earlier in this conversation")
     lines = "-".join(map(str, item["lines"])) if item["kind"] == RECALLED else ""
     return f"{item['path'] or _('Memory')}:{lines}".rstrip(":")
+
+
+def address_of(item: ContextItem, ids: Mapping[str, int]) -> str:
+    """Return the URL of the document of a piece, whose id `ids` has by its path, or of its conversation; "" without."""
+    if is_of_conversation(item):
+        return item["path"]
+    return reverse("memory_document", args=[ids[item["path"]]]) if item["path"] in ids else ""

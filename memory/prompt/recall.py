@@ -16,12 +16,12 @@ from chat.models import ChatSession, Message
 from memory.index.embeddings.failures import EmbeddingError
 from memory.models import MemoryDocument
 from memory.policy import switches
-from memory.policy.access import Sources, may_read, may_read_path, spaces_of
-from memory.policy.paths import CURATED, RECENT, WORKSPACE_FILES
+from memory.policy.access import Sources, may_read, recall_sources_of, spaces_of
+from memory.policy.paths import WORKSPACE_FILES
 from memory.policy.same_words import occurs_in
 from memory.prompt import items
 from memory.prompt.context import by_document, context_items
-from memory.prompt.items import passage_piece, shown
+from memory.prompt.items import is_of_conversation, passage_piece, shown
 from memory.prompt.query import intent_of
 from memory.search.manager import HybridSearchManager
 from memory.search.passage import Passage
@@ -69,15 +69,15 @@ def prompt_condition(session: ChatSession) -> str:
 def recalled_items(session: ChatSession, message: Message) -> list[ContextItem]:
     """Return the passages that are sent to the model with `message`; none when nothing fits or the search fails.
 
-    The setting RECALL allows them with the first message of a session, with every message, or never. Only documents are
-    searched: notes are shorter than the transcripts that they summarise.
+    The setting RECALL allows them with the first message of a session, with every message, or never.
     """
     is_first = message.parent_id is None
     if (settings.RECALL == "first" and not is_first) or not may_read(session):
         return []
-    on = switches.on_for(session.owner)
-    sources = Sources(may_read_path(CURATED, on), may_read_path(RECENT, on))
-    if switches.Switch.RECALL not in on or not sources:
+    if not switches.is_on(session.owner, switches.Switch.RECALL):
+        return []
+    sources = recall_sources_of(session)
+    if not sources:
         return []
     intent = intent_of(message.text, is_first=is_first)
     if not intent:
@@ -92,22 +92,23 @@ def recalled_items(session: ChatSession, message: Message) -> list[ContextItem]:
 def find_passages(intent: str, session: ChatSession, sources: Sources) -> list[ContextItem]:
     """Return the passages found for `intent` that are not in the session's prompt, within their budget."""
     spaces = spaces_of(session)
-    # Workspace files are in the prompt: without other documents there is nothing to search for.
-    if not MemoryDocument.objects.present().filter(space__in=spaces).exclude(path__in=WORKSPACE_FILES).exists():
+    # Workspace files are in the prompt: without other documents or messages there is nothing to search for.
+    documents = MemoryDocument.objects.present().filter(space__in=spaces).exclude(path__in=WORKSPACE_FILES)
+    if sources.transcripts_of is None and not documents.exists():
         return []
     manager = HybridSearchManager(spaces, sources)
     found = manager.search(intent, max_results=3 * RECALLED_MAX_PASSAGES, today=session.owner.day())
     in_prompt = "\n".join(shown(item) for item in session.context.get(items.NAME, []))
     passages = [passage for passage in found if not occurs_in(passage.snippet, in_prompt)][:RECALLED_MAX_PASSAGES]
-    documents = MemoryDocument.objects.in_bulk([passage.document_id for passage in passages])
-    recalled = [piece_of(passage, documents.get(passage.document_id or 0)) for passage in passages]
+    by_id = MemoryDocument.objects.in_bulk([passage.document_id for passage in passages if passage.document_id])
+    recalled = [piece_of(passage, by_id.get(passage.document_id or 0)) for passage in passages]
     while len(recalled_text(recalled)) > RECALLED_MAX_CHARS:
         recalled.pop()
     return recalled
 
 
 def piece_of(passage: Passage, document: MemoryDocument | None) -> ContextItem:
-    """Return `passage` as a piece of `document`. Its lines are those of the indexed version."""
+    """Return `passage` as a piece of `document`, None for a conversation, with the lines of the indexed version."""
     source: list[str] = []
     if document is not None and document.version == document.indexed_version:
         source = document.content.split("\n")[passage.start_line - 1 : passage.end_line]
@@ -129,7 +130,8 @@ def recalled_text(recalled: Sequence[ContextItem]) -> str:
     if recalled[0]["kind"] == items.TEXT:
         return "\n\n".join(item["text"] for item in recalled)
     passages = [quoted("recalled", shown(item), **location_of(item)) for item in recalled]
-    return get_template("recalled.txt", using="prompts").render({"passages": passages}).strip()
+    context = {"passages": passages, "are_said": any(is_of_conversation(item) for item in recalled)}
+    return get_template("recalled.txt", using="prompts").render(context).strip()
 
 
 def location_of(item: ContextItem) -> dict[str, str]:

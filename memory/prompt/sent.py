@@ -1,12 +1,15 @@
-"""Find the text that memory has sent to the model in a conversation, so that it is not saved or noted again."""
+"""Find the text that memory has sent to the model in a conversation, and the summaries that replace its messages, so
+that they are not saved or noted again."""
 
 import json
 from collections.abc import Iterator
 from typing import Any
 
+from django.db.models import QuerySet
+
 from chat.context import per_message
 from chat.extensions import ContextItem
-from chat.models import ChatSession, Message
+from chat.models import ChatSession, ContextRound, Message
 from memory.models import MemoryDocument
 from memory.policy.access import own_space
 from memory.policy.same_words import occurs_in
@@ -16,19 +19,58 @@ from memory.prompt.items import NAME
 READING_TOOLS = ("memory_search", "memory_get")
 
 
-def text_sent(session: ChatSession) -> str:
-    """Return all text from memory that the model was sent: in the system prompt, with messages, and by tools."""
-    read = (str(value.get("snippet") or value.get("text") or "") for value in _results(session))
-    return "\n".join([*(item["text"] for item in _items(session)), *read])
+def text_sent(session: ChatSession, noted_seq: int | None = None) -> str:
+    """Return all text that the model was sent from memory (in the system prompt, with messages, and by tools) and in
+    summaries.
+
+    With `noted_seq`, messages after it are still to be noted: the words of a summary of any of them are left out, and
+    those of the conversation itself that a search brought back, because the notes of these messages may have them too.
+    """
+    rounds = list(_used_summaries(session))
+    noted = [used for used in rounds if noted_seq is None or used.through.seq <= noted_seq]
+    summaries = (text for used in noted for text in _texts_of(used))
+    own = None if len(noted) == len(rounds) else session.get_absolute_url()
+    items = (item["text"] for item in _items(session) if item["path"] != own)
+    results = (value for value in _results(session) if value.get("path") != own)
+    read = (str(value.get("snippet") or value.get("text") or "") for value in results)
+    return "\n".join([*items, *read, *summaries])
 
 
 def path_where_known(content: str, session: ChatSession) -> str | None:
-    """Return the path of a document that has the lines of `content`, among those that the model was sent a part of;
-    None without one."""
+    """Return the path of a document that has the lines of `content`, among those that the model was sent a part of and,
+    for lines of a summary, the logs with the notes of the conversation; None without one."""
     paths = {str(value["path"]) for value in _results(session) if "path" in value}
     paths |= {item["path"] for item in _items(session) if occurs_in(content, item["text"])}
+    if any(occurs_in(content, text) for used in _used_summaries(session) for text in _texts_of(used)):
+        notes = session.flushes.exclude(revision=None)
+        paths |= set(notes.values_list("revision__document__path", flat=True))
     documents = MemoryDocument.objects.present().filter(space=own_space(session), path__in=paths)
     return next((document.path for document in documents if occurs_in(content, document.content)), None)
+
+
+def _used_summaries(session: ChatSession) -> QuerySet[ContextRound]:
+    """Return the summaries that a request was made with, also those that were replaced or undone since."""
+    found: QuerySet[ContextRound] = session.context_rounds.summaries().exclude(used_at=None)
+    return found.select_related("through")
+
+
+def _texts_of(used: ContextRound) -> Iterator[str]:
+    """Yield each text of a summary: its own, that of the signed block, and its supplement."""
+    for value in (used.summary, used.supplement, (used.block or {}).get("content")):
+        yield from _strings(value)
+
+
+def _strings(value: Any) -> Iterator[str]:
+    """Yield every string in a JSON value, without the types of blocks."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for name, part in value.items():
+            if name != "type":
+                yield from _strings(part)
+    elif isinstance(value, list):
+        for part in value:
+            yield from _strings(part)
 
 
 def _items(session: ChatSession) -> list[ContextItem]:

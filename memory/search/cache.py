@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memory.policy.paths import CURATED
-from memory.text.index_format import Corpus, unpack
+from memory.text.index_format import Corpus, first_units, unit_count, unpack
 
 # A corpus with fewer chunks is not cached; and how many chunks a process caches in all, about 400 bytes each. The
 # corpus that was searched last stays cached whatever its size.
@@ -32,8 +32,8 @@ Key = tuple[tuple[int, ...], int, tuple[int | None, ...]]
 class PackedDocument:
     """A document as its index holds it, or, with a negative id, a transcript.
 
-    `stamp` changes whenever its row does. `bits` has the signs of each chunk's vector by the model of the search; it is
-    empty if a chunk has no vector, or if the search needs no signs.
+    `stamp` changes whenever its row does, or another number of its chunks is searched. `bits` has the signs of each
+    chunk's vector by the model of the search; it is empty if a chunk has no vector, or if the search needs no signs.
     """
 
     id: int
@@ -41,6 +41,13 @@ class PackedDocument:
     stamp: int
     data: bytes
     bits: bytes
+
+    @classmethod
+    def of(cls, id: int, path: str, stamp: int, units: int, data: bytes, bits: bytes | None) -> "PackedDocument":
+        """Return the document with its first `units` chunks only."""
+        count = unit_count(data)
+        kept = (bits or b"")[: len(bits or b"") * units // count] if count else b""
+        return cls(id, path, stamp, data if units == count else first_units(data, units), kept)
 
     @property
     def is_transcript(self) -> bool:

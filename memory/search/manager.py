@@ -30,7 +30,8 @@ from memory.text.languages import LANGUAGE_NAMES
 from oneclaw.models import Space
 from oneclaw.text import replace_unstorable
 
-# The documents to search, and by negative ids the transcripts, each with a stamp that changes whenever its row does.
+# The documents to search, and by negative ids the transcripts: each with a stamp that changes whenever its row does,
+# and with the number of its chunks that are searched.
 HELD = """
 WITH held AS MATERIALIZED (
     SELECT index.document_id AS id, hashtextextended(index.xmin::text || index.ctid::text, 0) AS stamp, index.units
@@ -39,44 +40,53 @@ WITH held AS MATERIALIZED (
        AND document.deleted_at IS NULL AND index.layout = %(layout)s
        AND CASE document.path WHEN %(recent_path)s THEN %(recent)s ELSE %(notes)s END
 """
-# A deleted conversation is not found from that moment on, even if its index is removed later.
+# A deleted conversation is not found from that moment on, even if its index is removed later. Of the conversation that
+# asks, the chunks of its first messages are searched; another number of them makes another stamp.
 HELD_TRANSCRIPTS = """
      UNION ALL
-    SELECT -index.id, hashtextextended(index.xmin::text || index.ctid::text, 0), index.units
+    SELECT -index.id,
+           hashtextextended(index.xmin::text || index.ctid::text || coalesce(':' || own.units::text, ''), 0),
+           coalesce(own.units, index.units)
       FROM memory_transcriptindex index JOIN chat_chatsession session ON session.id = index.session_id
+      LEFT JOIN (
+           SELECT mine.id, count(*)::int AS units
+             FROM memory_transcriptindex mine JOIN memory_transcriptchunk chunk ON chunk.index_id = mine.id
+            WHERE mine.session_id = %(but_session)s::uuid AND chunk.seq <= %(but_session_after)s
+              AND %(but_session_after)s > 0
+            GROUP BY mine.id) AS own ON own.id = index.id
      WHERE index.owner_id = %(owner)s AND session.owner_id = %(owner)s AND index.space_id = ANY(%(spaces)s::bigint[])
-       AND session.deleted_at IS NULL AND session.mode = 'agent' AND session.id IS DISTINCT FROM %(but_session)s::uuid
-       AND index.layout = %(layout)s
+       AND session.deleted_at IS NULL AND session.mode = 'agent' AND index.layout = %(layout)s
+       AND (own.id IS NOT NULL OR %(other_transcripts)s AND session.id IS DISTINCT FROM %(but_session)s::uuid)
 """
 # The packed chunks of what this process has not cached in its current state. The signs of the vectors only if there are
 # too many chunks for an exact scan.
 CHUNKS = """
 ), many AS MATERIALIZED (SELECT coalesce(sum(units), 0) > %(exact)s AS are FROM held),
 changed AS MATERIALIZED (
-    SELECT held.id, held.stamp
+    SELECT held.id, held.stamp, held.units
       FROM held LEFT JOIN unnest(%(ids)s::bigint[], %(stamps)s::bigint[]) AS kept (id, stamp)
         ON kept.id = held.id AND kept.stamp = held.stamp
      WHERE kept.id IS NULL)
-SELECT changed.id, document.path, changed.stamp, index.data,
+SELECT changed.id, document.path, changed.stamp, changed.units, index.data,
        CASE WHEN (SELECT are FROM many) AND index.embedded_by_id = %(model)s::bigint THEN index.bits END
   FROM changed JOIN memory_documentindex index ON index.document_id = changed.id
   JOIN memory_memorydocument document ON document.id = changed.id
 """
 TRANSCRIPTS = """
 UNION ALL
-SELECT changed.id, '/c/' || index.session_id, changed.stamp, index.data,
+SELECT changed.id, '/c/' || index.session_id, changed.stamp, changed.units, index.data,
        CASE WHEN (SELECT are FROM many) AND index.embedded_by_id = %(model)s::bigint THEN index.bits END
   FROM changed JOIN memory_transcriptindex index ON index.id = -changed.id
 """
 # In one row the ids of everything searched, if this process has cached some of it.
 IDS = """
 UNION ALL
-SELECT NULL, 'ids', NULL, string_agg(int8send(id), ''), NULL FROM held
+SELECT NULL, 'ids', NULL, NULL, string_agg(int8send(id), ''), NULL FROM held
 """
 # In one row the key and cosine of every vector, if an exact scan is possible.
 COSINES = """
 UNION ALL
-SELECT NULL, 'cosines', NULL,
+SELECT NULL, 'cosines', NULL, NULL,
        string_agg(int8send(text_key) || float4send(-(vector <#> %(vector)s::halfvec)::float4), ''), NULL
   FROM memory_textvector
  WHERE NOT (SELECT are FROM many) AND space_id = ANY(%(spaces)s::bigint[]) AND model_id = %(model)s::bigint
@@ -103,6 +113,7 @@ SELECT -chunk.index_id, chunk.ordinal, chunk.start_line, chunk.end_line, session
   JOIN memory_transcriptindex index ON index.id = chunk.index_id
   JOIN chat_chatsession session ON session.id = index.session_id
  WHERE index.owner_id = %(owner)s AND session.deleted_at IS NULL
+   AND (session.id IS DISTINCT FROM %(but_session)s::uuid OR chunk.seq <= %(but_session_after)s)
 """
 # The exact cosines of some texts, in the same statement as the lines of some chunks.
 EXACTLY = """
@@ -212,10 +223,11 @@ class HybridSearchManager:
 
     def _read(self, asked: "QuestionVector") -> tuple[SearchData, NDArray[np.void]]:
         """Return the current corpus, and the keys and cosines of all vectors unless there are too many."""
-        owner = self.sources.transcripts_of
-        key = (tuple(self.spaces), asked.model, (owner.pk if owner else None, self.sources.notes, self.sources.recent))
+        sources, owner = self.sources, self.sources.transcripts_of
+        read = (owner.pk if owner else None, sources.notes, sources.recent, sources.other_transcripts)
+        key = (tuple(self.spaces), asked.model, read)
         known = cached(key)
-        parameters: Parameters = {
+        parameters: Parameters = self._whose() | {
             "spaces": self.spaces,
             "layout": LAYOUT_VERSION,
             "exact": settings.EXACT_UNITS,
@@ -223,10 +235,9 @@ class HybridSearchManager:
             "ids": known.ids if known else "{}",
             "stamps": known.stamps if known else "{}",
             "recent_path": RECENT,
-            "recent": self.sources.recent,
-            "notes": self.sources.notes,
-            "owner": owner.pk if owner else None,
-            "but_session": self.sources.but_session,
+            "recent": sources.recent,
+            "notes": sources.notes,
+            "other_transcripts": sources.other_transcripts,
         }
         sql = HELD + CHUNKS if owner is None else HELD + HELD_TRANSCRIPTS + CHUNKS + TRANSCRIPTS
         sql += IDS if known else ""
@@ -236,8 +247,8 @@ class HybridSearchManager:
         with connection.cursor() as cursor:
             cursor.execute(sql, parameters)
             rows = cursor.fetchall()
-        fresh = [PackedDocument(row[0], row[1], row[2], row[3], row[4] or b"") for row in rows if row[0] is not None]
-        extras = {row[1]: row[3] or b"" for row in rows if row[0] is None}
+        fresh = [PackedDocument.of(*row) for row in rows if row[0] is not None]
+        extras = {row[1]: row[4] or b"" for row in rows if row[0] is None}
         found = known.changed(np.frombuffer(extras["ids"], ">i8"), fresh) if known else SearchData.of(fresh)
         if known is not None and is_large(known) != is_large(found):
             # The cached data lacks the signs that are needed now, or has signs that are no longer needed.
@@ -285,7 +296,7 @@ class HybridSearchManager:
         documents = found.document_ids[corpus.document[indices]]
         ordinals, text_keys = corpus.ordinal[indices], corpus.chunks["key"][indices]
         sql = LINES if owner is None else LINES + SAID_LINES
-        parameters: Parameters = {"spaces": self.spaces, "owner": owner.pk if owner else None}
+        parameters = self._whose() | {"spaces": self.spaces}
         for prefix, of_kind in (("", documents > 0), ("said_", documents < 0)):
             parameters[f"{prefix}ids"] = array_literal(abs(documents[of_kind]).tolist())
             parameters[f"{prefix}ordinals"] = array_literal(ordinals[of_kind].tolist())
@@ -300,6 +311,12 @@ class HybridSearchManager:
         chunk_at = dict(zip(zip(documents.tolist(), ordinals.tolist(), strict=True), indices.tolist(), strict=True))
         lines = {chunk_at[row[:2]]: Line._make(row[2:]) for row in rows if row[1] is not None}
         return lines, np.array([(row[0], float(row[5])) for row in rows if row[1] is None], COSINE)
+
+    def _whose(self) -> Parameters:
+        """Return the parameters that say which transcripts are read."""
+        owner, session = self.sources.transcripts_of, self.sources.but_session
+        after = self.sources.but_session_after
+        return {"owner": owner.pk if owner else None, "but_session": session, "but_session_after": after}
 
 
 @dataclass(frozen=True)

@@ -200,6 +200,21 @@ def pack(chunks: Sequence[tuple[int, ...]], terms: Sequence[int], language: int 
     return head + np.array(list(chunks), CHUNK).tobytes() + np.array(terms, TERM).tobytes()
 
 
+def unit_count(data: bytes | memoryview) -> int:
+    """Return the number of chunks in the packed bytes of one document."""
+    count: int = HEADER.unpack_from(data)[0]
+    return count
+
+
+def first_units(data: bytes | memoryview, units: int) -> bytes:
+    """Return the packed bytes of one document with its first `units` chunks only."""
+    count, language = HEADER.unpack_from(data)
+    split, end = HEADER.size + count * CHUNK.itemsize, HEADER.size + min(units, count) * CHUNK.itemsize
+    chunks = bytes(data[HEADER.size : end])
+    terms = int(np.frombuffer(chunks, CHUNK)["terms"].sum()) * TERM.itemsize
+    return HEADER.pack(min(units, count), language) + chunks + bytes(data[split : split + terms])
+
+
 def unpack(documents: Iterable[bytes | memoryview]) -> Corpus:
     """Return the corpus of `documents`, each packed by `pack`."""
     chunks, terms, counts, languages = [], [], [], []

@@ -9,7 +9,7 @@ from chat.extensions import Tool, ToolCall, ToolError, ToolResult
 from chat.models import ChatSession
 from chat.turns.tools import parameter_missing
 from memory.index import transcripts
-from memory.policy.access import find_document, sources_of, spaces_of
+from memory.policy.access import find_document, may_search, sources_of, spaces_of
 from memory.search.manager import HybridSearchManager
 from memory.search.passage import MessageOrigin
 from memory.tools.saved import first_line
@@ -85,9 +85,15 @@ def memory_get(call: ToolCall) -> ToolResult:
     return ToolResult(result | {"text": text}, summary)
 
 
-def may_search(session: ChatSession) -> bool:
-    """Return whether `session` may search anything."""
-    return bool(sources_of(session))
+def lookup_hint(session: ChatSession) -> str:
+    """Return how the model finds messages of `session` that a summary has replaced; "" when it may not."""
+    tools = {SEARCH.name, GET.name} - set(session.agent.tools_off)
+    if len(tools) < 2 or sources_of(session).transcripts_of is None or not transcripts.is_kept(session):
+        return ""
+    return (
+        f"What was said in them is found word for word by {SEARCH.name} (the results with the path "
+        f"{session.get_absolute_url()}), and {GET.name} reads around a result."
+    )
 
 
 SEARCH = Tool(

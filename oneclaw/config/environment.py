@@ -115,6 +115,17 @@ def prices(name: str) -> dict[str, tuple[float, ...]]:
     return found
 
 
+def sizes(name: str) -> dict[str, int]:
+    """Return whole numbers by name, from `name=number other=number`, separated by white space or commas."""
+    found: dict[str, int] = {}
+    for word in words(name):
+        key, _, number = word.partition("=")
+        if not key or not number.isdecimal() or not 0 < int(number) <= 100_000_000:
+            raise ImproperlyConfigured(f"{name} says “{word}”; write it like my-model=32000.")
+        found[key] = int(number)
+    return found
+
+
 def address(name: str, schemes: Iterable[str], default: str = "") -> str:
     """Return the variable `name` as a URL with one of `schemes`, without a trailing slash; "" when not set."""
     value = text(name, default)

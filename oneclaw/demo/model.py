@@ -15,6 +15,11 @@ from oneclaw.demo.replies import Reply, ReplyBlock, answer, text, tool_use
 from oneclaw.demo.strict.shape import load_shapes
 
 MODEL = "oneclaw-demo"
+# The headings of a summary with which a conversation goes on.
+HEADINGS = (
+    *("Wanted", "Agreed", "Facts, names, numbers, dates", "Done"),
+    *("Open", "Standing wishes", "Files and tools", "How it stands now"),
+)
 # The pace of answers: a little faster than people read.
 DELTA_PAUSE_SECONDS, DELTA_CHARS = 0.02, 7
 
@@ -63,6 +68,8 @@ def reply(body: dict[str, Any]) -> Reply:
     results = [block for block in _blocks(body["messages"][-1]) if block.get("type") == "tool_result"]
     if results:
         return _say(*_after_tools(body, results))
+    if "<messages>" in asked:
+        return answer(_continued(_inside(asked, "earlier_summary"), _inside(asked, "messages")))
     if "<transcript>" in asked:
         return answer(_notes(_inside(asked, "transcript")))
     if "<new_line>" in asked:
@@ -166,9 +173,19 @@ def _summary(conversation: str) -> str:
 
 
 def _compacted(messages: list[dict[str, Any]]) -> str:
-    """Return a summary of a whole conversation: the first words of each message of the person."""
+    """Return a summary of a conversation: an earlier summary, and the first words of each message of the person."""
+    earlier = [block.get("content") for block in _blocks(messages[0]) if block.get("type") == "compaction"]
     said = [_words(message) for message in messages if message["role"] == "user"]
-    return "\n".join(f"- {words[:200]}" for words in said if words) or "The person has said nothing yet."
+    lines = [*filter(None, earlier), *(f"- {words[:200]}" for words in said if words)]
+    return "\n".join(lines) or "The person has said nothing yet."
+
+
+def _continued(earlier: str, messages: str) -> str:
+    """Return a summary under the headings that the product asks for: what was wanted before, and the person's lines."""
+    before = [line for line in earlier.splitlines() if line.startswith("- ")]
+    said = [f"- {line[:200]}" for line in _persons_words(messages)]
+    lines = "\n".join([*before, *said][-40:]) or "-"
+    return "\n\n".join(f"## {heading}\n{lines if heading == HEADINGS[0] else '-'}" for heading in HEADINGS)
 
 
 def _persons_words(transcript: str) -> Iterator[str]:

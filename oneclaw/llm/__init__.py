@@ -1,17 +1,23 @@
 """Talk to a server of the Messages API. `from oneclaw import llm` is all that other code needs.
 
 client.py sends requests and is the only importer of the SDK; request.py and blocks.py have their parts; facts.py says
-what a model accepts; events.py parses the stream of an answer; failures.py defines the failures.
+what a model accepts; events.py parses the stream of an answer; compaction.py asks for the summary of a conversation;
+failures.py defines the failures.
 """
 
 from oneclaw.llm.blocks import ApiMessage, Block, FileSource, ToolDefinition
 from oneclaw.llm.client import complete, complete_sync, count_tokens, load, models, stream, warm_up
+from oneclaw.llm.compaction import Compaction, compact, compact_sync
 from oneclaw.llm.events import BlockFinished, BlockStarted, Event, Finished, Retrying, TextDelta, ThinkingDelta
 from oneclaw.llm.facts import cached_facts, facts_of
 from oneclaw.llm.failures import (
     AnswerRefusedError,
     AnswerTooLargeError,
     BadRequestError,
+    CompactionBlockError,
+    CompactionRefusedError,
+    CompactionUnavailableError,
+    CompactionUnsupportedError,
     ContextTooLongError,
     CutOffError,
     EmptyAnswerError,
@@ -42,6 +48,11 @@ __all__ = [
     "Block",
     "BlockFinished",
     "BlockStarted",
+    "Compaction",
+    "CompactionBlockError",
+    "CompactionRefusedError",
+    "CompactionUnavailableError",
+    "CompactionUnsupportedError",
     "ContextTooLongError",
     "CutOffError",
     "EmptyAnswerError",
@@ -69,6 +80,8 @@ __all__ = [
     "UnreachableError",
     "UnreadableAnswerError",
     "cached_facts",
+    "compact",
+    "compact_sync",
     "complete",
     "complete_sync",
     "count_tokens",

@@ -27,7 +27,7 @@ class Block(TypedDict, total=False):
     blocks of the API in each request (chat/context/files.py).
     """
 
-    # text, thinking, redacted_thinking, tool_use, tool_result, image, document or attachment.
+    # text, thinking, redacted_thinking, tool_use, tool_result, image, document, compaction or attachment.
     type: Required[str]
     # Of any block of a request.
     cache_control: CacheControl
@@ -37,6 +37,9 @@ class Block(TypedDict, total=False):
     # thinking; without its signature it was cut off, and cannot be sent back.
     thinking: str
     signature: str
+    # compaction; `content` is the summary, and `signature` binds it. It is sent back with all its fields as it came.
+    encrypted_content: str | None
+    tool_changes: list[Any] | None
     # redacted_thinking
     data: str
     # tool_use; an attachment has `id` and `name` too.

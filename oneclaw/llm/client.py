@@ -10,7 +10,7 @@ import functools
 import logging
 import math
 import random
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Collection
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Collection, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -22,6 +22,7 @@ from oneclaw.llm.facts import Refusal, cached_facts, current_facts, learn
 from oneclaw.llm.failures import (
     AnswerRefusedError,
     BadRequestError,
+    CompactionBlockError,
     ContextTooLongError,
     CutOffError,
     EmptyAnswerError,
@@ -35,7 +36,15 @@ from oneclaw.llm.failures import (
     failure_of_response,
 )
 from oneclaw.llm.known_models import Facts
-from oneclaw.llm.request import ANSWER_MIN_TOKENS, Request, counted_parts_of, may_think, parts_of, refusal_in
+from oneclaw.llm.request import (
+    ANSWER_MIN_TOKENS,
+    COMPACTION_BETA,
+    Request,
+    counted_parts_of,
+    may_be_silent,
+    parts_of,
+    refusal_in,
+)
 
 if TYPE_CHECKING:
     # At run time, functions import it: the SDK takes 75 MB and a second, which commands and idle workers do not need.
@@ -57,7 +66,7 @@ FAILED_ENDINGS: dict[str, type[ModelRequestError]] = {
     "model_context_window_exceeded": ContextTooLongError,
 }
 # How many times SILENCE_TIMEOUT a model that thinks may be silent outside of a text: neither thinking nor the arguments
-# of a tool are promised to arrive steadily.
+# of a tool are promised to arrive steadily, and a summary on demand arrives whole.
 THINKING_SILENCE_FACTOR = 10
 # Refusals of optional fields after which one request is sent once more.
 MAX_REFUSALS = 4
@@ -75,7 +84,7 @@ async def stream(request: Request) -> AsyncGenerator[Event]:
     while True:
         arrived = False
         try:
-            async with contextlib.aclosing(_attempt(parts, may_think(parts, facts))) as events:
+            async with contextlib.aclosing(_attempt(parts, may_be_silent(parts, facts))) as events:
                 async for event in events:
                     arrived = True
                     yield event
@@ -121,15 +130,21 @@ def complete_sync(request: Request) -> str:
 
 async def count_tokens(request: Request) -> int:
     """Return how many tokens the request has for its model. Raise a ModelRequestError."""
-    parts = counted_parts_of(request, await current_facts(request.model))
+    facts = await current_facts(request.model)
+    parts = counted_parts_of(request, facts)
 
     async def ask() -> int:
-        return (await client_of_loop().messages.count_tokens(**parts)).input_tokens
+        counted = await _messages_for(parts).count_tokens(**parts)
+        return int(counted.input_tokens)
 
     try:
         return await _with_retries(ask)
-    except (BadRequestError, UnknownModelError):
-        await learn(request.model, Refusal("counts"))
+    except CompactionBlockError:
+        raise
+    except (BadRequestError, UnknownModelError) as failure:
+        refusal = refusal_in(failure, parts, facts)
+        # Of the fields, only a block is not what every server counts.
+        await learn(request.model, refusal if refusal and refusal.feature == "compacts" else Refusal("counts"))
         raise
 
 
@@ -139,20 +154,28 @@ async def describe(wanted: Collection[str]) -> dict[str, dict[str, Any]]:
     A model that it does not know is left out. Raise a ModelRequestError.
     """
 
-    async def ask() -> dict[str, dict[str, Any]]:
-        return {model.id: model.to_dict(warnings=False) async for model in client_of_loop().models.list(limit=1000)}
-
-    found = await _with_retries(ask)
+    # Only with the header of that beta does the server say which models make summaries on demand.
+    header: dict[str, Any] = {"betas": [COMPACTION_BETA]}
+    try:
+        found = await _with_retries(functools.partial(_describe_all, **header))
+    except BadRequestError:
+        header = {}
+        found = await _with_retries(_describe_all)
     for name in sorted(set(wanted) - found.keys()):
         try:
-            found[name] = await _with_retries(functools.partial(_describe, name))
+            found[name] = await _with_retries(functools.partial(_describe, name, **header))
         except (BadRequestError, UnknownModelError):
             log.info("The model's server does not describe %s.", name)
     return found
 
 
-async def _describe(name: str) -> dict[str, Any]:
-    return (await client_of_loop().models.retrieve(name)).to_dict(warnings=False)
+async def _describe_all(**header: Any) -> dict[str, dict[str, Any]]:
+    listed = client_of_loop().beta.models.list(limit=1000, **header)
+    return {model.id: model.to_dict(warnings=False) async for model in listed}
+
+
+async def _describe(name: str, **header: Any) -> dict[str, Any]:
+    return (await client_of_loop().beta.models.retrieve(name, **header)).to_dict(warnings=False)
 
 
 async def models() -> list[str]:
@@ -190,12 +213,12 @@ async def warm_up() -> None:
 # -- One attempt ---------------------------------------------------------------------------------
 
 
-async def _attempt(parts: dict[str, Any], thinks: bool) -> AsyncGenerator[Event]:
+async def _attempt(parts: dict[str, Any], may_be_silent: bool) -> AsyncGenerator[Event]:
     reader = AnswerReader(parts["model"])
     arrived = False
-    longest = settings.SILENCE_TIMEOUT * (THINKING_SILENCE_FACTOR if thinks else 1)
+    longest = settings.SILENCE_TIMEOUT * (THINKING_SILENCE_FACTOR if may_be_silent else 1)
     try:
-        create = client_of_loop().messages.with_streaming_response.create
+        create: Any = _messages_for(parts).with_streaming_response.create
         async with create(**parts, stream=True, timeout=timeouts(longest)) as response:
             kind = response.headers.get("content-type", "text/event-stream")
             if not kind.startswith("text/event-stream"):
@@ -223,6 +246,12 @@ async def _attempt(parts: dict[str, Any], thinks: bool) -> AsyncGenerator[Event]
         if failure is error:
             raise
         raise failure from error
+
+
+def _messages_for(parts: Mapping[str, Any]) -> Any:
+    """Return the SDK's messages: those with betas, if the parts name some."""
+    client = client_of_loop()
+    return client.beta.messages if "betas" in parts else client.messages
 
 
 async def _complete(request: Request) -> str:

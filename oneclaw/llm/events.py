@@ -168,6 +168,12 @@ class AnswerReader:
             events.append(ThinkingDelta(index, growing.text[-1]))
         elif kind == "signature_delta":
             growing.block["signature"] = delta["signature"]
+        elif kind == "compaction_delta":
+            # Summaries on demand arrive whole, in the start of their block; other summaries come in one delta.
+            if "content" in delta:
+                growing.block["content"] = delta["content"]
+            if "encrypted_content" in delta:
+                growing.block["encrypted_content"] = delta["encrypted_content"]
         elif kind == "citations_delta":
             growing.block["citations"] = [*(growing.block.get("citations") or []), delta["citation"]]
 

@@ -17,6 +17,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from django.conf import settings
 from django.db import Error as DatabaseFailure
 from django.db import transaction
 from django.utils import timezone
@@ -84,6 +85,8 @@ def cached_facts(model: str) -> Facts:
 def documented_facts(model: str) -> Facts:
     """Return the facts of `model` without what its server said about it."""
     found = known_facts(model)
+    if model in settings.WINDOWS:
+        found = replace(found, window_tokens=settings.WINDOWS[model])
     return found if is_official() or not found.compacts else replace(found, compacts=False)
 
 
@@ -107,7 +110,7 @@ def facts_of_row(row: ModelFacts) -> Facts:
     """Return the facts by one row. Pure but for the clock."""
     base = documented_facts(row.model)
     said: dict[str, Any] = {
-        "window_tokens": row.window,
+        "window_tokens": settings.WINDOWS.get(row.model) or row.window,
         "max_output_tokens": row.max_output,
         "chars_per_token": row.chars_per_token,
         "preserved_thinking": row.preserved_thinking,
@@ -137,6 +140,8 @@ def without(facts: Facts, refusal: Refusal) -> Facts:
             return replace(facts, efforts=())
         case "counts":
             return replace(facts, counts=False)
+        case "compacts":
+            return replace(facts, compacts=False)
         case "max_output" if refusal.limit:
             return replace(facts, max_output_tokens=min(facts.max_output_tokens, refusal.limit))
         case "window" if refusal.limit:

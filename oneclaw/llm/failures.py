@@ -16,11 +16,13 @@ class ModelRequestError(Exception):
     # Whether the same request may succeed a little later; it is retried as long as nothing has been shown.
     retryable: ClassVar[bool] = False
 
-    def __init__(self, detail: str = "", retry_after: float | None = None) -> None:
-        """Take the server's text for the log, and the seconds that the server asked to wait."""
+    def __init__(self, detail: str = "", retry_after: float | None = None, error_code: str = "") -> None:
+        """Take the server's text for the log, the seconds that the server asked to wait, and its code of the error."""
         super().__init__(detail or type(self).__doc__)
         self.detail = detail
         self.retry_after = retry_after
+        # `details.error_code` of the API, such as "compaction_content_mismatch"; most errors have none.
+        self.error_code = error_code
 
     @property
     def explanation(self) -> str:
@@ -161,6 +163,34 @@ class ThinkingBoundError(BadRequestError):
     code = "thinking_bound"
 
 
+class CompactionRefusedError(BadRequestError):
+    """The model's server cannot summarise these messages; `error_code` says why."""
+
+    reason_code = "model.compaction_refused"
+    code = "compaction_refused"
+
+
+class CompactionBlockError(BadRequestError):
+    """The model's server refused the block of an earlier compaction, or its place; `error_code` says why."""
+
+    reason_code = "model.compaction_block"
+    code = "compaction_block"
+
+
+class CompactionUnavailableError(OverloadedError):
+    """The model's server could not make or read the block of a compaction for the moment."""
+
+    reason_code = "model.compaction_unavailable"
+    code = "compaction_unavailable"
+
+
+class CompactionUnsupportedError(ModelRequestError):
+    """The model on this server makes no summaries on demand, and reads none."""
+
+    reason_code = "model.compaction_unsupported"
+    code = "compaction_unsupported"
+
+
 class TruncatedAnswerError(ModelRequestError):
     """The answer was cut off at its largest size."""
 
@@ -208,6 +238,18 @@ BY_TYPE: dict[str, type[ModelRequestError]] = {
     "api_error": ServerFaultError,
     "invalid_request_error": BadRequestError,
 }
+# Failures by `error.details.error_code` of the API.
+BY_CAUSE: dict[str, type[ModelRequestError]] = {
+    "compaction_block_ambiguous": CompactionBlockError,
+    "compaction_block_misplaced": CompactionBlockError,
+    "compaction_content_mismatch": CompactionBlockError,
+    "compaction_signature_invalid": CompactionBlockError,
+    "compaction_tool_changes_mismatch": CompactionBlockError,
+    "compaction_incomplete_turn": CompactionRefusedError,
+    "compaction_nothing_to_summarize": CompactionRefusedError,
+    "compaction_too_many_tool_references": CompactionRefusedError,
+    "compaction_unavailable": CompactionUnavailableError,
+}
 CONTEXT = re.compile(r"context (?:window|limit|length)")
 # "prompt is too long: N tokens > M maximum"; older models: "… exceed context limit: N + max_tokens > M".
 TOO_LONG = re.compile(r"(\d+) (?:tokens|\+ \d+) > (\d+)")
@@ -234,12 +276,14 @@ def failure_of_response(status: int, body: Any, retry_after: float | None = None
     kind, detail = str(error.get("type") or ""), str(error.get("message") or ("" if error else body or ""))
     details = error.get("details")
     cause = str(details.get("error_code") or "") if isinstance(details, dict) else ""
-    return _which(status, kind, cause, detail)(f"{status} {kind}: {detail}"[:1000], retry_after)
+    return _which(status, kind, cause, detail)(f"{status} {kind}: {detail}"[:1000], retry_after, cause)
 
 
 def _which(status: int, kind: str, cause: str, detail: str) -> type[ModelRequestError]:
     if "spend_limit" in cause or "billing" in cause:
         return SpendLimitError
+    if cause in BY_CAUSE:
+        return BY_CAUSE[cause]
     if status in REDIRECTS or (status == 404 and not kind):
         # The server at this address is not the API.
         return UnreachableError

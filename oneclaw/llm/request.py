@@ -10,7 +10,15 @@ from django.conf import settings
 from oneclaw.llm.blocks import ApiMessage, ApiTextMessage, Block, ToolDefinition
 from oneclaw.llm.estimate import estimated_tokens
 from oneclaw.llm.facts import Refusal
-from oneclaw.llm.failures import BadRequestError, ContextTooLongError, ModelRequestError, ThinkingBoundError
+from oneclaw.llm.failures import (
+    BadRequestError,
+    CompactionBlockError,
+    CompactionRefusedError,
+    CompactionUnsupportedError,
+    ContextTooLongError,
+    ModelRequestError,
+    ThinkingBoundError,
+)
 from oneclaw.llm.known_models import ADAPTIVE, BETWEEN_TOOLS, DISABLED, EFFORTS, ENABLED, UNKNOWN, Facts
 
 # The least room for an answer that is asked for, also when the estimate says that the window is full: the server knows.
@@ -21,7 +29,16 @@ THINKING_ROOM_TOKENS = 4_000
 SLACK_SHARE = 0.03
 # Effort with which a server accepts that thinking is off.
 EFFORT_WITHOUT_THINKING = "high"
+# The beta of summaries on demand, for the header of each request that asks for one or sends one back.
+COMPACTION_BETA = "compact-2026-09-04"
+# The most characters of the instructions for a summary.
+INSTRUCTIONS_MAX_CHARS = 16_384
 OUTPUT_LIMIT = re.compile(r"max_tokens: \d+ > (\d+)")
+# Failures that are about the conversation, not about a field.
+ABOUT_MESSAGES = (ThinkingBoundError, CompactionBlockError, CompactionRefusedError)
+# How a server says that it does not know compaction: it names the field, the header or the type of the block. What it
+# says about the instructions is about their text.
+ABOUT_COMPACTION = re.compile(r"\bbetas?\b|compaction(?!\.instructions)")
 
 
 @dataclass(frozen=True)
@@ -40,11 +57,25 @@ class Request:
     thinks: bool = True
     # Identifies system, tools and messages; kept with the answer, and not sent.
     digest: str = ""
+    # Instructions for a summary of `messages` that is asked for instead of an answer ("": those of the server), of
+    # INSTRUCTIONS_MAX_CHARS at most; None: an answer.
+    compaction: str | None = None
 
 
 def parts_of(request: Request, facts: Facts) -> dict[str, Any]:
-    """Return the body of `request` with those optional fields that `facts` allow."""
+    """Return the body of `request` with those optional fields that `facts` allow.
+
+    `betas` among them are not of the body: the SDK sends them in a header. Raise CompactionUnsupportedError when the
+    request asks for a compaction, or sends back the block of one, and `facts` do not allow that.
+    """
     parts: dict[str, Any] = {"model": request.model, "messages": list(request.messages)}
+    if request.compaction is not None or _has_compaction_block(request.messages):
+        if not facts.compacts:
+            raise CompactionUnsupportedError
+        parts["betas"] = [COMPACTION_BETA]
+    if request.compaction is not None:
+        instructions = {"instructions": request.compaction} if request.compaction.strip() else {}
+        parts["compaction"] = {"type": "summarize", **instructions}
     if request.system:
         parts["system"] = list(request.system)
     if request.tools:
@@ -60,11 +91,14 @@ def parts_of(request: Request, facts: Facts) -> dict[str, Any]:
 def counted_parts_of(request: Request, facts: Facts) -> dict[str, Any]:
     """Return the body of a request to count the tokens of `request`."""
     parts = parts_of(request, facts)
-    return {name: parts[name] for name in ("model", "messages", "system", "tools", "thinking") if name in parts}
+    names = ("model", "messages", "system", "tools", "thinking", "betas")
+    return {name: parts[name] for name in names if name in parts}
 
 
-def may_think(parts: Mapping[str, Any], facts: Facts) -> bool:
-    """Return whether the model may think before or while it answers a request with these parts."""
+def may_be_silent(parts: Mapping[str, Any], facts: Facts) -> bool:
+    """Return whether the model may think, or write a summary unseen, before or while it answers these parts."""
+    if "compaction" in parts:
+        return True
     kind = (parts.get("thinking") or {}).get("type")
     return facts.thinks if kind is None else kind in (ADAPTIVE, ENABLED)
 
@@ -73,9 +107,11 @@ def refusal_in(failure: ModelRequestError, parts: Mapping[str, Any], facts: Fact
     """Return the optional field or the size among `parts` that `failure` names; None when it names none of them."""
     if isinstance(failure, ContextTooLongError):
         return Refusal("window", failure.limit) if failure.limit and failure.limit < facts.window_tokens else None
-    if not isinstance(failure, BadRequestError) or isinstance(failure, ThinkingBoundError):
+    if not isinstance(failure, BadRequestError) or isinstance(failure, ABOUT_MESSAGES):
         return None
     words = failure.explanation.lower()
+    if "betas" in parts and ABOUT_COMPACTION.search(words):
+        return Refusal("compacts")
     if words.startswith("messages."):
         # It is about the conversation, not about a field of ours.
         return None
@@ -92,8 +128,15 @@ def refusal_in(failure: ModelRequestError, parts: Mapping[str, Any], facts: Fact
     if "max_tokens" in words:
         limit = OUTPUT_LIMIT.search(words)
         allowed = int(limit[1]) if limit else UNKNOWN.max_output_tokens
-        return Refusal("max_output", allowed) if allowed < parts["max_tokens"] else None
+        return Refusal("max_output", allowed) if allowed < parts.get("max_tokens", 0) else None
     return None
+
+
+def _has_compaction_block(messages: Sequence[ApiMessage | ApiTextMessage]) -> bool:
+    contents = (message["content"] for message in messages)
+    return any(
+        block["type"] == "compaction" for content in contents if not isinstance(content, str) for block in content
+    )
 
 
 def _max_tokens(request: Request, parts: Mapping[str, Any], facts: Facts) -> int:

@@ -4,6 +4,7 @@ The acts are chosen by a seed, so that a failure can be repeated: each of them i
 """
 
 import asyncio
+import datetime as dt
 import json
 import logging
 import random
@@ -11,10 +12,13 @@ import re
 import uuid
 
 import pytest
+from django.db.models import F
 
 from chat import extensions
 from chat.attachments import store
+from chat.compaction import changes, make, planning
 from chat.context import file_shares
+from chat.context.rounds import rounds_in_view, rounds_of_last_request
 from chat.conversations import branches, forking, transcript
 from chat.conversations.model_choice import Choice
 from chat.extensions import Extension, Tool, ToolResult
@@ -33,6 +37,7 @@ from oneclaw.demo.strict.api import StrictApi
 from oneclaw.models import Space
 from oneclaw.threads import in_database
 from tests import conversations, files
+from tests.summaries import replying
 from tests.talk import MODEL, Talk
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -74,7 +79,7 @@ class Wanderer(Talk):
             act, self.at_call = self.at_call, None
             if act:
                 act()
-            return ToolResult("Echoed.", "Echoed.")
+            return ToolResult("Echoed. " * self.random.choice([1, 1, 600, 2_000]), "Echoed.")
 
         return Tool("echo", "Returns its words.", {"type": "object"}, call)
 
@@ -101,8 +106,14 @@ class Wanderer(Talk):
         return last
 
     async def look(self):
-        """Check that the last request of the chat holds each shown message of the person once, and in order."""
-        shown = await in_database(lambda: list(self.messages().filter(role="user").values_list("text", flat=True)))
+        """Check that the last request of the chat holds each shown message of the person once, and in order, after
+        those that a summary replaces."""
+
+        def sent_word_for_word():
+            through = rounds_of_last_request(self.session).through_seq
+            return list(self.messages().filter(role="user", seq__gt=through).values_list("text", flat=True))
+
+        shown = await in_database(sent_word_for_word)
         if shown[-1].startswith("/"):
             return
         texts = [
@@ -135,6 +146,49 @@ class Wanderer(Talk):
     async def call_tools(self):
         self.scripted.script(*(self.calls() for _ in range(self.random.choice([1, 2, 3]))))
         await self.said(self.words())
+
+    async def say_much(self):
+        await self.said(f"{'Much. ' * 500}{self.words()}")
+
+    async def compact(self):
+        def made():
+            try:
+                asked = planning.ask(self.session)
+            except planning.NothingToCompactError:
+                return
+            if self.random.random() < 0.8:
+                make.run(asked.pk, is_urgent=True)
+
+        await in_database(made)
+        await self.say()
+
+    async def undo_summary(self):
+        def undone():
+            newest = changes.newest_used(self.session)
+            if newest:
+                changes.undo(self.user, self.session_id, newest.number)
+
+        await in_database(undone)
+        await self.say()
+
+    async def correct_summary(self):
+        def corrected():
+            newest = rounds_in_view(self.session).compact
+            if newest:
+                changes.edit(self.user, self.session_id, newest.number, "They spoke of nothing.")
+
+        await in_database(corrected)
+        await self.say()
+
+    async def pause(self):
+        self.scripted.api.clock.move(4_000)
+        passed = dt.timedelta(seconds=4_000)
+
+        def earlier():
+            self.messages().update(created_at=F("created_at") - passed, finished_at=F("finished_at") - passed)
+
+        await in_database(earlier)
+        await self.say()
 
     async def stop(self):
         kind = self.random.choice(["thinking", "signed", "text", "second", "call"])
@@ -345,6 +399,13 @@ class Wanderer(Talk):
 
 ACTS = [
     "say",
+    "say_much",
+    "say_much",
+    "compact",
+    "compact",
+    "undo_summary",
+    "correct_summary",
+    "pause",
     "think_in_between",
     "call_tools",
     "stop",
@@ -374,6 +435,8 @@ ACTS = [
 
 async def wander(ada, scripted, settings, seed, models):
     settings.MODEL, settings.MODELS = models[0], {name: name for name in models}
+    settings.CONTEXT = 12_000 if seed % 2 else 200_000
+    scripted.default = replying("Hello.")
     person = Wanderer(ada, scripted, random.Random(seed), models)
     extension = extensions.register(Extension("echo", tools=[person.tool()]))
     try:

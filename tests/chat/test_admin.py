@@ -5,7 +5,7 @@ import uuid
 import pytest
 
 from chat.conversations import transcript
-from chat.models import ImportJob
+from chat.models import ContextRound, ImportJob
 
 LIST = "/admin/chat/chatsession/"
 
@@ -45,3 +45,27 @@ def test_an_import_is_shown_without_its_file(client, admin_person, ada):
     assert client.get(path, {"status__exact": "queued"}).status_code == 200
     assert client.get(path, {"name__startswith": "s"}).status_code == 400
     assert client.post(f"{path}{job.pk}/change/", {}).status_code == 403
+
+
+def test_a_summary_is_shown_without_its_text(client, admin_person, session):
+    through = session.messages.get(seq=1)
+    made = ContextRound.objects.create(
+        owner=session.owner,
+        session=session,
+        number=1,
+        kind="compact",
+        reason="command",
+        through=through,
+        status="done",
+        summary="My secret",
+        text="My secret",
+        focus="secret",
+        supplement={"wishes": ["secret"]},
+    )
+    client.force_login(admin_person)
+    path = "/admin/chat/contextround/"
+    for page in (path, f"{path}{made.pk}/change/"):
+        response = client.get(page)
+        assert response.status_code == 200
+        assert "secret" not in response.content.decode()
+    assert client.get(path, {"summary__startswith": "My"}).status_code == 400

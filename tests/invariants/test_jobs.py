@@ -4,7 +4,7 @@ import pytest
 from django.apps import apps
 from django.db import connection
 
-from chat.models import ImportJob
+from chat.models import ContextRound, ImportJob
 from memory.models import Comparison, DocumentJob, Flush, MemoryRevision
 from oneclaw import invariants
 from oneclaw.jobs import Job
@@ -18,13 +18,19 @@ DONE = "status = 'done', token = NULL, lease_until = NULL, finished_at = now()"
 FAILED = DONE.replace("done", "failed") + ", error = 'cut'"
 
 
-@pytest.fixture(params=[Flush, DocumentJob, Comparison, ImportJob])
+@pytest.fixture(params=[Flush, DocumentJob, Comparison, ImportJob, ContextRound])
 def job(request, world):
     """A job of each kind."""
     if request.param is Flush:
         return world.flush
     if request.param is ImportJob:
         return ImportJob.objects.create(owner=world.ada, name="conversations.json")
+    if request.param is ContextRound:
+        through = world.session.messages.get(seq=1)
+        kind, reason = ContextRound.Kind.COMPACT, ContextRound.Reason.COMMAND
+        return ContextRound.objects.create(
+            owner=world.ada, session=world.session, number=1, kind=kind, reason=reason, through=through
+        )
     if request.param is Comparison:
         return Comparison.objects.create(owner=world.ada, revision=MemoryRevision.objects.earliest("pk"))
     kind = DocumentJob.Kind.LAST_MESSAGES
@@ -59,6 +65,7 @@ def test_every_kind_of_job_is_tested():
         DocumentJob,
         Comparison,
         ImportJob,
+        ContextRound,
     }
 
 

@@ -11,6 +11,10 @@ from chat.conversations import lifecycle, retention
 from chat.models import ChatSession
 from memory.files.folders import folder_of
 from memory.models import Flush, MemoryDocument, TranscriptIndex
+from memory.notes import claims
+from memory.policy import switches
+from memory.policy.switches import Switch
+from tests.conversations import summarise
 
 
 def write_long_ago(file, text):
@@ -39,6 +43,35 @@ def test_a_flush_of_messages_that_are_not_there(world, broken):
 def test_a_flush_that_is_done_without_notes(world, broken):
     lines = broken("UPDATE memory_flush SET revision_id = NULL WHERE id = %s", world.flush.pk)
     assert "a flush has the range that its status says" in said(lines)
+
+
+def test_a_summary_that_was_used_before_the_notes_of_what_it_replaces(world, broken):
+    session, noted = ChatSession.objects.get(pk=world.session.pk), claims.covered_through(world.session)
+    made = summarise(session, noted)
+    assert broken("SELECT 1") == []
+    later = session.messages.get(seq=noted + 1)
+    lines = broken("UPDATE chat_contextround SET through_id = %s WHERE id = %s", later.pk, made.pk)
+    assert lines == [
+        f"messages are noted before a summary replaces them: summary 1 of session {session.pk} replaces messages up to"
+        f" {later.seq}, but notes cover them up to {noted}"
+    ]
+    # Owed notes are waited for, but not for ever; messages that are never noted are not owed.
+    owed = "UPDATE chat_contextround SET checks = '[\"flush_owed\"]'"
+    assert broken(owed) == []
+    assert len(broken(f"{owed}, used_at = now() - interval '25 hours'")) == 1
+    assert broken("UPDATE chat_contextround SET kind = 'prune'") == []
+    assert len(broken("UPDATE chat_contextround SET kind = 'compact'")) == 1
+    assert broken("UPDATE chat_contextround SET used_at = NULL, undone_at = now()") == []
+
+
+def test_a_summary_of_what_was_said_while_saved_memory_was_off(world, broken):
+    session = ChatSession.objects.get(pk=world.session.pk)
+    switches.choose(world.ada, Switch.SAVED, False)
+    made = summarise(session, claims.covered_through(session) + 1)
+    assert broken("SELECT 1") == []
+    switches.choose(world.ada, Switch.SAVED, True)
+    assert broken("SELECT 1") == []
+    assert len(broken("UPDATE chat_contextround SET used_at = clock_timestamp() WHERE id = %s", made.pk)) == 1
 
 
 def test_two_running_flushes_of_a_session(world, broken, without_constraint):

@@ -14,6 +14,7 @@ from memory.models import MemoryDocument
 from memory.search.manager import HybridSearchManager
 from memory.search.passage import Passage
 from oneclaw.models import Space, User
+from tests import conversations
 from tests.embedding_server import Embeddings
 
 
@@ -66,6 +67,12 @@ def say():
         )
 
     return say
+
+
+@pytest.fixture
+def summarised():
+    """summarised(session, through_seq, summary="…", …): a round that replaces its messages up to this one, in use."""
+    return conversations.summarise
 
 
 @pytest.fixture(scope="session")

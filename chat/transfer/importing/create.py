@@ -10,7 +10,8 @@ from django.db.models import OuterRef, Subquery
 from django.utils import timezone
 
 from chat.conversations import lifecycle
-from chat.conversations.transcript import content_columns, first_words, html_columns
+from chat.conversations.titles import first_words
+from chat.conversations.transcript import content_columns, html_columns
 from chat.library import organise
 from chat.models import ChatSession, Folder, Message, Turn, default_agent
 from chat.signals import session_imported

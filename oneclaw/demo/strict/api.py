@@ -13,7 +13,7 @@ from oneclaw.demo.replies import Reply
 from oneclaw.demo.strict.answers import AnswerRoom, finish
 from oneclaw.demo.strict.betas import COMPACTION, betas_of, check_betas
 from oneclaw.demo.strict.cache import CacheUse, Clock, PromptCache
-from oneclaw.demo.strict.compaction import check_block, check_compaction, signed_block
+from oneclaw.demo.strict.compaction import check_block, check_compaction, prompt_tokens, signed_block
 from oneclaw.demo.strict.messages import check_messages
 from oneclaw.demo.strict.models import MODELS, ModelRules, facts_of, model_info
 from oneclaw.demo.strict.parameters import check_marks, check_parameters, thinks
@@ -56,7 +56,7 @@ class StrictApi:
         except RefusedError as refusal:
             return _error(refusal)
         if body.get("compaction") is not None:
-            return self._compacted(request, respond(body))
+            return self._compacted(request, respond)
         if body["max_tokens"] == 0:
             return Reply(stop_reason="max_tokens", input_usage=self._use(request).usage(), usage={"output_tokens": 0})
         reply = respond(body)
@@ -82,17 +82,23 @@ class StrictApi:
 
     def models(self, names: Sequence[str], headers: Headers) -> Reply:
         """Return the reply to a request for the list of models."""
-        found = [self._info(name, headers) for name in names]
+        try:
+            found = [self._info(name, headers) for name in names]
+        except RefusedError as refusal:
+            return _error(refusal)
         return replies.json_reply({"data": found, "has_more": False, "first_id": names[0], "last_id": names[-1]})
 
     def model(self, name: str, names: Sequence[str], headers: Headers) -> Reply:
         """Return the reply to a request for one model."""
-        if name in names or (not self.plain and self.facts(name).described):
-            return replies.json_reply(self._info(name, headers))
-        return _error(missing(f"model: {name}"))
+        try:
+            if name in names or (not self.plain and self.facts(name).described):
+                return replies.json_reply(self._info(name, headers))
+            raise missing(f"model: {name}")
+        except RefusedError as refusal:
+            return _error(refusal)
 
     def _info(self, name: str, headers: Headers) -> dict[str, Any]:
-        compaction = COMPACTION in headers.get("anthropic-beta", "")
+        compaction = not self.plain and COMPACTION in betas_of(headers)
         return model_info(name, self.facts(name), plain=self.plain, compaction=compaction)
 
     def _checked(self, body: Body, headers: Headers, size: int, *, counting: bool = False) -> "_Request":
@@ -106,12 +112,15 @@ class StrictApi:
         check_shape(body, beta=bool(betas), counting=counting)
         if betas:
             check_betas(body, betas)
+        if counting:
+            # It is accepted there, and ignored.
+            body = {name: value for name, value in body.items() if name != "compaction"}
         facts = self.facts(body["model"])
         check_parameters(body, facts)
         if not counting:
             check_compaction(body, facts)
         parts = parts_of(body)
-        check_block(parts)
+        check_block(body, parts, betas)
         check_messages(body, facts, thinks=thinks(body, facts) and facts.described)
         check_marks(parts, body)
         prefix = check_prefix(body, parts, facts, betas)
@@ -130,8 +139,13 @@ class StrictApi:
             return CacheUse(fresh=request.tokens)
         return self._cache.use(request.body, request.parts, request.facts)
 
-    def _compacted(self, request: "_Request", reply: Reply) -> Reply:
+    def _compacted(self, request: "_Request", respond: Callable[[Body], Reply]) -> Reply:
         """Return the reply to a request for a summary, whose text the scripted reply has."""
+        if request.tokens + prompt_tokens(request.body) >= request.facts.window_tokens:
+            nothing = {"input_tokens": 0, "output_tokens": 0}
+            usage = {**nothing, "iterations": [{"type": "compaction", **nothing}]}
+            return Reply(stop_reason="model_context_window_exceeded", input_usage=usage, usage=usage)
+        reply = respond(request.body)
         if reply.body is not None:
             return reply
         room = AnswerRoom.of(request.body["max_tokens"], request.tokens, request.facts.window_tokens)
@@ -151,6 +165,7 @@ class StrictApi:
             tools=prefix.tools,
             system=prefix.system,
             messages=prefix.messages,
+            before=prefix.compactions,
         )
         whole = replies.whole_block(block)
         return replace(finished, blocks=(whole,), stop_reason="compaction", input_usage=usage, usage=usage)

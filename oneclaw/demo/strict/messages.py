@@ -44,8 +44,9 @@ def check_messages(body: Mapping[str, Any], facts: ModelRules, *, thinks: bool) 
     compacted = any(block["type"] == "compaction" for _, block in turns[0].blocks[:1]) if turns else False
     if not turns or (turns[0].role != "user" and not compacted):
         raise invalid('messages: first message must use the "user" role')
-    _check_pairs(turns, compacting="compaction" in body)
-    if turns[-1].role == "assistant" and "compaction" not in body:
+    compacting = body.get("compaction") is not None
+    _check_pairs(turns, compacting=compacting)
+    if turns[-1].role == "assistant" and not compacting:
         _check_prefill(turns[-1], facts)
     if thinks:
         _check_round(turns)

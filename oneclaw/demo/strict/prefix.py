@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from oneclaw.demo.strict.betas import THINKING_BINDING
-from oneclaw.demo.strict.compaction import start_of
+from oneclaw.demo.strict.compaction import names_up_to, start_of
 from oneclaw.demo.strict.models import ModelRules
 from oneclaw.demo.strict.parts import Part, canonical
 from oneclaw.demo.strict.refusals import RefusedError, invalid
@@ -30,6 +30,8 @@ class Prefix:
     # The hash of all blocks of the messages but thinking, and the hash of the last thinking that was kept.
     messages: str = START
     thinking: str = ""
+    # The names of the compaction blocks that took the place of earlier messages one after the other; the last is there.
+    compactions: tuple[str, ...] = ()
     # The tokens of the thinking that was kept, by its path.
     tokens: dict[str, int] = field(default_factory=dict)
     # The paths of thinking that the model is not shown, and what the answer says about that.
@@ -43,7 +45,8 @@ class Prefix:
     def sign(self, text: str, tokens: int) -> str:
         """Return the signature of thinking that comes now, and add it."""
         claims = {"m": self.model, "t": self.tools, "s": self.system, "d": self.messages, "p": self.thinking}
-        signature = sign({**claims, "n": tokens, "x": short_hash(text) if text else ""})
+        compaction = self.compactions[-1] if self.compactions else ""
+        signature = sign({**claims, "b": compaction, "n": tokens, "x": short_hash(text) if text else ""})
         self.thinking = short_hash(signature)
         return signature
 
@@ -57,6 +60,7 @@ def check_prefix(body: Mapping[str, Any], parts: Sequence[Part], facts: ModelRul
             continue
         if part.block["type"] == "compaction":
             prefix.messages = start_of(part, parts, prefix.tools, prefix.system) or prefix.messages
+            prefix.compactions = names_up_to(part) or prefix.compactions
         elif not part.is_thinking:
             prefix.add(part.role, part.data)
         elif facts.described:
@@ -110,7 +114,7 @@ def _changed(claims: Mapping[str, Any], prefix: Prefix) -> str:
         return "`tools`"
     if claims["s"] != prefix.system:
         return "`system`"
-    if claims["d"] != prefix.messages:
+    if claims["d"] != prefix.messages or claims.get("b", "") not in ("", *prefix.compactions):
         return "an earlier message"
     # Thinking before it may be missing from the start of the conversation, but not from the middle.
     if prefix.thinking and claims["p"] != prefix.thinking:

@@ -126,7 +126,12 @@ def _strict(schema: Any, definitions: Mapping[str, Schema]) -> Any:
 
 
 def _is_open(schema: Schema) -> bool:
-    """Return whether the TypedDict is meant to have further fields, as the JSON schema of a tool."""
+    """Return whether the TypedDict is meant to have further fields, as the JSON schema of a tool.
+
+    The SDK marks it in the types of the Messages API, and forgets the mark in those of the betas.
+    """
+    if schema.get("cls_name") == "InputSchemaTyped" or getattr(schema.get("cls"), "__name__", "") == "InputSchemaTyped":
+        return True
     config = schema.get("config") or {}
     return "allow" in (schema.get("extra_behavior"), config.get("extra_fields_behavior"))
 

@@ -1,12 +1,15 @@
 """A conversation that fills its window goes on: a summary replaces its older messages in what the model is sent."""
 
 import pytest
+from django.utils import timezone
 
-from chat.compaction import make, planning
+from chat.compaction import planning
 from chat.models import ChatSession, ContextRound
 from oneclaw.demo.scripted import context_too_long
+from oneclaw.llm.server import server_hash
+from oneclaw.models import ModelFacts
 from oneclaw.threads import in_database
-from tests.summaries import is_summary, replying
+from tests.summaries import is_summary, make_rounds, replying
 from tests.talk import MODEL, Talk
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -15,33 +18,29 @@ pytestmark = pytest.mark.django_db(transaction=True)
 WORDS = "Tell me more about the ferries between the islands, and which of them leave in the evening. " * 24
 
 
-@pytest.fixture
-def talk(ada, scripted, settings):
+@pytest.fixture(params=["auto", "model"])
+def talk(request, ada, scripted, settings):
     settings.MODEL, settings.CONTEXT, settings.TITLES = MODEL, 20_000, False
+    settings.COMPACTION_BY = request.param
+    ModelFacts.objects.create(server=server_hash(), model=MODEL, compacts=True, seen_at=timezone.now())
     scripted.default = replying(WORDS)
     return Talk(ada, scripted)
 
 
 def texts(body):
-    return [block["text"] for each in body["messages"] for block in each["content"] if block["type"] == "text"]
+    """Return the texts of the messages of a request, that of a summary first."""
+    blocks = [block for each in body["messages"] for block in each["content"]]
+    return [block.get("text") or block["content"] for block in blocks if block["type"] in ("text", "compaction")]
 
 
 async def rounds(talk):
     return await in_database(lambda: list(ContextRound.objects.filter(session=talk.session_id).order_by("number")))
 
 
-async def make_waiting(talk):
-    """Do what a worker does."""
-    for each in await rounds(talk):
-        if each.is_open:
-            await in_database(make.run, each.pk)
-            await in_database(lambda pk=each.pk: ContextRound.objects.filter(pk=pk).update(due_at="2020-01-01T00:00Z"))
-
-
 async def test_a_long_conversation_goes_on_with_a_summary(talk):
     for number in range(40):
         await talk.say(f"{number}. {WORDS}")
-        await make_waiting(talk)
+        await in_database(make_rounds, talk.session_id)
     used = [each for each in await rounds(talk) if each.used_at]
     assert 2 <= len(used) <= 8
     assert "They talked." in texts(talk.sent)[0]
@@ -72,8 +71,19 @@ async def test_a_person_asks_for_a_summary(talk):
         await talk.say(f"{number}. {WORDS}")
     session = await in_database(lambda: ChatSession.objects.get(pk=talk.session_id))
     asked = await in_database(planning.ask, session, "the ferries")
-    await make_waiting(talk)
+    await in_database(make_rounds, talk.session_id)
     await talk.say("And now?")
     assert "the ferries" in str(next(each.body for each in talk.scripted.messages if is_summary(each.body)))
     assert (await rounds(talk))[0].pk == asked.pk
     assert len(texts(talk.sent)) < 8
+
+
+async def test_many_short_messages_are_summarised_without_a_wait(talk, settings):
+    settings.COMPACTION_MESSAGES = 10
+    for number in range(7):
+        await talk.say(f"{number}.")
+    assert (await rounds(talk))[0].reason == ContextRound.Reason.MESSAGES
+    assert not any(is_summary(each.body) for each in talk.scripted.messages)
+    await in_database(make_rounds, talk.session_id)
+    await talk.say("And now?")
+    assert (await rounds(talk))[0].used_at is not None

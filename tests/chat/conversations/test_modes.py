@@ -18,7 +18,7 @@ from chat.live.frames import SendFrame, frame_of
 from chat.models import ChatSession, Message, MessageWords, Turn
 from oneclaw.models import User
 from oneclaw.threads import in_database
-from tests.conversations import send, settle
+from tests.conversations import send, settle, summarise
 
 
 def begin(user, mode, text="Hello"):
@@ -29,7 +29,7 @@ def begin(user, mode, text="Hello"):
 
 def words_left(session):
     session.refresh_from_db()
-    left = session.messages.count() + session.turns.count()
+    left = session.messages.count() + session.turns.count() + session.context_rounds.count()
     return left, session.title, session.heads.count(), session.last_seq
 
 
@@ -127,6 +127,7 @@ def test_a_temporary_conversation_is_not_found_by_its_words(ada):
 @pytest.mark.parametrize("how", ["end", "archive", "new", "reset"])
 def test_the_end_of_a_temporary_conversation_erases_it(ada, client, how):
     session = begin(ada, "temporary", "A secret")
+    summarise(session, 2, "A secret was told.")
     lifecycle.end(session, how)
     assert words_left(session) == (0, "", 0, 0)
     client.force_login(ada)
@@ -147,7 +148,9 @@ def test_the_end_of_another_one_erases_nothing(ada):
 def test_while_an_answer_runs_it_is_stopped_and_the_sweep_erases_what_is_left(ada):
     accepted = transcript.accept(ada, uuid.uuid4(), uuid.uuid4(), "Hello", mode="temporary")
     session = accepted.message.session
+    summarise(session, 1, "", used=False, status="queued", used_at=None, steps=["A secret was told."])
     lifecycle.end(session, "end")
+    assert not session.context_rounds.exists()
     assert Turn.objects.get().stop_requested
     assert temporary.sweep() == 0
     settle(accepted, status="stopped")

@@ -11,9 +11,19 @@ from chat import tasks
 from chat.attachments import disk, store
 from chat.conversations import agents, forking, lifecycle, transcript
 from chat.library import organise
-from chat.models import Agent, Attachment, ChatSession, Message, MessageFile, MessageWords, SharedLink, Turn
+from chat.models import (
+    Agent,
+    Attachment,
+    ChatSession,
+    ContextRound,
+    Message,
+    MessageFile,
+    MessageWords,
+    SharedLink,
+    Turn,
+)
 from chat.transfer import share
-from tests.conversations import settle
+from tests.conversations import settle, summarise
 
 
 def talk(user, *kept, text="Look"):
@@ -37,11 +47,13 @@ def test_everything_of_it_goes_and_nothing_of_others(ada, files, settings, djang
     session = talk(ada, *files)
     share.share(session, "never")
     other = talk(ada, files[1], text="Again")
+    for each in (session, other):
+        summarise(each, 2)
     deleted(session, 3.01)
     with django_capture_on_commit_callbacks(execute=True):
         tasks.purge()
     assert list(ChatSession.objects.all()) == [other]
-    for model in (Message, Turn, MessageFile):
+    for model in (Message, Turn, MessageFile, ContextRound):
         assert {
             row.session_id if model is not MessageFile else row.message.session_id for row in model.objects.all()
         } == {other.pk}

@@ -4,9 +4,11 @@ import json
 
 import pytest
 
+from chat.extensions import ToolCall
 from memory.models import MemoryDocument
 from memory.notes import flush
 from memory.prompt.items import piece
+from memory.tools.save_memory import SAVE
 from oneclaw.demo.scripted import answer
 
 
@@ -54,3 +56,63 @@ def test_what_another_tool_brought_is_news(session, say, notes_of):
 def test_secrets_of_the_notes_are_masked(session, say, notes_of):
     say(session, "My password is hunter2!")
     assert notes_of("- The password is hunter2!") == "- The password is [password removed]\n"
+
+
+ROUNDS = {
+    "summary": {"summary": "## Facts\n- Ada likes tea."},
+    "supplement": {"summary": "", "supplement": {"said": ["Hello", "Ada likes tea."]}},
+    "block": {"summary": "", "block": {"type": "compaction", "content": "- Ada likes tea.", "signature": "s"}},
+}
+
+
+@pytest.mark.parametrize("held", ROUNDS)
+def test_what_a_summary_of_noted_messages_says(session, say, notes_of, summarised, held):
+    say(session, "I like tea.")
+    say(session, "I see.", role="assistant")
+    assert notes_of("NO_REPLY") is None
+    summarised(session, 2, **ROUNDS[held])
+    say(session, "And what do I like?")
+    assert notes_of("- Ada likes tea.\n- Ada asked what she likes.\n- Compaction") == (
+        "- Ada asked what she likes.\n- Compaction\n"
+    )
+
+
+def test_notes_of_messages_that_were_summarised_before_them_are_kept(session, say, notes_of, summarised):
+    """When the window is full, a summary may come into use before the notes of what it replaces."""
+    say(session, "I like tea.")
+    say(session, "I see.", role="assistant")
+    summarised(session, 2, "- Ada likes tea.", checks=["flush_owed"])
+    say(session, "What do I like?")
+    use = {"type": "tool_use", "id": "t", "name": "memory_search", "input": {}}
+    say(session, "", role="assistant", content=[use])
+    told = json.dumps({"results": [{"path": f"/c/{session.pk}", "snippet": "Ada likes green tea."}]})
+    say(session, "", role="tool", content=[{"type": "tool_result", "tool_use_id": "t", "content": told}])
+    assert notes_of("- Ada likes tea.\n- Ada likes green tea.") == "- Ada likes tea.\n- Ada likes green tea.\n"
+
+
+def test_a_flush_is_written_from_the_messages_and_never_from_a_summary(session, say, scripted, notes_of, summarised):
+    say(session, "I like tea.")
+    say(session, "I see.", role="assistant")
+    summarised(session, 2, "Zorabella", supplement={"said": ["Zorabella"]}, steps=["Zorabella"], focus="Zorabella")
+    say(session, "I like cake too.")
+    notes_of("- Ada likes tea and cake.")
+    asked = json.dumps(scripted.requests[-1].body)
+    assert "I like tea." in asked
+    assert "I like cake too." in asked
+    assert "Zorabella" not in asked
+
+
+def test_a_line_of_a_summary_that_the_notes_have_is_not_saved_again(session, say, notes_of, summarised):
+    say(session, "I moved to Bern, and my door is green.")
+    told = say(session, "I see.", role="assistant")
+    notes_of("- Ada moved to Bern.")
+
+    def save(content):
+        return SAVE.call(
+            ToolCall(content, "save_memory", {"content": content}, session.owner, session, told.pk)
+        ).content
+
+    summarised(session, 2, "## Facts\n- Ada moved to Bern.\n- Ada's door is green.")
+    assert save("Ada moved to Bern.") == {"saved": False, "already_known": True, "path": "memory/2026-11-21.md"}
+    # No document has this one, and the person may have asked for it.
+    assert save("Ada's door is green.")["saved"]

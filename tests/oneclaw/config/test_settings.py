@@ -44,6 +44,8 @@ BAD_ADDRESS = "X has brackets or a port that no address can have."
         (lambda: environment.postgres("X"), "postgresql://u:p[x@a/c", BAD_ADDRESS),
         (lambda: environment.address("X", ["http"]), "http://[a", BAD_ADDRESS),
         (lambda: environment.address("X", ["redis"]), "redis://a:99999", BAD_ADDRESS),
+        (lambda: environment.sizes("X"), "m=big", "X says “m=big”; write it like my-model=32000."),
+        (lambda: environment.sizes("X"), "m=0", "X says “m=0”; write it like my-model=32000."),
         (lambda: environment.prices("X"), "m=3", BAD_PRICE.format("m=3")),
         (lambda: environment.prices("X"), "a=1/2 m=3/x", BAD_PRICE.format("m=3/x")),
         (lambda: environment.postgres("X"), "postgresql://a", "X names no database: add /name after the host."),

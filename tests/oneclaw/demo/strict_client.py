@@ -80,4 +80,6 @@ def tool(name="look", **others):
 def calling(*replies, **settings):
     """Yield a caller of a server with those settings, which answers with the replies."""
     with ScriptedModel(*replies, api=StrictApi(**settings)) as model:
-        yield Caller(model)
+        caller = Caller(model)
+        with caller.client:
+            yield caller

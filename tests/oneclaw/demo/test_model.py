@@ -7,6 +7,7 @@ from django.conf import settings
 from django.utils import translation
 from django.utils.translation import gettext
 
+from chat.compaction.checks import check_summary
 from oneclaw import llm
 from oneclaw.demo import model as demo
 
@@ -205,10 +206,28 @@ async def test_it_refuses_what_the_api_refuses():
         await ask([{"type": "tool_result", "tool_use_id": "toolu_1", "content": "x"}])
 
 
+def test_a_compaction_keeps_what_an_earlier_one_said():
+    block = {"type": "compaction", "content": "- My cat is called Miso.", "signature": "c2lnbmVk"}
+    messages = [{"role": "assistant", "content": [block]}, {"role": "user", "content": "I like tea."}]
+    reply = demo.reply({"compaction": {"type": "summarize"}, "messages": messages})
+    assert "".join(reply.blocks[0].deltas) == "- My cat is called Miso.\n- I like tea."
+
+
 def test_a_compaction_holds_the_persons_words():
     messages = [{"role": "user", "content": "Hello"}, {"role": "user", "content": [{"type": "text", "text": "Tea?"}]}]
     reply = demo.reply({"compaction": {"type": "summarize"}, "messages": messages})
     assert "".join(reply.blocks[0].deltas) == "- Hello\n- Tea?"
+
+
+def test_a_summary_with_headings_goes_on_from_the_earlier_one():
+    asked = (
+        "<earlier_summary>\n## Wanted\n- Tea\n</earlier_summary>\n\n"
+        "<messages>\nPerson: Milk?\n\nAssistant: Yes.\n</messages>"
+    )
+    reply = demo.reply({"messages": [{"role": "user", "content": asked}]})
+    summary = "".join(reply.blocks[0].deltas)
+    assert summary.startswith("## Wanted\n- Tea\n- Milk?\n\n## Agreed\n-")
+    check_summary(summary, [asked], "")
 
 
 async def test_a_fault_of_its_own_is_a_server_fault(monkeypatch, caplog):

@@ -1,8 +1,12 @@
 """Compaction on demand on the strict server: the signed block, and each of its errors."""
 
+from dataclasses import replace
+
+import anthropic
 import pytest
 
 from oneclaw.demo.scripted import answer, error, tool_use
+from oneclaw.demo.strict.models import MODELS
 from tests.oneclaw.demo.strict_client import (
     COMPACT,
     SONNET,
@@ -57,6 +61,13 @@ def test_a_stream_brings_the_block_whole(caller):
     assert "content_block_delta" not in events
     assert whole.content[0].content == "They asked questions."
     assert whole.stop_reason == "compaction"
+
+
+def test_tools_may_have_any_json_schema(caller):
+    schema = {"type": "object", "properties": {}, "additionalProperties": False}
+    tool = {"name": "look", "description": "Looks.", "input_schema": schema}
+    messages = talked(caller, tools=[tool])
+    caller.say(compacted(caller, messages, tools=[tool]), "And now?", tools=[tool], **BETA)
 
 
 def test_the_conversation_goes_on_from_the_block(caller):
@@ -141,3 +152,75 @@ def test_the_errors_of_a_block_that_is_sent_back(caller):
     refused = caller.refusal(changed(citations=None), "And?", **BETA)
     assert refused == "messages.0.content.0.compaction.citations: Extra inputs are not permitted"
     assert "'compaction'" in caller.refusal(block, "And?")
+
+
+def test_thinking_is_bound_to_the_block_before_it(caller):
+    messages = talked(caller)
+    first = compacted(caller, messages)
+    later = [user("And now?"), said(caller.say(first, "And now?", **BETA))]
+    # Thinking from before the block stays valid with and without it; thinking from after it needs it, or its successor.
+    caller.say(*messages, "And now?")
+    assert "bound to a different" in caller.refusal(*messages, *later, "And then?")
+    caller.say(first, *later, "And then?", **BETA)
+    second = compacted(caller, [first, later[0]])
+    caller.say(second, later[1], "And then?", **BETA)
+    other = compacted(caller, [*messages, later[0]])
+    assert "bound to a different" in caller.refusal(other, later[1], "And then?", **BETA)
+
+
+def test_a_signed_block_needs_its_own_beta(caller):
+    block = compacted(caller, talked(caller))
+    threshold = {"betas": ["compact-2026-01-12"]}
+    refused = caller.refusal(block, "And?", **threshold)
+    assert refused == "messages.0.content.0.compaction.signature: Extra inputs are not permitted"
+
+
+def test_a_signed_block_comes_back_with_nothing_added(caller):
+    block = compacted(caller, talked(caller))
+    [content] = block["content"]
+    assert caller.code(assistant({**content, "tool_changes": []}), "And?", **BETA) == "compaction_tool_changes_mismatch"
+    assert caller.code(assistant({**content, "encrypted_content": "eA=="}), "And?", **BETA) == (
+        "compaction_signature_invalid"
+    )
+    assert "at least 1 character" in caller.refusal(assistant({**content, "content": ""}), "And?", **BETA)
+    # A cache mark is not of the block.
+    caller.say(assistant({**content, "cache_control": {"type": "ephemeral"}}), "And?", **BETA)
+
+
+def test_what_cannot_be_sent_with_a_summary_or_its_block(caller):
+    block = compacted(caller, talked(caller))
+    budget = {"output_config": {"task_budget": {"type": "tokens", "total": 50_000, "remaining": 20_000}}}
+    betas = [COMPACT, "task-budgets-2026-03-13", "context-management-2025-06-27", "compact-2026-01-12"]
+    assert "`compaction` block" in caller.refusal(block, "And?", **budget, betas=betas)
+    both = {"compaction": SUMMARIZE["compaction"], "betas": betas}
+    assert "cannot be combined with `compaction`" in caller.refusal("Hello", **budget, **both)
+    edits = {"context_management": {"edits": [{"type": "compact_20260112"}]}}
+    assert "`compact_20260112`" in caller.refusal(block, "And?", **edits, betas=betas)
+    caller.say("Hello", **edits, betas=betas)
+    caller.say("Hello", output_config={"task_budget": {"type": "tokens", "total": 50_000}}, **both)
+
+
+def test_without_room_for_the_prompt_no_summary_is_begun():
+    small = {SONNET: replace(MODELS[SONNET], window_tokens=1_000)}
+    with calling(models_facts=small) as caller:
+        answered = caller.say("word " * 400, **SUMMARIZE)
+        assert (answered.content, answered.stop_reason) == ([], "model_context_window_exceeded")
+        [spent] = answered.usage.iterations
+        assert (spent.input_tokens, spent.output_tokens) == (0, 0)
+        short = {**SUMMARIZE, "compaction": {"type": "summarize", "instructions": "Names."}}
+        caller.model.script(answer("They spoke."))
+        assert caller.say("word " * 400, **short).stop_reason == "compaction"
+
+
+def test_counting_ignores_the_request_for_a_summary(caller):
+    body = {"model": SONNET, "messages": [user("Hello"), assistant("Hi."), user("And?")]}
+    count = caller.client.beta.messages.count_tokens
+    assert count(**body, **SUMMARIZE).input_tokens == count(**body).input_tokens
+
+
+def test_the_models_endpoint_speaks_of_summaries_only_under_the_beta(caller):
+    told = caller.client.beta.models.retrieve(SONNET, betas=[COMPACT])
+    assert told.capabilities.compaction.summarize.supported
+    assert caller.client.beta.models.retrieve(SONNET).capabilities.compaction is None
+    with pytest.raises(anthropic.BadRequestError):
+        caller.client.beta.models.list(betas=["compact-2020-01-01"])

@@ -11,7 +11,8 @@ from django.utils import timezone
 
 from oneclaw import llm, tasks
 from oneclaw.demo.scripted import answer, bad_request, cut, error
-from oneclaw.llm import facts
+from oneclaw.demo.strict.api import StrictApi
+from oneclaw.llm import client, facts
 from oneclaw.llm.known_models import UNKNOWN, known_facts
 from oneclaw.llm.server import server_hash
 from oneclaw.models import ModelFacts
@@ -248,6 +249,7 @@ DESCRIBED = {
     "max_tokens": 60_000,
     "capabilities": CAPABILITIES,
 }
+UNKNOWN_BETA = "compact-2020-01-01"
 
 
 @pytest.fixture
@@ -259,13 +261,18 @@ def described(settings):
         def do_GET(self):
             path = self.path.partition("?")[0]
             asked.append(path)
+            if self.headers["anthropic-beta"] == UNKNOWN_BETA:
+                return self.reply(400, {"type": "error", "error": {"type": "invalid_request_error", "message": "?"}})
             found = {
                 "/v1/models": {"data": [DESCRIBED], "has_more": False, "first_id": "a", "last_id": "a"},
                 "/v1/models/claude-haiku-5-5": {**DESCRIBED, "id": "claude-haiku-5-5", "capabilities": "?"},
             }.get(path)
             missing = {"type": "error", "error": {"type": "not_found_error", "message": "no"}}
-            body = json.dumps(found or missing).encode()
-            self.send_response(200 if found else 404)
+            return self.reply(200, found) if found else self.reply(404, missing)
+
+        def reply(self, status, said):
+            body = json.dumps(said).encode()
+            self.send_response(status)
             self.send_header("content-type", "application/json")
             self.send_header("content-length", str(len(body)))
             self.end_headers()
@@ -301,6 +308,13 @@ def test_the_server_is_asked_once_a_day_what_its_models_can_do(described, settin
     assert len(described) == 6
 
 
+def test_a_server_that_refuses_the_header_of_a_beta_is_asked_without(described, monkeypatch):
+    monkeypatch.setattr(client, "COMPACTION_BETA", UNKNOWN_BETA)
+    tasks.refresh_model_facts()
+    assert described == ["/v1/models", "/v1/models", "/v1/models/claude-haiku-5-5"]
+    assert llm.facts_of("claude-sonnet-5-5").window_tokens == 500_000
+
+
 def test_a_refusal_outlives_what_the_server_says(described):
     row = told(model="claude-sonnet-5-5", learnt={"max_output=5000": timezone.now().isoformat()})
     tasks.refresh_model_facts()
@@ -310,6 +324,7 @@ def test_a_refusal_outlives_what_the_server_says(described):
 
 
 def test_a_server_without_descriptions_is_asked_again_tomorrow(scripted):
+    scripted.api = StrictApi(plain=True)
     tasks.refresh_model_facts()
     asked = len(scripted.requests)
     assert asked
@@ -322,3 +337,10 @@ def test_without_a_server_nobody_is_asked(settings):
     settings.ANTHROPIC_API_KEY = settings.ANTHROPIC_BASE_URL = settings.DEMO_URL = ""
     tasks.refresh_model_facts()
     assert not ModelFacts.objects.exists()
+
+
+def test_the_window_of_a_setting_goes_before_what_is_known(scripted, settings):
+    settings.WINDOWS = {"claude-sonnet-5-5": 32_000}
+    assert facts.documented_facts("claude-sonnet-5-5").window_tokens == 32_000
+    row = ModelFacts(server=server_hash(), model="claude-sonnet-5-5", window=1_000_000)
+    assert facts.facts_of_row(row).window_tokens == 32_000

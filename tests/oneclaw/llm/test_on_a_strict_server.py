@@ -91,3 +91,4 @@ def test_the_servers_description_is_understood(scripted, settings):
         found = llm.facts_of(name)
         assert (found.window_tokens, found.max_output_tokens) == (theirs.window_tokens, theirs.output_tokens)
         assert (found.thinking, found.efforts) == (theirs.thinking, theirs.efforts)
+        assert found.compacts == theirs.compaction

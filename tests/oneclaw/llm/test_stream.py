@@ -8,7 +8,8 @@ from contextlib import aclosing
 import pytest
 
 from oneclaw import llm
-from oneclaw.demo.scripted import answer, text, thinking, tool_use
+from oneclaw.demo.replies import whole_block
+from oneclaw.demo.scripted import ReplyBlock, answer, recorded, text, thinking, tool_use
 from oneclaw.llm.events import AnswerReader
 
 REQUEST = llm.Request("claude-test", [{"type": "text", "text": "Be kind."}], [{"role": "user", "content": "Hello?"}])
@@ -32,6 +33,31 @@ async def test_text_arrives_in_order_and_ends_with_the_stop_reason(scripted):
     assert (events[-1].stop_reason, events[-1].model) == ("end_turn", "claude-test")
     assert events[-1].usage["output_tokens"] > 0
     assert events[-1].usage["input_tokens"] > 0
+
+
+def test_the_block_of_a_summary_is_kept_as_it_came():
+    change = {"type": "tool_addition", "tool": {"type": "tool_reference", "name": "look"}}
+    whole = {
+        "type": "compaction",
+        "content": "They spoke of “tea” – 東京.",
+        "encrypted_content": None,
+        "signature": "c2lnbmVk",
+        "tool_changes": [change],
+        "later": {"z": 1, "a": [2.5]},
+    }
+    reader = AnswerReader("claude-test")
+    events = reader.feed(recorded(answer(whole_block(whole), stop_reason="compaction")))
+    kept = events[-2].block
+    assert json.dumps(kept) == json.dumps(whole)
+    assert (events[-1].stop_reason, reader.finished) == ("compaction", True)
+
+
+def test_the_block_of_a_summary_may_come_in_a_delta():
+    start = {"type": "compaction", "content": None, "encrypted_content": None}
+    delta = ReplyBlock(start, "compaction_delta", "content", ["They spoke of tea."])
+    reader = AnswerReader("claude-test")
+    events = reader.feed(recorded(answer(delta, stop_reason="compaction")))
+    assert events[-2].block == {**start, "content": "They spoke of tea."}
 
 
 async def test_the_request_arrives_as_it_was_given(scripted):

@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('chat', '0021_context_rounds'),
+        ('chat', '0022_switched_off_hooks'),
     ]
 
     operations = [
