@@ -3,15 +3,14 @@
 import pytest
 from playwright.async_api import expect
 
-from chat.compaction import make
-from chat.models import ContextRound, Message
+from chat.models import Message
 from oneclaw.demo.scripted import answer, text
 from oneclaw.threads import in_database
 from tests.browser import DESKTOP, PHONE, fits, open_page
 from tests.browser import violations_in_both_schemes as violations
 from tests.conversations import send, settle
 from tests.page.test_polling import Blocked
-from tests.summaries import conversation, is_summary, replying, summarised, summary
+from tests.summaries import conversation, is_summary, make_rounds, replying, summarised, summary
 
 pytestmark = pytest.mark.browser
 
@@ -27,12 +26,6 @@ def session(live, ada, scripted):
     return conversation(ada)
 
 
-async def make_newest():
-    """Do what a worker does."""
-    newest = await in_database(lambda: ContextRound.objects.order_by("number").last())
-    await in_database(make.run, newest.pk)
-
-
 @pytest.mark.parametrize("viewport", [DESKTOP, PHONE], ids=["desktop", "phone"])
 async def test_a_person_makes_room_reads_corrects_and_undoes_the_summary(live, ada, session, ask, viewport):
     async with open_page(live, ada, viewport=viewport) as page:
@@ -45,7 +38,7 @@ async def test_a_person_makes_room_reads_corrects_and_undoes_the_summary(live, a
         await panel.get_by_role("button", name="Make room now").click()
         await expect(panel.get_by_text(WRITING)).to_be_visible()
         assert await violations(page) == ""
-        await make_newest()
+        await in_database(make_rounds, session.pk)
         await expect(panel.get_by_text(READY)).to_be_visible()
         assert await fits(page)
         await panel.get_by_role("button", name="Close").click()
@@ -96,7 +89,7 @@ async def test_without_a_script_forms_and_pages_do_the_same(live, ada, session):
         await page.get_by_role("button", name="Make room now").click()
         await expect(page.locator("#toast")).to_contain_text(WRITING)
         await expect(page.locator("#make-room")).to_contain_text(WRITING)
-        await make_newest()
+        await in_database(make_rounds, session.pk)
         await page.goto(f"/c/{session.pk}")
         marker = page.locator("[data-round]")
         await expect(marker).to_contain_text(READY)
