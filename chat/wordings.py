@@ -47,6 +47,19 @@ WORDINGS: Mapping[str, Wording] = {
     "cache.pause": _("The pause of %(minutes)s minutes was longer than the cache lasts."),
     "cache.changed": _("Something that was sent before had to change."),
     "cache.evicted": _("The provider no longer had it, or it was too short to be cached."),
+    # After a command or an action about what the model is sent.
+    "rounds.planned": _(
+        "A summary of earlier messages is being written. The model reads it from your next message on."
+    ),
+    "rounds.ready": _("A summary is ready. The model reads it from your next message on."),
+    "rounds.nothing": _("There is too little to summarise: the newest messages are always sent word for word."),
+    "rounds.undone": _("From your next message on, the model is sent the messages again instead of their summary."),
+    "rounds.stopped": _("The summary is no longer being written."),
+    "rounds.none": _("There is no summary that could be undone."),
+    "rounds.focus_refused": _("What to keep is too long, or contains characters that cannot be stored."),
+    "rounds.edited": _("Saved. The model reads your text from your next message on."),
+    "context.used": _("The conversation takes %(used)s of %(window)s tokens (%(percent)s %%)."),
+    "context.empty": _("Nothing was sent to the model yet."),
     # After an action on conversations, folders or links.
     "conversation.busy": _("An answer is still running. Wait for it, or stop it."),
     "conversation.not_last": _(

@@ -16,6 +16,7 @@ urlpatterns = [
     path("", include("chat.urls")),
 ]
 api.add_router("", "chat.api.routes.router")
+api.add_router("", "chat.api.rounds.router")
 if apps.is_installed("memory"):
     urlpatterns.append(path("", include("memory.urls")))
     api.add_router("", "memory.api.routes.router")

@@ -50,7 +50,7 @@ WORDINGS: Mapping[str, Wording] = {
     ),
     "model.cut_off": _("The connection to the model broke before the answer was whole. What arrived is kept."),
     "model.context_too_long": _(
-        "This conversation has become too long for the model. Start a new one: what is remembered comes along."
+        "This message alone is too long for the model. Shorten it, or send it in parts and with fewer files."
     ),
     "model.spend_limit": _(
         "The account at the model's provider has reached its spending limit. Raise it there, then try again."

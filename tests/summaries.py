@@ -1,14 +1,18 @@
 """A model that summarises when chat/compaction asks it to, and otherwise says a few words."""
 
 from django.db.models.functions import Now
+from django.utils import timezone
 
-from chat.compaction import make
+from chat.compaction import make, planning
 from chat.compaction.checks import HEADINGS
-from chat.models import ContextRound
+from chat.context.prompt import build_request
+from chat.conversations import transcript
+from chat.models import ChatSession, ContextRound
 from memory.index import conversations
 from memory.models import Flush, TranscriptIndex
 from memory.notes import flush
 from oneclaw.demo.scripted import answer, text
+from tests.conversations import FINISHED, send
 
 SUMMARY_BEGINNING = "You write the summary with which"
 
@@ -35,6 +39,34 @@ def replying(words="Fine."):
         return answer(text(summary("They talked."))) if is_summary(body) else answer(words)
 
     return reply
+
+
+# About 300 tokens.
+LONG = "Tell me more about the ferries between the islands, and which of them leave in the evening. " * 12
+
+
+def conversation(user, turns=4):
+    """Return a conversation of `turns` long turns, the first of which names two things."""
+    session_id = None
+    for number in range(turns):
+        accepted = send(user, f"{number}. My ticket is AB-123 of 2026-11-21. {LONG}", session_id)
+        build_request(accepted.turn)
+        usage = {"input_tokens": 8_000 + 600 * number, "output_tokens": 300}
+        content = [{"type": "text", "text": f"Answer {number}. {LONG}"}]
+        ended = FINISHED | {"usage": usage, "model": "claude-sonnet-5-5"}
+        transcript.finish_turn(accepted.turn, accepted.answer, content, "complete", **ended)
+        session_id = accepted.message.session_id
+    return ChatSession.objects.select_related("agent", "owner", "head").get(pk=session_id)
+
+
+def summarised(session, *, used=True):
+    """Return a finished round of the conversation, which the person has asked for: an extract, which needs no model."""
+    asked = planning.ask(session)
+    make.extract_now(asked.pk)
+    if used:
+        after = {"used_at": timezone.now(), "used_after_seq": session.last_seq}
+        ContextRound.objects.filter(pk=asked.pk).update(**after)
+    return ContextRound.objects.select_related("through").get(pk=asked.pk)
 
 
 def make_rounds(session_id):

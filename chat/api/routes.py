@@ -28,7 +28,7 @@ from chat.conversations import lifecycle, model_choice, presence, transcript
 from chat.library import organise
 from chat.live.errors import CLIENT_ERRORS, code_and_sentence
 from chat.live.frames import SendFrame, frame_of
-from chat.live.handle import Ended, handle
+from chat.live.handle import Commanded, Ended, handle
 from chat.live.wait import until_answered
 from chat.models import Agent, ChatSession, Message, MessageQuerySet, Turn, default_agent
 from oneclaw import llm
@@ -171,6 +171,8 @@ async def send(
         outcome = await handle(user, frame_of(SendFrame, **fields))
     if isinstance(outcome, Ended):
         return Status(200, SentOut(session=session_id, client_id=client_id, ended=outcome.reason))
+    if isinstance(outcome, Commanded):
+        return Status(200, SentOut(session=session_id, client_id=client_id, notice=str(outcome.reason)))
     stored, answer = outcome.message, None
     if wait:
         turn = await until_answered(user, stored, wait)

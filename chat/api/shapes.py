@@ -3,13 +3,13 @@
 import datetime as dt
 import uuid
 from collections.abc import Sequence
-from typing import Literal
+from typing import Any, Literal
 
 from ninja import Schema
 from pydantic import Field
 
 from chat.conversations import model_choice
-from chat.models import Agent, ChatSession, Message, Turn
+from chat.models import Agent, ChatSession, ContextRound, Message, Turn
 from chat.rendering import details
 from oneclaw.web.api import PAGE_DEFAULT_ROWS, RequestBody
 
@@ -189,10 +189,77 @@ class SessionChange(RequestBody):
     archived: bool | None = None
 
 
+class CompactIn(RequestBody):
+    """What you ask of a summary."""
+
+    focus: str = Field(
+        default="", description="What it is to keep especially.", examples=["the decisions about the harbour"]
+    )
+
+
+class RoundChange(RequestBody):
+    """The change of a round."""
+
+    summary: str = Field(description="Your text, which the model reads in place of the summary.")
+
+
+class RoundOut(Schema):
+    """A recorded change of what the model is sent: a summary of older messages, or shortened results of tools."""
+
+    number: int
+    kind: str = Field(description="compact (a summary) or prune (shortened results).")
+    state: str = Field(description="making, ready, used, undone, superseded, stopped or failed.")
+    reason: str = Field(description="threshold, messages, overflow, command or pause.")
+    maker: str = Field(description="Who wrote the summary: api, model, extract (no model), or person (you).")
+    through_seq: int = Field(description="The place of the last message that it covers.")
+    focus: str
+    summary: str
+    kept: list[str] = Field(description="Names and numbers that are kept word for word beside the summary.")
+    tokens_before: int
+    tokens_after: int
+    created_at: dt.datetime
+    used_at: dt.datetime | None = Field(description="When a request was made with it first.")
+
+    @classmethod
+    def of(cls, round: ContextRound) -> "RoundOut":
+        """Return the schema of `round`, whose last message is loaded."""
+        return cls(
+            number=round.number,
+            kind=round.kind,
+            state=round.state,
+            reason=round.reason,
+            maker=round.maker,
+            through_seq=round.through.seq,
+            focus=round.focus,
+            summary=round.summary,
+            kept=round.supplement.get("identifiers", []),
+            tokens_before=round.tokens_before,
+            tokens_after=round.tokens_after,
+            created_at=round.created_at,
+            used_at=round.used_at,
+        )
+
+
+class RoundsOut(Schema):
+    items: list[RoundOut]
+    next: int | None = Field(
+        default=None, description="What to pass as `after` for the next page; null on the last one."
+    )
+
+
+class ContextOut(Schema):
+    """What the next request of a conversation would be, without your next message."""
+
+    used_tokens: int
+    window_tokens: int = Field(description="The most that a request may take.")
+    parts: dict[str, int] = Field(description="Estimated tokens by what takes them.", examples=[{"conversation": 812}])
+    request: dict[str, Any] = Field(description="The body of the request, in the form of the model's API.")
+
+
 class MessageIn(RequestBody):
     """The message that you send."""
 
-    text: str = Field(description="Markdown; /new, /reset or /end alone ends the conversation.", examples=["Hello!"])
+    text: str = Field(description="Markdown, or a command such as /new or /compact.", examples=["Hello!"])
     session: uuid.UUID | None = Field(default=None, description="In which conversation; a new one begins without it.")
     client_id: uuid.UUID | None = Field(
         default=None, description="Made by you. Sent again with the same one, it is stored once."
@@ -218,6 +285,7 @@ class SentOut(Schema):
     seq: int | None = Field(default=None, description="Its place; pass it as `after` to read the answer.")
     duplicate: bool = Field(default=False, description="Whether it was stored before.")
     ended: str | None = Field(default=None, description="Of a command: why the conversation has ended.")
+    notice: str | None = Field(default=None, description="Of /compact, /undo-compact and /context: what was done.")
     answer: AnswerOut | None = Field(default=None, description="With `wait`: the answer, perhaps still running.")
 
 

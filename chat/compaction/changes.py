@@ -6,7 +6,7 @@ from django.db import transaction
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from chat.compaction import make
+from chat.compaction import hints, make
 from chat.context.heads import withhold_thinking
 from chat.conversations import lifecycle
 from chat.models import ChatSession, ContextRound
@@ -36,7 +36,9 @@ def edit(user: User, session_id: uuid.UUID, number: int, text: str) -> ContextRo
     NotASummaryError, oneclaw.text.InvalidTextError.
     """
     session, found = locked_round(user, session_id, number)
-    if found.kind != ContextRound.Kind.COMPACT or found.status != ContextRound.Status.DONE:
+    if found.undone_at is not None:
+        raise RoundNotFoundError
+    if not found.may_be_edited:
         raise NotASummaryError
     found.summary = validated_text(text, max_chars=SUMMARY_MAX_CHARS, name=_("The summary"))
     found.maker = ContextRound.Maker.PERSON
@@ -58,16 +60,37 @@ def undo(user: User, session_id: uuid.UUID, number: int) -> ContextRound:
         found.status, found.token, found.lease_until = ContextRound.Status.NOTHING, None, None
         found.finished_at = timezone.now()
         found.save(update_fields=["status", "token", "lease_until", "finished_at"])
-    elif found.undone_at is None:
+    elif found.may_be_undone:
         found.undone_at = timezone.now()
         found.save(update_fields=["undone_at"])
+    else:
+        return found
     change_view(session, found)
     return found
 
 
+@transaction.atomic
+def undo_newest(user: User, session_id: uuid.UUID, key: uuid.UUID) -> ContextRound | None:
+    """Undo the newest summary of the person's conversation, and return its round; None when there is none to undo.
+
+    The same `key` again undoes nothing more. Raise chat.conversations.lifecycle.SessionNotFoundError.
+    """
+    session = lifecycle.find(user, session_id)
+    if session is None:
+        return None
+    ChatSession.objects.select_for_update(no_key=True).get(pk=session.pk)
+    undone: ContextRound | None = session.context_rounds.filter(undo_key=key).first()
+    newest = undone or newest_used(session)
+    if newest is None or undone is not None:
+        return undone
+    found = undo(user, session.pk, newest.number)
+    ContextRound.objects.filter(pk=found.pk).update(undo_key=key)
+    return found
+
+
 def newest_used(session: ChatSession) -> ContextRound | None:
-    """Return the round that `/undo-compact` undoes: the newest one that is used, ready or being made; None without."""
-    rounds = session.context_rounds
+    """Return the newest summary that is used, ready or being made, whose round can be undone; None without one."""
+    rounds = session.context_rounds.summaries()
     found: ContextRound | None = (rounds.open() | rounds.usable()).order_by("number").last()
     return found
 
@@ -91,4 +114,4 @@ def change_view(session: ChatSession, changed: ContextRound) -> None:
     """Withhold the thinking that was made with what the round has replaced until now, and tell open pages."""
     if changed.used_at is not None:
         withhold_thinking(session, session.last_complete_seq())
-    make.notify(session)
+    hints.notify(session)

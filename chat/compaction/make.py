@@ -18,7 +18,7 @@ from django.db.models import F, Q
 from django.utils import timezone, translation
 
 from chat import extensions
-from chat.compaction import native
+from chat.compaction import hints, native
 from chat.compaction.checks import Check, SummaryRejectedError, check_summary
 from chat.compaction.planning import budget_for
 from chat.compaction.summaries import (
@@ -38,7 +38,7 @@ from chat.context.prompt import rows_of
 from chat.context.view import ViewRow
 from chat.extensions.compaction_hooks import ASK_AGAIN_SECONDS, CompactionDecision, before_compaction
 from chat.models import ChatSession, ContextRound
-from oneclaw import llm, pubsub
+from oneclaw import llm
 from oneclaw.jobs import ClaimLostError
 from oneclaw.llm.estimate import text_tokens
 from oneclaw.llm.failures import ModelRequestError
@@ -117,11 +117,12 @@ def run(round_id: int, *, is_urgent: bool = False) -> float | None:
         work = work_of(claimed)
         if work is None:
             claimed.finish(ContextRound.Status.NOTHING)
+            hints.notify(claimed.session)
             return None
         decision = asked_hooks(work)
         if decision.verdict == "veto":
             claimed.finish(ContextRound.Status.NOTHING, decision.reason.in_english if decision.reason else "")
-            notify(work.session)
+            hints.notify(work.session)
             return None
         if decision.verdict == "wait" and not is_urgent:
             claimed.release(ASK_AGAIN_SECONDS)
@@ -280,7 +281,7 @@ def finish(work: Work, summary: Summary) -> None:
         checks=work.checks,
         tokens_after=work.round.tokens_after + size,
     )
-    notify(work.session)
+    hints.notify(work.session)
 
 
 def without_block(made: ContextRound) -> None:
@@ -313,12 +314,8 @@ def postpone(claimed: ContextRound, error: Exception) -> None:
     try:
         if claimed.attempts >= TRIES_MAX_COUNT:
             claimed.finish(ContextRound.Status.FAILED, sentence)
+            hints.notify(claimed.session)
         else:
             claimed.postpone(sentence)
     except ClaimLostError:
         logger.warning("Context round %s was claimed by another process.", claimed.pk)
-
-
-def notify(session: ChatSession) -> None:
-    """Tell open pages, on commit, that a round of the conversation has changed."""
-    pubsub.notify(f"session:{session.pk}", {"kind": "rounds", "owner": session.owner_id})

@@ -9,7 +9,9 @@ from django.db import transaction
 from django.db.models import Max
 from django.dispatch import receiver
 from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
 
+from chat.compaction import hints
 from chat.compaction.budget import Budget, budget_of
 from chat.compaction.checks import Check
 from chat.compaction.plan import Cut, TurnSize, plan_cut
@@ -21,6 +23,7 @@ from chat.context.view import ViewRow
 from chat.models import ChatSession, ContextRound, Message
 from chat.signals import turn_finished
 from oneclaw.tasks import hint
+from oneclaw.text import validated_text
 
 logger = logging.getLogger(__name__)
 
@@ -31,6 +34,8 @@ FAILURES_MAX_COUNT = 3
 ROUNDS_MAX_COUNT, ROUNDS_MIN_TURNS = 3, 6
 # The share of ONECLAW_COMPACTION_MESSAGES from which a summary is made in the background.
 EARLY_MESSAGES_SHARE = 0.7
+# What a person may write about what a summary is to keep.
+FOCUS_MAX_CHARS = 1_000
 
 
 class NothingToCompactError(Exception):
@@ -49,7 +54,11 @@ def after_turn(session: ChatSession, **_: Any) -> None:
 
 @transaction.atomic
 def ask(session: ChatSession, focus: str = "") -> ContextRound:
-    """Return the round that the person asks for, which the next turn uses. Raise NothingToCompactError."""
+    """Return the round that the person asks for, which the next turn uses; `focus` is what it is to keep especially.
+
+    Raise NothingToCompactError, oneclaw.text.InvalidTextError.
+    """
+    focus = validated_text(focus, max_chars=FOCUS_MAX_CHARS, name=_("What to keep"), may_be_blank=True).strip()
     found = plan(session, Reason.COMMAND, focus)
     if found is None:
         raise NothingToCompactError
@@ -69,6 +78,7 @@ def plan(session: ChatSession, reason: str, focus: str = "", *, least: bool = Fa
         if reason == Reason.COMMAND and waiting.reason != reason:
             waiting.reason = reason
             waiting.save(update_fields=["reason"])
+            hints.notify(session)
         return waiting
     view = rounds_in_view(session)
     rows = rows_of(session, view.through_seq)
@@ -91,6 +101,7 @@ def plan(session: ChatSession, reason: str, focus: str = "", *, least: bool = Fa
         tokens_before=before,
         tokens_after=max(0, before - cut.covered),
     )
+    hints.notify(session)
     hint("chat.tasks.make_round", made.pk)
     return made
 

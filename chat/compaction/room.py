@@ -9,7 +9,7 @@ from django.conf import settings
 from django.db import transaction
 from django.utils import timezone
 
-from chat.compaction import make, notes, planning
+from chat.compaction import hints, make, notes, planning
 from chat.compaction.prune import may_prune, prune
 from chat.context import cache_marks
 from chat.context.heads import withhold_thinking
@@ -168,7 +168,7 @@ def mark_used(ready: ContextRound, turn: Turn) -> None:
     first = turn.messages.order_by("seq").values_list("seq", flat=True).first() or 1
     ready.used_at, ready.used_after_seq = timezone.now(), first - 1
     ready.save(update_fields=["used_at", "used_after_seq"])
-    make.notify(ready.session)
+    hints.notify(ready.session)
     transaction.on_commit(lambda: after_compaction(ready.session, ready.through.seq, ready.reason))
 
 

@@ -21,6 +21,7 @@ from chat.context.tokens import ContextPart
 from chat.context.view import ViewRow
 from chat.conversations import model_choice
 from chat.models import ChatSession, ChatSessionQuerySet, Head, Message
+from chat.rendering.numbers import in_thousands
 from oneclaw import llm
 from oneclaw.llm.known_models import known_facts
 
@@ -40,8 +41,7 @@ class Meter:
     @property
     def used_thousands(self) -> float:
         """Return the used tokens in thousands: whole ones from 10 on, else with one decimal."""
-        thousands = self.used_tokens / 1000
-        return round(thousands) if thousands >= 10 else round(thousands, 1)
+        return in_thousands(self.used_tokens)
 
     @property
     def window_thousands(self) -> int:

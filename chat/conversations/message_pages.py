@@ -1,4 +1,5 @@
-"""Load the messages of a conversation for a page: the newest, earlier ones, and the cards of their tool calls."""
+"""Load the messages of a conversation for a page: the newest, earlier ones, the cards of their tool calls, and the
+markers where summaries of them end."""
 
 import uuid
 from collections import defaultdict
@@ -10,6 +11,7 @@ from django.utils.safestring import SafeString
 
 from chat import extensions
 from chat.conversations import versions
+from chat.conversations.round_markers import markers_of
 from chat.extensions import CallUpdate
 from chat.models import Message
 from chat.rendering.cards import Card
@@ -26,30 +28,47 @@ PAGE_SIZE = 50
 LAST_NUMBER = 2**60
 
 
-def newest_messages(session_id: uuid.UUID, csrf_token: str = "", before: int = LAST_NUMBER) -> SafeString:
+def newest_messages(
+    session_id: uuid.UUID, csrf_token: str = "", before: int = LAST_NUMBER, *, has_markers: bool = True
+) -> SafeString:
     """Return the last PAGE_SIZE shown messages of a session with a sequence number below `before`, in order, as HTML;
     before them a link to earlier ones, if there are any.
 
     The page begins with a person's message, so that no answer is without its question and no tool call without its
-    result. The forms of cards carry `csrf_token`.
+    result. The forms of cards and markers carry `csrf_token`. Without `has_markers` it is known that there are none.
     """
     found = list(newest(session_id, before))[::-1]
+    as_html = with_markers if has_markers else articles
     if len(found) <= PAGE_SIZE:
-        return articles(found, csrf_token)
+        return as_html(found, csrf_token)
     begins = (index for index, message in enumerate(found) if index and message.role == Message.Role.USER)
     found = found[next(begins, 1) :]
-    return earlier_html(found) + articles(found, csrf_token)
+    return earlier_html(found) + as_html(found, csrf_token)
 
 
 def messages_from(messages: QuerySet[Message], seq: int, csrf_token: str = "") -> SafeString:
     """Return all messages from sequence number `seq` on as HTML, with the person's message before the first of them.
 
-    A link to earlier ones comes first, if there are any. The forms of cards carry `csrf_token`.
+    A link to earlier ones comes first, if there are any. The forms of cards and markers carry `csrf_token`.
     """
     by_person = messages.filter(role=Message.Role.USER, seq__lte=seq).order_by("-seq").values_list("seq", flat=True)
     found = loaded(messages.filter(seq__gte=by_person.first() or seq))
-    shown = articles(found, csrf_token)
+    shown = with_markers(found, csrf_token)
     return earlier_html(found) + shown if found and found[0].seq > 1 else shown
+
+
+def with_markers(found: Sequence[Message], csrf_token: str = "") -> SafeString:
+    """Return the messages of a page in order as HTML, with the markers of the summaries that end among them."""
+    shown, rest = SafeString(), found
+    markers = markers_of(found[0].session_id, csrf_token) if found else []
+    cards = prepared(found, csrf_token)
+    for seq, marker in markers:
+        if not found[0].seq <= seq <= found[-1].seq:
+            continue
+        count = sum(message.seq <= seq for message in rest)
+        shown += messages_html(rest[:count], cards) + marker
+        rest = rest[count:]
+    return shown + messages_html(rest, cards)
 
 
 def earlier_html(listed: Sequence[Message]) -> SafeString:
@@ -77,10 +96,15 @@ def as_shown(messages: QuerySet[Message]) -> QuerySet[Message]:
 
 
 def articles(listed: Sequence[Message], csrf_token: str = "") -> SafeString:
+    return messages_html(listed, prepared(listed, csrf_token))
+
+
+def prepared(listed: Sequence[Message], csrf_token: str) -> dict[str, Card]:
+    """Load what the HTML of the messages needs besides their rows, and return the cards of their tool calls."""
     versions.mark(listed)
     # Only a failed answer shows something of its turn.
     prefetch_related_objects([message for message in listed if message.status == Message.Status.FAILED], "turn")
-    return messages_html(listed, cards_of(listed, csrf_token))
+    return cards_of(listed, csrf_token)
 
 
 def cards_of(messages: Iterable[Message], csrf_token: str = "") -> dict[str, Card]:

@@ -15,7 +15,7 @@ from chat.conversations import lifecycle, presence
 from chat.live import replay, revocation
 from chat.live.errors import CLIENT_ERRORS, code_and_sentence
 from chat.live.frames import ClientFrame, OpenFrame, PingFrame, SendFrame, client_frame, decoded
-from chat.live.handle import Ended, Stored, handle
+from chat.live.handle import Sent, Stored, handle
 from chat.live.outbox import Outbox
 from chat.live.rooms import Room, room_of
 from chat.live.server_frames import (
@@ -90,7 +90,7 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]  # channels ha
             await self._open(frame)
         else:
             outcome = await handle(self.user, frame, self.room.session_id if self.room else None)
-            if isinstance(outcome, Stored | Ended):
+            if isinstance(outcome, Sent):
                 self._send_frame(outcome.frame())
             if isinstance(frame, SendFrame) and isinstance(outcome, Stored) and self.room is None:
                 room = self._enter_room(frame.session)

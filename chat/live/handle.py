@@ -12,11 +12,13 @@ from chat.live.publisher import TurnPublisher
 from chat.live.server_frames import (
     PONG,
     AckFrame,
+    CommandFrame,
     EndedFrame,
     MessageFrame,
     PongFrame,
     ReadyFrame,
     ack_frame,
+    command_frame,
     ended_frame,
     message_frame,
     ready_frame,
@@ -24,6 +26,7 @@ from chat.live.server_frames import (
 from chat.models import Message
 from chat.turns import commands, start
 from oneclaw.models import User
+from oneclaw.reasons import Reason
 from oneclaw.threads import in_database
 
 
@@ -51,18 +54,32 @@ class Ended:
 
 
 @dataclass(frozen=True)
+class Commanded:
+    """The text was a command about what the model is sent; `reason` is what to tell the person."""
+
+    session_id: uuid.UUID
+    client_id: uuid.UUID
+    command: str
+    reason: Reason
+
+    def frame(self) -> CommandFrame:
+        return command_frame(self.session_id, self.client_id, self.command, str(self.reason))
+
+
+@dataclass(frozen=True)
 class CarriedOut:
     """The request is carried out, and nothing but its reply is to be said of it."""
 
     frame: Callable[[], ReadyFrame | MessageFrame | PongFrame]
 
 
-# `frame()` is the reply to a client without a socket. A socket gets all but Stored and Ended through its room.
-Outcome = Stored | Ended | CarriedOut
+Sent = Stored | Ended | Commanded
+# `frame()` is the reply to a client without a socket. A socket gets all but those of Sent through its room.
+Outcome = Sent | CarriedOut
 
 
 @overload
-async def handle(user: User, frame: SendFrame, session_id: uuid.UUID | None = None) -> Stored | Ended: ...
+async def handle(user: User, frame: SendFrame, session_id: uuid.UUID | None = None) -> Sent: ...
 @overload
 async def handle(user: User, frame: Action, session_id: uuid.UUID | None = None) -> Outcome: ...
 async def handle(user: User, frame: Action, session_id: uuid.UUID | None = None) -> Outcome:
@@ -90,11 +107,15 @@ async def handle(user: User, frame: Action, session_id: uuid.UUID | None = None)
     assert_never(frame)
 
 
-async def _send(user: User, frame: SendFrame) -> Stored | Ended:
+async def _send(user: User, frame: SendFrame) -> Sent:
     reason = commands.reason_of(frame.text) if not frame.files else None
     if reason is not None:
         await in_database(commands.end_conversation, user, frame.session, reason)
         return Ended(frame.session, frame.client_id, reason)
+    command = commands.context_command_in(frame.text) if not frame.files else None
+    if command is not None:
+        said = await in_database(commands.carry_out, user, frame.session, frame.client_id, command)
+        return Commanded(frame.session, frame.client_id, command.word, said)
     accepted = await start.send(
         user,
         frame.session,

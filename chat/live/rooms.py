@@ -17,6 +17,7 @@ from django.utils.translation import get_language, gettext_lazy
 from chat.live.outbox import Outbox
 from chat.live.replay import ReplayFrame, frames_after, is_too_much, shows_hidden_message
 from chat.live.server_frames import (
+    ROUNDS_CHANGED,
     BlockFrame,
     MessageFrame,
     ServerFrame,
@@ -145,6 +146,8 @@ class Room:
                 self.running.stop(payload["turn"])
         elif payload["kind"] == "reset":
             self.publish(ready_frame(self.session_id, payload["seq"], reset=True))
+        elif payload["kind"] == "rounds":
+            self.publish(ROUNDS_CHANGED, ROUNDS_CHANGED["kind"])
         elif payload["kind"] == "deleted":
             with translation.override(self.language):
                 self.publish(error_frame("not_found", str(DELETED)))
@@ -152,6 +155,7 @@ class Room:
                 self.running.stop(None)
         elif payload == pubsub.MISSED:
             self._missed = True
+            self.publish(ROUNDS_CHANGED, ROUNDS_CHANGED["kind"])
             self.refresh()
         elif payload.get("turn") is None or payload["turn"] != self.last_turn_id:
             self.refresh()

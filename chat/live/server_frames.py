@@ -36,6 +36,14 @@ class EndedFrame(TypedDict):
     reason: str
 
 
+class CommandFrame(TypedDict):
+    type: Literal["command"]
+    client_id: str
+    session: str
+    command: str
+    text: str
+
+
 class MessageFrame(TypedDict):
     type: Literal["message"]
     seq: int
@@ -70,7 +78,7 @@ class DoneFrame(TypedDict):
 
 class NoticeFrame(TypedDict):
     type: Literal["notice"]
-    kind: Literal["retrying", "waiting", "sessions"]
+    kind: Literal["retrying", "waiting", "sessions", "rounds"]
     html: str
 
 
@@ -93,6 +101,7 @@ ServerFrame = (
     ReadyFrame
     | AckFrame
     | EndedFrame
+    | CommandFrame
     | MessageFrame
     | BlockFrame
     | ToolFrame
@@ -104,6 +113,7 @@ ServerFrame = (
 
 PONG: PongFrame = {"type": "pong"}
 SESSIONS_CHANGED: NoticeFrame = {"type": "notice", "kind": "sessions", "html": ""}
+ROUNDS_CHANGED: NoticeFrame = {"type": "notice", "kind": "rounds", "html": ""}
 
 
 def encode(frame: ServerFrame) -> str:
@@ -128,6 +138,17 @@ def ack_frame(message: Message, *, duplicate: bool) -> AckFrame:
 
 def ended_frame(session_id: uuid.UUID, client_id: uuid.UUID, reason: str) -> EndedFrame:
     return {"type": "ended", "client_id": str(client_id), "session": str(session_id), "reason": reason}
+
+
+def command_frame(session_id: uuid.UUID, client_id: uuid.UUID, command: str, sentence: str) -> CommandFrame:
+    """Return the frame that a command about what the model is sent was carried out; `sentence` says what it did."""
+    return {
+        "type": "command",
+        "client_id": str(client_id),
+        "session": str(session_id),
+        "command": command,
+        "text": sentence,
+    }
 
 
 def message_frame(message: Message, cards: Mapping[str, Card] | None = None) -> MessageFrame:

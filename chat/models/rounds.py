@@ -55,6 +55,15 @@ class ContextRound(Job):
         EXTRACT = "extract", "no model: the first words of messages"
         PERSON = "person", "its owner, who changed it"
 
+    class State(models.TextChoices):
+        MAKING = "making", "it is being made"
+        READY = "ready", "it is finished, and no request was made with it yet"
+        USED = "used", "requests are made with it, on the branches that contain its last message"
+        UNDONE = "undone", "its owner undid it"
+        SUPERSEDED = "superseded", "another round replaced it before it was used"
+        STOPPED = "stopped", "it was stopped, or nothing was left to do"
+        FAILED = "failed", "every attempt failed"
+
     LEASE_SECONDS: ClassVar[float] = settings.ROUND_LEASE_SECONDS
 
     # A composite foreign key (owner, session) in the migration: a round of one person cannot be of the session of
@@ -92,6 +101,8 @@ class ContextRound(Job):
     used_at = models.DateTimeField(null=True, blank=True)
     used_after_seq = models.PositiveBigIntegerField(default=0)
     undone_at = models.DateTimeField(null=True, blank=True)
+    # The client_id of the command that undid it: sent again, it undoes no other one.
+    undo_key = models.UUIDField(null=True, blank=True)
 
     objects: ClassVar[models.Manager[Any]] = ContextRoundQuerySet.as_manager()
 
@@ -107,3 +118,30 @@ class ContextRound(Job):
 
     def __str__(self) -> str:
         return f"context round {self.number} of {self.session_id}: {self.kind}, {self.status}"
+
+    @property
+    def state(self) -> State:
+        """Return what has become of it."""
+        # A code of chat/compaction/checks.py.
+        if "superseded" in self.checks:
+            return self.State.SUPERSEDED
+        match self.status:
+            case Job.Status.QUEUED | Job.Status.RUNNING:
+                return self.State.MAKING
+            case Job.Status.FAILED:
+                return self.State.FAILED
+            case Job.Status.NOTHING:
+                return self.State.STOPPED
+        if self.undone_at is not None:
+            return self.State.UNDONE
+        return self.State.READY if self.used_at is None else self.State.USED
+
+    @property
+    def may_be_edited(self) -> bool:
+        """Say whether it has a summary that the model reads or will read."""
+        return self.kind == self.Kind.COMPACT and self.state in (self.State.READY, self.State.USED)
+
+    @property
+    def may_be_undone(self) -> bool:
+        """Say whether it is used, will be used, or is being made."""
+        return self.state in (self.State.MAKING, self.State.READY, self.State.USED)

@@ -1,23 +1,29 @@
-"""Commands in place of a message for the model: /new, /reset and /end end the conversation, and extensions may add
-commands that call one of their tools."""
+"""Commands in place of a message for the model: /new, /reset and /end end the conversation, /compact, /undo-compact and
+/context are about what the model is sent of it, and extensions may add commands that call one of their tools."""
 
 import re
 import uuid
 from collections.abc import AsyncGenerator
+from dataclasses import dataclass
 
 from django.utils import translation
 from django.utils.translation import gettext as _
 
 from chat import extensions
+from chat.compaction import changes, planning
+from chat.context.meter import meter_of
 from chat.conversations import lifecycle
 from chat.extensions import ToolCommand, ToolError
-from chat.models import ChatSession, Message, Turn
+from chat.models import ChatSession, ContextRound, Message, Turn
 from oneclaw.llm.blocks import Block
 from oneclaw.llm.events import BlockFinished, BlockStarted, Event, Finished, TextDelta
 from oneclaw.models import User
+from oneclaw.reasons import Reason
 
 # {command: reason with which the conversation ends}.
 COMMANDS = {"/new": "new", "/reset": "reset", "/end": "end"}
+# Those about what the model is sent. What follows /compact is what the summary is to keep especially.
+CONTEXT_COMMANDS = ("/compact", "/undo-compact", "/context")
 CALL = re.compile(r"(/\S+)\s+(\S.*)", re.DOTALL)
 
 
@@ -39,6 +45,60 @@ def end_conversation(user: User, session_id: uuid.UUID, reason: str) -> None:
     session = lifecycle.find(user, session_id)
     if session is not None:
         lifecycle.end(session, reason)
+
+
+@dataclass(frozen=True)
+class ContextCommand:
+    """One of CONTEXT_COMMANDS, and what follows it."""
+
+    word: str
+    focus: str = ""
+
+
+def context_command_in(text: str) -> ContextCommand | None:
+    """Return the command about what the model is sent in `text`; None when it is none."""
+    word, _separator, focus = re.sub(r"\s+", " ", text.strip(), count=1).partition(" ")
+    command = ContextCommand(word.lower(), focus)
+    is_command = command.word in CONTEXT_COMMANDS and (command.word == "/compact" or not focus)
+    return command if is_command else None
+
+
+def carry_out(user: User, session_id: uuid.UUID, key: uuid.UUID, command: ContextCommand) -> Reason:
+    """Do what `command` says with the person's conversation, and return what to tell them. `key` makes it idempotent.
+
+    Raise SessionNotFoundError when it belongs to another person or is deleted, oneclaw.text.InvalidTextError.
+    """
+    session = lifecycle.find(user, session_id)
+    match command.word:
+        case "/compact":
+            return compact(session, command.focus)
+        case "/undo-compact":
+            return reason_of_undo(changes.undo_newest(user, session_id, key))
+    meter = meter_of(session) if session else None
+    if meter is None:
+        return Reason("context.empty")
+    return Reason("context.used", {"used": meter.used_tokens, "window": meter.window_tokens, "percent": meter.percent})
+
+
+def compact(session: ChatSession | None, focus: str) -> Reason:
+    """Ask for a summary of the conversation's older messages, and return what to tell the person.
+
+    Raise oneclaw.text.InvalidTextError.
+    """
+    try:
+        asked = planning.ask(session, focus) if session else None
+    except planning.NothingToCompactError:
+        asked = None
+    if asked is None:
+        return Reason("rounds.nothing")
+    return Reason("rounds.planned" if asked.is_open else "rounds.ready")
+
+
+def reason_of_undo(undone: ContextRound | None) -> Reason:
+    """Return what to tell the person whose round was undone or stopped; None: there was none."""
+    if undone is None:
+        return Reason("rounds.none")
+    return Reason("rounds.stopped" if undone.state == ContextRound.State.STOPPED else "rounds.undone")
 
 
 def parse_call(text: str) -> tuple[ToolCommand, str] | None:

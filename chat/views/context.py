@@ -5,7 +5,7 @@ import uuid
 from typing import Any
 
 from django.http import Http404, HttpResponse, JsonResponse
-from django.shortcuts import get_object_or_404, redirect, render
+from django.shortcuts import redirect, render
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_GET
@@ -14,9 +14,10 @@ from chat.context.inspection import InspectedRequest, body_of, next_breakdown, n
 from chat.context.meter import Breakdown, meter_of
 from chat.context.tokens import ContextPart, part_of_section
 from chat.models import ChatSession, Message
+from chat.views import toasts
 from chat.views.messages import own_message
+from chat.views.rounds import listed_rounds, own_session, room_form
 from oneclaw.llm import Block
-from oneclaw.models import User
 from oneclaw.people.requests import SignedInRequest
 
 PART_NAMES = {
@@ -48,10 +49,12 @@ def context(request: SignedInRequest, session_id: uuid.UUID) -> HttpResponse:
     """Show what takes the room, in a dialog, or on a page with the whole request that would be sent now."""
     session = own_session(request.user, session_id)
     if request.htmx:
-        return render(request, "chat/_context.html", {"session": session, **shown_breakdown(next_breakdown(session))})
+        shown = shown_breakdown(next_breakdown(session)) | room_form(session)
+        return render(request, "chat/_context.html", {"session": session, **shown})
     inspected, breakdown = next_request(session)
     answers = session.messages.shown().finished().filter(role=Message.Role.ASSISTANT, usage__has_key="input_tokens")
     details = {"session": session, "answers": answers.only("seq", "created_at", "usage", "text")}
+    details |= room_form(session) | {"rounds": listed_rounds(session), "toast": toasts.take(request)}
     return render(request, "chat/context.html", {**details, **shown_breakdown(breakdown), **shown_request(inspected)})
 
 
@@ -83,12 +86,6 @@ def message_context_json(request: SignedInRequest, message_id: int) -> HttpRespo
     if inspected is None:
         raise Http404
     return as_json(answer.session, inspected)
-
-
-def own_session(user: User, session_id: uuid.UUID) -> ChatSession:
-    """Return the person's conversation with all that its requests are made of. Raise Http404 when there is none."""
-    mine = ChatSession.objects.visible_to(user).select_related("agent", "owner", "head")
-    return get_object_or_404(mine, pk=session_id)
 
 
 def shown_breakdown(breakdown: Breakdown) -> dict[str, Any]:

@@ -9,10 +9,12 @@ from django.conf import settings
 from django.contrib.auth.decorators import login_required
 from django.core.exceptions import SuspiciousOperation
 from django.core.files.uploadedfile import UploadedFile
+from django.db.models import Exists, OuterRef
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, QueryDict
 from django.middleware.csrf import get_token
 from django.shortcuts import get_object_or_404, redirect, render
 from django.templatetags.static import static
+from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
@@ -22,12 +24,13 @@ from chat.context.meter import meter_of, with_counted
 from chat.conversations import lifecycle, model_choice, presence, transcript
 from chat.conversations.message_pages import LAST_NUMBER, messages_from, newest_messages, page_messages
 from chat.conversations.model_choice import NO_CHOICE, Choice
+from chat.conversations.round_markers import markers_html
 from chat.library import organise, sidebar
 from chat.live import replay
 from chat.live.errors import FrameError
 from chat.live.frames import SendFrame, frame_of
-from chat.live.handle import Ended, handle
-from chat.models import Agent, ChatSession, default_agent
+from chat.live.handle import Commanded, Ended, handle
+from chat.models import Agent, ChatSession, ContextRound, default_agent
 from chat.views import toasts
 from chat.views.attachments import kept_file
 from chat.views.toasts import Toast
@@ -54,6 +57,7 @@ def new_chat(request: SignedInRequest) -> HttpResponse:
 @require_GET
 def conversation(request: SignedInRequest, session_id: uuid.UUID) -> HttpResponse:
     mine = with_counted(ChatSession.objects.visible_to(request.user)).select_related("agent")
+    mine = mine.annotate(has_rounds=Exists(ContextRound.objects.filter(session=OuterRef("pk"))))
     session = get_object_or_404(mine, pk=session_id)
     if session.is_unread:
         organise.mark_read(request.user, session.pk, session.last_seq)
@@ -77,7 +81,7 @@ def page(
     context = {
         "session_id": session_id,
         "session": session,
-        "messages_html": newest_messages(session.pk, get_token(request), before) if session else "",
+        "messages_html": messages_html(request, session, before) if session else "",
         "meter": meter_of(session) if session else None,
         "listing": listing_for(request),
         "toast": toasts.take(request),
@@ -94,6 +98,13 @@ def page(
         **choices_for(request.user, session, choice),
     }
     return render(request, "chat/page.html", context, status=status)
+
+
+def messages_html(request: SignedInRequest, session: ChatSession, before: int) -> SafeString:
+    """Return the newest messages before the sequence number `before`, and the markers among them."""
+    # Known without another query, unless a form was refused.
+    has_markers: bool = getattr(session, "has_rounds", True)
+    return newest_messages(session.pk, get_token(request), before, has_markers=has_markers)
 
 
 def choices_for(user: User, session: ChatSession | None, choice: Choice) -> dict[str, Any]:
@@ -186,8 +197,8 @@ def rename(request: SignedInRequest, session_id: uuid.UUID) -> HttpResponse:
 @login_required
 @require_GET
 def messages_after(request: SignedInRequest, session_id: uuid.UUID) -> HttpResponse:
-    """Show messages as articles: the newest; those with a sequence number above `after`, for a page without a socket;
-    or those below `before`, one page of them, or all from `to` on.
+    """Show messages as articles: the newest; those with a sequence number above `after`, for a page without a socket,
+    and all markers of summaries; or those below `before`, one page of them, or all from `to` on.
 
     Status 205 when the message `after` is not shown any more, because it was tried again: the page then fetches all.
     With `open` the person looks at this conversation from now on, as by the frame `open`.
@@ -205,7 +216,8 @@ def messages_after(request: SignedInRequest, session_id: uuid.UUID) -> HttpRespo
     elif after := sequence_number(request, "after"):
         if replay.shows_hidden_message(session.owner_id, session.pk, after):
             return HttpResponse(status=HTTPStatus.RESET_CONTENT)
-        return HttpResponse(page_messages(messages.filter(seq__gt=after), token))
+        # A page without a socket gets no hint about context rounds.
+        return HttpResponse(page_messages(messages.filter(seq__gt=after), token) + markers_html(session.pk, token))
     return HttpResponse(newest_messages(session.pk, token, before))
 
 
@@ -264,7 +276,18 @@ async def send(request: SignedInRequest, session_id: uuid.UUID) -> HttpResponseB
         return await in_database(refused, request, session_id, 409, refusal.sentence, text)
     if isinstance(outcome, Ended):
         return redirect("chat")
+    if isinstance(outcome, Commanded):
+        return await in_database(after_command, request, outcome)
     return redirect("conversation", session_id=session_id)
+
+
+def after_command(request: SignedInRequest, outcome: Commanded) -> HttpResponse:
+    """Redirect to what shows the effect of a command about what the model is sent, with a toast."""
+    toasts.keep(request, Toast(outcome.reason))
+    session = session_shown(request, str(outcome.session_id))
+    if session is None:
+        return redirect("chat")
+    return redirect("context", session_id=session.pk) if outcome.command == "/context" else redirect(session)
 
 
 def files_of(request: SignedInRequest, user: User, client_id: uuid.UUID) -> list[str]:

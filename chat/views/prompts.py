@@ -66,8 +66,14 @@ def command_list(request: SignedInRequest) -> JsonResponse:
         "/new": _("End this conversation and start a new one"),
         "/reset": _("The same as /new"),
         "/end": _("End this conversation"),
+        "/compact": _("Summarise older messages for the model; what you add is kept especially"),
+        "/undo-compact": _("Undo the newest summary"),
+        "/context": _("Show what takes the room in the model’s window"),
     }
-    offered: list[dict[str, Any]] = [{"name": name, "about": says[name], "kind": "send"} for name in commands.COMMANDS]
+    names = (*commands.COMMANDS, *commands.CONTEXT_COMMANDS)
+    offered: list[dict[str, Any]] = [
+        {"name": name, "about": says[name], "kind": "write" if name == "/compact" else "send"} for name in names
+    ]
     for name, command in commands.tool_commands().items():
         if commands.is_offered(command, session):
             offered.append({"name": name, "about": str(command.label), "kind": "write"})

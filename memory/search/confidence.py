@@ -92,7 +92,8 @@ def probability(evidence: Evidence, rank: PassageRank) -> float:
 
 
 def logistic(value: float) -> float:
-    return float(1 / (1 + math.exp(-value)))
+    # Beyond this the result is 0 or 1, and the exponential overflows.
+    return float(1 / (1 + math.exp(-max(-500.0, min(500.0, value)))))
 
 
 def coverage(windows: Sequence[tuple[np.ndarray, np.ndarray]], count: int) -> float:

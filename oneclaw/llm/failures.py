@@ -124,7 +124,8 @@ class CutOffError(ModelRequestError):
 
 
 class ContextTooLongError(ModelRequestError):
-    """This conversation has become too long for the model."""
+    """The request is too long for the model. A person reads it only when one message alone does not fit: everything
+    else of a conversation gives way to a summary (chat/compaction/room.py)."""
 
     reason_code = "model.context_too_long"
     code = "context_too_long"

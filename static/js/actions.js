@@ -1,7 +1,7 @@
 // The buttons under messages and at code blocks, with one listener for all of them.
 
 import { copy } from "./clipboard.js";
-import { around, find } from "./dom.js";
+import { alive, around, find } from "./dom.js";
 import { words } from "./words.js";
 
 // Milliseconds for which a button shows that it has succeeded.
@@ -132,5 +132,6 @@ async function openDetails(dialog, address, on) {
   }
   if (!dialog) return;
   dialog.innerHTML = await answer.text();
+  alive(dialog);
   if (!dialog.open) dialog.showModal();
 }

@@ -22,9 +22,10 @@ import { Meter } from "./meter.js";
 import { Mode } from "./mode.js";
 import { PendingList } from "./pending.js";
 import { Polling } from "./polling.js";
-import { refreshSessions, watchSidebar } from "./sidebar.js";
 import { Reading } from "./reading.js";
+import { Rounds, tellRoundsChanged } from "./rounds.js";
 import { initialState, transition } from "./session_state.js";
+import { refreshSessions, tellInToast, watchSidebar } from "./sidebar.js";
 import { Socket } from "./socket.js";
 import { Unsent, newId } from "./unsent.js";
 import { words } from "./words.js";
@@ -82,6 +83,7 @@ const composer = new Composer(form, {
 });
 const earlier = new Earlier(list, scroller, address);
 const meter = new Meter(find(main, "[data-meter]", HTMLElement), address);
+const rounds = new Rounds(list, address, conversation, announcer);
 const reading = new Reading({ address, token, lastSeq: () => conversation.lastSeq });
 
 // -- The state machine and its effects ---------------------------------------------------------
@@ -171,6 +173,15 @@ const effects = {
   tellError: ({ text }) => composer.tell(text, { bad: true }),
   tellSignedOut: () => composer.tell(words.signedOut, { bad: true, link: `/accounts/login/?next=${encodeURIComponent(location.pathname)}` }),
   hush: ({ kind }) => composer.hush(kind),
+  tellCommand({ command, text }) {
+    if (state.isNew) {
+      mode.release();
+      choices.release();
+    }
+    const ring = main.querySelector("[data-meter] a");
+    if (command === "/context" && ring instanceof HTMLElement) ring.click();
+    else tellInToast(text);
+  },
   announce: ({ text }) => announcer.say(text),
   tellRead: () => reading.tell(),
   becomeKnown,
@@ -210,6 +221,7 @@ const polling = new Polling({
   isRunning: () => conversation.isRunning,
   isKnown: () => !state.isNew,
   onFrame: take,
+  onMarkers: (html) => rounds.put(html),
   onBack: () => dispatch({ type: "pollingBack" }),
   onState: (works) => dispatch({ type: "polled", works }),
 });
@@ -220,6 +232,9 @@ function lastSeq() {
   return conversation.lastSeq;
 }
 
+// Whether a socket was open before on this page.
+let wasReady = false;
+
 /** @param {ServerFrame} frame */
 function take(frame) {
   const taker = /** @type {((frame: ServerFrame) => void) | undefined} */ (takers[frame.type]);
@@ -228,9 +243,15 @@ function take(frame) {
 
 /** @type {{ [Type in ServerFrame["type"]]?: (frame: Extract<ServerFrame, { type: Type }>) => void }} */
 const takers = {
-  ready: dispatch,
+  ready(frame) {
+    // A hint may have been lost while there was no socket.
+    if (!frame.reset && (wasReady || rounds.isWaiting)) roundsChanged();
+    wasReady = true;
+    dispatch(frame);
+  },
   ack: dispatch,
   ended: dispatch,
+  command: dispatch,
   error: dispatch,
   message(frame) {
     conversation.setMessage(frame);
@@ -240,7 +261,10 @@ const takers = {
     conversation.setBlock(frame);
     composer.hush("retrying");
   },
-  tool: (frame) => conversation.setTool(frame),
+  tool(frame) {
+    conversation.setTool(frame);
+    composer.hush("retrying");
+  },
   done(frame) {
     conversation.finish(frame);
     composer.hush("retrying");
@@ -250,10 +274,18 @@ const takers = {
   },
   notice({ kind, html }) {
     if (kind === "sessions") refreshSessions();
+    else if (kind === "rounds") roundsChanged();
     else if (html) composer.tell(html, { kind });
     else composer.hush(kind);
   },
 };
+
+function roundsChanged() {
+  // The server does not know a new conversation yet.
+  if (state.isNew) return;
+  tellRoundsChanged();
+  meter.refresh();
+}
 
 // -- The person ------------------------------------------------------------------------------------
 

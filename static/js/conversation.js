@@ -3,6 +3,7 @@
 /** @import { Announcer } from "./announcer.js" */
 /** @import { BlockFrame, DoneFrame, MessageFrame, ToolFrame } from "./frames.js" */
 
+import { alive } from "./dom.js";
 import { plainText } from "./math.js";
 
 export class Conversation {
@@ -109,7 +110,7 @@ export class Conversation {
     article.dataset.acknowledged = "";
     article.dataset.role = "user";
     article.className = "message message--user";
-    this.#insert(article, seq);
+    this.insert(article, seq);
   }
 
   // Remove an edited message and everything after it.
@@ -128,16 +129,16 @@ export class Conversation {
     const shown = document.getElementById(`message-${id}`);
     delete shown?.dataset.acknowledged;
     delete shown?.dataset.doubtful;
-    if (!shown) this.#insert(fresh, seq);
+    if (!shown) this.insert(fresh, seq);
     else if (!(fresh.dataset.status === "running" && shown.dataset.status !== "running")) become(shown, fresh);
   }
 
-  // In the order of seq, before pending messages.
+  // Insert a message, or a marker between messages, in the order of seq, before pending messages.
   /**
    * @param {HTMLElement} article
    * @param {number} seq
    */
-  #insert(article, seq) {
+  insert(article, seq) {
     const others = childrenOf(this.#list).filter((other) => other !== article);
     const later = others.find(({ dataset }) => !dataset.seq || Number(dataset.seq) > seq);
     this.#list.insertBefore(article, later ?? null);
@@ -255,12 +256,6 @@ function setHtml(block, html) {
     alive(block);
   }
   block.hidden = html === "";
-}
-
-// Forms in cards use htmx, which must process HTML that was added later.
-/** @param {Element} element */
-function alive(element) {
-  if (element.querySelector("[hx-post]")) window.htmx?.process(element);
 }
 
 /**

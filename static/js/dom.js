@@ -32,3 +32,11 @@ export function around(event, selector) {
 export function detailOf(event) {
   return event instanceof CustomEvent ? event.detail : {};
 }
+
+/**
+ * Have htmx process HTML that was added later, such as the forms in cards.
+ * @param {Element} element
+ */
+export function alive(element) {
+  if (element.querySelector("[hx-post]")) window.htmx?.process(element);
+}

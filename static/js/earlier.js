@@ -1,6 +1,6 @@
 // Earlier messages: fetched when the person scrolls up to them, or follows a link to one.
 
-import { around } from "./dom.js";
+import { alive, around } from "./dom.js";
 
 // Pixels from the top at which they are fetched.
 const NEAR = 400;
@@ -59,7 +59,9 @@ export class Earlier {
     template.innerHTML = await answer.text();
     // Keep the scroll position of what is being read.
     const below = this.#scroller.scrollHeight - this.#scroller.scrollTop;
+    const added = [...template.content.children];
     link.replaceWith(template.content);
+    added.forEach(alive);
     this.#scroller.scrollTop = this.#scroller.scrollHeight - below;
   }
 }

@@ -24,6 +24,7 @@
  * @typedef {{ type: "ready", session?: string, seq?: number, reset: boolean }} ReadyFrame
  * @typedef {{ type: "ack", client_id: string, message: string, seq: number, duplicate: boolean }} AckFrame
  * @typedef {{ type: "ended", client_id: string, session: string, reason: "new" | "reset" | "end" }} EndedFrame
+ * @typedef {{ type: "command", client_id: string, session: string, command: string, text: string }} CommandFrame
  * @typedef {{ type: "message", seq: number, id: string, html: string }} MessageFrame
  * @typedef {{ type: "block", message: string, index: number, revision: number, html: string }} BlockFrame
  * @typedef {{ type: "tool", message: string, id: string, name: string, state: "running" | "done" | "failed", html: string }} ToolFrame
@@ -31,7 +32,7 @@
  * @typedef {{ type: "notice", kind: string, html: string }} NoticeFrame
  * @typedef {{ type: "error", code: string, text: string, retry_after?: number | null, client_id?: string, message?: string }} ErrorFrame
  * @typedef {{ type: "pong" }} PongFrame
- * @typedef {ReadyFrame | AckFrame | EndedFrame | MessageFrame | BlockFrame | ToolFrame | DoneFrame | NoticeFrame | ErrorFrame | PongFrame} ServerFrame
+ * @typedef {ReadyFrame | AckFrame | EndedFrame | CommandFrame | MessageFrame | BlockFrame | ToolFrame | DoneFrame | NoticeFrame | ErrorFrame | PongFrame} ServerFrame
  */
 
 export {};

@@ -37,6 +37,11 @@ export class Mode {
     if (end) this.#end.title = end;
   }
 
+  // Allow another choice, because nothing was stored.
+  release() {
+    if (this.#choice) this.#choice.hidden = false;
+  }
+
   // Fix the mode, because the first message was sent.
   fix() {
     if (this.#choice) this.#choice.hidden = true;

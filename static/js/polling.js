@@ -26,7 +26,7 @@ export class Polling {
   #isOn = false;
 
   // lastSeq(), isRunning() and isKnown() return what the page shows and whether the conversation exists. onFrame(frame)
-  // gets each frame, as from a socket; onBack() is called when unacknowledged messages must be sent again, and
+  // gets each frame, as from a socket, and onMarkers(html) the markers between messages; onBack() is called when unacknowledged messages must be sent again, and
   // onState(works) when requests begin to work or fail.
   /**
    * @param {object} options
@@ -36,13 +36,14 @@ export class Polling {
    * @param {() => boolean} options.isRunning
    * @param {() => boolean} options.isKnown
    * @param {(frame: ServerFrame) => void} options.onFrame
+   * @param {(html: string) => void} options.onMarkers
    * @param {() => void} options.onBack
    * @param {(works: boolean) => void} options.onState
    */
-  constructor({ address, token, lastSeq, isRunning, isKnown, onFrame, onBack, onState }) {
+  constructor({ address, token, lastSeq, isRunning, isKnown, onFrame, onMarkers, onBack, onState }) {
     this.#address = address;
     this.#token = token;
-    this.#on = { lastSeq, isRunning, isKnown, frame: onFrame, back: onBack, state: onState };
+    this.#on = { lastSeq, isRunning, isKnown, frame: onFrame, markers: onMarkers, back: onBack, state: onState };
   }
 
   start() {
@@ -120,6 +121,7 @@ export class Polling {
     for (const { id, dataset, outerHTML } of articles) {
       this.#on.frame({ type: "message", id: id.replace("message-", ""), seq: Number(dataset.seq), html: outerHTML });
     }
+    this.#on.markers([...template.content.querySelectorAll("[data-round]")].map(({ outerHTML }) => outerHTML).join(""));
     if (!wasRunning || this.#on.isRunning()) return;
     const answer = articles.findLast(({ dataset }) => dataset.role === "assistant");
     if (!answer) return;

@@ -180,6 +180,13 @@ const transitions = {
     act({ do: "forget", client_id }, { do: "leave" });
   },
 
+  // A command such as /compact was carried out: nothing is stored.
+  command(step, { client_id, command, text }) {
+    step.state.pending.delete(client_id);
+    step.act({ do: "forget", client_id }, { do: "tellCommand", command, text });
+    follow(step);
+  },
+
   error(step, { code, text, client_id, message }) {
     // A failed answer shows its error itself.
     if (message) step.act({ do: "announce", text });

@@ -1,6 +1,6 @@
 // What the state of a conversation's page (session_state.js) is made of, as types: nothing here runs.
 
-/** @import { AckFrame, AgainFrame, AttachedFile, ClientFrame, DoneFrame, EndedFrame, ErrorFrame, ReadyFrame } from "./frames.js" */
+/** @import { AckFrame, AgainFrame, AttachedFile, ClientFrame, CommandFrame, DoneFrame, EndedFrame, ErrorFrame, ReadyFrame } from "./frames.js" */
 
 /**
  * A message as this browser keeps it until the server has acknowledged it. `edits` is the message that it says anew.
@@ -50,7 +50,7 @@
  *   | { type: "show", message: string }
  *   | { type: "again", wanted: AgainFrame }
  *   | { type: "message", lacksNews: boolean }
- *   | ReadyFrame | AckFrame | EndedFrame | DoneFrame | ErrorFrame
+ *   | ReadyFrame | AckFrame | EndedFrame | CommandFrame | DoneFrame | ErrorFrame
  * )} Event
  *
  * @typedef {"again" | "running"} Kind
@@ -66,6 +66,7 @@
  *   | { do: "leaveFrom", message: string } | { do: "allowAgain", message: string, isAllowed: boolean }
  *   | { do: "tell", word: "notSent" | "running", kind: Kind } | { do: "hush", kind: Kind }
  *   | { do: "tellError", text: string } | { do: "announce", text: string }
+ *   | { do: "tellCommand", command: string, text: string }
  * )} Effect
  *
  * The arguments of a transition: a copy of the state that may be changed, what the page shows, and a function that adds

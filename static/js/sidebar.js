@@ -153,11 +153,19 @@ function showMenu(event) {
 function tellFailure(event) {
   // A refresh of the list is no action, and the search dialog shows its own failures.
   if (event.target === list || around(event, "dialog")) return;
-  const sentence = document.createElement("p");
-  sentence.textContent = words.notDone;
+  tellInToast(words.notDone, { bad: true });
+}
+
+/**
+ * @param {string} sentence
+ * @param {{ bad?: boolean }} options
+ */
+export function tellInToast(sentence, { bad = false } = {}) {
+  const line = document.createElement("p");
+  line.textContent = sentence;
   const toast = find(document, "#toast", HTMLElement);
-  toast.classList.add("toast--bad");
-  toast.replaceChildren(sentence);
+  toast.classList.toggle("toast--bad", bad);
+  toast.replaceChildren(line);
   toast.hidden = false;
   showToast();
 }

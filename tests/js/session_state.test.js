@@ -399,6 +399,15 @@ test("a command that ends the conversation leaves it, and is not said again", ()
   assert.deepEqual(names(effects), ["forget", "leave"]);
 });
 
+test("a command about the context is forgotten, told, and lets the next message go", () => {
+  const story = Story.ready();
+  story.does(send("a"));
+  story.does(send("b"));
+  const effects = story.does({ type: "command", client_id: "a", session: "s", command: "/compact", text: "Done." });
+  assert.deepEqual(names(effects), ["forget", "tellCommand", "showRunning", "start sendQueued"]);
+  assert.deepEqual(story.says({ type: "sendQueued" }), ["send b"]);
+});
+
 test("what was found in this browser is shown, each message once", () => {
   const story = new Story();
   story.does(send("a"));

@@ -9,7 +9,7 @@ from playwright.async_api import expect
 from chat.attachments import store
 from chat.conversations import agents
 from chat.library import organise, saved_prompts
-from chat.models import ImportJob
+from chat.models import ChatSession, ImportJob
 from chat.transfer import share
 from memory.documents import write as documents
 from memory.documents.write import Append, Author, Source
@@ -22,6 +22,7 @@ from tests import files
 from tests.browser import PHONE, open_page, requested
 from tests.browser import violations_in_both_schemes as violations
 from tests.conversations import send, settle
+from tests.summaries import summarised
 
 pytestmark = pytest.mark.browser
 
@@ -116,11 +117,20 @@ def parts(live, ada):
         "slug": agents.create(ada, agents.AgentDraft("Poet", "Rhyme.", "", [])).slug,
         "folder_id": folder.pk,
         "link_id": link.pk,
+        # Of the same conversation.
+        "number": round_of(session).number,
         "token": token,
         "document_id": revision.document_id,
         "revision_id": revision.pk,
         "forgetting_id": forget.forget(space, ["- milk"], ada).pk,
     }
+
+
+def round_of(session):
+    """A summary of the conversation that the model reads."""
+    settle(send(session.owner, "And which one is better? " * 50, session.pk), "Mint. " * 50)
+    settle(send(session.owner, "Why? " * 50, session.pk), "It is fresh. " * 50)
+    return summarised(ChatSession.objects.select_related("agent", "owner", "head").get(pk=session.pk))
 
 
 # Tests of their own look at what these links open.

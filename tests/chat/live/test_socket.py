@@ -22,6 +22,7 @@ from oneclaw import pubsub
 from oneclaw.demo import scripted as model
 from oneclaw.threads import in_database
 from tests.conversations import abandon, send
+from tests.summaries import conversation
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -553,6 +554,17 @@ async def test_a_command_ends_the_conversation_stores_nothing_and_may_be_sent_ag
             assert (ended["session"], ended["reason"]) == (str(session), "new")
         stored = await in_database(lambda: ChatSession.objects.get(pk=session))
     assert (stored.last_seq, stored.ended_at is None) == (2, False)
+
+
+async def test_a_command_about_the_context_stores_nothing_and_every_tab_hears_of_the_change(ada):
+    session = await in_database(conversation, ada)
+    async with Client(ada) as client, Client(ada) as other:
+        for each in (client, other):
+            await each.open(session.pk, session.last_seq)
+        await client.say("send", client_id=str(uuid.uuid4()), session=str(session.pk), text="/compact")
+        assert await client.hear("command", command="/compact", session=str(session.pk))
+        assert await other.hear("notice", html="")
+        assert not [frame for frame in client.seen + other.seen if frame["type"] in ("ack", "message")]
 
 
 async def test_a_client_id_that_is_no_text_is_refused_and_the_socket_lives_on(ada):

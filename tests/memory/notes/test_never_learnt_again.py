@@ -4,11 +4,9 @@ import json
 
 import pytest
 
-from chat.extensions import ToolCall
 from memory.models import MemoryDocument
 from memory.notes import flush
 from memory.prompt.items import piece
-from memory.tools.save_memory import SAVE
 from oneclaw.demo.scripted import answer
 
 
@@ -100,19 +98,3 @@ def test_a_flush_is_written_from_the_messages_and_never_from_a_summary(session, 
     assert "I like tea." in asked
     assert "I like cake too." in asked
     assert "Zorabella" not in asked
-
-
-def test_a_line_of_a_summary_that_the_notes_have_is_not_saved_again(session, say, notes_of, summarised):
-    say(session, "I moved to Bern, and my door is green.")
-    told = say(session, "I see.", role="assistant")
-    notes_of("- Ada moved to Bern.")
-
-    def save(content):
-        return SAVE.call(
-            ToolCall(content, "save_memory", {"content": content}, session.owner, session, told.pk)
-        ).content
-
-    summarised(session, 2, "## Facts\n- Ada moved to Bern.\n- Ada's door is green.")
-    assert save("Ada moved to Bern.") == {"saved": False, "already_known": True, "path": "memory/2026-11-21.md"}
-    # No document has this one, and the person may have asked for it.
-    assert save("Ada's door is green.")["saved"]
