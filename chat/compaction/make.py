@@ -39,9 +39,10 @@ from chat.context.view import ViewRow
 from chat.extensions.compaction_hooks import ASK_AGAIN_SECONDS, CompactionDecision, before_compaction
 from chat.models import ChatSession, ContextRound
 from oneclaw import llm, pubsub
-from oneclaw.jobs import ClaimLostError, clock
+from oneclaw.jobs import ClaimLostError
 from oneclaw.llm.estimate import text_tokens
 from oneclaw.llm.failures import ModelRequestError
+from oneclaw.models import clock
 
 logger = logging.getLogger(__name__)
 
@@ -118,7 +119,7 @@ def run(round_id: int, *, is_urgent: bool = False) -> float | None:
     """
     if is_urgent:
         # It may wait for notes, or for another try.
-        ContextRound.objects.queued().filter(pk=round_id).update(due_at=clock())
+        ContextRound.objects.queued().filter(pk=round_id).update(due_at=clock.database_now())
     claimed: ContextRound | None = ContextRound.objects.claim(round_id)
     if claimed is None:
         return None
