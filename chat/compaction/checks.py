@@ -1,6 +1,7 @@
 """Check the summary that a model wrote, before it replaces messages. Pure."""
 
 import re
+from collections.abc import Sequence
 from enum import StrEnum
 
 from oneclaw.llm.estimate import CJK
@@ -20,8 +21,9 @@ LENGTH_MAX_SHARE = 0.5
 SHORT_MAX_CHARS = 4_000
 # Words of our own instructions in a row that a summary may not repeat.
 REPEATED_MAX_WORDS = 8
-# The share of characters of Chinese, Japanese or Korean from which a text counts as written in one of them.
-CJK_MIN_SHARE = 0.3
+# The share of characters of Chinese, Japanese or Korean from which a text counts as written in one of them, and below
+# which it is certainly written in another language.
+CJK_MIN_SHARE, CJK_NAMES_MAX_SHARE = 0.3, 0.05
 WORD = re.compile(r"\w+")
 
 
@@ -50,20 +52,30 @@ class SummaryRejectedError(Exception):
         self.check = check
 
 
-def check_summary(summary: str, covered_texts: list[str], instructions: str, *, has_headings: bool = True) -> None:
-    """Raise SummaryRejectedError unless `summary` can stand for `covered_texts`.
+def check_summary(
+    summary: str,
+    covered_texts: Sequence[str],
+    instructions: str,
+    *,
+    earlier: str = "",
+    max_chars: int | None = None,
+    has_headings: bool = True,
+) -> None:
+    """Raise SummaryRejectedError unless `summary` can stand for the summary `earlier` and for `covered_texts`.
 
-    `instructions` is the prompt of its writer. The provider's own summaries have no headings of ours.
+    `instructions` is the prompt of its writer, and `max_chars` the characters that there is room for. The provider's
+    own summaries have no headings of ours.
     """
     if not summary.strip():
         raise SummaryRejectedError(Check.EMPTY)
     found = {line.lstrip("#* ").rstrip("*: ").lower() for line in summary.splitlines() if line.startswith(("#", "**"))}
     if has_headings and not all(heading.lower() in found for heading in HEADINGS):
         raise SummaryRejectedError(Check.HEADINGS)
-    covered = sum(map(len, covered_texts))
-    if len(summary) > max(SHORT_MAX_CHARS, LENGTH_MAX_SHARE * covered):
+    # The earlier summary may stay as long as it is.
+    room = max(SHORT_MAX_CHARS, len(earlier) + LENGTH_MAX_SHARE * sum(map(len, covered_texts)))
+    if len(summary) > min(room, max_chars or room):
         raise SummaryRejectedError(Check.TOO_LONG)
-    if is_cjk("".join(covered_texts)) and not is_cjk(without_headings(summary)):
+    if is_of_other_script(without_headings(summary), "".join([earlier, *covered_texts])):
         raise SummaryRejectedError(Check.OTHER_LANGUAGE)
     if repeats(without_headings(summary), instructions):
         raise SummaryRejectedError(Check.INSTRUCTIONS)
@@ -74,10 +86,16 @@ def without_headings(summary: str) -> str:
     return "\n".join(line for line in summary.splitlines() if not line.startswith("#"))
 
 
-def is_cjk(text: str) -> bool:
-    """Return whether `text` is mostly written in Chinese, Japanese or Korean."""
-    letters = sum(each.isalpha() for each in text)
-    return len(CJK.findall(text)) > CJK_MIN_SHARE * max(letters, 1)
+def is_of_other_script(summary: str, covered: str) -> bool:
+    """Return whether only one of the two is written in Chinese, Japanese or Korean."""
+    if cjk_share(covered) > CJK_MIN_SHARE:
+        return cjk_share(summary) <= CJK_MIN_SHARE
+    return cjk_share(covered) < CJK_NAMES_MAX_SHARE and cjk_share(summary) > CJK_MIN_SHARE
+
+
+def cjk_share(text: str) -> float:
+    """Return the share of Chinese, Japanese and Korean in the letters of `text`."""
+    return len(CJK.findall(text)) / max(1, sum(each.isalpha() for each in text))
 
 
 def repeats(text: str, instructions: str) -> bool:

@@ -42,6 +42,7 @@ from oneclaw import llm
 from oneclaw.jobs import ClaimLostError
 from oneclaw.llm.estimate import text_tokens
 from oneclaw.llm.failures import ModelRequestError
+from oneclaw.models import clock
 
 logger = logging.getLogger(__name__)
 
@@ -54,6 +55,8 @@ API_MAX_ATTEMPTS = 2
 # Tries of all kinds: an extract needs no model, so these fail by a defect.
 TRIES_MAX_COUNT = 8
 ERROR_MAX_CHARS = 1_000
+# A summary may have this many times the tokens that are planned for it.
+SUMMARY_MAX_FACTOR = 2
 
 
 @dataclass
@@ -93,6 +96,10 @@ class Work:
     def summary_max_tokens(self) -> int:
         return budget_for(self.session).summary
 
+    @property
+    def summary_max_chars(self) -> int:
+        return int(SUMMARY_MAX_FACTOR * self.summary_max_tokens * facts_for(self.session).chars_per_token)
+
 
 @dataclass(frozen=True)
 class Summary:
@@ -110,6 +117,9 @@ def run(round_id: int, *, is_urgent: bool = False) -> float | None:
     Return the seconds after which it is to be tried again, None when it is finished or not ours. A round that a person
     waits for (`is_urgent`) does not wait for notes, and not for another try of the model.
     """
+    if is_urgent:
+        # It may wait for notes, or for another try.
+        ContextRound.objects.queued().filter(pk=round_id).update(due_at=clock.database_now())
     claimed: ContextRound | None = ContextRound.objects.claim(round_id)
     if claimed is None:
         return None
@@ -209,7 +219,7 @@ def summary_of(work: Work, *, is_urgent: bool) -> Summary:
     if attempt <= API_MAX_ATTEMPTS and native.is_possible(work.session, work.checks):
         try:
             made = native.compact(work.session, work.round, work.focus)
-            check_summary(made.text, texts_of(work), instructions(work.focus), has_headings=False)
+            check(work, made.text, work.earlier_summary, work.said, has_headings=False)
             if work.without_forgotten(made.text) != made.text:
                 # The provider has read the messages themselves.
                 raise SummaryRejectedError(Check.FORGOTTEN)
@@ -239,22 +249,28 @@ def written(work: Work) -> Summary:
         before = steps[-1] if steps else work.earlier_summary
         request = summary_request(part, before, work.focus, work.summary_max_tokens, model)
         steps.append(summary_in(llm.complete_sync(request)))
+        check(work, steps[-1], before, part)
         if len(steps) < len(parts):
             work.round.heartbeat(steps=steps)
-    summary = steps[-1] if steps else work.earlier_summary
-    check_summary(summary, texts_of(work), instructions(work.focus))
-    return Summary(summary, Maker.MODEL)
+    return Summary(steps[-1] if steps else work.earlier_summary, Maker.MODEL)
+
+
+def check(work: Work, summary: str, earlier: str, said: Sequence[SpokenMessage], *, has_headings: bool = True) -> None:
+    """Raise SummaryRejectedError unless `summary` can stand for the summary `earlier` and for `said`."""
+    check_summary(
+        summary,
+        [each.text for each in said],
+        instructions(work.focus),
+        earlier=earlier,
+        max_chars=work.summary_max_chars,
+        has_headings=has_headings,
+    )
 
 
 def extracted(work: Work) -> Summary:
     """Return the first words of the person's messages, which need no model."""
     max_chars = int(work.summary_max_tokens * facts_for(work.session).chars_per_token)
     return Summary(extract(work.said, work.earlier_summary, max_chars) or "-", Maker.EXTRACT)
-
-
-def texts_of(work: Work) -> list[str]:
-    """Return everything that the summary covers."""
-    return [work.earlier_summary, *(each.text for each in work.said)]
 
 
 @transaction.atomic

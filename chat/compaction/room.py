@@ -62,12 +62,13 @@ async def make_room_at_once(turn: Turn, keep: Keep, announce: Callable[[], None]
 async def finish_soon(round_id: int) -> None:
     """Return when the round is finished: by a worker that makes it already, by this process, or after WAIT_MAX_SECONDS
     as an extract."""
-    making = asyncio.create_task(in_model_thread(make.run, round_id, is_urgent=True))
     try:
         async with asyncio.timeout(WAIT_MAX_SECONDS):
-            await asyncio.shield(making)
-            # Another process may be making it.
-            while await in_database(is_open, round_id):  # noqa: ASYNC110
+            while True:
+                # Again after each wait: the process that is making it may give it up.
+                await asyncio.shield(asyncio.create_task(in_model_thread(make.run, round_id, is_urgent=True)))
+                if not await in_database(is_open, round_id):
+                    return
                 await asyncio.sleep(POLL_SECONDS)
     except TimeoutError:
         await in_database(make.extract_now, round_id)
