@@ -1,0 +1,101 @@
+"""The SQL of a search: one statement for the data to score, and one for the lines of the results."""
+
+# The documents to search, and by negative ids the transcripts: each with a stamp that changes whenever its row does,
+# and with the number of its chunks that are searched.
+HELD = """
+WITH held AS MATERIALIZED (
+    SELECT index.document_id AS id, hashtextextended(index.xmin::text || index.ctid::text, 0) AS stamp, index.units
+      FROM memory_documentindex index JOIN memory_memorydocument document ON document.id = index.document_id
+     WHERE index.space_id = ANY(%(spaces)s::bigint[]) AND document.space_id = ANY(%(spaces)s::bigint[])
+       AND document.deleted_at IS NULL AND index.layout = %(layout)s
+       AND CASE document.path WHEN %(recent_path)s THEN %(recent)s ELSE %(notes)s END
+"""
+# A deleted conversation is not found from that moment on, even if its index is removed later. Of the conversation that
+# asks, the chunks of its first messages are searched; another number of them makes another stamp.
+HELD_TRANSCRIPTS = """
+     UNION ALL
+    SELECT -index.id,
+           hashtextextended(index.xmin::text || index.ctid::text || coalesce(':' || own.units::text, ''), 0),
+           coalesce(own.units, index.units)
+      FROM memory_transcriptindex index JOIN chat_chatsession session ON session.id = index.session_id
+      LEFT JOIN (
+           SELECT mine.id, count(*)::int AS units
+             FROM memory_transcriptindex mine JOIN memory_transcriptchunk chunk ON chunk.index_id = mine.id
+            WHERE mine.session_id = %(but_session)s::uuid AND chunk.seq <= %(but_session_after)s
+              AND %(but_session_after)s > 0
+            GROUP BY mine.id) AS own ON own.id = index.id
+     WHERE index.owner_id = %(owner)s AND session.owner_id = %(owner)s AND index.space_id = ANY(%(spaces)s::bigint[])
+       AND session.deleted_at IS NULL AND session.mode = 'agent' AND index.layout = %(layout)s
+       AND (own.id IS NOT NULL OR %(other_transcripts)s AND session.id IS DISTINCT FROM %(but_session)s::uuid)
+"""
+# The packed chunks of what this process has not cached in its current state. The signs of the vectors only if there are
+# too many chunks for an exact scan.
+CHUNKS = """
+), many AS MATERIALIZED (SELECT coalesce(sum(units), 0) > %(exact)s AS are FROM held),
+changed AS MATERIALIZED (
+    SELECT held.id, held.stamp, held.units
+      FROM held LEFT JOIN unnest(%(ids)s::bigint[], %(stamps)s::bigint[]) AS kept (id, stamp)
+        ON kept.id = held.id AND kept.stamp = held.stamp
+     WHERE kept.id IS NULL)
+SELECT changed.id, document.path, changed.stamp, changed.units, index.data,
+       CASE WHEN (SELECT are FROM many) AND index.embedded_by_id = %(model)s::bigint THEN index.bits END
+  FROM changed JOIN memory_documentindex index ON index.document_id = changed.id
+  JOIN memory_memorydocument document ON document.id = changed.id
+"""
+TRANSCRIPTS = """
+UNION ALL
+SELECT changed.id, '/c/' || index.session_id, changed.stamp, changed.units, index.data,
+       CASE WHEN (SELECT are FROM many) AND index.embedded_by_id = %(model)s::bigint THEN index.bits END
+  FROM changed JOIN memory_transcriptindex index ON index.id = -changed.id
+"""
+# In one row the ids of everything searched, if this process has cached some of it.
+IDS = """
+UNION ALL
+SELECT NULL, 'ids', NULL, NULL, string_agg(int8send(id), ''), NULL FROM held
+"""
+# In one row the key and cosine of every vector, if an exact scan is possible.
+COSINES = """
+UNION ALL
+SELECT NULL, 'cosines', NULL, NULL,
+       string_agg(int8send(text_key) || float4send(-(vector <#> %(vector)s::halfvec)::float4), ''), NULL
+  FROM memory_textvector
+ WHERE NOT (SELECT are FROM many) AND space_id = ANY(%(spaces)s::bigint[]) AND model_id = %(model)s::bigint
+   AND vector_dims(vector) = %(width)s
+"""
+# The condition of the covering index; the vectors of wider models are read from the table.
+NARROW, NARROW_MAX_DIMENSIONS = " AND vector_dims(vector) <= 1280", 1280
+LINES = """
+SELECT chunk.document_id, chunk.ordinal, chunk.start_line, chunk.end_line, chunk.heading, chunk.text,
+       0::bigint, '', NULL::timestamptz
+  FROM memory_memorychunk chunk
+  JOIN unnest(%(ids)s::bigint[], %(ordinals)s::int[], %(keys)s::bigint[]) AS won (document_id, ordinal, text_key)
+ USING (document_id, ordinal, text_key)
+ WHERE chunk.space_id = ANY(%(spaces)s::bigint[])
+"""
+SAID_LINES = """
+UNION ALL
+SELECT -chunk.index_id, chunk.ordinal, chunk.start_line, chunk.end_line, session.title, chunk.text,
+       chunk.seq, chunk.role, chunk.at
+  FROM memory_transcriptchunk chunk
+  JOIN unnest(%(said_ids)s::bigint[], %(said_ordinals)s::int[], %(said_keys)s::bigint[])
+    AS won (index_id, ordinal, text_key)
+ USING (index_id, ordinal, text_key)
+  JOIN memory_transcriptindex index ON index.id = chunk.index_id
+  JOIN chat_chatsession session ON session.id = index.session_id
+ WHERE index.owner_id = %(owner)s AND session.deleted_at IS NULL
+   AND (session.id IS DISTINCT FROM %(but_session)s::uuid OR chunk.seq <= %(but_session_after)s)
+"""
+# The exact cosines of some texts, in the same statement as the lines of some chunks.
+EXACTLY = """
+UNION ALL
+SELECT near.text_key, NULL, NULL, NULL, NULL, near.cosine::text, NULL, NULL, NULL
+  FROM unnest(%(texts)s::bigint[]) AS asked (key) CROSS JOIN LATERAL (
+       SELECT text_key, -(vector <#> %(vector)s::halfvec) AS cosine FROM memory_textvector
+        WHERE space_id = ANY(%(spaces)s::bigint[]) AND model_id = %(model)s::bigint AND text_key = asked.key
+          AND vector_dims(vector) = %(width)s LIMIT 1) AS near
+"""
+SAMPLE_VECTORS = """
+SELECT DISTINCT ON (text_key) text_key, vector::text FROM memory_textvector
+ WHERE text_key = ANY(%s::bigint[]) AND space_id = ANY(%s::bigint[]) AND model_id = %s::bigint
+   AND vector_dims(vector) = %s
+"""
