@@ -22,10 +22,10 @@ from chat.compaction import hints, native
 from chat.compaction.checks import Check, SummaryRejectedError, check_summary
 from chat.compaction.planning import budget_for
 from chat.compaction.summaries import (
+    PART_MAX_CHARS,
     SpokenMessage,
     extract,
     instructions,
-    part_max_chars,
     parts_of,
     spoken,
     summary_in,
@@ -243,16 +243,17 @@ def written(work: Work) -> Summary:
     Raise ModelRequestError, SummaryRejectedError.
     """
     model = settings.COMPACTION_BY if settings.COMPACTION_BY not in ("auto", "model") else settings.FAST_MODEL
-    parts = parts_of(work.said, part_max_chars(llm.facts_of(model)))
-    steps: list[str] = list(work.round.steps)
-    for part in parts[len(steps) :]:
-        before = steps[-1] if steps else work.earlier_summary
+    read, summary = work.round.steps or (0, work.earlier_summary)
+    # The model's window may be known better than at an earlier try, so the parts may be others.
+    for part in parts_of(work.said[read:], llm.prompt_chars(model, PART_MAX_CHARS)):
+        before = summary
         request = summary_request(part, before, work.focus, work.summary_max_tokens, model)
-        steps.append(summary_in(llm.complete_sync(request)))
-        check(work, steps[-1], before, part)
-        if len(steps) < len(parts):
-            work.round.heartbeat(steps=steps)
-    return Summary(steps[-1] if steps else work.earlier_summary, Maker.MODEL)
+        summary = summary_in(llm.complete_sync(request))
+        check(work, summary, before, part)
+        read += len(part)
+        if read < len(work.said):
+            work.round.heartbeat(steps=[read, summary])
+    return Summary(summary, Maker.MODEL)
 
 
 def check(work: Work, summary: str, earlier: str, said: Sequence[SpokenMessage], *, has_headings: bool = True) -> None:

@@ -17,9 +17,8 @@ from oneclaw.text import replace_unstorable
 # What the model reads of one message, and of one result of a tool.
 MESSAGE_MAX_CHARS = 20_000
 RESULT_MAX_CHARS = 300
-# The part of a conversation that one request summarises, also as a share of the model's window.
+# The part of a conversation that one request summarises.
 PART_MAX_CHARS = 120_000
-PART_MAX_WINDOW_SHARE = 0.6
 # An extract: the beginning of each message, and all of them.
 EXTRACTED_MESSAGE_MAX_CHARS = 200
 SPEAKERS = {Message.Role.USER: "Person", Message.Role.ASSISTANT: "Assistant", Message.Role.TOOL: "Tool"}
@@ -72,11 +71,6 @@ def parts_of(said: Sequence[SpokenMessage], max_chars: int) -> list[list[SpokenM
         parts[-1].append(SpokenMessage(message.role, text))
         size += len(text)
     return parts
-
-
-def part_max_chars(facts: llm.Facts) -> int:
-    """Return the characters that one request to a summarising model may have."""
-    return min(PART_MAX_CHARS, int(PART_MAX_WINDOW_SHARE * facts.window_tokens * facts.chars_per_token))
 
 
 def summary_request(

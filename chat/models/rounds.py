@@ -88,7 +88,8 @@ class ContextRound(Job):
     # What the model is sent in place of the messages: the summary and the supplement, as they were worded then; with
     # a block of the API, the supplement alone, before the next message of the person.
     text = models.TextField(blank=True)
-    # The summaries of the parts that are finished, so that another worker goes on after them.
+    # [messages that were read, the summary so far] while a long range is read in parts, so that another worker goes on
+    # after them; else empty.
     steps = models.JSONField(default=list, blank=True)
     # When the hooks were asked about it first (chat/extensions/compaction_hooks.py).
     asked_at = models.DateTimeField(null=True, blank=True)

@@ -9,6 +9,7 @@ import datetime as dt
 from contextlib import suppress
 from dataclasses import dataclass
 
+from django.conf import settings
 from django.db import transaction
 from django.db.models import Max
 
@@ -18,6 +19,7 @@ from memory.notes.summary import TranscriptEntry
 from memory.policy import switches
 from memory.policy.access import lock_session
 from memory.policy.tombstones import of_space
+from oneclaw import llm
 from oneclaw.jobs import ClaimLostError
 
 # Calls of the model before its text is replaced by a fallback that needs no model.
@@ -139,13 +141,15 @@ def error_text(error: Exception) -> str:
 
 
 def _range(session: ChatSession, after: int, through: int) -> list[Message]:
-    """Return the messages of the next flush: up to the owner's midnight, and at most RANGE_MAX_CHARS characters."""
+    """Return the messages of the next flush: up to the owner's midnight, and at most RANGE_MAX_CHARS characters, or
+    fewer when they would not fit the model's window."""
+    most = llm.prompt_chars(settings.FAST_MODEL, RANGE_MAX_CHARS)
     messages: list[Message] = []
     size = 0
     rows = session.messages.filter(seq__gt=after, seq__lte=through).order_by("seq")
     for message in rows.only("seq", "role", "active", "text", "created_at", "session_id").iterator(chunk_size=500):
         size += len(message.text)
-        if messages and size > RANGE_MAX_CHARS:
+        if messages and size > most:
             break
         if messages and session.owner.day(message.created_at) != session.owner.day(messages[0].created_at):
             break

@@ -163,7 +163,10 @@ def _text(value: object) -> str:
 def _asked(said: list[Message]) -> str:
     names = {Message.Role.USER: "Person"}
     lines = "\n\n".join(f"{names.get(Message.Role(line.role), 'Assistant')}: {line.text}" for line in said)
-    read = quoted("conversation", shortened(lines, READ_MAX_CHARS, "the conversation goes on"))
+    read = quoted(
+        "conversation",
+        shortened(lines, llm.prompt_chars(settings.FAST_MODEL, READ_MAX_CHARS), "the conversation goes on"),
+    )
     request = llm.Request(
         model=settings.FAST_MODEL,
         system=[{"type": "text", "text": get_template("recent_system.txt", using="prompts").render({}).strip()}],

@@ -9,7 +9,7 @@ from oneclaw.llm.blocks import ApiMessage, Block, FileSource, ToolDefinition
 from oneclaw.llm.client import complete, complete_sync, count_tokens, load, models, stream, warm_up
 from oneclaw.llm.compaction import Compaction, compact, compact_sync
 from oneclaw.llm.events import BlockFinished, BlockStarted, Event, Finished, Retrying, TextDelta, ThinkingDelta
-from oneclaw.llm.facts import cached_facts, facts_of
+from oneclaw.llm.facts import cached_facts, facts_of, prompt_chars
 from oneclaw.llm.failures import (
     AnswerRefusedError,
     AnswerTooLargeError,
@@ -89,6 +89,7 @@ __all__ = [
     "is_demo",
     "load",
     "models",
+    "prompt_chars",
     "stream",
     "warm_up",
 ]

@@ -23,6 +23,7 @@ from django.db import transaction
 from django.utils import timezone
 from django.utils.dateparse import parse_datetime
 
+from oneclaw.llm.failures import NoKeyError
 from oneclaw.llm.known_models import ADAPTIVE, EFFORTS, Facts, is_documented, known_facts
 from oneclaw.llm.server import is_official, server_hash
 from oneclaw.models import ModelFacts
@@ -30,6 +31,8 @@ from oneclaw.threads import in_database
 
 logger = logging.getLogger(__name__)
 
+# The share of a window that one prompt of ours may fill.
+PROMPT_MAX_SHARE = 0.6
 # How long a process uses the rows that it has read.
 ROWS_SECONDS = 60.0
 # How long a refused field is left out, and a refused size is kept to.
@@ -70,6 +73,16 @@ def facts_of(model: str) -> Facts:
             logger.warning("The facts of the models could not be read.", exc_info=True)
             _read = _Read(server, time.monotonic(), _read.facts if _read.server == server else {})
     return cached_facts(model)
+
+
+def prompt_chars(model: str, max_chars: int) -> int:
+    """Return how many characters a prompt for `model` may have, at most `max_chars`: what fits into its window, with
+    room for instructions and the answer. Sync."""
+    try:
+        facts = facts_of(model)
+    except NoKeyError:
+        facts = documented_facts(model)
+    return min(max_chars, int(PROMPT_MAX_SHARE * facts.window_tokens * facts.chars_per_token))
 
 
 async def current_facts(model: str) -> Facts:

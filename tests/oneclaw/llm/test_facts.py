@@ -344,3 +344,9 @@ def test_the_window_of_a_setting_goes_before_what_is_known(scripted, settings):
     assert facts.documented_facts("claude-sonnet-5-5").window_tokens == 32_000
     row = ModelFacts(server=server_hash(), model="claude-sonnet-5-5", window=1_000_000)
     assert facts.facts_of_row(row).window_tokens == 32_000
+
+
+def test_a_prompt_fits_the_window_of_its_model(scripted, settings):
+    assert facts.prompt_chars("claude-haiku-5-5", 120_000) == 120_000
+    settings.WINDOWS = {"claude-haiku-5-5": 20_000}
+    assert facts.prompt_chars("claude-haiku-5-5", 120_000) == 37_200
