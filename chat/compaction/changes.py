@@ -3,13 +3,16 @@
 import uuid
 
 from django.db import transaction
+from django.db.models import Q, QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from chat.compaction import hints, make
+from chat.compaction import hints, make, planning
+from chat.compaction.checks import Check
 from chat.context.heads import withhold_thinking
 from chat.conversations import lifecycle
 from chat.models import ChatSession, ContextRound
+from oneclaw.jobs import OPEN_STATUSES, Job
 from oneclaw.models import User
 from oneclaw.text import UserFacingError, validated_text
 
@@ -44,6 +47,7 @@ def edit(user: User, session_id: uuid.UUID, number: int, text: str) -> ContextRo
     found.maker = ContextRound.Maker.PERSON
     found.save(update_fields=["summary", "maker"])
     make.without_block(found)
+    make_later_anew(session, found)
     change_view(session, found)
     return found
 
@@ -56,13 +60,14 @@ def undo(user: User, session_id: uuid.UUID, number: int) -> ContextRound:
     """
     session, found = locked_round(user, session_id, number)
     if found.is_open:
-        # Without its token, the worker that makes it cannot store anything.
-        found.status, found.token, found.lease_until = ContextRound.Status.NOTHING, None, None
-        found.finished_at = timezone.now()
-        found.save(update_fields=["status", "token", "lease_until", "finished_at"])
+        end(session.context_rounds.filter(pk=found.pk))
+        found.refresh_from_db()
     elif found.may_be_undone:
         found.undone_at = timezone.now()
         found.save(update_fields=["undone_at"])
+        if found.kind == ContextRound.Kind.COMPACT:
+            end(waiting_after(session, found))
+            erase_superseded(session, found)
     else:
         return found
     change_view(session, found)
@@ -110,8 +115,38 @@ def locked_round(user: User, session_id: uuid.UUID, number: int) -> tuple[ChatSe
     return locked, found
 
 
+def make_later_anew(session: ChatSession, changed: ContextRound) -> None:
+    """Replace a later summary that is not used yet by a new one, because it may say what the person has corrected."""
+    for waiting in waiting_after(session, changed):
+        planning.supersede(waiting)
+        erase_superseded(session, changed)
+        planning.plan(session, waiting.reason, waiting.focus)
+    erase_superseded(session, changed)
+
+
+def waiting_after(session: ChatSession, changed: ContextRound) -> QuerySet[ContextRound]:
+    """Return the later round that is made with the summary of `changed`, finished or not, if it is not used yet."""
+    rounds: QuerySet[ContextRound] = session.context_rounds.summaries().filter(number__gt=changed.number)
+    return rounds.filter(Q(status__in=OPEN_STATUSES) | Q(status=Job.Status.DONE, used_at=None, undone_at=None))
+
+
+def erase_superseded(session: ChatSession, changed: ContextRound) -> None:
+    """Erase the summaries that were superseded since `changed`, so that no other one is made of them."""
+    superseded = session.context_rounds.filter(number__gt=changed.number, checks__contains=[Check.SUPERSEDED])
+    superseded.update(summary="", text="", block=None, supplement={}, steps=[])
+
+
+def end(rounds: QuerySet[ContextRound]) -> None:
+    """Undo those of `rounds` that are finished, and stop those that are being made."""
+    rounds.filter(status=Job.Status.DONE).update(undone_at=timezone.now())
+    # Without its token, the worker that makes one cannot store anything.
+    ended = {"status": Job.Status.NOTHING, "token": None, "lease_until": None}
+    rounds.filter(status__in=OPEN_STATUSES).update(**ended, finished_at=timezone.now())
+
+
 def change_view(session: ChatSession, changed: ContextRound) -> None:
     """Withhold the thinking that was made with what the round has replaced until now, and tell open pages."""
     if changed.used_at is not None:
-        withhold_thinking(session, session.last_complete_seq())
+        # Also that of an answer that is being written: it was made with what is changed now.
+        withhold_thinking(session, session.last_seq)
     hints.notify(session)

@@ -207,7 +207,11 @@ def extract_now(round_id: int) -> None:
         return
     if not is_prepared(work):
         work.checks.append(Check.FLUSH_OWED)
-    finish(work, extracted(work))
+    try:
+        finish(work, extracted(work))
+    except ClaimLostError:
+        # The person stopped it at this moment, or it is to be made anew without a forgotten line.
+        logger.warning("Context round %s was changed while an extract was written.", round_id)
 
 
 def summary_of(work: Work, *, is_urgent: bool) -> Summary:

@@ -24,16 +24,25 @@ class Cut:
 
 
 def plan_cut(
-    turns: Sequence[TurnSize], fixed: int, budget: Budget, *, is_asked: bool = False, least: bool = False
+    turns: Sequence[TurnSize],
+    fixed: int,
+    budget: Budget,
+    *,
+    is_asked: bool = False,
+    is_early: bool = False,
+    least: bool = False,
 ) -> Cut | None:
     """Return where to cut a conversation of `turns`, oldest first; None when that frees too little.
 
     `fixed` are the tokens of the head. A person who asks for it (`is_asked`) gets a summary of the older half of a
-    short conversation, too. With `least` only the newest turn is kept.
+    short conversation, too. A round that is made early (`is_early`) is used when the window is full, so what will be
+    added until then is kept as well. With `least` only the newest turn is kept.
     """
     if len(turns) < 2:
         return None
     room = budget.target - fixed - budget.summary - budget.quoted
+    if is_early:
+        room -= max(0, budget.usable - fixed - sum(turn.tokens for turn in turns))
     most = 0 if least else min(budget.keep, max(room, 0))
     if is_asked:
         most = min(most, sum(turn.tokens for turn in turns) // 2)

@@ -114,7 +114,15 @@ def cut_of(
     fixed = tokens.head_tokens(session.head, chars_per_token).total() if session.head else 0
     sizes = [parts.total() for parts in message_parts(session, rows, chars_per_token, view)]
     turns = turn_sizes(rows, sizes)
-    return plan_cut(turns, fixed, budget, is_asked=reason not in (Reason.THRESHOLD, Reason.PAUSE), least=least), fixed
+    cut = plan_cut(
+        turns,
+        fixed,
+        budget,
+        is_asked=reason not in (Reason.THRESHOLD, Reason.PAUSE),
+        is_early=reason == Reason.THRESHOLD,
+        least=least,
+    )
+    return cut, fixed
 
 
 def turn_sizes(rows: list[ViewRow], sizes: list[int]) -> list[TurnSize]:

@@ -64,12 +64,17 @@ async def finish_soon(round_id: int) -> None:
     as an extract."""
     try:
         async with asyncio.timeout(WAIT_MAX_SECONDS):
+            making = asyncio.create_task(in_model_thread(make.run, round_id, is_urgent=True))
             while True:
-                # Again after each wait: the process that is making it may give it up.
-                await asyncio.shield(asyncio.create_task(in_model_thread(make.run, round_id, is_urgent=True)))
+                # A worker may finish it while this process has no thread for it.
+                await asyncio.wait({making}, timeout=POLL_SECONDS)
                 if not await in_database(is_open, round_id):
                     return
-                await asyncio.sleep(POLL_SECONDS)
+                if making.done():
+                    making.result()
+                    # The process that is making it may give it up.
+                    await asyncio.sleep(POLL_SECONDS)
+                    making = asyncio.create_task(in_model_thread(make.run, round_id, is_urgent=True))
     except TimeoutError:
         await in_database(make.extract_now, round_id)
 
@@ -143,11 +148,12 @@ def plan_for_overflow(turn: Turn, keep: Keep) -> int | None:
 @transaction.atomic
 def use_now(turn: Turn, round_id: int) -> bool:
     """Begin to use the round `round_id`, if it is finished; return whether it is."""
+    # Before the round, as everywhere: its owner may correct or undo it at this moment.
+    session = ChatSession.objects.select_for_update(no_key=True).get(pk=turn.session_id)
     ready = ContextRound.objects.unused().select_related("through").filter(pk=round_id, through__active=True).first()
     if ready is None:
         return False
     mark_used(ready, turn)
-    session = ChatSession.objects.get(pk=turn.session_id)
     if turn.messages.count() > 1:
         # The answers of this turn were made with what stood before them.
         withhold_thinking(session, session.last_complete_seq())

@@ -43,6 +43,20 @@ def test_the_newest_turns_stay_as_far_as_there_is_room():
     assert (cut.through_seq, cut.covered, cut.kept) == (4, 120_000, 18_000)
 
 
+def test_a_round_that_is_made_early_leaves_room_for_the_turns_until_it_is_used():
+    budget = budget_of(12_000, 20_000, 20_000)
+    conversation = turns(4_000, 400, 400, 400, 400)
+    assert plan_cut(conversation, 1_000, budget).kept == 1_600
+    # Until the window is full, 2,400 more tokens are kept with these.
+    assert plan_cut(conversation, 1_000, budget, is_early=True).kept == 400
+
+
+def test_a_large_window_keeps_as_many_turns_early_as_late():
+    conversation = turns(*[3_000] * 41)
+    cuts = [plan_cut(conversation, 3_000, budget_of(200_000, 20_000, 20_000), is_early=each) for each in (False, True)]
+    assert cuts[0] == cuts[1]
+
+
 def test_one_whole_turn_stays_also_when_it_is_large():
     cut = plan_cut(turns(100_000, 70_000), 3_000, budget_of(200_000, 20_000, 20_000))
     assert (cut.through_seq, cut.kept) == (2, 70_000)

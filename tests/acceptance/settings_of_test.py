@@ -1,0 +1,9 @@
+"""The settings of a process beside a test, which uses the database of the test."""
+
+import json
+import os
+
+from oneclaw.settings import *  # noqa: F403
+from oneclaw.settings import DATABASES
+
+DATABASES["default"] |= json.loads(os.environ["TEST_DATABASE"])
