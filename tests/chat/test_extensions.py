@@ -156,7 +156,7 @@ def test_without_the_app_memory_the_chat_runs(scripted):
         "answer": said["answer"],
         "details": 200,
         "statuses": [200, 200, 200, 200, 200, 404],
-        "commands": ["/new", "/reset", "/end"],
+        "commands": ["/new", "/reset", "/end", "/compact", "/undo-compact", "/context"],
     }
     assert said["answer"]
     (request,) = scripted.messages

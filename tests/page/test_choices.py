@@ -52,7 +52,7 @@ async def test_agent_model_and_prompts_on_a_desk(live, ada, scripted, ask, write
         await page.get_by_label("Effort").select_option("High")
         options = page.get_by_role("option").and_(page.locator("[data-commands-list] *"))
         await text.press_sequentially("/")
-        await expect(options).to_have_count(6)
+        await expect(options).to_have_count(9)
         assert await violations(page) == ""
         await text.press_sequentially("r")
         names = page.locator(".commands__name")

@@ -32,7 +32,7 @@ from tests.talk import MODEL, Talk
 pytestmark = pytest.mark.django_db(transaction=True)
 
 WORDS = "Tell me more about the ferries between the islands, and which of them leave in the evening. " * 40
-PARTS_COUNT = 4
+PARTS_COUNT = 5
 TURNS_COUNT = 6
 
 

@@ -71,7 +71,16 @@ def test_the_composer_is_offered_what_can_be_done(client, ada, prompt):
         return {command["name"]: command for command in found}
 
     commands = offered()
-    assert list(commands) == ["/new", "/reset", "/end", "/remember", "/translate"]
+    assert list(commands) == [
+        "/new",
+        "/reset",
+        "/end",
+        "/compact",
+        "/undo-compact",
+        "/context",
+        "/remember",
+        "/translate",
+    ]
     assert commands["/new"]["kind"] == "send"
     assert commands["/remember"]["kind"] == "write"
     assert commands["/translate"]["pieces"][1::2] == ["language", "the text", "language"]

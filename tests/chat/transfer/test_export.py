@@ -137,7 +137,7 @@ def test_what_is_here_still_does_not_come_again(ada, session):
 
 def test_an_answer_that_is_still_running_comes_back_as_interrupted(ada, stranger):
     accepted = send(ada)
-    data = json.dumps(told(accepted.message.session)).encode()
+    data = json.dumps(told(ChatSession.objects.get())).encode()
     assert bring(stranger, data).brought == 1
     assert Message.objects.get(session__owner=stranger, role="assistant").status == "interrupted"
     settle(accepted)
@@ -178,7 +178,7 @@ def test_markdown_holds_what_is_shown(ada, session):
     ],
 )
 def test_a_name_that_every_system_takes(ada, title, name):
-    session = send(ada).message.session
+    session = ChatSession.objects.get(pk=send(ada).message.session_id)
     session.title = title
     assert export.file_name(session, "md") == f"{ada.day()} {name}.md"
     response = exports.download(iter([]), export.file_name(session, "md"), "md")
