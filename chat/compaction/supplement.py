@@ -132,7 +132,7 @@ def supplement_of(
         "wishes": wishes,
         "identifiers": identifiers,
         "from_others": [each for each in from_others if each in identifiers],
-        "question": beginning_within(unanswered[:QUESTION_MAX_CHARS], max_tokens, chars_per_token),
+        "question": cut_to(unanswered[:QUESTION_MAX_CHARS], max_tokens, chars_per_token),
         "quoted": quoted_messages(persons, max_tokens, chars_per_token),
     }
     return found
@@ -216,8 +216,8 @@ def newest_within(texts: Sequence[str], max_tokens: int, chars_per_token: float)
     return found[::-1]
 
 
-def beginning_within(text: str, max_tokens: int, chars_per_token: float) -> str:
-    """Return `text`, or the beginning of it that fits into about `max_tokens`."""
+def cut_to(text: str, max_tokens: int, chars_per_token: float) -> str:
+    """Return `text`, or the first part of it that fits into about `max_tokens`."""
     size = text_tokens(text, chars_per_token)
     return text if size <= max_tokens else text[: len(text) * max_tokens // size] + "…"
 
