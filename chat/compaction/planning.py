@@ -47,8 +47,11 @@ def after_turn(session: ChatSession, **_: Any) -> None:
     """Plan a round if the conversation begins to fill its window, so that it is ready before it is needed."""
     if not settings.COMPACTION:
         return
-    reason = fullness(session, meter_of(session), is_early=True)
-    if reason is not None and not is_paused(session):
+    meter = meter_of(session)
+    reason = fullness(session, meter, is_early=True)
+    if reason is None or is_paused(session):
+        return
+    if not was_declined(session) or fullness(session, meter) is not None:
         plan(session, reason)
 
 
@@ -183,6 +186,12 @@ def supersede(waiting: ContextRound) -> None:
         ContextRound.objects.filter(pk=waiting.pk).update(**ended, finished_at=timezone.now(), checks=checks)
     else:
         ContextRound.objects.filter(pk=waiting.pk).update(undone_at=timezone.now(), checks=checks)
+
+
+def was_declined(session: ChatSession) -> bool:
+    """Return whether the person undid or stopped the newest summary: another one is made only when it is needed."""
+    newest = session.context_rounds.summaries().order_by("number").last()
+    return newest is not None and newest.state in (ContextRound.State.UNDONE, ContextRound.State.STOPPED)
 
 
 def is_paused(session: ChatSession) -> bool:

@@ -13,9 +13,10 @@ from chat.compaction import hints, make, notes, planning
 from chat.compaction.prune import may_prune, prune
 from chat.context import cache_marks
 from chat.context.heads import withhold_thinking
-from chat.context.meter import meter_of, with_counted
+from chat.context.meter import estimated_meter, meter_of, with_counted
 from chat.context.prompt import rows_of
 from chat.context.rounds import rounds_in_view, rounds_of_last_request
+from chat.context.view import META_KEY
 from chat.extensions.compaction_hooks import after_compaction
 from chat.models import ChatSession, ContextRound, Message, Turn
 from oneclaw.threads import in_database, in_model_thread
@@ -91,7 +92,9 @@ def begin(turn: Turn) -> int | None:
     session = with_counted(sessions).get(pk=turn.session_id)
     meter = meter_of(session)
     if meter is None:
-        return None
+        if turn.prompt.parent_id is None:
+            return None
+        meter = estimated_meter(session)
     waiting = planning.waiting_round(session)
     reason = planning.fullness(session, meter)
     if reason is not None and (waiting is None or not waiting.is_open):
@@ -105,9 +108,22 @@ def begin(turn: Turn) -> int | None:
         return None
     if may_prune(session, meter) and is_cache_cold(session, turn):
         prune(session, meter, last_before(turn))
-    if notes.reached(meter.used_tokens, meter.window_tokens) and notes.is_new(turn):
+    if session.used_rounds and (text := missing_supplement(session)) and notes.is_new(turn):
+        notes.store(turn, {"notes": [text]})
+    elif notes.reached(meter.used_tokens, meter.window_tokens) and notes.is_new(turn):
         notes.store(turn, notes.fullness_note(session, meter, rounds_in_view(session)))
     return None
+
+
+def missing_supplement(session: ChatSession) -> str:
+    """Return what is kept word for word with the signed summary in view, if no shown message brings it, because the one
+    that did is on another branch; "" otherwise."""
+    compact = rounds_in_view(session).compact
+    if compact is None or not compact.block or not compact.text:
+        return ""
+    after = session.messages.shown().filter(seq__gt=compact.through.seq)
+    brings = {f"meta__{META_KEY}__notes__contains": [compact.text]}
+    return "" if after.filter(**brings).exists() else compact.text
 
 
 def is_time_for(ready: ContextRound, session: ChatSession, turn: Turn, *, is_full: bool) -> bool:
@@ -128,8 +144,9 @@ def last_before(turn: Turn) -> Message:
 
 def is_cache_cold(session: ChatSession, turn: Turn) -> bool:
     """Return whether the provider no longer has the last request of `session` in its cache."""
-    answers = session.messages.shown().finished().filter(role=Message.Role.ASSISTANT, seq__lt=turn.prompt.seq)
-    last = answers.values_list("finished_at", flat=True).last()
+    # Also earlier attempts at this answer, and the part of it that is continued.
+    answers = session.messages.finished().filter(role=Message.Role.ASSISTANT).exclude(turn=turn)
+    last = answers.order_by("seq").values_list("finished_at", flat=True).last()
     if last is None:
         return True
     seconds = CACHE_SECONDS[cache_marks.lifetime_for(settings.CACHE, rows_of(session, session.last_seq - 20))]

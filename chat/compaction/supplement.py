@@ -118,19 +118,21 @@ def supplement_of(
 ) -> Supplement:
     """Return the supplement of a summary of `said`, oldest first, which replaces one with the supplement `earlier`.
 
-    `max_tokens` limits the quoted messages.
+    `max_tokens` limits each part of it: in a small window, more would leave no room for the conversation.
     """
     persons = [message.text for message in said if message.is_persons and message.text.strip()]
     unanswered = said[-1].text if said and said[-1].is_persons else ""
-    wishes = kept_wishes([*earlier.get("wishes", []), *wishes_in(persons)])
+    wishes = kept_wishes([*earlier.get("wishes", []), *wishes_in(persons)], max_tokens, chars_per_token)
     identifiers, from_others = chosen_identifiers(
         said, earlier.get("identifiers", []), frozenset(earlier.get("from_others", ()))
     )
+    # Those of others come first.
+    identifiers = newest_within(identifiers, max_tokens, chars_per_token)
     found: Supplement = {
         "wishes": wishes,
         "identifiers": identifiers,
-        "from_others": from_others,
-        "question": unanswered[:QUESTION_MAX_CHARS],
+        "from_others": [each for each in from_others if each in identifiers],
+        "question": cut_to(unanswered[:QUESTION_MAX_CHARS], max_tokens, chars_per_token),
         "quoted": quoted_messages(persons, max_tokens, chars_per_token),
     }
     return found
@@ -151,16 +153,13 @@ def sentences_of(text: str) -> Iterator[str]:
     yield text[start:].strip()
 
 
-def kept_wishes(wishes: Sequence[str]) -> list[str]:
+def kept_wishes(wishes: Sequence[str], max_tokens: int, chars_per_token: float) -> list[str]:
     """Return at most WISHES_MAX_COUNT of `wishes`, oldest first and each once: those that are surely meant to last go
-    before others, and newer ones before older ones."""
+    before others, and newer ones before older ones. All of them have at most `max_tokens`."""
     found = newest(wishes, len(wishes))
-    if len(found) <= WISHES_MAX_COUNT:
-        return found
-    lasting = [each for each in found if LASTING_WISH.search(each)][-WISHES_MAX_COUNT:]
-    room = WISHES_MAX_COUNT - len(lasting)
+    lasting = [each for each in found if LASTING_WISH.search(each)]
     others = [each for each in found if not LASTING_WISH.search(each)]
-    kept = {*lasting, *(others[-room:] if room else [])}
+    kept = set(newest_within([*others, *lasting][-WISHES_MAX_COUNT:], max_tokens, chars_per_token))
     return [each for each in found if each in kept]
 
 
@@ -204,6 +203,23 @@ def quoted_messages(texts: Sequence[str], max_tokens: int, chars_per_token: floa
             break
         found.append(words)
     return found[::-1]
+
+
+def newest_within(texts: Sequence[str], max_tokens: int, chars_per_token: float) -> list[str]:
+    """Return the last of `texts` that fit into `max_tokens`, in order."""
+    found: list[str] = []
+    for text in reversed(texts):
+        max_tokens -= text_tokens(text, chars_per_token)
+        if max_tokens < 0:
+            break
+        found.append(text)
+    return found[::-1]
+
+
+def cut_to(text: str, max_tokens: int, chars_per_token: float) -> str:
+    """Return `text`, or the first part of it that fits into about `max_tokens`."""
+    size = text_tokens(text, chars_per_token)
+    return text if size <= max_tokens else text[: len(text) * max_tokens // size] + "…"
 
 
 def newest(texts: Sequence[str], limit: int) -> list[str]:

@@ -97,6 +97,13 @@ def meter_of(session: ChatSession) -> Meter | None:
     return Meter(used, tokens.window_of(facts_for(session), settings.CONTEXT))
 
 
+def estimated_meter(session: ChatSession) -> Meter:
+    """Return the meter of a conversation of which the provider has counted nothing, such as an imported one: all of it
+    is estimated. Sync."""
+    used = sum(estimated_parts(session, session.head, rounds_in_view(session)).values())
+    return Meter(used, tokens.window_of(facts_for(session), settings.CONTEXT))
+
+
 def breakdown_of(session: ChatSession, head: Head) -> Breakdown:
     """Return what takes the tokens of the next request of `session`, which begins with `head`. Sync."""
     newest = newest_counted(session)

@@ -10,11 +10,12 @@ from django.utils.translation import gettext as _
 from chat.conversations.branches import MessageNotShownError, branch_through
 from chat.conversations.lifecycle import lock, session_key
 from chat.conversations.transcript import SessionBusyError
-from chat.models import ChatSession, Head, Message, Turn
+from chat.models import ChatSession, ContextRound, Head, Message, Turn
 from oneclaw import pubsub
+from oneclaw.jobs import Job
 from oneclaw.models import User, clock
 
-Row = TypeVar("Row", ChatSession, Head, Message, Turn)
+Row = TypeVar("Row", ChatSession, ContextRound, Head, Message, Turn)
 
 
 @transaction.atomic
@@ -46,7 +47,7 @@ def fork(user: User, message_id: int) -> ChatSession:
         made.head = copy_row(head, session=made, number=1)
         made.head.save(force_insert=True)
         made.save(update_fields=["head"])
-    copy_messages(messages, made)
+    copy_rounds(source, messages, made, copy_messages(messages, made))
     pubsub.notify(f"user:{user.pk}", {"kind": "sessions"})
     return made
 
@@ -59,8 +60,11 @@ def messages_through(message: Message) -> list[Message]:
     return [each for each in messages if each.seq <= message.seq or (each.turn_id and each.turn_id == message.turn_id)]
 
 
-def copy_messages(messages: list[Message], made: ChatSession) -> None:
-    """Store copies of `messages`, numbered from 1, and of the turns that wrote them, in the session `made`."""
+def copy_messages(messages: list[Message], made: ChatSession) -> dict[int, Message]:
+    """Store copies of `messages`, numbered from 1, and of the turns that wrote them, in the session `made`.
+
+    Return the copies by the ids of the originals.
+    """
     copies: dict[int, Message] = {}
     for seq, message in enumerate(messages, start=1):
         copies[message.pk] = copy_row(
@@ -84,6 +88,18 @@ def copy_messages(messages: list[Message], made: ChatSession) -> None:
         each.parent, each.turn = before, turns[message.turn_id] if message.turn_id else None
         before = each
     Message.objects.bulk_update(copies.values(), ["parent", "turn"], batch_size=500)
+    return copies
+
+
+def copy_rounds(source: ChatSession, messages: list[Message], made: ChatSession, copies: dict[int, Message]) -> None:
+    """Store copies of the used context rounds that end in `messages`: the model is sent the same as in `source`, and a
+    long conversation is not summarised once more."""
+    used = source.context_rounds.filter(status=Job.Status.DONE, undone_at=None, through__in=messages)
+    for round in used.exclude(used_at=None):
+        used_after_seq = sum(each.seq <= round.used_after_seq for each in messages)
+        through = copies[round.through_id]
+        fields = {"session": made, "through": through, "used_after_seq": used_after_seq, "undo_key": None}
+        copy_row(round, **fields).save(force_insert=True)
 
 
 def copy_row(row: Row, **fields: object) -> Row:

@@ -19,6 +19,7 @@ from chat.compaction.supplement import (
     wishes_in,
 )
 from chat.compaction.wording import summary_text, supplement_text
+from oneclaw.llm.estimate import text_tokens
 
 TOKENS = 4_000
 CHARS_PER_TOKEN = 3.1
@@ -33,6 +34,21 @@ SENTENCES = (
     "番号は{}です。",
     "{}を確認してください。",
 )
+
+
+def test_in_a_small_window_no_part_of_it_takes_more_than_its_room():
+    long = "x" * 150
+    said = [
+        SaidMessage(True, f"From now on, always answer as {n} {long}.\nhttps://example.com/{n}/{long}")
+        for n in range(80)
+    ]
+    said.append(SaidMessage(True, "Where is it? " * 600))
+    kept = supplement_of(said, {}, 1_000, CHARS_PER_TOKEN)
+    for part in ("wishes", "identifiers", "question", "quoted"):
+        size = text_tokens("\n".join(kept[part]) if part != "question" else kept[part], CHARS_PER_TOKEN)
+        assert 800 <= size <= 1_050, part
+    assert kept["identifiers"][-1].startswith("https://example.com/79/")
+    assert kept["wishes"][-1].startswith("From now on, always answer as 79")
 
 
 def identifier(number, chance):
@@ -170,7 +186,7 @@ def test_thirty_standing_wishes_are_kept_over_ten_summaries_among_many_sentences
 def test_wishes_that_are_surely_meant_to_last_go_before_others():
     lasting = [f"From now on, name {number}." for number in range(20)]
     others = [f"I never saw {number}." for number in range(40)]
-    kept = kept_wishes([*lasting, *others])
+    kept = kept_wishes([*lasting, *others], TOKENS, CHARS_PER_TOKEN)
     assert kept == [*lasting, *others[-10:]]
 
 
@@ -181,7 +197,7 @@ def test_a_question_is_no_wish():
 def test_an_unanswered_question_is_kept_whole():
     question = "Which of these is it?\n\n" + "A line of the table with 3 numbers.\n" * 100 + "Please say why."
     kept = supplement_of(
-        [SaidMessage(True, "Hello"), SaidMessage(False, "Hi"), SaidMessage(True, question)], {}, 10, 3.1
+        [SaidMessage(True, "Hello"), SaidMessage(False, "Hi"), SaidMessage(True, question)], {}, 2_000, 3.1
     )
     assert kept["question"] == question
     assert question in summary_text("-", "extract", kept, "")
