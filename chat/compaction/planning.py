@@ -196,10 +196,7 @@ def was_declined(session: ChatSession) -> bool:
 
 def is_paused(session: ChatSession) -> bool:
     """Return whether rounds no longer begin by themselves: the last ones failed, or followed one another too soon."""
-    newest = list(session.context_rounds.order_by("-number")[:FAILURES_MAX_COUNT])
-    # A hook that vetoes a round ends it with an error, too.
-    ended = (ContextRound.Status.FAILED, ContextRound.Status.NOTHING)
-    if len(newest) == FAILURES_MAX_COUNT and all(each.status in ended and each.error for each in newest):
+    if keeps_failing(session):
         return True
     used = session.context_rounds.filter(kind=ContextRound.Kind.COMPACT, reason__in=AUTOMATIC).exclude(used_at=None)
     earlier = used.order_by("-number").values_list("used_after_seq", flat=True)[ROUNDS_MAX_COUNT - 1 :].first()
@@ -207,3 +204,10 @@ def is_paused(session: ChatSession) -> bool:
         return False
     turns = session.messages.shown().filter(role=Message.Role.USER, seq__gt=earlier).count()
     return turns < ROUNDS_MIN_TURNS
+
+
+def keeps_failing(session: ChatSession) -> bool:
+    """Return whether the last rounds all failed, or were vetoed by a hook."""
+    newest = list(session.context_rounds.order_by("-number")[:FAILURES_MAX_COUNT])
+    ended = (ContextRound.Status.FAILED, ContextRound.Status.NOTHING)
+    return len(newest) == FAILURES_MAX_COUNT and all(each.status in ended and each.error for each in newest)

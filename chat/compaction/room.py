@@ -97,8 +97,9 @@ def begin(turn: Turn) -> int | None:
         meter = estimated_meter(session)
     waiting = planning.waiting_round(session)
     reason = planning.fullness(session, meter)
-    if reason is not None and (waiting is None or not waiting.is_open):
-        waiting = planning.plan(session, reason) if settings.COMPACTION else waiting
+    if reason is not None and settings.COMPACTION and (waiting is None or not waiting.is_open):
+        # What fails or is vetoed each time is tried again only when the model's server refuses the request.
+        waiting = waiting if planning.keeps_failing(session) else planning.plan(session, reason)
     if waiting is not None and waiting.is_open:
         # Many short messages still fit, so the answer does not wait for their summary.
         if reason == ContextRound.Reason.THRESHOLD or waiting.reason == ContextRound.Reason.COMMAND:

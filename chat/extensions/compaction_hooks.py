@@ -54,6 +54,9 @@ def before_compaction(
     run = run_hooks(asked, past_failures=True)
     value = run.value
     go = CompactionDecision("go", focus=value.focus, must_keep=value.must_keep)
+    if value.verdict == "veto" and reason == ContextRound.Reason.OVERFLOW:
+        # Without a summary, the conversation would end here.
+        return replace(go, is_forced=True)
     if value.verdict == "veto":
         veto = Reason("compaction.vetoed", {"name": run.changed_by[-1], "sentence": value.explanation})
         return CompactionDecision("veto", veto)

@@ -69,12 +69,18 @@ def test_handlers_add_what_the_summary_must_keep(session, hooked):
     assert (seen[0].through_seq, seen[0].reason) == (4, "command")
 
 
+def test_a_veto_cannot_end_a_conversation_that_is_too_long(session, hooked):
+    hooked(lambda value: replace(value, verdict="veto", explanation="An audit is running."))
+    decision = before_compaction(session, 4, Reason.OVERFLOW)
+    assert (decision.verdict, decision.is_forced) == ("go", True)
+
+
 def test_a_veto_has_a_reason_and_no_further_handler_is_asked(session, hooked):
     hooked(
         lambda value: replace(value, verdict="veto", explanation="An audit is running."),
         lambda value: pytest.fail("asked"),
     )
-    for reason in Reason:
+    for reason in set(Reason) - {Reason.OVERFLOW}:
         decision = before_compaction(session, 4, reason)
         assert decision.verdict == "veto"
         assert str(decision.reason) == "A rule of this server prevented the summary (a): An audit is running."
