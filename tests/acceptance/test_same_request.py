@@ -61,7 +61,7 @@ def in_another_process(turn_id, code=BUILD, **environment):
     """Return what `code` prints in a process of its own."""
     database = connection.settings_dict
     own = {
-        "DJANGO_SETTINGS_MODULE": "tests.acceptance.settings_of_test",
+        "DJANGO_SETTINGS_MODULE": "tests.acceptance.subprocess_settings",
         "TEST_DATABASE": json.dumps({name: database[name] for name in ("NAME", "HOST", "PORT", "USER", "PASSWORD")}),
         "ONECLAW_MODEL": MODEL,
         "ONECLAW_CONTEXT": "40000",

@@ -1,4 +1,4 @@
-"""The settings of a process beside a test, which uses the database of the test."""
+"""The settings of a process that a test starts, which uses the database of the test."""
 
 import json
 import os
