@@ -190,7 +190,7 @@ class SessionChange(RequestBody):
 
 
 class CompactIn(RequestBody):
-    """What you ask of a summary."""
+    """A request for a summary of earlier messages."""
 
     focus: str = Field(
         default="", description="What it is to keep especially.", examples=["the decisions about the harbour"]
@@ -248,7 +248,7 @@ class RoundsOut(Schema):
 
 
 class ContextOut(Schema):
-    """What the next request of a conversation would be, without your next message."""
+    """The request that would be sent now, without your next message, and the tokens that it takes."""
 
     used_tokens: int
     window_tokens: int = Field(description="The most that a request may take.")

@@ -1,4 +1,4 @@
-"""What a person does with a round of their conversation: correct its summary, undo it, or stop it being made."""
+"""Correct the summary of a round, undo the round, or stop it being made, as its owner asks."""
 
 import uuid
 

@@ -28,7 +28,7 @@ WORD = re.compile(r"\w+")
 
 
 class Check(StrEnum):
-    """What was noticed while a round was made: why a summary was rejected, or what is still to be done."""
+    """A reason for which a summary was rejected, or something that is still to be done for a round."""
 
     EMPTY = "empty"
     HEADINGS = "headings"

@@ -151,6 +151,7 @@ def run(round_id: int, *, is_urgent: bool = False) -> float | None:
         logger.warning("Context round %s failed and is tried again: %s", round_id, failure)
         postpone(claimed, failure)
     except Exception as error:
+        # Any app takes part in it, and a bug in one must not end the turn that waits for the round.
         logger.exception("Context round %s failed.", round_id)
         postpone(claimed, error)
     return None
