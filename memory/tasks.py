@@ -10,6 +10,7 @@ from memory.index import conversations, vectors
 from memory.index.documents import try_to_index
 from memory.models import Comparison, DocumentJob, Flush, MemoryDocument
 from memory.notes import document_jobs, flush
+from memory.overview import grouping
 from memory.tools import comparisons
 from memory.transfer import imports
 from oneclaw.tasks import hint, send
@@ -58,6 +59,11 @@ def keep_last_messages(session: ChatSession) -> None:
     queued = document_jobs.request(session, DocumentJob.Kind.LAST_MESSAGES, session.last_complete_seq())
     if queued is not None:
         hint(run_document_job, queued.pk)
+
+
+@shared_task
+def group_entries(document_id: int) -> None:
+    grouping.group(document_id)
 
 
 @shared_task

@@ -2,10 +2,14 @@
 
 from django.urls import path
 
-from memory.views import changes, decisions, documents, forgetting, imports, switches
+from memory.views import changes, decisions, documents, forgetting, home, imports, past, search, switches
 
 urlpatterns = [
-    path("memory/", documents.document_list, name="memory"),
+    path("memory/", home.home_page, name="memory"),
+    path("memory/topics/<int:topic>", home.topic_page, name="memory_topic"),
+    path("memory/search", search.search_page, name="memory_search"),
+    path("memory/past", past.past_page, name="memory_past"),
+    path("memory/files", documents.document_list, name="memory_files"),
     path("memory/switches", switches.switches_page, name="memory_switches"),
     path("memory/export.zip", documents.export, name="memory_export"),
     path("memory/import", imports.import_zip, name="memory_import"),
@@ -14,6 +18,8 @@ urlpatterns = [
     path("memory/<int:document_id>/edit", changes.edit, name="memory_edit"),
     path("memory/<int:document_id>/restore", changes.restore, name="memory_restore"),
     path("memory/<int:document_id>/delete-line", changes.delete_line, name="memory_delete_line"),
+    path("memory/<int:document_id>/entry", home.change_entry, name="memory_entry"),
+    path("memory/<int:document_id>/put-back", past.put_back, name="memory_put_back"),
     path("memory/<int:document_id>/gone", changes.file_missing, name="memory_gone"),
     path("memory/decisions/<int:decision_id>", decisions.decide, name="memory_decide"),
     path("memory/undo/<int:revision_id>", changes.undo_change, name="memory_undo"),
