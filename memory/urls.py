@@ -19,6 +19,7 @@ urlpatterns = [
     path("memory/<int:document_id>/restore", changes.restore, name="memory_restore"),
     path("memory/<int:document_id>/delete-line", changes.delete_line, name="memory_delete_line"),
     path("memory/<int:document_id>/entry", home.change_entry, name="memory_entry"),
+    path("memory/<int:document_id>/versions/<int:number>", past.version_page, name="memory_version"),
     path("memory/<int:document_id>/put-back", past.put_back, name="memory_put_back"),
     path("memory/<int:document_id>/gone", changes.file_missing, name="memory_gone"),
     path("memory/decisions/<int:decision_id>", decisions.decide, name="memory_decide"),

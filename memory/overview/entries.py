@@ -8,6 +8,8 @@ What is derived is kept in DocumentOverview; after a change, only the later revi
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from memory.documents.diff import Hunk
 from memory.models import DocumentOverview, MemoryDocument, MemoryRevision, Topic
 from memory.overview.topics import topics_of
@@ -30,14 +32,25 @@ class Entry:
 def entries_of(document: MemoryDocument) -> list[Entry]:
     """Return the entries of `document` in its order, without headings."""
     overview = overview_of(document)
-    revisions, topics, spans = overview.revisions, overview.topics, overview.spans
-    entries = []
-    for first, last in zip(spans[::2], spans[1::2], strict=True):
-        known = topics[first - 1]
-        topic = Topic(known % DocumentOverview.BY_MODEL)
-        is_by_model = known > DocumentOverview.BY_MODEL
-        entries.append(Entry(first, last, max(revisions[first - 1 : last]), topic, is_by_model))
-    return entries
+    return [entry_at(overview, number) for number in range(len(overview.spans) // 2)]
+
+
+def entry_at(overview: DocumentOverview, number: int) -> Entry:
+    """Return the entry with the index `number`, from 0."""
+    first, last = overview.spans[2 * number : 2 * number + 2]
+    known = overview.topics[first - 1]
+    topic = Topic(known % DocumentOverview.BY_MODEL)
+    return Entry(first, last, max(overview.revisions[first - 1 : last]), topic, known > DocumentOverview.BY_MODEL)
+
+
+def newest_by_topic(overview: DocumentOverview) -> dict[Topic, list[int]]:
+    """Return the indexes of the entries by topic, in the order of Topic, the newest first."""
+    first_lines = np.array(overview.spans[::2], int) - 1
+    topics = np.array(overview.topics, int)[first_lines] % DocumentOverview.BY_MODEL
+    # lexsort sorts by its last key first: the newest revision, then the first line.
+    order = np.lexsort((first_lines, -np.array(overview.revisions, int)[first_lines]))
+    found = {topic: order[topics[order] == topic].tolist() for topic in Topic}
+    return {topic: numbers for topic, numbers in found.items() if numbers}
 
 
 def overview_of(document: MemoryDocument) -> DocumentOverview:

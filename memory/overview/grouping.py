@@ -27,15 +27,15 @@ ANSWER = re.compile(r"(\d+)\s*[.:)-]\s*([a-z]+)")
 logger = logging.getLogger(__name__)
 
 
-def group_soon(document: MemoryDocument) -> None:
-    """Enqueue a request about `document`, if some entry has no topic by the model, the model is no demo, and the last
-    request was ASK_INTERVAL ago. A task that is lost is enqueued again by a later visit."""
-    if llm.is_demo() or all(entry.is_by_model for entry in entries_of(document)):
+def group_soon(overview: DocumentOverview) -> None:
+    """Enqueue a request about the document of `overview`, if some entry has no topic by the model, the model is no
+    demo, and the last request was ASK_INTERVAL ago. A task that is lost is enqueued again by a later visit."""
+    if llm.is_demo() or all(overview.topics[line - 1] > DocumentOverview.BY_MODEL for line in overview.spans[::2]):
         return
     now = clock.database_now()
     is_due = Q(asked_at=None) | Q(asked_at__lt=now - ASK_INTERVAL)
-    if DocumentOverview.objects.filter(is_due, document=document).update(asked_at=now):
-        hint("memory.tasks.group_entries", document.pk)
+    if DocumentOverview.objects.filter(is_due, pk=overview.pk).update(asked_at=now):
+        hint("memory.tasks.group_entries", overview.pk)
 
 
 def group(document_id: int) -> int:

@@ -1,15 +1,14 @@
 """Compile what the home page of a memory shows: the entries of MEMORY.md by topic, and counts of what there is."""
 
 import re
-from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from django.db.models import Count, F, Q
 from django.urls import reverse
 
-from memory.models import MemoryDocument, MemoryRevision, Topic
-from memory.overview.entries import Entry, entries_of
+from memory.models import DocumentOverview, MemoryDocument, MemoryRevision, Topic
+from memory.overview.entries import Entry, entry_at, newest_by_topic
 from memory.policy.paths import CURATED
 from oneclaw.models import Space, User
 
@@ -69,24 +68,15 @@ def curated_of(space: Space) -> MemoryDocument | None:
     return space.documents.present().filter(path=CURATED).first()
 
 
-def topics_of(document: MemoryDocument) -> list[TopicEntries]:
+def topics_of(document: MemoryDocument, overview: DocumentOverview) -> list[TopicEntries]:
     """Return the entries of `document` by topic, the newest first; topics without entries are left out."""
-    by_topic = newest_by_topic(document)
-    chosen = {topic: entries[:TOPIC_SHOWN_ENTRIES] for topic, entries in by_topic.items()}
-    shown = iter(shown_entries(document, [entry for entries in chosen.values() for entry in entries]))
+    by_topic = newest_by_topic(overview)
+    chosen = [number for numbers in by_topic.values() for number in numbers[:TOPIC_SHOWN_ENTRIES]]
+    shown = iter(shown_entries(document, [entry_at(overview, number) for number in chosen]))
     return [
-        TopicEntries(topic, [next(shown) for _ in entries], len(by_topic[topic])) for topic, entries in chosen.items()
+        TopicEntries(topic, [next(shown) for _ in numbers[:TOPIC_SHOWN_ENTRIES]], len(numbers))
+        for topic, numbers in by_topic.items()
     ]
-
-
-def newest_by_topic(document: MemoryDocument) -> dict[Topic, list[Entry]]:
-    """Return all entries of `document` by topic, in the order of Topic, the newest first."""
-    found: dict[Topic, list[Entry]] = defaultdict(list)
-    for entry in entries_of(document):
-        found[entry.topic].append(entry)
-    for entries in found.values():
-        entries.sort(key=lambda entry: (-entry.revision, entry.line))
-    return {topic: found[topic] for topic in Topic if topic in found}
 
 
 def shown_entries(document: MemoryDocument, entries: Iterable[Entry]) -> list[ShownEntry]:

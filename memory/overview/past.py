@@ -41,13 +41,6 @@ class PastDocument:
         return diff(self.content, self.later_content)[::-1]
 
     @property
-    def lines(self) -> list[PastLine]:
-        """Return the lines at the first moment that are not blank."""
-        today = set(self.document.content.split("\n"))
-        found = enumerate(self.content.split("\n"))
-        return [PastLine(index, text, text not in today) for index, text in found if text.strip()]
-
-    @property
     def is_changed(self) -> bool:
         """Return whether it was another document at the second moment."""
         return self.content != self.later_content or bool(self.version) != bool(self.later_version)
@@ -84,6 +77,13 @@ def documents_between(space: Space, moment: dt.datetime, later: dt.datetime) -> 
             )
         )
     return found
+
+
+def lines_at(document: MemoryDocument, version: int) -> list[PastLine]:
+    """Return the lines of `document` at `version` that are not blank."""
+    today = set(document.content.split("\n"))
+    found = enumerate(_content_at(document, version).split("\n"))
+    return [PastLine(index, text, text not in today) for index, text in found if text.strip()]
 
 
 def _content_at(document: MemoryDocument, version: int) -> str:

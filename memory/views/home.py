@@ -7,7 +7,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_GET, require_POST
+from django.views.decorators.http import require_GET, require_http_methods
 
 from memory.documents import undo, write
 from memory.documents.merge import OverlapError
@@ -15,6 +15,7 @@ from memory.documents.write import Author, Source
 from memory.index.vectors import notice
 from memory.models import MemoryDocument, Topic
 from memory.overview import days, grouping, home
+from memory.overview.entries import entries_of, entry_at, newest_by_topic, overview_of
 from memory.policy import switches
 from memory.policy.access import may_forget, may_write
 from memory.prompt.context import cut_files
@@ -37,13 +38,16 @@ def home_page(request: SignedInRequest) -> HttpResponse:
         return redirect(reverse("memory_search", query={"q": query}))
     space = shown_space(request)
     document = home.curated_of(space)
+    topics = []
     if document is not None:
-        grouping.group_soon(document)
+        overview = overview_of(document)
+        grouping.group_soon(overview)
+        topics = home.topics_of(document, overview)
     context = {
         "space": space,
         "spaces": home.spaces_shown_to(request.user),
         "document": document,
-        "topics": home.topics_of(document) if document is not None else [],
+        "topics": topics,
         "calendar": days.calendar_of(space, request.user.day()),
         "counts": home.counts_of(space),
         "notice": notice(MemoryDocument.objects.filter(space=space)),
@@ -62,30 +66,44 @@ def topic_page(request: SignedInRequest, topic: int) -> HttpResponse:
     document = home.curated_of(space)
     if document is None or topic not in Topic.values:
         raise Http404
-    entries = home.newest_by_topic(document).get(Topic(topic), [])
-    page = Paginator(entries, PAGE_MAX_ENTRIES).get_page(request.GET.get("page"))
+    overview = overview_of(document)
+    numbers = newest_by_topic(overview).get(Topic(topic), [])
+    page = Paginator(numbers, PAGE_MAX_ENTRIES).get_page(request.GET.get("page"))
+    entries = [entry_at(overview, number) for number in page.object_list]
     context = {
         "space": space,
         "topic": Topic(topic),
         "document": document,
         "page": page,
-        "entries": home.shown_entries(document, page.object_list),
+        "entries": home.shown_entries(document, entries),
         "may_write": may_write(request.user, space.pk),
         "may_forget": may_forget(request.user, space),
     }
     return render(request, "memory/topic.html", context)
 
 
-@require_POST
+@require_http_methods(["GET", "POST"])
 def change_entry(request: SignedInRequest, document_id: int) -> HttpResponse:
-    """Replace the lines of one entry by the text of the form, or delete them when it is empty, and go back."""
+    """Show the form of the entry that begins in `?line=`; POST replaces or deletes its lines, and goes back."""
     document = writable_document(request, document_id)
+    if request.method == "GET":
+        line = parsed_number(request.GET.get("line"))
+        chosen = [entry for entry in entries_of(document) if entry.line == line]
+        if not chosen:
+            raise Http404
+        context = {
+            "document": document,
+            "shown": home.shown_entries(document, chosen)[0],
+            "next": request.GET.get("next", ""),
+            "may_forget": may_forget(request.user, document.space),
+        }
+        return render(request, "memory/_entry_form.html" if request.htmx else "memory/entry.html", context)
     line, count = form_number(request, "line"), form_number(request, "count")
     base_version = form_number(request, "base_version")
     if not line or not count or base_version is None:
         return HttpResponseBadRequest()
     text = request.POST.get("text", "").replace("\r\n", "\n").strip("\n")
-    added = text.split("\n") if text.strip() else []
+    added = text.split("\n") if text.strip() and "delete" not in request.POST else []
     author = Author(Source.PAGE, request.user, reason=Reason("change.edited" if added else "change.line_deleted"))
     try:
         undo.change_lines(document, line - 1, count, added, base_version, author)

@@ -4,14 +4,14 @@ import datetime as dt
 
 from django.contrib import messages
 from django.http import HttpResponse, HttpResponseBadRequest
-from django.shortcuts import redirect, render
-from django.urls import reverse
+from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.dateparse import parse_date
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_POST
 
 from memory.documents import write
 from memory.documents.write import Append, Author, Source
+from memory.models import MemoryDocument
 from memory.overview import days, past
 from memory.policy.access import may_write
 from memory.views.changes import form_number, writable_document
@@ -46,9 +46,24 @@ def past_page(request: SignedInRequest) -> HttpResponse:
     return render(request, "memory/past.html", context)
 
 
+@require_GET
+def version_page(request: SignedInRequest, document_id: int, number: int) -> HttpResponse:
+    """Show the lines of a document after revision `number`; those that it has no more can be put back."""
+    document = get_object_or_404(MemoryDocument.objects.visible_to(request.user), pk=document_id)
+    revision = get_object_or_404(document.revisions, number=number)
+    context = {
+        "document": document,
+        "revision": revision,
+        "day": request.user.day(revision.created_at),
+        "lines": past.lines_at(document, number),
+        "may_write": may_write(request.user, document.space_id),
+    }
+    return render(request, "memory/version.html", context)
+
+
 @require_POST
 def put_back(request: SignedInRequest, document_id: int) -> HttpResponse:
-    """Add one line of an earlier version at the end of the document, unless it is there, and go back to the day."""
+    """Add one line of an earlier version at the end of the document, unless it is there, and go back to the version."""
     document = writable_document(request, document_id)
     number, line = form_number(request, "number"), form_number(request, "line")
     if not number or line is None or number > document.version:
@@ -63,9 +78,7 @@ def put_back(request: SignedInRequest, document_id: int) -> HttpResponse:
         messages.error(request, str(error))
     else:
         messages.success(request, _("The line is in the file again.") if made else _("The line is already there."))
-    day = parse_date(request.POST.get("day", "")) if request.POST.get("day", "").isascii() else None
-    query = {"day": day.isoformat(), "space": document.space_id} if day else {"space": document.space_id}
-    return redirect(reverse("memory_past", query=query))
+    return redirect("memory_version", document.pk, number)
 
 
 def _day(request: SignedInRequest, name: str, otherwise: dt.date, first: dt.date, last: dt.date) -> dt.date:

@@ -83,16 +83,24 @@ def test_a_topic_with_many_entries_shows_the_newest_and_a_link_to_all(page, on):
 def test_an_entry_is_edited_where_it_stands(client, page, on, document_of, space):
     on("2026-11-03", Append("- Likes tea\n- Works at Nordwind\n"))
     text = page("/memory/")
-    form = dict(
-        re.findall(r'name="(line|count|base_version)" value="(\d+)"', text[text.index("Works at Nordwind") :])[:3]
+    where = re.search(r'href="([^"]+)" hx-get="[^"]+" [^>]+ aria-label="Change: Works at Nordwind"', text)[1].replace(
+        "&amp;", "&"
     )
-    document = document_of(space)
+    assert page(where).count("<html") == 1
+    part = client.get(where, headers={"HX-Request": "true"}).content.decode()
+    assert "<html" not in part
+    form = dict(re.findall(r'name="(line|count|base_version|next)" value="([^"]+)"', part))
+    assert form == {"line": "2", "count": "1", "base_version": "1", "next": "/memory/"}
     on("2026-11-04", Append("- Later\n"))
-    address = reverse("memory_entry", args=[document.pk])
-    client.post(address, form | {"text": "- Works at Südwind\r\n- since May", "next": "/memory/"})
+    address = reverse("memory_entry", args=[document_of(space).pk])
+    assert client.post(address, form | {"text": "- Works at Südwind\r\n- since May"})["Location"] == "/memory/"
     assert document_of(space).content == "- Likes tea\n- Works at Südwind\n- since May\n- Later\n"
     client.post(address, {"line": 1, "count": 1, "base_version": 3, "text": ""})
     assert document_of(space).content == "- Works at Südwind\n- since May\n- Later\n"
+    client.post(address, {"line": 2, "count": 1, "base_version": 4, "text": "- since May", "delete": "yes"})
+    assert document_of(space).content == "- Works at Südwind\n- Later\n"
+    page(f"{address}?line=99", status=404)
+    page(f"{address}?line=x", status=404)
 
 
 def test_a_text_that_cannot_be_saved_is_not_lost(client, page, on, document_of, space):
@@ -124,6 +132,8 @@ def test_another_persons_entry_is_not_there(client, stranger, ada, on, document_
     assert client.get(f"/memory/?space={space.pk}").status_code == 404
     assert client.get(f"/memory/past?space={space.pk}").status_code == 404
     assert client.get(f"/memory/topics/1?space={space.pk}").status_code == 404
+    assert client.get(reverse("memory_version", args=[document.pk, 1])).status_code == 404
+    assert client.post(reverse("memory_put_back", args=[document.pk]), {"number": 1, "line": 0}).status_code == 404
     assert "Likes tea" not in client.get("/memory/").content.decode()
 
 
@@ -143,7 +153,7 @@ def test_the_memory_of_an_agent_or_a_space_has_its_name(page, ada, stranger):
     text = page(f"/memory/?space={team.pk}")
     assert "What “Kitchen” remembers" in text
     assert "Likes tea" in text
-    assert 'class="entry__edit"' not in text
+    assert 'class="entry__change"' not in text
 
 
 def test_the_calendar_leads_to_the_log_of_each_day(page, ada, on, space, document_of):
@@ -195,13 +205,17 @@ def test_while_the_model_fails_the_local_topics_stay(on, settings, scripted, doc
     assert "Preferences" in page("/memory/")
 
 
-def test_memory_is_shown_as_it_was_and_what_changed(page, on):
+def test_memory_is_shown_as_it_was_and_what_changed(page, on, document_of, space):
     on("2026-11-03", Append("- Lives in Zurich\n"))
     on("2026-11-05", Replace("- Lives in Bern\n", 1))
     on("2026-11-06", Append("# Notes\n"), "memory/2026-11-06.md")
     on("2026-11-07", Delete(1), "memory/2026-11-06.md")
     text = page("/memory/past?day=2026-11-04&until=2026-11-05")
-    assert "<span>- Lives in Zurich</span>" in text
+    versions = [reverse("memory_version", args=[document_of(space).pk, number]) for number in (1, 2, 3)]
+    assert versions[0] in text
+    assert versions[1] not in text
+    assert "<span>- Lives in Zurich</span>" in page(versions[0])
+    page(versions[2], status=404)
     assert "<del>− - Lives in Zurich</del>" in text
     assert "<ins>+ - Lives in Bern</ins>" in text
     assert "2026-11-06.md" not in text
@@ -215,8 +229,8 @@ def test_the_days_are_those_of_the_person(page, on, ada):
     ada.save()
     on("2026-11-01", Append("- Lives in Zurich\n"))
     on("2026-11-03", Append("- Noon in Greenwich, midnight and more in Auckland\n"))
-    assert "Auckland" not in page("/memory/past?day=2026-11-03&until=2026-11-03").partition("<h2")[2]
-    assert "Auckland</span>" in page("/memory/past?day=2026-11-04")
+    assert "Auckland" not in page("/memory/past?day=2026-11-02&until=2026-11-03").partition("<h2")[2]
+    assert "Auckland</ins>" in page("/memory/past?day=2026-11-02&until=2026-11-04")
 
 
 @pytest.mark.parametrize("query", ["day=x", "day=2026-02-30", "until=1000-01-01", "day=9999-12-31", "space=x"])
@@ -225,24 +239,25 @@ def test_a_broken_day_is_shown_as_another(page, on, query):
     page(f"/memory/past?{query}", status=404 if query.startswith("space") else 200)
 
 
-def test_what_was_forgotten_is_on_no_day(page, on, space, ada):
+def test_what_was_forgotten_is_on_no_day(page, on, space, ada, document_of):
     on("2026-11-03", Append("- The code is hidden under the mat\n- Lives in Zurich\n"))
     forget(space, ["- The code is hidden under the mat"], ada)
-    text = page("/memory/past?day=2026-11-03")
-    assert "Lives in Zurich" in text
-    assert "under the mat" not in text
+    on("2026-11-02", Append("- Older\n"), "AGENTS.md")
+    for text in (page("/memory/past?day=2026-11-02"), page(reverse("memory_version", args=[document_of(space).pk, 1]))):
+        assert "Lives in Zurich" in text
+        assert "under the mat" not in text
 
 
 def test_a_line_and_a_document_are_put_back(client, page, on, document_of, space):
     on("2026-11-03", Append("- Lives in Zurich\n- Likes tea\n"))
     on("2026-11-05", Replace("- Likes tea\n", 1))
     document = document_of(space)
-    text = page("/memory/past?day=2026-11-04")
+    version = reverse("memory_version", args=[document.pk, 1])
+    text = page(version)
     assert "Put line 1 back" in text
     assert "Put line 2 back" not in text
     address = reverse("memory_put_back", args=[document.pk])
-    response = client.post(address, {"number": 1, "line": 0, "day": "2026-11-04"})
-    assert response["Location"].startswith("/memory/past?day=2026-11-04")
+    assert client.post(address, {"number": 1, "line": 0})["Location"] == version
     assert document_of(space).content == "- Likes tea\n- Lives in Zurich\n"
     client.post(address, {"number": 1, "line": 0})
     assert document_of(space).content == "- Likes tea\n- Lives in Zurich\n"
