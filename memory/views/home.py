@@ -83,11 +83,10 @@ def topic_page(request: SignedInRequest, topic: int) -> HttpResponse:
 
 
 @require_http_methods(["GET", "POST"])
-def change_entry(request: SignedInRequest, document_id: int) -> HttpResponse:
-    """Show the form of the entry that begins in `?line=`; POST replaces or deletes its lines, and goes back."""
+def change_entry(request: SignedInRequest, document_id: int, line: int) -> HttpResponse:
+    """Show the form of the entry that begins in `line`, from 1; POST replaces or deletes its lines, and goes back."""
     document = writable_document(request, document_id)
     if request.method == "GET":
-        line = parsed_number(request.GET.get("line"))
         chosen = [entry for entry in entries_of(document) if entry.line == line]
         if not chosen:
             raise Http404
@@ -98,8 +97,7 @@ def change_entry(request: SignedInRequest, document_id: int) -> HttpResponse:
             "may_forget": may_forget(request.user, document.space),
         }
         return render(request, "memory/_entry_form.html" if request.htmx else "memory/entry.html", context)
-    line, count = form_number(request, "line"), form_number(request, "count")
-    base_version = form_number(request, "base_version")
+    count, base_version = form_number(request, "count"), form_number(request, "base_version")
     if not line or not count or base_version is None:
         return HttpResponseBadRequest()
     text = request.POST.get("text", "").replace("\r\n", "\n").strip("\n")

@@ -123,6 +123,7 @@ def parts(live, ada):
         "token": token,
         "document_id": revision.document_id,
         "topic": Topic.OTHER.value,
+        "line": 3,
         "revision_id": revision.pk,
         "forgetting_id": forget.forget(space, ["- milk"], ada).pk,
     }

@@ -89,18 +89,17 @@ def test_an_entry_is_edited_where_it_stands(client, page, on, document_of, space
     assert page(where).count("<html") == 1
     part = client.get(where, headers={"HX-Request": "true"}).content.decode()
     assert "<html" not in part
-    form = dict(re.findall(r'name="(line|count|base_version|next)" value="([^"]+)"', part))
-    assert form == {"line": "2", "count": "1", "base_version": "1", "next": "/memory/"}
+    form = dict(re.findall(r'name="(count|base_version|next)" value="([^"]+)"', part))
+    assert form == {"count": "1", "base_version": "1", "next": "/memory/"}
     on("2026-11-04", Append("- Later\n"))
-    address = reverse("memory_entry", args=[document_of(space).pk])
-    assert client.post(address, form | {"text": "- Works at Südwind\r\n- since May"})["Location"] == "/memory/"
+    address = reverse("memory_entry", args=[document_of(space).pk, 1])
+    assert client.post(where, form | {"text": "- Works at Südwind\r\n- since May"})["Location"] == "/memory/"
     assert document_of(space).content == "- Likes tea\n- Works at Südwind\n- since May\n- Later\n"
-    client.post(address, {"line": 1, "count": 1, "base_version": 3, "text": ""})
+    client.post(address, {"count": 1, "base_version": 3, "text": ""})
     assert document_of(space).content == "- Works at Südwind\n- since May\n- Later\n"
-    client.post(address, {"line": 2, "count": 1, "base_version": 4, "text": "- since May", "delete": "yes"})
+    client.post(address[:-1] + "2", {"count": 1, "base_version": 4, "text": "- since May", "delete": "yes"})
     assert document_of(space).content == "- Works at Südwind\n- Later\n"
-    page(f"{address}?line=99", status=404)
-    page(f"{address}?line=x", status=404)
+    page(f"{address}99", status=404)
 
 
 def test_a_text_that_cannot_be_saved_is_not_lost(client, page, on, document_of, space):
@@ -108,27 +107,25 @@ def test_a_text_that_cannot_be_saved_is_not_lost(client, page, on, document_of, 
     page("/memory/")
     on("2026-11-04", Replace("- Likes coffee\n", 1))
     document = document_of(space)
-    form = {"line": 1, "count": 1, "base_version": 1, "text": "- Likes mate"}
-    response = client.post(reverse("memory_entry", args=[document.pk]), form, follow=True)
+    form = {"count": 1, "base_version": 1, "text": "- Likes mate"}
+    response = client.post(reverse("memory_entry", args=[document.pk, 1]), form, follow=True)
     assert "Your text: - Likes mate" in response.content.decode()
     assert document_of(space).content == "- Likes coffee\n"
 
 
-@pytest.mark.parametrize(
-    "broken", [{"line": "0"}, {"line": ""}, {"count": "x"}, {"base_version": ""}, {"line": "9" * 12}]
-)
+@pytest.mark.parametrize("broken", [{"count": "x"}, {"base_version": ""}, {"count": "9" * 12}])
 def test_a_broken_form_is_refused(client, ada, on, document_of, space, broken):
     on("2026-11-03", Append("- Likes tea\n"))
     client.force_login(ada)
-    form = {"line": "1", "count": "1", "base_version": "1", "text": "x"} | broken
-    assert client.post(reverse("memory_entry", args=[document_of(space).pk]), form).status_code == 400
+    form = {"count": "1", "base_version": "1", "text": "x"} | broken
+    assert client.post(reverse("memory_entry", args=[document_of(space).pk, 1]), form).status_code == 400
 
 
 def test_another_persons_entry_is_not_there(client, stranger, ada, on, document_of, space):
     on("2026-11-03", Append("- Likes tea\n"))
     client.force_login(stranger)
     document = document_of(space)
-    assert client.post(reverse("memory_entry", args=[document.pk]), {}).status_code == 404
+    assert client.post(reverse("memory_entry", args=[document.pk, 1]), {}).status_code == 404
     assert client.get(f"/memory/?space={space.pk}").status_code == 404
     assert client.get(f"/memory/past?space={space.pk}").status_code == 404
     assert client.get(f"/memory/topics/1?space={space.pk}").status_code == 404
@@ -140,8 +137,8 @@ def test_another_persons_entry_is_not_there(client, stranger, ada, on, document_
 def test_a_page_after_the_form_is_of_this_site_only(client, ada, on, document_of, space):
     on("2026-11-03", Append("- Likes tea\n"))
     client.force_login(ada)
-    form = {"line": 1, "count": 1, "base_version": 1, "text": "x", "next": "//evil.example/"}
-    response = client.post(reverse("memory_entry", args=[document_of(space).pk]), form)
+    form = {"count": 1, "base_version": 1, "text": "x", "next": "//evil.example/"}
+    response = client.post(reverse("memory_entry", args=[document_of(space).pk, 1]), form)
     assert response["Location"] == "/memory/"
 
 
