@@ -132,16 +132,18 @@ def extension_results(user: User, question: str) -> dict[str, list[SearchResult]
 
 def snippet(text: str, words: list[str]) -> SafeString:
     """Return the piece of `text` around the first of `words`, as safe HTML. Pure."""
-    pattern = pattern_of(words)
-    first = pattern.search(text)
+    first = pattern_of(words).search(text)
     start = max(0, first.start() - SNIPPET_CHARS_BEFORE) if first else 0
     if start:
         start = text.find(" ", start, start + SNIPPET_CHARS_BEFORE // 2) + 1 or start
     end = start + SNIPPET_CHARS_BEFORE + SNIPPET_CHARS_AFTER
     piece = " ".join(text[start:end].split())
-    parts = "".join(_marked(piece, pattern))
-    more = "…" if end < len(text) else ""
-    return mark_safe(("…" if start else "") + parts + more)  # noqa: S308 - escaped below
+    return marked(("…" if start else "") + piece + ("…" if end < len(text) else ""), words)
+
+
+def marked(text: str, words: list[str]) -> SafeString:
+    """Return `text` as safe HTML, each of `words` at the start of a word in <mark>. Pure."""
+    return mark_safe("".join(_marked(text, pattern_of(words))) if words else escape(text))  # noqa: S308 - escaped
 
 
 def pattern_of(words: list[str], *, whole: bool = True) -> re.Pattern[str]:
