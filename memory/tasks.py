@@ -8,6 +8,7 @@ from memory.files.mirror import try_to_mirror
 from memory.forgetting import forget
 from memory.index import conversations, vectors
 from memory.index.documents import try_to_index
+from memory.lab import golden
 from memory.models import Comparison, DocumentJob, Flush, MemoryDocument
 from memory.notes import document_jobs, flush
 from memory.overview import grouping
@@ -59,6 +60,11 @@ def keep_last_messages(session: ChatSession) -> None:
     queued = document_jobs.request(session, DocumentJob.Kind.LAST_MESSAGES, session.last_complete_seq())
     if queued is not None:
         hint(run_document_job, queued.pk)
+
+
+@shared_task
+def run_golden_questions() -> None:
+    golden.run_after_change()
 
 
 @shared_task
@@ -143,4 +149,5 @@ def sweep() -> None:
         send(index_transcript, index_id)
     send(scan_folders)
     send(embed_pending)
+    send(run_golden_questions)
     send(finish_forgettings)

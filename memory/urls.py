@@ -2,13 +2,17 @@
 
 from django.urls import path
 
-from memory.views import changes, decisions, documents, forgetting, home, imports, past, search, switches
+from memory.views import changes, decisions, documents, forgetting, home, imports, lab, past, search, switches
 
 urlpatterns = [
     path("memory/", home.home_page, name="memory"),
     path("memory/topics/<int:topic>", home.topic_page, name="memory_topic"),
     path("memory/search", search.search_page, name="memory_search"),
     path("memory/past", past.past_page, name="memory_past"),
+    path("memory/lab", lab.lab_page, name="memory_lab"),
+    path("memory/lab/keep", lab.keep_question, name="memory_lab_keep"),
+    path("memory/lab/run", lab.run_questions, name="memory_lab_run"),
+    path("memory/lab/<int:question_id>/drop", lab.drop_question, name="memory_lab_drop"),
     path("memory/files", documents.document_list, name="memory_files"),
     path("memory/switches", switches.switches_page, name="memory_switches"),
     path("memory/export.zip", documents.export, name="memory_export"),

@@ -179,6 +179,9 @@ def _forget(space: Space, wanted: LinesToForget, user: User | None, digest: str 
     # Decisions hold hashes of the removed lines, and pending uploads may hold the lines.
     Decision.objects.filter(revision__document__in=[erasure.document_id for erasure in made.documents]).delete()
     Upload.objects.filter(owner=space.owner).delete()
+    for question in space.golden_questions.all():
+        if wanted.known.is_in_text(question.question) or wanted.known.is_in_text(question.expected):
+            question.delete()
     forgetting.counts = made.counts
     forgetting.save(update_fields=["counts"])
     for erasure in made.documents:

@@ -124,6 +124,7 @@ def parts(live, ada):
         "document_id": revision.document_id,
         "topic": Topic.OTHER.value,
         "line": 3,
+        "question_id": 1,
         "revision_id": revision.pk,
         "forgetting_id": forget.forget(space, ["- milk"], ada).pk,
     }
