@@ -185,19 +185,19 @@ def main() -> None:
         environment = prepared(stack, ANTHROPIC_BASE_URL=upstream)
         pages = pages_of(PEOPLE)
         streams = [pages[number % PEOPLE].cookie for number in range(chosen.streams)]
+        print(f"         processor time     wave of {chosen.sockets}     p95 lag     an idle socket, up to this round")
         for _ in range(chosen.rounds):
             for candidate in candidates:
                 with serving(candidate, environment, upstream) as running:
                     asyncio.run(measure(candidate, running, pages, chosen.sockets, streams))
+                print(candidate.row(), flush=True)
             floor_port = free_port()
             with contextlib.ExitStack() as bare_stack:
                 web = started(bare_stack, "benchmarks/sockets.py", "--bare", str(floor_port), env=environment)
                 wait_for(f"http://127.0.0.1:{floor_port}/")
                 running = Stage(f"http://127.0.0.1:{floor_port}", upstream, web, [])
                 asyncio.run(measure(floor, running, pages, chosen.sockets, []))
-    print(f"         processor time     wave of {chosen.sockets}     p95 lag     an idle socket")
-    for candidate in [*candidates, floor]:
-        print(candidate.row())
+            print(floor.row(), flush=True)
 
 
 def serve_bare(port: int) -> None:
