@@ -89,8 +89,10 @@ def cookie_of(user: "User") -> str:
     return f"sessionid={store.session_key}"
 
 
-def started(stack: contextlib.ExitStack, *command: str, env: Mapping[str, str]) -> subprocess.Popen[bytes]:
-    process = subprocess.Popen([sys.executable, *command], cwd=ROOT, env=env)
+def started(
+    stack: contextlib.ExitStack, *command: str, env: Mapping[str, str], root: Path = ROOT
+) -> subprocess.Popen[bytes]:
+    process = subprocess.Popen([sys.executable, *command], cwd=root, env=env)
 
     def end() -> None:
         process.terminate()

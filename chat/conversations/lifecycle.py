@@ -3,11 +3,12 @@
 import uuid
 
 from django.db import transaction
+from django.db.models import Exists, OuterRef
 from django.utils import timezone
 
 from chat.conversations import insertion, model_choice, presence, temporary
 from chat.conversations.model_choice import NO_CHOICE, Choice
-from chat.models import ChatSession, Turn
+from chat.models import ChatSession, Presence, Turn
 from chat.signals import session_deleted, session_ended, session_switched
 from oneclaw import pubsub
 from oneclaw.models import User, clock
@@ -69,6 +70,10 @@ def open_session(user: User, session_id: uuid.UUID) -> ChatSession | None:
     Return None when it does not exist yet: a new chat becomes the current session with its first message. Raise
     SessionNotFoundError.
     """
+    current = Presence.objects.filter(user=user, session=OuterRef("pk"))
+    session = ChatSession.objects.visible_to(user).filter(Exists(current), pk=session_id).first()
+    if session is not None:
+        return session
     session = find(user, session_id)
     if session is not None:
         left = presence.enter(user, session)

@@ -6,8 +6,8 @@ Text deltas never leave the process. Other processes get a hint and read the row
 import asyncio
 import logging
 import uuid
-from collections.abc import Iterable, Sequence
-from typing import Any, Protocol
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from typing import Any, Protocol, TypeVar
 
 from django.conf import settings
 from django.db import Error
@@ -28,6 +28,8 @@ from chat.live.server_frames import (
 )
 from oneclaw import pubsub
 from oneclaw.threads import in_database
+
+R = TypeVar("R")
 
 logger = logging.getLogger(__name__)
 
@@ -109,9 +111,13 @@ class Room:
 
     async def read_rows(self, seq: int) -> tuple[list[ReplayFrame], int]:
         """Return `frames_after` for `seq`; reads the rows again when a frame was published meanwhile."""
+        return await self.read_stable(lambda: in_database(frames_after, self.owner_id, self.session_id, seq))
+
+    async def read_stable(self, read: Callable[[], Awaitable[R]]) -> R:
+        """Return what `read` returns; calls it again when a frame was published meanwhile."""
         while True:
             version = self.version
-            found = await in_database(frames_after, self.owner_id, self.session_id, seq)
+            found = await read()
             if self.version == version:
                 return found
 
