@@ -108,7 +108,7 @@ class GrowingText:
     def _parse_tail(self, definitions: markdown.Definitions, seconds: float) -> list[markdown.MarkdownBlock]:
         """Return the blocks of the tail; the first items of a long list, or rows of a table, are not parsed again."""
         growing = None
-        if self._completed is not None and "]:" not in self._tail and "[^" not in self._tail:
+        if self._completed is not None and "]:" not in self._tail:
             window = markdown.rendered(self._completed.window(self._tail), definitions, seconds)
             growing = self._completed.merged(window, self._tail)
         if growing is None:

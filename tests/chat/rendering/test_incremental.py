@@ -146,6 +146,10 @@ LISTS = st.tuples(
             "{}. item",
             "- item {}\n  - inner",
             "- a\n\n- b {}",
+            "- a {}\n",
+            "{}. a\n\n   b\n",
+            "- a [^1] {}\n",
+            "- [x] a\n",
             "| {} | b |",
             "- [x] {}",
             "{} 2 3",
@@ -178,7 +182,17 @@ def test_long_lists_and_tables_give_the_same_blocks(text, cuts, by_lines):
 
 
 @pytest.mark.parametrize(
-    "line", ["- item {} of *many*", "{}. item", "| {} | *b* |", "- item {}\n  - with an inner one"]
+    "line",
+    [
+        "- item {} of *many*",
+        "{}. item",
+        "| {} | *b* |",
+        "- item {}\n  - with an inner one",
+        "- item {}\n",
+        "{}. item\n\n   with a second paragraph\n",
+        "- item {} with a note [^1] and [a link][a]",
+        "- item {}[^1]\n",
+    ],
 )
 def test_of_a_long_list_or_table_only_the_end_is_parsed_again(line, monkeypatch):
     sizes, parse = [], markdown.rendered
