@@ -47,6 +47,11 @@ class CompletedParts:
         """Return the part of `text` that must be parsed."""
         return self.head + text[self.chars :]
 
+    def extended(self, text: str, html: str) -> "CompletedParts":
+        """Return the completed parts of `text`, whose HTML, with what is before it, is `html`."""
+        lines = text.count("\n", self.chars)
+        return replace(self, end_line=self.end_line + lines, chars=len(text), html=html.removeprefix(self.before))
+
     def merged(self, blocks: Sequence[MarkdownBlock], text: str) -> list[MarkdownBlock] | None:
         """Return the blocks of `text`, given those of its window; None when the whole text must be parsed."""
         if not blocks or blocks[0].first_line or not blocks[0].parts or blocks[0].kind != self.kind:
