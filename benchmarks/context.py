@@ -170,26 +170,13 @@ def reply(body: dict[str, Any]) -> Any:
     from oneclaw.demo.scripted import answer, text, tool_use
 
     if is_summary(body):
-        return answer(text(EMPTY_SUMMARY, size=1_000))
+        from chat.compaction.checks import HEADINGS
+
+        return answer(text("\n\n".join(f"## {heading}\n-" for heading in HEADINGS), size=1_000))
     last = body["messages"][-1]["content"]
     if isinstance(last, list) and (last[-1].get("text") or "").endswith(LOOK):
         return answer(tool_use("look", {}, id=f"toolu_{uuid.uuid4().hex}"))
     return answer(text(SAID * 4, size=1_000))
-
-
-EMPTY_SUMMARY = "\n\n".join(
-    f"## {heading}\n-"
-    for heading in (
-        "Wanted",
-        "Agreed",
-        "Facts, names, numbers, dates",
-        "Done",
-        "Open",
-        "Standing wishes",
-        "Files and tools",
-        "How it stands now",
-    )
-)
 
 
 def is_summary(body: dict[str, Any]) -> bool:

@@ -33,6 +33,7 @@ from chat.live.handle import Commanded, Ended, handle
 from chat.models import Agent, ChatSession, ContextRound, default_agent
 from chat.views import toasts
 from chat.views.attachments import kept_file
+from chat.views.own import own_session
 from chat.views.toasts import Toast
 from oneclaw import llm
 from oneclaw.models import User
@@ -131,10 +132,6 @@ def choices_for(user: User, session: ChatSession | None, choice: Choice) -> dict
     }
 
 
-def own_session(request: SignedInRequest, session_id: uuid.UUID) -> ChatSession:
-    return get_object_or_404(ChatSession.objects.visible_to(request.user).select_related("agent"), pk=session_id)
-
-
 @login_required
 @require_GET
 def session_list(request: SignedInRequest) -> HttpResponse:
@@ -180,7 +177,7 @@ def session_shown(request: SignedInRequest, current: str) -> ChatSession | None:
 @require_http_methods(["GET", "POST"])
 def rename(request: SignedInRequest, session_id: uuid.UUID) -> HttpResponse:
     """Show the form, on a page or in place of the list's row (GET), or save the new title (POST)."""
-    session = own_session(request, session_id)
+    session = own_session(request.user, session_id)
     refusal = ""
     if request.method == "POST":
         try:
@@ -203,7 +200,7 @@ def messages_after(request: SignedInRequest, session_id: uuid.UUID) -> HttpRespo
     Status 205 when the message `after` is not shown any more, because it was tried again: the page then fetches all.
     With `open` the person looks at this conversation from now on, as by the frame `open`.
     """
-    session = own_session(request, session_id)
+    session = own_session(request.user, session_id)
     presence.arrive_unless_recent(request.user)
     if "open" in request.GET:
         lifecycle.open_session(request.user, session_id)
@@ -325,14 +322,14 @@ def end(request: SignedInRequest, session_id: uuid.UUID) -> HttpResponse:
     reason = request.POST.get("reason", "end")
     if reason not in ("end", "archive"):
         raise SuspiciousOperation("reason is neither end nor archive")
-    lifecycle.end(own_session(request, session_id), reason)
+    lifecycle.end(own_session(request.user, session_id), reason)
     return redirect("chat")
 
 
 @login_required
 @require_POST
 def stop(request: SignedInRequest, session_id: uuid.UUID) -> HttpResponse:
-    session = own_session(request, session_id)
+    session = own_session(request.user, session_id)
     transcript.request_stop(request.user, session.pk, None)
     return redirect(session)
 

@@ -48,6 +48,7 @@ from memory.models import (
     content_hash,
 )
 from memory.notes import recent
+from memory.policy.paths import recent_path
 from memory.policy.tombstones import LineMatcher, line_hash, lock_name, of_space
 from oneclaw.locks import hold
 from oneclaw.models import Space, User, clock
@@ -209,7 +210,7 @@ def _erase(erasure: DocumentErasure, known: LineMatcher, user: User | None) -> N
             MemoryRevision.objects.filter(pk=row["pk"]).update(**fresh)
     now = timezone.now()
     remaining = content
-    if document.path == recent.PATH:
+    if document.path == recent_path():
         remaining = known.without(recent.without(document.content, known.is_in_text))
     document.version += 1
     document.content, document.content_hash, document.updated_at = remaining, content_hash(remaining), now

@@ -14,7 +14,7 @@ from chat.models import Agent, ChatSession
 from memory.models import AgentSpace, MemoryDocument
 from memory.models.documents import MemoryDocumentQuerySet
 from memory.policy import switches
-from memory.policy.paths import RECENT, BadPathError, checked_path
+from memory.policy.paths import BadPathError, checked_path, recent_path
 from memory.policy.switches import Switch
 from oneclaw.locks import hold
 from oneclaw.models import Space, SpaceMember, User
@@ -22,8 +22,8 @@ from oneclaw.models import Space, SpaceMember, User
 
 @dataclass(frozen=True)
 class Sources:
-    """What a search may read: the documents of its spaces (`notes`), the document RECENT, and the transcripts of one
-    person.
+    """What a search may read: the documents of its spaces (`notes`), the recent conversations (`recent`), and the
+    transcripts of one person.
 
     Of the transcript of `but_session`, the conversation that asks, it reads only the messages up to
     `but_session_after`, which the model is not sent any more; and without `other_transcripts` no other transcript.
@@ -144,7 +144,7 @@ def rename_agent_spaces(agent: Agent) -> None:
 
 def may_read_path(path: str, on: frozenset[str]) -> bool:
     """Return whether the document at `path` may be read when the switches `on` are on."""
-    return (Switch.RECENT if path == RECENT else Switch.SAVED) in on
+    return (Switch.RECENT if path == recent_path() else Switch.SAVED) in on
 
 
 def find_document(session: ChatSession, path: str) -> MemoryDocument | None:

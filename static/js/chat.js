@@ -81,7 +81,7 @@ const composer = new Composer(form, {
     unsent.keepDraftFiles(draftKey(), files);
   },
 });
-const earlier = new Earlier(list, scroller, address);
+const earlier = new Earlier(list, scroller, address, follower);
 const meter = new Meter(find(main, "[data-meter]", HTMLElement), address);
 const rounds = new Rounds(list, address, conversation, announcer);
 const reading = new Reading({ address, token, lastSeq: () => conversation.lastSeq });

@@ -9,6 +9,7 @@ export class Earlier {
   #list;
   #scroller;
   #address;
+  #follower;
   /** @type {Promise<void> | null} */
   #loading = null;
 
@@ -16,11 +17,13 @@ export class Earlier {
    * @param {HTMLElement} list
    * @param {HTMLElement} scroller
    * @param {string} address
+   * @param {import("./follower.js").Follower} follower
    */
-  constructor(list, scroller, address) {
+  constructor(list, scroller, address, follower) {
     this.#list = list;
     this.#scroller = scroller;
     this.#address = address;
+    this.#follower = follower;
     scroller.addEventListener("scroll", () => scroller.scrollTop < NEAR && this.load(), { passive: true });
     list.addEventListener("click", (event) => {
       if (!around(event, "[data-earlier]")) return;
@@ -38,7 +41,11 @@ export class Earlier {
     if (!id) return;
     // Another request may be running, and the list may be replaced meanwhile.
     for (let tries = 0; tries < 3 && !document.getElementById(id); tries += 1) await this.load(seq);
-    document.getElementById(id)?.scrollIntoView({ block: "center" });
+    const message = document.getElementById(id);
+    if (!message) return;
+    // The new height is noticed after this, and would scroll back to the end.
+    this.#follower.stay();
+    message.scrollIntoView({ block: "center" });
   }
 
   /** @param {string | null} to */
