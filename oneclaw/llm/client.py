@@ -217,7 +217,8 @@ async def warm_up() -> None:
 async def _attempt(parts: dict[str, Any], may_be_silent: bool) -> AsyncGenerator[Event]:
     reader = AnswerReader(parts["model"])
     arrived = False
-    longest = settings.SILENCE_TIMEOUT * (THINKING_SILENCE_FACTOR if may_be_silent else 1)
+    silence = settings.SILENCE_TIMEOUT
+    longest = silence * (THINKING_SILENCE_FACTOR if may_be_silent else 1)
     try:
         create: Any = _messages_for(parts).with_streaming_response.create
         async with create(**parts, stream=True, timeout=timeouts(longest)) as response:
@@ -228,7 +229,7 @@ async def _attempt(parts: dict[str, Any], may_be_silent: bool) -> AsyncGenerator
             chunks = response.http_response.aiter_bytes()
             with FrameReads(response.http_response) as reads:
                 while not (reader.finished or reader.failure):
-                    async with asyncio.timeout(settings.SILENCE_TIMEOUT if reader.is_writing else longest):
+                    async with asyncio.timeout(silence if reader.is_writing else longest):
                         data = await anext(chunks, b"")
                     if not data:
                         break
