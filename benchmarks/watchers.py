@@ -32,7 +32,8 @@ class Watched:
     acknowledged: float = 0.0
     first_block: float = 0.0
     lags: list[float] = field(default_factory=list)
-    # How often it was acknowledged, and whether it ended.
+    # Its frames of text, how often it was acknowledged, and whether it ended.
+    blocks: int = 0
     acks: int = 0
     is_complete: bool = False
     _newest: float = 0.0
@@ -69,6 +70,7 @@ async def ask(socket: aiohttp.ClientWebSocketResponse, session: str, deltas: int
             watched.acks += 1
             watched.acknowledged = (now - sent) * 1000
         elif frame["type"] == "block":
+            watched.blocks += 1
             watched.first_block = watched.first_block or (now - sent) * 1000
             watched.note(frame["html"], now)
         elif frame["type"] == "done" and frame["final"]:
