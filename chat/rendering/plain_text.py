@@ -12,8 +12,10 @@ from chat.rendering.plain_items import ItemAppender, item_appender_of
 # Nothing in here can open, close or change anything in Markdown when it follows such a character in a line of words.
 # A closing parenthesis is one of them unless it may close a link.
 PLAIN_CHARACTER = r"""[^\W_]|[,.?!:;'"(%+=@-]|[^\x00-\x7f\s]"""
-PLAIN = re.compile(rf"(?:{PLAIN_CHARACTER}|[ )])+")
-PLAIN_IN_LINK = re.compile(rf"(?:{PLAIN_CHARACTER}|[ ])+")
+# Possessive, so that words are matched in runs and a mismatch is not tried again with shorter ones.
+PLAIN_RUN = r"""[^\W_]++|[,.?!:;'"(%+=@ -]++|[^\x00-\x7f\s]++"""
+PLAIN = re.compile(rf"(?:{PLAIN_RUN}|\)++)++")
+PLAIN_IN_LINK = re.compile(rf"(?:{PLAIN_RUN})++")
 # The last word of the text so far: nothing but such characters, after a space or a line end, with a letter among them
 # (so that the line is no list marker, rule, or underline of a heading), or a digit after another word of the line.
 LAST_WORD = re.compile(rf"(?:(?:\A|[ \n])(?=[^ \n]*[^\W\d_])|(?<=[^\W_] )(?=[^ \n]*\d))((?:{PLAIN_CHARACTER}|[)])+)\Z")

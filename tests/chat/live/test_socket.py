@@ -3,6 +3,7 @@
 import asyncio
 import json
 import threading
+import time
 import uuid
 
 import pytest
@@ -123,6 +124,26 @@ async def test_the_first_block_leaves_before_the_answer_is_whole(ada, scripted):
         assert "First." in block["html"]
         assert "Second" not in block["html"]
         await client.hear("done", final=True)
+
+
+async def test_fewer_frames_are_sent_while_the_event_loop_is_late_and_nothing_is_missing(ada, scripted):
+    words = [f"word{number} " for number in range(300)]
+    scripted.script(model.answer(model.text(words, pace=0.01)))
+    async with Client(ada) as client:
+        session = await client.open()
+        await client.send(session, "Hello")
+        turn = asyncio.ensure_future(client.hear("done", final=True))
+        turns_of_the_loop = 0
+        while not turn.done():
+            time.sleep(0.2)  # noqa: ASYNC251 - blocks the loop
+            turns_of_the_loop += 1
+            for _ in range(20):
+                await asyncio.sleep(0)
+        blocks = [frame for frame in client.seen if frame["type"] == "block"]
+    # A frame each 83 ms would be one each time.
+    assert len(blocks) <= turns_of_the_loop / 2 + 2
+    final = [frame for frame in client.seen if frame["type"] == "message"][-1]
+    assert "".join(words).strip() in final["html"]
 
 
 async def test_a_resend_is_answered_with_the_same_id(ada, scripted):
