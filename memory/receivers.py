@@ -17,8 +17,7 @@ from chat.signals import (
     turn_finished,
     user_left,
 )
-from memory.files.mirror import try_to_mirror
-from memory.index.documents import try_to_index
+from memory import projections
 from memory.notes.flush import cover_imported
 from memory.policy.access import rename_agent_spaces
 from memory.signals import document_written
@@ -77,10 +76,5 @@ def when_branch_shown(session: ChatSession, **_: Any) -> None:
 
 
 @receiver(document_written)
-def index_written_document(document_id: int, **_: Any) -> None:
-    try_to_index(document_id)
-
-
-@receiver(document_written)
-def mirror_written_document(document_id: int, **_: Any) -> None:
-    try_to_mirror(document_id)
+def when_written(document_id: int, **_: Any) -> None:
+    projections.update(document_id)

@@ -78,7 +78,9 @@ def run_document_job(job_id: int) -> None:
 
 @shared_task
 def compare_saved_line(comparison_id: int) -> None:
-    comparisons.run(comparison_id)
+    seconds = comparisons.run(comparison_id)
+    if seconds is not None:
+        send(compare_saved_line, comparison_id, countdown=seconds)
 
 
 @shared_task
