@@ -311,9 +311,7 @@ def saves(stack: contextlib.ExitStack, count: int) -> None:
         f"{count} at once: median {percentile(took, 0.5):.2f} s, p95 {percentile(took, 0.95):.2f} s, all {spent:.2f} s"
     )
     high = percentile(floor, 0.95)
-    print(
-        f"the floor, a locked row, an UPDATE and an INSERT each: p95 {high:.2f} s; × {percentile(took, 0.95) / high:.1f}"
-    )
+    print(f"the floor, UPDATE and INSERT under a row lock: p95 {high:.2f} s; × {percentile(took, 0.95) / high:.1f}")
     print(f"processor time of the web process: {1000 * processor / count:.1f} ms a save")
     print(f"compared with older lines {compared:.1f} s after the last result")
     print(f"lines {len(lines)}, doubled {sum(lines.values()) - len(lines)}, revisions {len(numbers) - 5}", end=", ")

@@ -14,7 +14,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from memory.files.mirror import try_to_mirror
-from memory.index.documents import try_to_index
+from memory.index.documents import try_to_index, try_to_index_all
+from memory.models import MemoryDocument
 
 # From the start of one update of a document to that of the next one, when more writers than one wait for it.
 CROWDED_INTERVAL_SECONDS = 0.25
@@ -33,6 +34,13 @@ class _Updates:
     users: int = 0
 
 
+class _Collected(threading.local):
+    """The documents that the thread has written inside of together(); None outside."""
+
+    ids: dict[int, None] | None = None
+
+
+_collected = _Collected()
 _guard = threading.Lock()
 _updates: dict[int, _Updates] = defaultdict(_Updates)
 
@@ -42,10 +50,32 @@ def update(document_id: int) -> None:
 
     Idempotent. Failures are logged, and the sweep tries again.
     """
+    if _collected.ids is not None:
+        _collected.ids[document_id] = None
+        return
     with _turn(document_id) as has_turn:
         if has_turn:
             try_to_index(document_id)
             try_to_mirror(document_id)
+
+
+@contextmanager
+def together() -> Iterator[None]:
+    """Update the index and the files of all documents that this thread writes in the block at its end, together."""
+    if _collected.ids is not None:
+        yield
+        return
+    _collected.ids = written = {}
+    try:
+        yield
+    finally:
+        _collected.ids = None
+        if len(written) == 1:
+            update(*written)
+        elif written:
+            try_to_index_all([*written])
+            for document_id in MemoryDocument.objects.to_mirror().filter(pk__in=written).values_list("pk", flat=True):
+                try_to_mirror(document_id)
 
 
 @contextmanager
