@@ -1,6 +1,6 @@
 """How memory keeps up: a backlog of conversations to note, files edited all the time, many saves at one moment.
 
-    python benchmarks/memory.py flushes [--sessions 1000] [--model 1.0]   a backlog, 4 worker threads, a slow model
+    python benchmarks/memory.py flushes [--sessions 1000] [--model 1.0]   a backlog, one worker, a slow model
     python benchmarks/memory.py files [--seconds 60] [--edits 50]         edits a second, half in files, half in rows
     python benchmarks/memory.py saves [--calls 100]                       save_memory at once, on one document
 
@@ -65,7 +65,7 @@ def main() -> None:
 
 def flushes(stack: contextlib.ExitStack, count: int, seconds: float) -> None:
     model = stack.enter_context(ScriptedModel(default=lambda body: noted(body, seconds)))
-    environment = prepared(stack, ANTHROPIC_BASE_URL=model.url, ONECLAW_WORKER_THREADS="4")
+    environment = prepared(stack, ANTHROPIC_BASE_URL=model.url)
     from memory.models import DocumentJob, Flush
     from memory.tasks import flush_soon
     from oneclaw.models import User
@@ -74,12 +74,14 @@ def flushes(stack: contextlib.ExitStack, count: int, seconds: float) -> None:
     for number in range(count):
         flush_soon(talk(people[number % len(people)], number), "idle")
     print(f"{count} conversations of {len(people)} people wait; the model takes {seconds:g} s.", flush=True)
-    began = time.time()
+    from django.conf import settings
+
+    threads, began = settings.WORKER_THREADS, time.time()
     house(stack, environment)
     wait_until_none(Flush.objects.open, began, "flushes")
     last = Flush.objects.order_by("-finished_at").values_list("finished_at", flat=True)[0]
     asked = [marks(request.body) for request in model.messages if not wants_summary(request.body)]
-    print(f"all noted after {last.timestamp() - began:.0f} s ({count * seconds / 4:.0f} s of them the model's)")
+    print(f"all noted after {last.timestamp() - began:.0f} s (the model alone: {count * seconds / threads:.0f} s)")
     wait_until_none(DocumentJob.objects.open, began, "summaries")
     print(f"and summarised in Recent Conversations.md after {time.time() - began:.0f} s")
     count_notes(count, Counter(mark for each in asked for mark in each))

@@ -61,7 +61,7 @@ SELECT string_agg(substring(varbit_send(binary_quantize(made.vector)::bit varyin
 """
 # What BITS and its check do for one index, for the indexes of several documents.
 MARK_EMBEDDED = """
-UPDATE memory_documentindex index SET embedded_by = %(model)s, bits = made.bits
+UPDATE memory_documentindex index SET embedded_by_id = %(model)s, bits = made.bits
   FROM (SELECT chunk.document_id, count(vector.text_key) = count(*) AS is_whole,
                string_agg(substring(varbit_send(binary_quantize(vector.vector)::bit varying) FROM 5), ''
                           ORDER BY chunk.ordinal) AS bits

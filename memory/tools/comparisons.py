@@ -24,7 +24,8 @@ logger = logging.getLogger(__name__)
 
 # How often the model is asked; a line that was never compared stays as it was saved.
 TRIES_MAX_COUNT = 8
-# A call whose round is not stored yet has no card that could change: until the next look.
+# From the save to the comparison, and until the next look at a call whose round is not stored yet: before, it has no
+# card that could change.
 CALL_WAIT_SECONDS = 1.0
 
 
@@ -32,7 +33,7 @@ def request(revision: MemoryRevision) -> None:
     """Queue the comparison of the line that `revision` saved with older ones, and enqueue it on commit. Idempotent."""
     if settings.CONTRADICTIONS:
         job, is_new = Comparison.objects.get_or_create(revision=revision, defaults={"owner": revision.author})
-        hint("memory.tasks.compare_saved_line", job.pk if is_new else None)
+        hint("memory.tasks.compare_saved_line", job.pk if is_new else None, countdown=CALL_WAIT_SECONDS)
 
 
 def run(comparison_id: int) -> float | None:
