@@ -8,7 +8,7 @@ behind, for the sweep.
 import threading
 import time
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -34,47 +34,23 @@ class _Updates:
     users: int = 0
 
 
-class _Collected(threading.local):
-    """The documents that the thread has written inside of together(); None outside."""
-
-    ids: dict[int, None] | None = None
-
-
-_collected = _Collected()
 _guard = threading.Lock()
 _updates: dict[int, _Updates] = defaultdict(_Updates)
 
 
-def update(document_id: int) -> None:
-    """Bring the index and the file of a document up to date, or leave it to another thread that is about to do so.
-
-    Idempotent. Failures are logged, and the sweep tries again.
+def update(document_ids: Sequence[int]) -> None:
+    """Bring the indexes and the files of documents up to date; that of a single one at the next turn of another thread,
+    if one waits already. Idempotent. Failures are logged, and the sweep tries again.
     """
-    if _collected.ids is not None:
-        _collected.ids[document_id] = None
-        return
-    with _turn(document_id) as has_turn:
-        if has_turn:
-            try_to_index(document_id)
+    if len(document_ids) > 1:
+        try_to_index_all(document_ids)
+        for document_id in MemoryDocument.objects.to_mirror().filter(pk__in=document_ids).values_list("pk", flat=True):
             try_to_mirror(document_id)
-
-
-@contextmanager
-def together() -> Iterator[None]:
-    """Update the index and the files of all documents that this thread writes in the block at its end, together."""
-    if _collected.ids is not None:
-        yield
         return
-    _collected.ids = written = {}
-    try:
-        yield
-    finally:
-        _collected.ids = None
-        if len(written) == 1:
-            update(*written)
-        elif written:
-            try_to_index_all([*written])
-            for document_id in MemoryDocument.objects.to_mirror().filter(pk__in=written).values_list("pk", flat=True):
+    for document_id in document_ids:
+        with _turn(document_id) as has_turn:
+            if has_turn:
+                try_to_index(document_id)
                 try_to_mirror(document_id)
 
 

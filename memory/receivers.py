@@ -1,6 +1,7 @@
 """Connect signals to memory: events of a conversation enqueue its notes and its index, and a written document updates
 its index and its file."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from django.db.models.signals import post_save
@@ -20,7 +21,7 @@ from chat.signals import (
 from memory import projections
 from memory.notes.flush import cover_imported
 from memory.policy.access import rename_agent_spaces
-from memory.signals import document_written
+from memory.signals import documents_written
 from memory.tasks import (
     flush_after_turn,
     flush_soon,
@@ -75,6 +76,6 @@ def when_branch_shown(session: ChatSession, **_: Any) -> None:
     index_branch(session)
 
 
-@receiver(document_written)
-def when_written(document_id: int, **_: Any) -> None:
-    projections.update(document_id)
+@receiver(documents_written)
+def when_written(document_ids: Sequence[int], **_: Any) -> None:
+    projections.update(document_ids)

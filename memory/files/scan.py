@@ -10,7 +10,6 @@ from django.db import Error as DatabaseFailure
 from django.db import transaction
 from django.db.models import F
 
-from memory import projections
 from memory.documents import write
 from memory.files import disk
 from memory.files.folders import checked_text, folder_of
@@ -20,6 +19,7 @@ from memory.files.mirror import synchronise
 from memory.files.replaced import find_replaced, is_replaced, is_replaced_of
 from memory.models import MemoryDocument, content_hash
 from memory.policy.paths import BadPathError, checked_path
+from memory.signals import together
 from oneclaw.models import Space
 from oneclaw.text import InvalidTextError
 
@@ -97,7 +97,7 @@ def import_changed_files(space: Space, changed: Mapping[int, ChangedFile]) -> No
     waiting = sorted(changed)
     for start in range(0, len(waiting), TRANSACTION_MAX_FILES):
         batch = waiting[start : start + TRANSACTION_MAX_FILES]
-        with projections.together():
+        with together():
             try:
                 with transaction.atomic():
                     for pk in batch:
