@@ -334,8 +334,8 @@ MMR = environment.number("ONECLAW_MMR", 0.7, 0.1, 1)
 REDIS_URL = environment.address("REDIS_URL", ["redis", "rediss"])
 CELERY_BROKER_URL = REDIS_URL or broker.FOLDER_URL
 CELERY_BROKER_TRANSPORT_OPTIONS = broker.redis_options() if REDIS_URL else broker.folder_options(HOME / "queue")
-# Concurrent tasks of one worker process. Most of them wait for a model, and then hold no connection to the database.
-WORKER_THREADS = environment.whole("ONECLAW_WORKER_THREADS", 8, 1, 64)
+# Concurrent tasks of one worker process.
+WORKER_THREADS = environment.whole("ONECLAW_WORKER_THREADS", 4, 1, 64)
 CELERY_TASK_IGNORE_RESULT = True
 CELERY_TASK_ACKS_LATE = True
 CELERY_TASK_REJECT_ON_WORKER_LOST = True

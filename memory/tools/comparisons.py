@@ -31,7 +31,7 @@ CALL_WAIT_SECONDS = 1.0
 
 def request(revision: MemoryRevision) -> None:
     """Queue the comparison of the line that `revision` saved with older ones, and enqueue it on commit. Idempotent."""
-    if settings.CONTRADICTIONS:
+    if settings.CONTRADICTIONS and revision.author is not None:
         job, is_new = Comparison.objects.get_or_create(revision=revision, defaults={"owner": revision.author})
         hint("memory.tasks.compare_saved_line", job.pk if is_new else None, countdown=CALL_WAIT_SECONDS)
 

@@ -15,7 +15,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from django.conf import settings
-from django.db import connection
 
 from oneclaw.llm.connection import client_of_loop, timeouts
 from oneclaw.llm.events import AnswerReader, Event, Finished, Retrying, TextDelta
@@ -126,9 +125,6 @@ def complete_sync(request: Request) -> str:
 
     Raise RuntimeError when an event loop runs in this thread.
     """
-    if not connection.in_atomic_block:
-        # The pooled connection of this thread is free while it waits for the model.
-        connection.close()
     return asyncio.run(complete(request))
 
 
