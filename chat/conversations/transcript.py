@@ -202,6 +202,11 @@ def notify_changed(session_id: uuid.UUID, turn_id: int | None = None) -> None:
     pubsub.notify(*change_hint(session_id, turn_id))
 
 
+def notify_updated(message: Message) -> None:
+    """Notify every process, on commit, that a card of the finished `message` shows something else now."""
+    pubsub.notify(f"session:{message.session_id}", {"kind": "updated", "message": str(message.pk)})
+
+
 def change_hint(session_id: uuid.UUID, turn_id: int | None) -> tuple[str, dict[str, Any]]:
     """Return the channel and payload of the hint that rows of the session have changed."""
     return f"session:{session_id}", {"kind": "changed", "turn": turn_id}

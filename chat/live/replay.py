@@ -49,6 +49,16 @@ def frames_after(owner_id: int, session_id: uuid.UUID, seq: int) -> tuple[list[R
     return frames, complete_seq
 
 
+def updated_frame(owner_id: int, message_id: str) -> MessageFrame | None:
+    """Return the frame of a finished message of the owner as it is now, with its cards; None without one. Sync."""
+    own = Message.objects.filter(session__owner_id=owner_id, active=True).select_related("turn")
+    message = own.filter(pk=message_id).exclude(status=Message.Status.RUNNING).first()
+    if message is None:
+        return None
+    versions.mark([message])
+    return message_frame(message, cards_of([message, *own.filter(parent=message, role=Message.Role.TOOL)]))
+
+
 def is_far_behind(owner_id: int, session_id: uuid.UUID, seq: int) -> bool:
     """Return whether a page that shows everything up to `seq` lacks more messages than are replayed. Sync."""
     lacking = Message.objects.filter(session=session_id, session__owner=owner_id, active=True, seq__gt=seq)

@@ -15,7 +15,7 @@ from django.utils import translation
 from django.utils.translation import get_language, gettext_lazy
 
 from chat.live.outbox import Outbox
-from chat.live.replay import ReplayFrame, frames_after, is_too_much, shows_hidden_message
+from chat.live.replay import ReplayFrame, frames_after, is_too_much, shows_hidden_message, updated_frame
 from chat.live.server_frames import (
     ROUNDS_CHANGED,
     BlockFrame,
@@ -76,6 +76,7 @@ class Room:
         self.version = 0
         self._catching_up: asyncio.Task[None] | None = None
         self._changed_again = False
+        self._updating: set[asyncio.Task[None]] = set()
         self._unsubscribe = pubsub.subscribe(f"session:{session_id}", self._hinted)
 
     @property
@@ -152,6 +153,10 @@ class Room:
                 self.running.stop(payload["turn"])
         elif payload["kind"] == "reset":
             self.publish(ready_frame(self.session_id, payload["seq"], reset=True))
+        elif payload["kind"] == "updated":
+            if self.outboxes:
+                self._updating.add(task := asyncio.create_task(self._update(payload["message"])))
+                task.add_done_callback(self._updating.discard)
         elif payload["kind"] == "rounds":
             self.publish(ROUNDS_CHANGED, ROUNDS_CHANGED["kind"])
         elif payload["kind"] == "deleted":
@@ -165,6 +170,17 @@ class Room:
             self.refresh()
         elif payload.get("turn") is None or payload["turn"] != self.last_turn_id:
             self.refresh()
+
+    async def _update(self, message_id: str) -> None:
+        """Send a finished message, whose card changed, to the sockets here. A failure is logged: a reload shows it."""
+        try:
+            with translation.override(self.language):
+                frame = await in_database(updated_frame, self.owner_id, message_id)
+        except Error:
+            logger.warning("The database is away; an open page shows an older card.", exc_info=True)
+            return
+        if frame is not None:
+            self.publish(frame)
 
     async def _shows_another_branch(self) -> bool:
         """Return whether another branch may be shown now, which a lost hint would have said."""
