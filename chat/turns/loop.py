@@ -94,15 +94,19 @@ class RunningTurn:
 
     async def _run(self) -> None:
         try:
-            await self._answer()
+            try:
+                await self._answer()
+            finally:
+                if self._has_slot:
+                    turn_slots.release(self.turn.session.owner_id)
+                checkpoints.remove(self)
+                self.listener.closed()
+            # Only now: the answer is stored and shown, and the next turn need not wait for the receivers.
+            await self._notify_receivers()
         except transcript.LeaseLostError:
             logger.warning("Turn %s was ended by another process.", self.turn.pk)
         finally:
-            if self._has_slot:
-                turn_slots.release(self.turn.session.owner_id)
-            checkpoints.remove(self)
             running_turns.discard(self)
-            self.listener.closed()
 
     async def _answer(self) -> None:
         try:
@@ -297,10 +301,13 @@ class RunningTurn:
             **(columns_of(finished) if finished else {}),
         )
         self.listener.finished(message, failure)
+
+    async def _notify_receivers(self) -> None:
+        """Send turn_finished, and notify the hooks."""
         if turn_finished.has_listeners(ChatSession):
             await in_database(send_turn_finished, self.turn)
         if extensions.hooks_at(TurnFinished):
-            await in_tool_thread(hooks.turn_has_finished, self.turn, message)
+            await in_tool_thread(hooks.turn_has_finished, self.turn, self.answer.message)
 
 
 ListenerFactory = Callable[[RunningTurn], TurnListener]
