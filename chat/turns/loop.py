@@ -250,15 +250,23 @@ class RunningTurn:
             return commands.stream_reply(reply)
         if self._model is None and extensions.hooks_at(BeforeAgentStart):
             self._model = await self._while_waiting(in_tool_thread(hooks.before_agent_start, self.turn))
-        if not self._has_room:
-            await self._while_waiting(room.make_room(self.turn, self.listener.making_room))
-            self._has_room = True
-        request = await persist(build_request, self.turn)
+        request = await self._request()
         if self._model:
             request = replace(request, model=self._model)
         self._offered = frozenset(tool["name"] for tool in request.tools)
         self.answer.message.meta |= answer_meta(request, self.turn)
         return llm.stream(request)
+
+    async def _request(self) -> llm.Request:
+        """Return the next request; the first one after room was made for it, if needed."""
+        if not self._has_room:
+            begun = await persist(room.begin_request, self.turn)
+            if isinstance(begun, int):
+                await self._while_waiting(room.make_room(self.turn, begun, self.listener.making_room))
+            self._has_room = True
+            if isinstance(begun, llm.Request):
+                return begun
+        return await persist(build_request, self.turn)
 
     async def _use_tools(
         self,

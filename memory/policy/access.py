@@ -15,6 +15,7 @@ from memory.models import AgentSpace, MemoryDocument
 from memory.models.documents import MemoryDocumentQuerySet
 from memory.policy import switches
 from memory.policy.paths import RECENT, BadPathError, checked_path
+from memory.policy.reading import once
 from memory.policy.switches import Switch
 from oneclaw.locks import hold
 from oneclaw.models import Space, SpaceMember, User
@@ -109,7 +110,7 @@ def own_space(session: ChatSession) -> Space:
     """
     if session.agent.own_memory:
         return agent_space(session.agent, session.owner)
-    return Space.objects.own_of(session.owner)
+    return once(("own space", session.owner_id), lambda: Space.objects.own_of(session.owner))
 
 
 def own_documents(session: ChatSession) -> MemoryDocumentQuerySet:

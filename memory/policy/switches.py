@@ -14,6 +14,7 @@ from django.db import models
 from django.db.models import Q
 
 from memory.models import SwitchChoice
+from memory.policy.reading import once
 from oneclaw.models import User
 
 Switch = SwitchChoice.Switch
@@ -41,14 +42,19 @@ def server_setting(switch: SwitchChoice.Switch) -> str:
 
 def states(user: User) -> list[SwitchState]:
     """Return every switch of `user`, in the order in which a page shows them."""
-    rows = SwitchChoice.objects.filter(user=user).order_by("switch", "-pk").distinct("switch")
-    chosen = dict(rows.values_list("switch", "on"))
+    chosen = once(("switches", user.pk), lambda: _chosen(user))
     found = []
     for switch in Switch:
         value = server_setting(switch)
         is_on = value != "disabled" and chosen.get(switch, value == "on")
         found.append(SwitchState(switch, is_on, value != "disabled"))
     return found
+
+
+def _chosen(user: User) -> dict[str, bool]:
+    """Return the newest choice of `user` for each switch that they ever chose."""
+    rows = SwitchChoice.objects.filter(user=user).order_by("switch", "-pk").distinct("switch")
+    return dict(rows.values_list("switch", "on"))
 
 
 def on_for(user: User) -> frozenset[str]:

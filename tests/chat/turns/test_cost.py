@@ -11,11 +11,16 @@ from dataclasses import dataclass, field
 from unittest import mock
 
 import pytest
+from django.conf import settings
 from django.db import connection
 
-from oneclaw import threads
+from memory.documents.write import Append, Author, Source, apply
+from oneclaw import llm, threads
 from oneclaw.demo import scripted as model
+from oneclaw.models import Space
+from oneclaw.threads import in_database
 from tests.chat.live.test_socket import Client, idle
+from tests.conversations import send, settle
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -93,5 +98,5 @@ def warmed_up(ada, stranger):
     settle(send(stranger))
     llm.facts_of(settings.MODEL)
     space = Space.objects.own_of(ada)
-    for path, content in (("MEMORY.md", "- Ada lives in Zurich.\n"), ("memory/2026-11-20.md", "- Miso, the cat, eats tuna in the morning.\n")):
-        documents.apply(Operation(path, "append", content), space, Origin("tool", author=ada))
+    apply(space, "MEMORY.md", Append("- Ada lives in Zurich."), Author(Source.PAGE, ada))
+    apply(space, "memory/2026-11-20.md", Append("- Miso, the cat, eats tuna in the morning."), Author(Source.PAGE, ada))
