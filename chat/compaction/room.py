@@ -14,7 +14,7 @@ from chat.compaction.prune import may_prune, prune
 from chat.context import cache_marks
 from chat.context.heads import withhold_thinking
 from chat.context.meter import estimated_meter, meter_of, with_counted
-from chat.context.prompt import Loaded, build_request, loaded, rows_of, sessions_for
+from chat.context.prompt import Loaded, build_request, just_made, loaded, rows_of, sessions_for
 from chat.context.rounds import rounds_in_view, rounds_of_last_request
 from chat.context.view import META_KEY
 from chat.extensions.compaction_hooks import after_compaction
@@ -85,7 +85,7 @@ def is_open(round_id: int) -> bool:
 def begin_request(turn: Turn) -> Request | int:
     """Return the first request of `turn`, which begins to use a ready round if it is time; or the id of the round that
     must be made first. Sync."""
-    known = loaded(turn, with_counted(sessions_for(turn)).get())
+    known = just_made(turn) or loaded(turn, with_counted(sessions_for(turn)).get())
     if not has_room(turn, known):
         needed = begin(turn)
         if needed is not None:

@@ -18,7 +18,7 @@ from chat.context import cache_marks, file_shares, per_message
 from chat.context.file_shares import Share
 from chat.context.files import named_in
 from chat.context.heads import head_of, withhold_thinking
-from chat.context.rounds import RoundsInView, rounds_for_turn, rounds_in_view, rounds_of_last_request
+from chat.context.rounds import NO_ROUNDS, RoundsInView, rounds_for_turn, rounds_in_view, rounds_of_last_request
 from chat.context.view import COLUMNS, META_KEY, View, ViewRow, view_of
 from chat.conversations import model_choice
 from chat.models import Attachment, ChatSession, ChatSessionQuerySet, ContextRound, Head, Message, Turn
@@ -54,17 +54,23 @@ def sessions_for(turn: Turn) -> ChatSessionQuerySet:
     return found.annotate(begun=begun, has_rounds=has_rounds)
 
 
+def just_made(turn: Turn) -> Loaded | None:
+    """Return what the first request of a conversation is built from that this process has just made with `turn`; None
+    for another one. Without a statement: all of it was written here."""
+    session = turn.session
+    if not session.is_just_made or turn.prompt.seq != 1:
+        return None
+    vars(session).update(counted=None, has_rounds=False)
+    rows = [ViewRow(*(getattr(turn.prompt, column) for column in COLUMNS))]
+    return Loaded(session, [session.last_seq], NO_ROUNDS, rows)
+
+
 def loaded(turn: Turn, session: ChatSession) -> Loaded:
     """Return what the next request of `turn` is built from; `session` is of `sessions_for`."""
     begun: list[int] = vars(session)["begun"]
     is_first = len(begun) == 1
     rounds = rounds_for_turn(session, begun[0] - 1) if is_first else rounds_of_last_request(session)
-    if is_first and turn.prompt.seq == 1 and turn.attempt == 1:
-        # Nothing else was said yet.
-        rows = [ViewRow(*(getattr(turn.prompt, column) for column in COLUMNS))]
-    else:
-        rows = rows_of(session, rounds.through_seq)
-    return Loaded(session, begun, rounds, rows)
+    return Loaded(session, begun, rounds, rows_of(session, rounds.through_seq))
 
 
 @translation.override("en")

@@ -1,5 +1,5 @@
-"""The statements that begin and end a turn. Each writes several rows and notifies, because under load each statement
-waits."""
+"""The statements that begin and end a turn, and store the head of its requests. Each writes several rows, because under
+load each statement waits."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -7,8 +7,9 @@ from typing import Any
 from django.db import connection, models
 from django.db.models.expressions import Combinable
 
-from chat.models import ChatSession, Message, Turn
+from chat.models import ChatSession, Head, Message, Turn
 from oneclaw import pubsub
+from oneclaw.models import clock
 
 # Nothing is written when the session has a running turn or the message, or was inserted by another process meanwhile.
 BEGIN_TURN = """
@@ -45,6 +46,14 @@ END_TURN = """
         )
     SELECT turn.finished_at, (SELECT count(pg_notify(%s, hint)) FROM unnest(%s::text[]) AS hint) FROM turn
 """
+# The number is read by the statement that writes it, under the lock of the session.
+ADD_HEAD = """
+    WITH newest AS (SELECT coalesce(max(number), 0) AS number FROM chat_head WHERE session_id = %s),
+        head AS ({head}),
+        session AS (UPDATE chat_chatsession SET head_id = head.id FROM head WHERE chat_chatsession.id = %s)
+    SELECT id, number, reason FROM head
+"""
+REASON_WITHOUT_HEAD = "CASE newest.number WHEN 0 THEN 'first' ELSE 'forgotten' END"
 
 
 def begin_turn(
@@ -76,6 +85,7 @@ def begin_turn(
     if found is None:
         return False
     prompt.pk, prompt.parent_id, turn.pk, answer.pk, _ = found
+    session.is_just_made = session._state.adding
     for row in (session, prompt, turn, answer):
         row._state.adding, row._state.db = False, connection.alias
     turn.prompt = answer.parent = prompt
@@ -91,7 +101,7 @@ def end_turn(
 
     Return False, with nothing written, when this process does not hold the running turn any more.
     """
-    own, own_values = assignments(turn, ended)
+    own, own_values = assignments(turn, {**ended, "finished_at": clock.database_now()})
     said, said_values = assignments(answer, written)
     values = [*own_values, turn.pk, turn.holder, *said_values, answer.pk, pubsub.CHANNEL, pubsub.encoded(hints)]
     with connection.cursor() as cursor:
@@ -104,6 +114,20 @@ def end_turn(
             setattr(row, name, value)
         row.finished_at = found[0]
     return True
+
+
+def add_head(session: ChatSession, head: Head) -> None:
+    """Insert `head` with the next number of the locked `session`, which gets it.
+
+    Without an earlier head it is the first one, or replaces one of which a line was forgotten.
+    """
+    reasons = {} if session.head_id else {"reason": REASON_WITHOUT_HEAD}
+    returning = "id, number, reason"
+    statement, values = insert_statement(head, "newest", returning=returning, number="newest.number + 1", **reasons)
+    with connection.cursor() as cursor:
+        cursor.execute(ADD_HEAD.format(head=statement), [session.pk, *values, session.pk])
+        head.pk, head.number, head.reason = cursor.fetchone()
+    head._state.adding, head._state.db = False, connection.alias
 
 
 def insert_statement(

@@ -112,6 +112,8 @@ class ChatSession(models.Model):
     origin = models.CharField(max_length=200, null=True, blank=True)
 
     objects: ClassVar[models.Manager["ChatSession"]] = ChatSessionQuerySet.as_manager()
+    # Whether this process has just stored it with its first message (chat/conversations/statements.py); no column.
+    is_just_made = False
 
     class Meta:
         indexes = [
@@ -179,6 +181,9 @@ class ChatSession(models.Model):
 
         It is read from the rows, because a request in between may have begun to use a summary.
         """
+        # As chat.context.prompt.sessions_for has read.
+        if vars(self).get("has_rounds") is False:
+            return 0
         newest = self.context_rounds.summaries().in_use().values_list("through__seq", flat=True).last()
         return newest or 0
 

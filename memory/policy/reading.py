@@ -29,3 +29,10 @@ def once(key: Hashable, read: Callable[[], R]) -> R:
         kept[key] = read()
     found: R = kept[key]
     return found
+
+
+def keep(key: Hashable, value: object) -> None:
+    """Let `once` return `value` for `key`, which was read together with something else."""
+    kept = _kept.get()
+    if kept is not None:
+        kept.setdefault(key, value)

@@ -11,7 +11,7 @@ from typing import TypeVar
 
 from django.conf import settings
 from django.db import models
-from django.db.models import Q
+from django.db.models import OuterRef, Q, QuerySet
 
 from memory.models import SwitchChoice
 from memory.policy.reading import once
@@ -42,7 +42,7 @@ def server_setting(switch: SwitchChoice.Switch) -> str:
 
 def states(user: User) -> list[SwitchState]:
     """Return every switch of `user`, in the order in which a page shows them."""
-    chosen = once(("switches", user.pk), lambda: _chosen(user))
+    chosen = once(kept_as(user), lambda: dict(newest_choices(user.pk).values_list("switch", "on")))
     found = []
     for switch in Switch:
         value = server_setting(switch)
@@ -51,10 +51,14 @@ def states(user: User) -> list[SwitchState]:
     return found
 
 
-def _chosen(user: User) -> dict[str, bool]:
-    """Return the newest choice of `user` for each switch that they ever chose."""
-    rows = SwitchChoice.objects.filter(user=user).order_by("switch", "-pk").distinct("switch")
-    return dict(rows.values_list("switch", "on"))
+def newest_choices(user_id: int | OuterRef) -> QuerySet[SwitchChoice]:
+    """Return the newest choice of the person for each switch that they ever chose."""
+    return SwitchChoice.objects.filter(user=user_id).order_by("switch", "-pk").distinct("switch")
+
+
+def kept_as(user: User) -> tuple[str, int]:
+    """Return the key under which `once` keeps {switch: whether it is on} of the choices of `user`."""
+    return "switches", user.pk
 
 
 def on_for(user: User) -> frozenset[str]:
