@@ -157,7 +157,7 @@ def assignments(row: models.Model, columns: Mapping[str, Any]) -> tuple[str, lis
     """Return the assignments of an UPDATE statement that writes these columns of `row`, and their values."""
     parts, values = [], []
     for name, value in columns.items():
-        field = row._meta.get_field(name)
+        field: models.Field[Any, Any] = row._meta.get_field(name)  # type: ignore[assignment]
         placeholder, own = sql_of(field.get_db_prep_save(value, connection))
         parts.append(f"{field.column} = {placeholder}")
         values += own
