@@ -17,6 +17,7 @@ from django.db import InterfaceError, OperationalError
 
 from chat import extensions
 from chat.compaction import room
+from chat.context.meter import with_counted
 from chat.context.notices import ANSWER_NOW
 from chat.context.prompt import answer_meta, build_request, withhold_earlier_thinking
 from chat.context.results import shares_of
@@ -332,7 +333,7 @@ def columns_of(finished: llm.Finished) -> dict[str, Any]:
 
 def send_turn_finished(turn: Turn) -> None:
     """Send turn_finished."""
-    session = ChatSession.objects.select_related("owner").get(pk=turn.session_id)
+    session = with_counted(ChatSession.objects.select_related("owner", "agent")).get(pk=turn.session_id)
     turn_finished.send_robust(ChatSession, user=session.owner, session=session, turn=turn)
 
 
