@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from django.db import connection, models
-from django.db.models.expressions import Combinable
+from django.db.models.expressions import Combinable, DatabaseDefault
 
 from chat.models import ChatSession, Head, Message, Turn
 from oneclaw import pubsub
@@ -21,7 +21,7 @@ BEGIN_TURN = """
             ON CONFLICT (user_id)
             DO UPDATE SET session_id = excluded.session_id, seen_at = excluded.seen_at, here = true
         )
-    SELECT prompt.id, prompt.parent_id, turn.id, answer.id,
+    SELECT prompt.id, prompt.parent_id, turn.id, answer.id, statement_timestamp(),
         (SELECT count(pg_notify(%s, hint)) FROM unnest(%s::text[]) AS hint)
     FROM prompt, turn, answer
 """
@@ -35,6 +35,11 @@ ADD_TO_SESSION = """
 LAST_SHOWN = """
     SELECT last.id FROM chat_message AS last
     WHERE last.session_id = session.id AND last.active ORDER BY last.seq DESC LIMIT 1
+"""
+# The columns of a row, its time of the end, and the notification.
+UPDATE_MESSAGE = """
+    WITH message AS (UPDATE chat_message SET {message} WHERE id = %s RETURNING finished_at)
+    SELECT finished_at, (SELECT count(pg_notify(%s, hint)) FROM unnest(%s::text[]) AS hint) FROM message
 """
 # The turn is locked before its answer, the lock order of all writers.
 END_TURN = """
@@ -51,7 +56,7 @@ ADD_HEAD = """
     WITH newest AS (SELECT coalesce(max(number), 0) AS number FROM chat_head WHERE session_id = %s),
         head AS ({head}),
         session AS (UPDATE chat_chatsession SET head_id = head.id FROM head WHERE chat_chatsession.id = %s)
-    SELECT id, number, reason FROM head
+    SELECT id, number, reason, created_at FROM head
 """
 REASON_WITHOUT_HEAD = "CASE newest.number WHEN 0 THEN 'first' ELSE 'forgotten' END"
 
@@ -84,7 +89,8 @@ def begin_turn(
         found = cursor.fetchone()
     if found is None:
         return False
-    prompt.pk, prompt.parent_id, turn.pk, answer.pk, _ = found
+    prompt.pk, prompt.parent_id, turn.pk, answer.pk, began_at, _ = found
+    prompt.created_at = turn.started_at = answer.created_at = began_at
     session.is_just_made = session._state.adding
     for row in (session, prompt, turn, answer):
         row._state.adding, row._state.db = False, connection.alias
@@ -116,17 +122,31 @@ def end_turn(
     return True
 
 
+def update_message(message: Message, columns: Mapping[str, Any], hints: Sequence[pubsub.Hint]) -> None:
+    """Write these columns of `message`, set them in it, and send `hints`; `finished_at` may be an expression."""
+    assigned, values = assignments(message, columns)
+    with connection.cursor() as cursor:
+        cursor.execute(
+            UPDATE_MESSAGE.format(message=assigned), [*values, message.pk, pubsub.CHANNEL, pubsub.encoded(hints)]
+        )
+        found = cursor.fetchone()
+    for name, value in columns.items():
+        setattr(message, name, value)
+    if found is not None:
+        message.finished_at = found[0]
+
+
 def add_head(session: ChatSession, head: Head) -> None:
     """Insert `head` with the next number of the locked `session`, which gets it.
 
     Without an earlier head it is the first one, or replaces one of which a line was forgotten.
     """
     reasons = {} if session.head_id else {"reason": REASON_WITHOUT_HEAD}
-    returning = "id, number, reason"
+    returning = "id, number, reason, created_at"
     statement, values = insert_statement(head, "newest", returning=returning, number="newest.number + 1", **reasons)
     with connection.cursor() as cursor:
         cursor.execute(ADD_HEAD.format(head=statement), [session.pk, *values, session.pk])
-        head.pk, head.number, head.reason = cursor.fetchone()
+        head.pk, head.number, head.reason, head.created_at = cursor.fetchone()
     head._state.adding, head._state.db = False, connection.alias
 
 
@@ -141,11 +161,15 @@ def insert_statement(
     for field in row._meta.concrete_fields:
         if field.primary_key and row.pk is None:
             continue
+        value = field.pre_save(row, add=True)
+        if field.column not in references and isinstance(value, DatabaseDefault):
+            # Left out, the column gets its default.
+            continue
         columns.append(str(field.column))
         if field.column in references:
             placeholders.append(references[field.column])
         else:
-            placeholder, own = sql_of(field.get_db_prep_save(field.pre_save(row, add=True), connection))
+            placeholder, own = sql_of(field.get_db_prep_save(value, connection))
             placeholders.append(placeholder)
             values += own
     names, items = ", ".join(columns), ", ".join(placeholders)

@@ -14,7 +14,6 @@ from django.conf import settings
 from django.db import Error, transaction
 from django.db.models import BooleanField, ExpressionWrapper, Q
 from django.db.models.expressions import Combinable
-from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
@@ -238,7 +237,7 @@ def finish_round(turn: Turn, answer: Message, content: list[Block], **fields: An
     session = lock_held_session(turn)
     if intended := turn.messages.filter(role=Message.Role.TOOL, status=Message.Status.RUNNING).first():
         return intended
-    fields |= {"status": Message.Status.COMPLETE, "finished_at": timezone.now(), "meta": answer.meta}
+    fields |= {"status": Message.Status.COMPLETE, "finished_at": clock.database_now(), "meta": answer.meta}
     update_message(answer, **content_columns(content), **fields)
     return append(session, Message.Role.TOOL, turn=turn, parent=answer, status=Message.Status.RUNNING)
 
@@ -306,10 +305,8 @@ def html_columns(content: list[Block], cards: Mapping[str, Card]) -> dict[str, A
 
 def update_message(message: Message, **fields: Any) -> None:
     """Update these columns of `message`, and notify every process."""
-    for name, value in fields.items():
-        setattr(message, name, value)
-    message.save(update_fields=list(fields))
-    notify_changed(message.session_id, by_turn=message.turn_id is not None)
+    hints = [change_hint(message.session_id, by_turn=message.turn_id is not None)]
+    statements.update_message(message, fields, hints)
 
 
 def write_results(results: Message, content: list[Block], cards: Mapping[str, Card]) -> None:
@@ -319,7 +316,7 @@ def write_results(results: Message, content: list[Block], cards: Mapping[str, Ca
         content=replace_unstorable_in_json(content),
         meta={**results.meta, "cards": replace_unstorable_in_json(cards)},
         status=Message.Status.COMPLETE,
-        finished_at=timezone.now(),
+        finished_at=clock.database_now(),
     )
 
 
@@ -350,7 +347,7 @@ def interrupt(session: ChatSession, turn: Turn) -> None:
 
     The turn gets another holder, so that a late writer with the old one is refused.
     """
-    now = timezone.now()
+    now = clock.database_now()
     # The turn before its messages, the lock order of all writers.
     turn.status, turn.finished_at, turn.holder = Turn.Status.INTERRUPTED, clock.database_now(), uuid.uuid4()
     turn.save(update_fields=["status", "finished_at", "holder"])

@@ -7,6 +7,7 @@ from django.contrib.postgres.indexes import GinIndex
 from django.contrib.postgres.search import SearchVectorField
 from django.db import models
 from django.db.models import Max, Q
+from django.db.models.functions import Now
 from django.utils import timezone
 from django.utils.translation import gettext
 
@@ -230,7 +231,7 @@ class Turn(models.Model):
     # The protocol code of a failure (oneclaw.llm.ModelRequestError.code), and the reason that the person is shown.
     error_code = models.CharField(max_length=40, blank=True)
     error = ReasonField()
-    started_at = models.DateTimeField(auto_now_add=True)
+    started_at = models.DateTimeField(db_default=Now(), editable=False)
     finished_at = models.DateTimeField(null=True, blank=True)
 
     objects: ClassVar[models.Manager["Turn"]] = TurnQuerySet.as_manager()
@@ -304,7 +305,7 @@ class Message(models.Model):
     stop_reason = models.CharField(max_length=40, blank=True)
     # The API's token counts of this request.
     usage = models.JSONField(null=True, blank=True)
-    created_at = models.DateTimeField(default=timezone.now)
+    created_at = models.DateTimeField(db_default=Now())
     finished_at = models.DateTimeField(null=True, blank=True)
 
     objects: ClassVar[models.Manager["Message"]] = MessageQuerySet.as_manager()

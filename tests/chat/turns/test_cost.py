@@ -16,7 +16,7 @@ from django.db import connection
 
 from memory.documents.write import Append, Author, Source, apply
 from memory.files import recent_changes
-from oneclaw import llm, threads
+from oneclaw import llm, pubsub, threads
 from oneclaw.demo import scripted as model
 from oneclaw.models import Space
 from oneclaw.threads import in_database
@@ -94,6 +94,14 @@ def quiet(settings, monkeypatch):
     monkeypatch.setattr(recent_changes, "has_changed", lambda *_: False)
 
 
+async def opened(client):
+    """A new conversation, when the process has done everything that only its first socket costs."""
+    session = await client.open()
+    await pubsub.Listener.of_this_loop().connected.wait()
+    await asyncio.sleep(0.2)
+    return session
+
+
 async def turn_of(client, session, text):
     """The cost of a turn until its end is committed, and what follows."""
     with counted() as cost:
@@ -111,7 +119,7 @@ async def test_a_turn_takes_few_statements_and_crossings(ada, stranger, scripted
     await in_database(warm_up, stranger)
     await in_database(Space.objects.own_of, ada)
     async with Client(ada) as client:
-        session = await client.open()
+        session = await opened(client)
         new, _ = await turn_of(client, session, "What does my cat Miso eat in the morning?")
         later, afterwards = await turn_of(client, session, "And in the evening, what does she eat?")
         last, _ = await turn_of(client, session, "Is that what all cats eat in the evening?")
@@ -126,7 +134,7 @@ async def test_what_is_recalled_takes_a_search_and_the_documents_of_what_it_find
     await in_database(warm_up, stranger)
     await in_database(remember, ada)
     async with Client(ada) as client:
-        session = await client.open()
+        session = await opened(client)
         new, _ = await turn_of(client, session, "What does my cat Miso eat in the morning?")
         later, _ = await turn_of(client, session, "And in the evening, what does she eat?")
     assert "eats tuna" in str(scripted.messages[0].body["messages"])
