@@ -36,11 +36,7 @@ def head_of(session: ChatSession) -> Head:
 def make_head(session: ChatSession) -> Head:
     """Store a new head of `session` as memory and tools are now, and withhold earlier thinking."""
     # Locked, so that a line that is forgotten at the same time is in no head afterwards.
-    locked = ChatSession.objects.select_for_update(no_key=True).get(pk=session.pk)
-    if session.head is None and locked.head is not None:
-        # An earlier attempt has stored it, and only the reply to that commit was lost.
-        session.head = locked.head
-        return head_of(session)
+    ChatSession.objects.select_for_update(no_key=True).get(pk=session.pk)
     texts, context = section_texts(session)
     head = Head(
         session=session,

@@ -55,12 +55,12 @@ def sessions_for(turn: Turn) -> ChatSessionQuerySet:
 
 
 def just_made(turn: Turn) -> Loaded | None:
-    """Return what the first request of a conversation is built from that this process has just made with `turn`; None
-    for another one. Without a statement: all of it was written here."""
+    """Return what the first request of a conversation is built from that this process has just stored with `turn`; None
+    for another one, and the second time. Without a statement: all of it was written here."""
     session = turn.session
-    if not session.is_just_made or turn.prompt.seq != 1:
+    if not session.is_just_made:
         return None
-    vars(session).update(counted=None, has_rounds=False)
+    vars(session).update(is_just_made=False, counted=None, has_rounds=False)
     rows = [ViewRow(*(getattr(turn.prompt, column) for column in COLUMNS))]
     return Loaded(session, [session.last_seq], NO_ROUNDS, rows)
 

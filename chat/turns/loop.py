@@ -163,6 +163,8 @@ class RunningTurn:
             self._has_slot = True
         if has_waited:
             self.listener.waiting(False)
+            # A line of it may have been forgotten meanwhile: the first request reads the rows.
+            self.turn.session.is_just_made = False
 
     @contextlib.contextmanager
     def _endable(self) -> Iterator[None]:
@@ -250,6 +252,7 @@ class RunningTurn:
         if called and (reply := await persist(commands.reply_to, self.turn)) is not None:
             return commands.stream_reply(reply)
         if self._model is None and extensions.hooks_at(BeforeAgentStart):
+            self.turn.session.is_just_made = False
             self._model = await self._while_waiting(in_tool_thread(hooks.before_agent_start, self.turn))
         request = await self._request()
         if self._model:
