@@ -47,21 +47,21 @@ def notify(topic: str, payload: dict[str, Any]) -> None:
     notify_all([(topic, payload)])
 
 
-def notify_all(hints: Sequence[Hint]) -> None:
-    """Send `hints` by one statement, when the surrounding transaction commits.
+def notify_all(notifications: Sequence[Hint]) -> None:
+    """Send `notifications` by one statement, when the surrounding transaction commits.
 
     Raise ValueError when one is longer than PAYLOAD_MAX_BYTES.
     """
     with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_notify(%s, hint) FROM unnest(%s::text[]) AS hint", [CHANNEL, encoded(hints)])
+        cursor.execute("SELECT pg_notify(%s, hint) FROM unnest(%s::text[]) AS hint", [CHANNEL, encoded(notifications)])
 
 
-def encoded(hints: Sequence[Hint]) -> list[str]:
-    """Return `hints` as the texts that pg_notify sends on CHANNEL.
+def encoded(notifications: Sequence[Hint]) -> list[str]:
+    """Return `notifications` as the texts that pg_notify sends on CHANNEL.
 
     Raise ValueError when one is longer than PAYLOAD_MAX_BYTES.
     """
-    texts = [json.dumps(each) for each in hints]
+    texts = [json.dumps(each) for each in notifications]
     if (longest := max(map(len, texts))) > PAYLOAD_MAX_BYTES:
         raise ValueError(f"A hint of {longest} bytes is too long: hints carry ids, rows carry content.")
     return texts

@@ -62,10 +62,10 @@ REASON_WITHOUT_HEAD = "CASE newest.number WHEN 0 THEN 'first' ELSE 'forgotten' E
 
 
 def begin_turn(
-    session: ChatSession, prompt: Message, turn: Turn, answer: Message, hints: Sequence[pubsub.Hint]
+    session: ChatSession, prompt: Message, turn: Turn, answer: Message, notifications: Sequence[pubsub.Hint]
 ) -> bool:
     """Insert the three rows and the session if it is new, set their ids and references, save the session's `last_seq`,
-    `active_at` and title, make it its owner's current one, and send `hints`.
+    `active_at` and title, make it its owner's current one, and send `notifications`.
 
     Return False, with nothing written, when the session has a running turn or a message with this `client_id`, or when
     another process has inserted it meanwhile.
@@ -83,7 +83,7 @@ def begin_turn(
     ]
     statements = dict(zip(("prompt", "turn", "answer"), (sql for sql, _ in parts), strict=True))
     values += [value for _, own in parts for value in own]
-    values += [session.owner_id, pubsub.CHANNEL, pubsub.encoded(hints)]
+    values += [session.owner_id, pubsub.CHANNEL, pubsub.encoded(notifications)]
     with connection.cursor() as cursor:
         cursor.execute(BEGIN_TURN.format(session=first, **statements), values)
         found = cursor.fetchone()
@@ -100,16 +100,20 @@ def begin_turn(
 
 
 def end_turn(
-    turn: Turn, answer: Message, ended: Mapping[str, Any], written: Mapping[str, Any], hints: Sequence[pubsub.Hint]
+    turn: Turn,
+    answer: Message,
+    ended: Mapping[str, Any],
+    written: Mapping[str, Any],
+    notifications: Sequence[pubsub.Hint],
 ) -> bool:
     """Write the columns `ended` of `turn` and `written` of its last `answer`, both with the time as `finished_at`, set
-    them in both, and send `hints`.
+    them in both, and send `notifications`.
 
     Return False, with nothing written, when this process does not hold the running turn any more.
     """
     own, own_values = assignments(turn, {**ended, "finished_at": clock.database_now()})
     said, said_values = assignments(answer, written)
-    values = [*own_values, turn.pk, turn.holder, *said_values, answer.pk, pubsub.CHANNEL, pubsub.encoded(hints)]
+    values = [*own_values, turn.pk, turn.holder, *said_values, answer.pk, pubsub.CHANNEL, pubsub.encoded(notifications)]
     with connection.cursor() as cursor:
         cursor.execute(END_TURN.format(turn=own, answer=said), values)
         found = cursor.fetchone()
@@ -122,12 +126,13 @@ def end_turn(
     return True
 
 
-def update_message(message: Message, columns: Mapping[str, Any], hints: Sequence[pubsub.Hint]) -> None:
-    """Write these columns of `message`, set them in it, and send `hints`; `finished_at` may be an expression."""
+def update_message(message: Message, columns: Mapping[str, Any], notifications: Sequence[pubsub.Hint]) -> None:
+    """Write these columns of `message`, set them in it, and send `notifications`; a time may be an expression."""
     assigned, values = assignments(message, columns)
     with connection.cursor() as cursor:
         cursor.execute(
-            UPDATE_MESSAGE.format(message=assigned), [*values, message.pk, pubsub.CHANNEL, pubsub.encoded(hints)]
+            UPDATE_MESSAGE.format(message=assigned),
+            [*values, message.pk, pubsub.CHANNEL, pubsub.encoded(notifications)],
         )
         found = cursor.fetchone()
     for name, value in columns.items():

@@ -93,8 +93,7 @@ def accept(
     if session._state.adding:
         if begun := _begin(session, replace(message, files=store.lock_files(user, files))):
             return begun
-        # Another process has made it meanwhile.
-        session = lifecycle.lock(user, session_id)
+        session = lifecycle.lock(user, session_id)  # another process has made it meanwhile
     if mode is not None and session.mode != mode:
         raise OtherModeError
     # Usually, what refuses the message is looked at by the statement that writes it.
@@ -107,10 +106,9 @@ def accept(
         return AcceptedMessage(known, *(running_turn_of(session, holder) or (None, None)))
     refuse_if_busy(session)
     model_choice.apply_choice(session, choice)
-    begun = _begin(session, replace(message, files=store.lock_files(user, files)))
-    if begun is None:
-        raise SessionBusyError
-    return begun
+    if begun := _begin(session, replace(message, files=store.lock_files(user, files))):
+        return begun
+    raise SessionBusyError
 
 
 @dataclass(frozen=True)
@@ -125,18 +123,18 @@ class NewMessage:
 
 def _begin(session: ChatSession, new: NewMessage) -> AcceptedMessage | None:
     """Store `new` and its turn in `session`, which is locked or not stored; None when statements.begin_turn refuses."""
-    before, hints = (session.title, session.last_seq), [change_hint(session.pk, by_turn=True)]
+    before, notifications = (session.title, session.last_seq), [change_hint(session.pk, by_turn=True)]
     if not session.title:
         title = titles.first_words(new.text or ", ".join(file.name for file in new.files))
         session.title = _("Temporary chat") if session.is_temporary else title
-        hints.append((f"user:{session.owner_id}", {"kind": "sessions"}))
+        notifications.append((f"user:{session.owner_id}", {"kind": "sessions"}))
     content = [file.reference() for file in new.files]
     if new.text:
         content.append({"type": "text", "text": new.text})
     message = next_message(session, Message.Role.USER, client_id=new.client_id, content=content, text=new.text)
     answer = next_message(session, Message.Role.ASSISTANT, status=Message.Status.RUNNING)
     turn = Turn(session=session, kind=Turn.Kind.SEND, holder=new.holder or uuid.uuid4(), lease_until=lease_end())
-    if statements.begin_turn(session, message, turn, answer, hints):
+    if statements.begin_turn(session, message, turn, answer, notifications):
         store.mark_sent(new.files, message)
         return AcceptedMessage(message, turn, answer)
     session.title, session.last_seq = before
@@ -211,8 +209,7 @@ def notify_changed(session_id: uuid.UUID, *, by_turn: bool = False) -> None:
 
 
 def change_hint(session_id: uuid.UUID, *, by_turn: bool) -> pubsub.Hint:
-    """Return the hint that rows of the session have changed; `by_turn`: by a turn of this process, which publishes all
-    that it changes itself."""
+    """Return the hint that rows of the session have changed; `by_turn`: by a turn here, which publishes them itself."""
     return f"session:{session_id}", {"kind": "changed", "by": pubsub.own_name() if by_turn else None}
 
 
@@ -305,8 +302,8 @@ def html_columns(content: list[Block], cards: Mapping[str, Card]) -> dict[str, A
 
 def update_message(message: Message, **fields: Any) -> None:
     """Update these columns of `message`, and notify every process."""
-    hints = [change_hint(message.session_id, by_turn=message.turn_id is not None)]
-    statements.update_message(message, fields, hints)
+    changed = change_hint(message.session_id, by_turn=message.turn_id is not None)
+    statements.update_message(message, fields, [changed])
 
 
 def write_results(results: Message, content: list[Block], cards: Mapping[str, Card]) -> None:
