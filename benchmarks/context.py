@@ -204,15 +204,15 @@ class Ours:
             self.waits += 1
             await finish_soon(round_id)
 
-        def estimated(turn: Any) -> Any:
+        def estimated(turn: Any, *known: Any) -> Any:
             from chat.context.meter import meter_of
 
-            request = build_request(turn)
+            request = build_request(turn, *known)
             meter = meter_of(turn.session)
             self.estimates.append(meter.used_tokens if meter else 0)
             return request
 
-        room.finish_soon, loop.build_request = waited, estimated
+        room.finish_soon, room.build_request, loop.build_request = waited, estimated, estimated
 
     async def say(self, words: str, pause: float) -> None:
         from chat.live.publisher import TurnPublisher

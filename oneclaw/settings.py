@@ -48,7 +48,8 @@ _database["OPTIONS"]["pool"] = {
     "timeout": 10,
     "max_idle": 60,
 }
-_database["CONN_HEALTH_CHECKS"] = True  # otherwise each pooled connection fails once after a restart of the database
+# The backend looks at a pooled connection without a statement (oneclaw/postgres/backend).
+_database["CONN_HEALTH_CHECKS"] = False
 DATABASES = {"default": _database}
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 

@@ -57,7 +57,7 @@ class TurnPublisher:
         if prompt is not None:
             room.complete_seq = room.complete_seq or prompt.seq - 1
             room.publish(message_frame(prompt))
-        room.running, room.last_turn_id = self, self._turn.pk
+        room.running = self
         self._follows = room.complete_seq >= answer.seq - 2
         room.publish(message_frame(answer))
 

@@ -66,8 +66,6 @@ class Room:
         self.running: LiveTurn | None = None
         # The newest message before the first incomplete one that every socket here has got.
         self.complete_seq = 0
-        # The last turn that ran here. It publishes all its changes itself, so hints about them are ignored.
-        self.last_turn_id: int | None = None
         # Whether a hint from another process was postponed, because a turn was running here.
         self.behind = False
         # Whether hints were lost since the rows were read last.
@@ -168,7 +166,8 @@ class Room:
             self._missed = True
             self.publish(ROUNDS_CHANGED, ROUNDS_CHANGED["kind"])
             self.refresh()
-        elif payload.get("turn") is None or payload["turn"] != self.last_turn_id:
+        elif payload.get("by") != pubsub.own_name():
+            # A turn that runs here publishes all its changes itself.
             self.refresh()
 
     async def _update(self, message_id: str) -> None:

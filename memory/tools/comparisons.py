@@ -10,7 +10,7 @@ from contextlib import suppress
 from django.conf import settings
 from django.db import transaction
 
-from chat.conversations.transcript import notify_updated
+from chat.conversations.message_pages import notify_updated
 from chat.models import Message
 from memory.models import Comparison, MemoryRevision
 from memory.notes.claims import error_text

@@ -202,7 +202,7 @@ def postgres(name: str) -> dict | None:
     if not parts.path.strip("/"):
         raise ImproperlyConfigured(f"{name} names no database: add /name after the host.")
     return {
-        "ENGINE": "django.db.backends.postgresql",
+        "ENGINE": "oneclaw.postgres.backend",
         "NAME": unquote(parts.path.strip("/")),
         "USER": unquote(parts.username or ""),
         "PASSWORD": unquote(parts.password or ""),

@@ -108,7 +108,7 @@ def test_the_files_are_read_once_for_a_prompt(session, space, append):
         prompt = make_head(session).system
     assert "my soul" in prompt
     assert "my tea" in prompt
-    assert sum("memory_memorydocument" in query["sql"] for query in queries) == 1
+    assert sum('"memory_memorydocument"."content"' in query["sql"] for query in queries) == 1
 
 
 def test_recent_conversations_stand_in_a_new_prompt_with_their_local_time(session, space, append):

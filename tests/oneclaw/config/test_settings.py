@@ -93,7 +93,7 @@ def test_a_database_address_becomes_djangos_entry(monkeypatch):
     monkeypatch.setenv("X", "postgresql://ada:p%40ss@db.example.org:6000/team?sslmode=require&connect_timeout=3")
     found = environment.postgres("X")
     assert found == {
-        "ENGINE": "django.db.backends.postgresql",
+        "ENGINE": "oneclaw.postgres.backend",
         "NAME": "team",
         "USER": "ada",
         "PASSWORD": "p@ss",
