@@ -38,6 +38,8 @@ class Tab:
         self.user, self.session = user, session
         self.shown: dict[str, tuple[int, str]] = {}
         self.socket = None
+        # What comes before the answer to `open` belongs to the session before.
+        self.is_ready = True
 
     @property
     def last_seq(self):
@@ -80,7 +82,8 @@ class Tab:
             await self.show(json.loads(await self.socket.receive_from()))
 
     async def show(self, frame):
-        if frame["type"] == "message":
+        self.is_ready = self.is_ready or frame["type"] == "ready"
+        if frame["type"] == "message" and self.is_ready:
             shown = self.shown.get(frame["id"])
             stale = status_of(frame["html"]) == "running" and shown and status_of(shown[1]) != "running"
             if frame["html"] and not stale:
@@ -151,7 +154,7 @@ class Protocol(RuleBasedStateMachine):
     @rule(tab=tabs)
     def switch(self, tab):
         tab.session = next(session for session in self.sessions if session != tab.session)
-        tab.shown = {}
+        tab.shown, tab.is_ready = {}, False
         self.do(tab.open())
 
     @rule(target=said, tab=tabs, how=st.sampled_from(["quick", "slow"]))
