@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from memory.views import changes, decisions, documents, forgetting, imports, switches
+from memory.views import changes, decisions, documents, forgetting, imports, inbox, switches
 
 urlpatterns = [
     path("memory/", documents.document_list, name="memory"),
@@ -15,6 +15,8 @@ urlpatterns = [
     path("memory/<int:document_id>/restore", changes.restore, name="memory_restore"),
     path("memory/<int:document_id>/delete-line", changes.delete_line, name="memory_delete_line"),
     path("memory/<int:document_id>/gone", changes.file_missing, name="memory_gone"),
+    path("memory/inbox/", inbox.inbox, name="memory_inbox"),
+    path("memory/suggestions/<int:suggestion_id>", inbox.answer_suggestion, name="memory_suggestion"),
     path("memory/decisions/<int:decision_id>", decisions.decide, name="memory_decide"),
     path("memory/undo/<int:revision_id>", changes.undo_change, name="memory_undo"),
     path("memory/forget", forgetting.forget, name="memory_forget"),

@@ -49,6 +49,7 @@ from memory.models import (
 )
 from memory.notes import recent
 from memory.policy.tombstones import LineMatcher, line_hash, lock_name, of_space
+from memory.trust import suggestions
 from oneclaw.locks import hold
 from oneclaw.models import Space, User, clock
 from oneclaw.reasons import Reason
@@ -179,6 +180,7 @@ def _forget(space: Space, wanted: LinesToForget, user: User | None, digest: str 
     # Decisions hold hashes of the removed lines, and pending uploads may hold the lines.
     Decision.objects.filter(revision__document__in=[erasure.document_id for erasure in made.documents]).delete()
     Upload.objects.filter(owner=space.owner).delete()
+    suggestions.forget(space, wanted.known)
     forgetting.counts = made.counts
     forgetting.save(update_fields=["counts"])
     for erasure in made.documents:

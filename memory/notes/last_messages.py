@@ -13,8 +13,8 @@ from memory.documents.write import Author, Replace, Source
 from memory.files import disk
 from memory.files.folders import folder_of
 from memory.models import DocumentJob, MemoryDocument
-from memory.notes.claims import imported_through
 from memory.policy import secrets, switches, tombstones
+from memory.policy.imported import imported_through
 from oneclaw import llm
 from oneclaw.llm.failures import ModelRequestError
 from oneclaw.llm.quoting import quoted, shortened

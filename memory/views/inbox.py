@@ -1,0 +1,71 @@
+"""Serve the inbox: everything about memory that waits for the person, in one list."""
+
+from django.contrib import messages
+from django.core.exceptions import PermissionDenied
+from django.http import HttpResponse, HttpResponseBadRequest
+from django.middleware.csrf import get_token
+from django.shortcuts import get_object_or_404, redirect, render
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_GET, require_POST
+
+from chat.conversations.message_pages import updated_card_html
+from memory.documents.write import DocumentError
+from memory.models import Decision, Suggestion
+from memory.policy.access import may_write
+from memory.tools import decisions, saved, suggestions
+from memory.tools.calls import use_that_made
+from memory.trust.suggestions import decline, waiting_for
+from oneclaw.models import User
+from oneclaw.people.requests import SignedInRequest
+from oneclaw.text import InvalidTextError
+
+# Suggestions that the page shows; the next ones follow when these are answered.
+SHOWN_MAX_SUGGESTIONS = 50
+
+
+@require_GET
+def inbox(request: SignedInRequest) -> HttpResponse:
+    """Show what waits for the person: decisions about saved lines, and suggestions from other sources."""
+    rows = waiting_for(request.user).select_related("space", "session")
+    context = {
+        "questions": decisions.open_questions(request.user),
+        "suggestions": rows[:SHOWN_MAX_SUGGESTIONS],
+        "more": max(0, rows.count() - SHOWN_MAX_SUGGESTIONS),
+    }
+    return render(request, "memory/inbox.html", context)
+
+
+@require_POST
+def answer_suggestion(request: SignedInRequest, suggestion_id: int) -> HttpResponse:
+    """Accept or decline. Return the updated card to htmx, and a redirect to a page without scripts."""
+    mine = Suggestion.objects.visible_to(request.user).select_related("space", "message")
+    suggestion = get_object_or_404(mine, pk=suggestion_id)
+    if not may_write(request.user, suggestion.space_id):
+        raise PermissionDenied
+    answer, refusal = request.POST.get("answer", ""), ""
+    if answer == "accept":
+        try:
+            suggestions.accept(suggestion, request.user)
+        except (DocumentError, InvalidTextError) as error:
+            refusal = str(error)
+    elif answer == "decline":
+        decline(suggestion)
+    else:
+        return HttpResponseBadRequest()
+    message = suggestion.message
+    use_id = use_that_made(message, -suggestion.pk) if message and request.htmx else None
+    if message is not None and use_id is not None:
+        since = saved.states([-suggestion.pk], get_token(request), refusal)
+        return HttpResponse(updated_card_html(message, use_id, since[-suggestion.pk]))
+    if refusal:
+        messages.error(request, refusal)
+    elif message is not None and request.POST.get("from") == "chat":
+        return redirect("conversation", message.session_id)
+    else:
+        messages.success(request, _("Saved to memory.") if answer == "accept" else _("Declined."))
+    return redirect("memory_inbox")
+
+
+def waiting_count(user: User) -> int:
+    """Return how many questions and suggestions wait for `user`, for the badge."""
+    return waiting_for(user).count() + Decision.objects.visible_to(user).undecided().count()
