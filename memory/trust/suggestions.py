@@ -11,7 +11,8 @@ from django.db.models import QuerySet
 
 from chat.models import ChatSession
 from memory.models import Suggestion
-from memory.policy.tombstones import LineMatcher, line_hash, words_of
+from memory.policy.suggested import text_hash
+from memory.policy.tombstones import LineMatcher
 from memory.trust.matching import SourceText
 from oneclaw.models import Space, User, clock
 
@@ -29,7 +30,7 @@ def wait(
     A declined one stays declined. An accepted one waits again, because the document does not have it any more.
     Idempotent.
     """
-    key = {"space": space, "path": path, "text_hash": line_hash(space.pk, words_of(text) or (text,))}
+    key = {"space": space, "path": path, "text_hash": text_hash(space.pk, text)}
     row = Suggestion(
         **key,
         text=text,

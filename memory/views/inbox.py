@@ -1,5 +1,7 @@
 """Serve the inbox: everything about memory that waits for the person, in one list."""
 
+from collections.abc import Iterable
+
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
 from django.http import HttpResponse, HttpResponseBadRequest
@@ -14,6 +16,7 @@ from memory.models import Decision, Suggestion
 from memory.policy.access import may_write
 from memory.tools import decisions, saved, suggestions
 from memory.tools.calls import use_that_made
+from memory.trust.instructions import marked_lines
 from memory.trust.suggestions import decline, waiting_for
 from oneclaw.models import User
 from oneclaw.people.requests import SignedInRequest
@@ -29,7 +32,7 @@ def inbox(request: SignedInRequest) -> HttpResponse:
     rows = waiting_for(request.user).select_related("space", "session")
     context = {
         "questions": decisions.open_questions(request.user),
-        "suggestions": rows[:SHOWN_MAX_SUGGESTIONS],
+        "suggestions": with_lines(rows[:SHOWN_MAX_SUGGESTIONS]),
         "more": max(0, rows.count() - SHOWN_MAX_SUGGESTIONS),
     }
     return render(request, "memory/inbox.html", context)
@@ -64,6 +67,14 @@ def answer_suggestion(request: SignedInRequest, suggestion_id: int) -> HttpRespo
     else:
         messages.success(request, _("Saved to memory.") if answer == "accept" else _("Declined."))
     return redirect("memory_inbox")
+
+
+def with_lines(rows: Iterable[Suggestion]) -> list[Suggestion]:
+    """Return `rows`, those of instructions with their marked lines."""
+    found = list(rows)
+    for row in found:
+        row.lines = marked_lines(row.text) if row.kind == Suggestion.Kind.INSTRUCTIONS else []
+    return found
 
 
 def waiting_count(user: User) -> int:
