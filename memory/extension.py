@@ -10,7 +10,7 @@ from memory.policy.access import own_space
 from memory.prompt import message_context, provenance, recall
 from memory.prompt.items import NAME
 from memory.tools import reading, save_memory
-from memory.views import palette
+from memory.views import inbox, palette
 
 MEMORY = Extension(
     name=NAME,
@@ -25,6 +25,7 @@ MEMORY = Extension(
     commands={"/remember": ToolCommand("save_memory", "content", _("Save to memory"), _("I will remember that."))},
     details=provenance.details,
     search=palette.search,
+    waiting=inbox.waiting_items,
     forgetter=lambda session: tombstones.of_space(own_space(session).pk).without_forgotten_words,
     prepare_compaction=compaction.prepare,
     lookup_hint=reading.lookup_hint,

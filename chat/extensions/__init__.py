@@ -33,6 +33,7 @@ from chat.extensions.registry import (
     tool_updates,
     tools_for,
     unregister,
+    waiting_for,
 )
 from chat.extensions.run_hooks import HookRun, run_hooks
 from chat.extensions.types import (
@@ -48,4 +49,5 @@ from chat.extensions.types import (
     ToolCommand,
     ToolError,
     ToolResult,
+    WaitingItems,
 )

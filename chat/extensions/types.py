@@ -171,6 +171,14 @@ class SearchResult:
 
 
 @dataclass(frozen=True)
+class WaitingItems:
+    """How many items of an app wait for a person, at least one, and the URL of the page that lists them."""
+
+    count: int
+    address: str
+
+
+@dataclass(frozen=True)
 class Extension:
     """Everything that one app brings to the chat. All callables are sync and may use the ORM."""
 
@@ -192,6 +200,8 @@ class Extension:
     # Returns results visible to this person that contain every one of the words (lower case, at least one), best first,
     # at most the given number. Called on every keystroke.
     search: Callable[[User, list[str], int], list[SearchResult]] | None = None
+    # Returns what of the app waits for this person, or None. Called for every page of the chat.
+    waiting: Callable[[User], WaitingItems | None] | None = None
     # Called again and again while a summary waits to replace the messages of a session up to the given number: stores
     # what the app keeps of them, or asks for that, and returns whether it is stored.
     prepare_compaction: Callable[[ChatSession, int], bool] | None = None

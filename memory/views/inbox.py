@@ -7,12 +7,14 @@ from django.core.exceptions import PermissionDenied
 from django.http import HttpResponse, HttpResponseBadRequest
 from django.middleware.csrf import get_token
 from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_POST
 
 from chat.conversations.message_pages import updated_card_html
+from chat.extensions import WaitingItems
 from memory.documents.write import DocumentError
-from memory.models import Decision, Suggestion
+from memory.models import Suggestion
 from memory.policy.access import may_write
 from memory.tools import decisions, saved, suggestions
 from memory.tools.calls import use_that_made
@@ -77,6 +79,7 @@ def with_lines(rows: Iterable[Suggestion]) -> list[Suggestion]:
     return found
 
 
-def waiting_count(user: User) -> int:
-    """Return how many questions and suggestions wait for `user`, for the badge."""
-    return waiting_for(user).count() + Decision.objects.visible_to(user).undecided().count()
+def waiting_items(user: User) -> WaitingItems | None:
+    """Return how much waits for `user`, for the badge of the sidebar; None when nothing does."""
+    count = waiting_for(user).count() + len(decisions.open_questions(user))
+    return WaitingItems(count, reverse("memory_inbox")) if count else None

@@ -5,7 +5,7 @@ import datetime as dt
 import pytest
 
 from memory.models import Suggestion
-from memory.trust.matching import TextSources, SourceText, source_of
+from memory.trust.matching import SourceText, TextSources, source_of
 
 Kind = Suggestion.Kind
 MINUTES = "The roof is repaired in March. The heating costs rose by 12 percent. The next meeting is on 9 October."
