@@ -10,8 +10,9 @@ from memory.index import conversations, vectors
 from memory.index.documents import try_to_index
 from memory.models import Comparison, DocumentJob, Flush, MemoryDocument
 from memory.notes import document_jobs, flush
-from memory.tools import comparisons
+from memory.tools import comparisons, reviews
 from memory.transfer import imports
+from oneclaw.models import User
 from oneclaw.tasks import hint, send
 
 # How many documents one sweep enqueues at most for their index, and as many for their file.
@@ -60,6 +61,11 @@ def keep_last_messages(session: ChatSession) -> None:
         hint(run_document_job, queued.pk)
 
 
+def ask_reviews_soon(user: User) -> None:
+    """Enqueue the questions whether lines of the person's memory are still true."""
+    hint(ask_reviews, user.pk)
+
+
 @shared_task
 def flush_session(flush_id: int) -> None:
     following = flush.run(flush_id)
@@ -79,6 +85,11 @@ def run_document_job(job_id: int) -> None:
 @shared_task
 def compare_saved_line(comparison_id: int) -> None:
     comparisons.run(comparison_id)
+
+
+@shared_task
+def ask_reviews(user_id: int) -> None:
+    reviews.ask(User.objects.get(pk=user_id))
 
 
 @shared_task

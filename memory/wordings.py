@@ -52,6 +52,7 @@ WORDINGS: Mapping[str, Wording] = {
     "change.forgotten": _("Something was forgotten"),
     "change.saved": _("Saved in a conversation"),
     "change.accepted": came_from,
+    "change.no_longer_true": _("Deleted because it is no longer true"),
     "change.kept_new": _("Kept the new of two lines that contradicted each other"),
     "change.kept_old": _("Kept the old of two lines that contradicted each other"),
     "change.saved_as_said": _("Saved as it was said, with its secret"),

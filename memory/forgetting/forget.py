@@ -44,6 +44,7 @@ from memory.models import (
     ForgottenLine,
     MemoryDocument,
     MemoryRevision,
+    Review,
     Upload,
     content_hash,
 )
@@ -177,8 +178,9 @@ def _forget(space: Space, wanted: LinesToForget, user: User | None, digest: str 
         for row in waiting.exclude(error=""):
             if wanted.known.is_in_text(row.error):
                 type(row).objects.filter(pk=row.pk).update(error="")
-    # Decisions hold hashes of the removed lines, and pending uploads may hold the lines.
+    # Decisions and reviews hold hashes of the removed lines, and pending uploads may hold the lines.
     Decision.objects.filter(revision__document__in=[erasure.document_id for erasure in made.documents]).delete()
+    Review.objects.filter(document__in=[erasure.document_id for erasure in made.documents]).delete()
     Upload.objects.filter(owner=space.owner).delete()
     suggestions.forget(space, wanted.known)
     forgetting.counts = made.counts

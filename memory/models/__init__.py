@@ -1,5 +1,5 @@
-"""Define the tables of memory: documents, their revisions, the search index, flushes, decisions, suggestions and
-forgettings."""
+"""Define the tables of memory: documents, their revisions, the search index, flushes, decisions, suggestions, reviews
+and forgettings."""
 
 from memory.models.choices import AgentSpace, SwitchChoice
 from memory.models.decisions import Comparison, Decision
@@ -7,4 +7,5 @@ from memory.models.documents import MemoryDocument, MemoryDocumentQuerySet, Memo
 from memory.models.flushes import DocumentJob, Flush
 from memory.models.forgetting import Forgetting, ForgottenLine
 from memory.models.index import DocumentIndex, EmbeddingModel, MemoryChunk, TextVector, TranscriptChunk, TranscriptIndex
+from memory.models.reviews import Review
 from memory.models.suggestions import Suggestion

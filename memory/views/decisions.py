@@ -30,7 +30,9 @@ def decide(request: SignedInRequest, decision_id: int) -> HttpResponse:
         return HttpResponseBadRequest()
     refusal = ""
     try:
-        decisions.decide(decision, choice, request.user)
+        also = [int(number) for number in request.POST.getlist("also") if number.isdecimal()]
+        others = mine.filter(pk__in=also, revision=decision.revision_id, kind=decision.kind).exclude(pk=decision.pk)
+        decisions.decide_together(decision, others.order_by("pk"), choice, request.user)
     except (DocumentError, InvalidTextError) as error:
         refusal = str(error)
     message, call = decision.revision.message, call_of(decision.revision)
@@ -39,6 +41,8 @@ def decide(request: SignedInRequest, decision_id: int) -> HttpResponse:
         return HttpResponse(updated_card_html(message, call["id"], since[decision.revision_id]))
     if refusal:
         messages.error(request, refusal)
+    elif request.POST.get("from") == "inbox":
+        return redirect("memory_inbox")
     elif message is not None and request.POST.get("from") == "chat":
         return redirect("conversation", message.session_id)
     else:

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
-from django.http import HttpResponse, HttpResponseBadRequest
+from django.http import Http404, HttpResponse, HttpResponseBadRequest
 from django.middleware.csrf import get_token
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
@@ -13,10 +13,11 @@ from django.views.decorators.http import require_GET, require_POST
 
 from chat.conversations.message_pages import updated_card_html
 from chat.extensions import WaitingItems
+from memory.documents.merge import OverlapError
 from memory.documents.write import DocumentError
 from memory.models import Suggestion
 from memory.policy.access import may_write
-from memory.tools import decisions, saved, suggestions
+from memory.tools import decisions, reviews, saved, suggestions
 from memory.tools.calls import use_that_made
 from memory.trust.instructions import marked_lines
 from memory.trust.suggestions import decline, waiting_for
@@ -30,11 +31,12 @@ SHOWN_MAX_SUGGESTIONS = 50
 
 @require_GET
 def inbox(request: SignedInRequest) -> HttpResponse:
-    """Show what waits for the person: decisions about saved lines, and suggestions from other sources."""
+    """Show what waits for the person: decisions about saved lines, suggestions from other sources, and old lines."""
     rows = waiting_for(request.user).select_related("space", "session")
     context = {
         "questions": decisions.open_questions(request.user),
         "suggestions": with_lines(rows[:SHOWN_MAX_SUGGESTIONS]),
+        "reviews": reviews.pending(request.user),
         "more": max(0, rows.count() - SHOWN_MAX_SUGGESTIONS),
     }
     return render(request, "memory/inbox.html", context)
@@ -71,6 +73,26 @@ def answer_suggestion(request: SignedInRequest, suggestion_id: int) -> HttpRespo
     return redirect("memory_inbox")
 
 
+@require_POST
+def answer_review(request: SignedInRequest, review_id: int) -> HttpResponse:
+    """Keep a line because it is still true, or delete it; go back to the inbox."""
+    shown = next((each for each in reviews.pending(request.user) if each.review.pk == review_id), None)
+    if shown is None:
+        raise Http404
+    if not may_write(request.user, shown.review.document.space_id):
+        raise PermissionDenied
+    choice = request.POST.get("answer", "")
+    if choice not in ("yes", "no"):
+        return HttpResponseBadRequest()
+    try:
+        reviews.answer(shown, choice, request.user)
+    except OverlapError:
+        messages.error(request, _("That line was changed in the meantime, so it was not deleted."))
+    else:
+        messages.success(request, _("Noted: still true.") if choice == "yes" else _("Line deleted."))
+    return redirect("memory_inbox")
+
+
 def with_lines(rows: Iterable[Suggestion]) -> list[Suggestion]:
     """Return `rows`, those of instructions with their marked lines."""
     found = list(rows)
@@ -81,5 +103,5 @@ def with_lines(rows: Iterable[Suggestion]) -> list[Suggestion]:
 
 def waiting_items(user: User) -> WaitingItems | None:
     """Return how much waits for `user`, for the badge of the sidebar; None when nothing does."""
-    count = waiting_for(user).count() + len(decisions.open_questions(user))
+    count = waiting_for(user).count() + len(decisions.open_questions(user)) + len(reviews.pending(user))
     return WaitingItems(count, reverse("memory_inbox")) if count else None

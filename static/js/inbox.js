@@ -19,7 +19,7 @@ document.addEventListener("keydown", (event) => {
   const typing = event.target instanceof Element && event.target.closest("input, textarea, select, [contenteditable]");
   if (typing || event.ctrlKey || event.metaKey || event.altKey) return;
   const key = event.key.toLowerCase();
-  const button = current()?.querySelector(`button[data-key="${CSS.escape(key)}"]`);
+  const button = current()?.querySelector(`[data-key="${CSS.escape(key)}"]`);
   if (key === "j") go(1);
   else if (key === "k") go(-1);
   else if (button instanceof HTMLElement) button.click();
