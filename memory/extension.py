@@ -5,7 +5,7 @@ from django.utils.translation import gettext_lazy as _
 
 from chat.extensions import Extension, MessageContext, PromptSection, ToolCommand
 from memory.notes import compaction
-from memory.policy import tombstones
+from memory.policy import secrets, tombstones
 from memory.policy.access import own_space
 from memory.prompt import message_context, provenance, recall
 from memory.prompt.items import NAME
@@ -27,6 +27,7 @@ MEMORY = Extension(
     search=palette.search,
     waiting=inbox.waiting_items,
     forgetter=lambda session: tombstones.of_space(own_space(session).pk).without_forgotten_words,
+    mask=lambda text: secrets.masked(text)[0],
     prepare_compaction=compaction.prepare,
     lookup_hint=reading.lookup_hint,
 )

@@ -17,6 +17,7 @@ urlpatterns = [
     path("memory/<int:document_id>/gone", changes.file_missing, name="memory_gone"),
     path("memory/inbox/", inbox.inbox, name="memory_inbox"),
     path("memory/suggestions/<int:suggestion_id>", inbox.answer_suggestion, name="memory_suggestion"),
+    path("memory/decisions/<int:decision_id>/take-out", decisions.take_out_secret, name="memory_take_out"),
     path("memory/reviews/<int:review_id>", inbox.answer_review, name="memory_review"),
     path("memory/decisions/<int:decision_id>", decisions.decide, name="memory_decide"),
     path("memory/undo/<int:revision_id>", changes.undo_change, name="memory_undo"),

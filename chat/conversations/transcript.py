@@ -18,6 +18,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from chat import extensions
 from chat.attachments import store
 from chat.conversations import insertion, lifecycle, model_choice, presence, titles
 from chat.conversations.model_choice import NO_CHOICE, Choice
@@ -104,7 +105,7 @@ def accept(
     model_choice.apply_choice(session, choice)
     attached = store.lock_files(user, files)
     if not session.title:
-        title = titles.first_words(text or ", ".join(file.name for file in attached))
+        title = titles.first_words(extensions.masked(text) or ", ".join(file.name for file in attached))
         session.title = _("Temporary chat") if session.is_temporary else title
         pubsub.notify(f"user:{user.pk}", {"kind": "sessions"})
     content = [file.reference() for file in attached]

@@ -26,6 +26,7 @@ from chat.extensions.registry import (
     hooks_at,
     installed,
     is_about_memory,
+    masked,
     register,
     tool_heading,
     tool_labels,

@@ -110,6 +110,13 @@ def is_about_memory(name: str) -> bool:
     return tool is not None and tool.about_memory
 
 
+def masked(text: str) -> str:
+    """Return `text` with the secrets masked that an extension finds in it."""
+    for mask in (each.mask for each in installed()):
+        text = mask(text) if mask else text
+    return text
+
+
 def waiting_for(user: User) -> WaitingItems | None:
     """Return what waits for `user` in the first extension that has something; None when nothing waits."""
     found = (each.waiting(user) for each in installed() if each.waiting)

@@ -207,6 +207,8 @@ class Extension:
     prepare_compaction: Callable[[ChatSession, int], bool] | None = None
     # Returns a function that takes out of a text what the owner of a session has asked to forget; for summaries.
     forgetter: Callable[[ChatSession], Callable[[str], str]] | None = None
+    # Returns a text without secrets, such as passwords: for titles, search results and summaries. Pure.
+    mask: Callable[[str], str] | None = None
     # Returns how the model of a session finds messages that a summary has replaced: one English sentence, or "".
     lookup_hint: Callable[[ChatSession], str] | None = None
     # Handlers that may change or refuse what the chat does, each under a contract (chat/extensions/hooks.py).

@@ -175,7 +175,8 @@ def original_text(revision: MemoryRevision) -> str | None:
         return None
     wrote = Message.objects.filter(session=message.session_id, session__deleted_at=None, role=Message.Role.USER)
     person_wrote = "\n".join(wrote.filter(seq__lt=message.seq).values_list("text", flat=True))
-    return content if all(secret in person_wrote for secret in secrets_in(content)) else None
+    secrets = secrets_in(content)
+    return content if secrets and all(secret in person_wrote for secret in secrets) else None
 
 
 def text_of(revision: MemoryRevision) -> str:
