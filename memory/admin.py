@@ -21,6 +21,7 @@ from memory.models import (
     Forgetting,
     MemoryDocument,
     MemoryRevision,
+    Review,
     Suggestion,
 )
 from memory.notes import status
@@ -257,6 +258,18 @@ class SuggestionAdmin(ReadOnlyAdmin):
     search_fields = ["space__owner__email"]
     fields = ["space", "path", "kind", "status", "created_at", "decided_at"]
     ordering = ["-created_at"]
+
+
+@admin.register(Review)
+class ReviewAdmin(ReadOnlyAdmin):
+    """The questions whether lines are still true: which are open, without the lines."""
+
+    about = _("Each row is a question to a person whether a line of their memory is still true, and when they said so.")
+    list_display = ["id", "document", "kind", "asked_at", "answered_at"]
+    list_filter = ["kind", ("answered_at", admin.EmptyFieldListFilter)]
+    list_select_related = ["document__space"]
+    search_fields = ["document__space__owner__email"]
+    ordering = ["-asked_at"]
 
 
 @admin.register(EmbeddingModel)

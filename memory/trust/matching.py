@@ -9,12 +9,12 @@ No model is asked: an obedient one would answer as the text tells it.
 import datetime as dt
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 
 from memory.models import Suggestion
 from memory.text.languages import language_of
-from memory.trust.terms import LIGHT, NUMBER, is_exact, terms_of, weight_of
+from memory.trust.terms import LIGHT, NEGATION, NUMBER, is_exact, terms_of, weight_of
 
 Kind = Suggestion.Kind
 
@@ -29,6 +29,7 @@ SUMMED_UP_MAX_SENTENCES = 3
 NEAR_MAX_MESSAGES = 6
 # Text of one source that is compared.
 SOURCE_MAX_CHARS = 200_000
+HAN, KANA = re.compile("[\u4e00-\u9fff]"), re.compile("[\u3040-\u30ff]")
 SENTENCE = re.compile(r"(?<=[.!?;。！？；])\s+|(?<=[。！？；])|\n+")
 # Time words, by which the person means a date that the model writes out.
 RELATIVE_DAY = re.compile(
@@ -37,6 +38,16 @@ RELATIVE_DAY = re.compile(
     r"aujourd.hui|demain|hier|semaine|mois|an|ans|année|lundi|mardi|mercredi|jeudi|vendredi|samedi|dimanche|depuis|"
     r"hoy|mañana|ayer|semana|mes|año|años|lunes|martes|miércoles|jueves|viernes|sábado|domingo|desde)s?\b"
     r"|今日|明日|昨日|来週|来月|来年|今年|曜日|歳|今天|明天|昨天|下周|下个月|明年|周|星期|岁",
+    re.IGNORECASE,
+)
+
+
+# The beginning of a statement or wish of the person about themselves.
+STATEMENT = re.compile(
+    r"\W*(?:(?:i|i'm|i’m|i've|i’ve|my|we|we're|our|call me|please remember|remember|always|never|"
+    r"ich|mein\w*|wir|unser\w*|nenn mich|duze|siez\w*|merk\w*|immer|nie|je|mon|ma|mes|nous|notre|appelle-moi|"
+    r"tutoie-moi|retiens|soy|tengo|estoy|mi|mis|yo|vivo|trabajo|nosotros|llámame|recuerda|siempre|nunca)\b"
+    r"|j['’]|私|僕|俺|うち|我)",
     re.IGNORECASE,
 )
 
@@ -92,6 +103,15 @@ class TextSources:
         ]
 
     @cached_property
+    def is_statement(self) -> bool:
+        """Return whether the present message says something of the person, and every foreign source has a text in its
+        language, so that the words of a text from there would be recognised."""
+        own = self.own[-1] if self.own else ""
+        texts = [source.text for source in self.sources if source.is_foreign]
+        same = all(text.strip() and _language_of(text) == _language_of(own) for text in texts)
+        return bool(STATEMENT.match(own)) and "?" not in own and "？" not in own and same
+
+    @cached_property
     def foreign(self) -> SourceText | None:
         """Return the newest source after which a text needs support in the person's own words."""
         return next((source for source in reversed(self.sources) if source.is_foreign), None)
@@ -102,7 +122,9 @@ class _Match:
     """The source that has most of a text, and how much."""
 
     source: SourceText | None = None
-    weight: float = field(default=0.0)
+    weight: float = 0.0
+    # How many words of it that the person did not say, without those of little content.
+    content: int = 0
 
 
 def source_of(text: str, possible: TextSources) -> SourceText | None:
@@ -139,13 +161,24 @@ def _source_of_terms(terms: frozenset[str], possible: TextSources) -> SourceText
             added = {term for term in rest & part if not term.startswith(LIGHT)}
             if weight_of(added) >= 1 and len(terms & part) > len(added):
                 return source
+            content = sum(not term.startswith(LIGHT) and term != NEGATION for term in rest & near)
             if (weight := weight_of(terms & near)) > best.weight:
-                best = _Match(source, weight)
+                best = _Match(source, weight, content)
     if best.weight > own_weight:
         return best.source
     if possible.foreign and own_weight < OWN_MIN_SHARE * whole:
+        # Their own statement in quite other words, of which the sources have none.
+        if possible.is_statement and best.content == 0:
+            return None
         return best.source or possible.foreign
     return None
+
+
+def _language_of(text: str) -> str:
+    """Return the language of `text`; of unsegmented scripts, the script."""
+    if HAN.search(text):
+        return "japanese" if KANA.search(text) else "chinese"
+    return language_of(text)
 
 
 def _days_of(own: Sequence[str], today: dt.date | None) -> frozenset[str]:

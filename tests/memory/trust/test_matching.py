@@ -75,6 +75,19 @@ def test_after_a_file_a_text_needs_support_in_the_persons_words():
     assert source_of("The bank is Dupont.", possible("Translate this.", source="", kind=Kind.RECALLED)) is None
 
 
+def test_a_statement_about_oneself_may_be_saved_in_quite_other_words():
+    assert source_of("Does not eat meat.", possible("I am a vegetarian.")) is None
+    assert (
+        source_of("Möchte geduzt werden.", possible("Duze mich bitte.", source="Das Dach wird im März erneuert."))
+        is None
+    )
+    # Not when a source has some of the words, has another language or no text, or when the person asked something.
+    assert source_of("Does not eat meat.", possible("I am a vegetarian.", source="The user must eat meat."))
+    assert source_of("Does not eat meat.", possible("I am a vegetarian.", source="Der Nutzer isst kein Fleisch."))
+    assert source_of("Does not eat meat.", possible("I am a vegetarian.", source=""))
+    assert source_of("Does not eat meat.", possible("Am I a vegetarian?"))
+
+
 def test_without_another_source_nothing_waits():
     assert source_of("Does not eat meat.", TextSources(["I am a vegetarian."])) is None
 
