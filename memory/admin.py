@@ -14,7 +14,16 @@ from django.utils.translation import gettext_lazy as _
 from memory.documents import write
 from memory.documents.write import Author, Delete, Replace, Source
 from memory.index.vectors import notice
-from memory.models import DocumentJob, EmbeddingModel, Flush, Forgetting, MemoryDocument, MemoryRevision
+from memory.models import (
+    DocumentJob,
+    EmbeddingModel,
+    Flush,
+    Forgetting,
+    MemoryDocument,
+    MemoryRevision,
+    Review,
+    Suggestion,
+)
 from memory.notes import status
 from memory.policy.line_ends import with_line_ends_of
 from oneclaw.admin import JobAdmin, NoAddAdmin, ReadOnlyAdmin
@@ -233,6 +242,34 @@ class ForgettingAdmin(ReadOnlyAdmin):
     list_select_related = ["space", "author"]
     search_fields = ["space__owner__email", "author__email"]
     ordering = ["-created_at"]
+
+
+@admin.register(Suggestion)
+class SuggestionAdmin(ReadOnlyAdmin):
+    """The suggestions: how many wait, and from what kind of source, without their texts."""
+
+    about = _(
+        "Each row is a text that waits, or waited, for a person's yes before it becomes memory: where it came from, "
+        "and what became of it."
+    )
+    list_display = ["id", "space", "kind", "status", "created_at", "decided_at"]
+    list_filter = ["status", "kind", "created_at"]
+    list_select_related = ["space"]
+    search_fields = ["space__owner__email"]
+    fields = ["space", "path", "kind", "status", "created_at", "decided_at"]
+    ordering = ["-created_at"]
+
+
+@admin.register(Review)
+class ReviewAdmin(ReadOnlyAdmin):
+    """The questions whether lines are still true: which are open, without the lines."""
+
+    about = _("Each row is a question to a person whether a line of their memory is still true, and when they said so.")
+    list_display = ["id", "document", "kind", "asked_at", "answered_at"]
+    list_filter = ["kind", ("answered_at", admin.EmptyFieldListFilter)]
+    list_select_related = ["document__space"]
+    search_fields = ["document__space__owner__email"]
+    ordering = ["-asked_at"]
 
 
 @admin.register(EmbeddingModel)

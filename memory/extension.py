@@ -5,13 +5,13 @@ from django.utils.translation import gettext_lazy as _
 
 from chat.extensions import Extension, MessageContext, PromptSection, ToolCommand
 from memory.notes import compaction
-from memory.policy import tombstones
+from memory.policy import secrets, tombstones
 from memory.policy.access import own_space
 from memory.policy.reading import reading as reading_once
 from memory.prompt import message_context, provenance, recall
 from memory.prompt.items import NAME
 from memory.tools import reading, save_memory
-from memory.views import palette
+from memory.views import inbox, palette
 
 MEMORY = Extension(
     name=NAME,
@@ -27,7 +27,9 @@ MEMORY = Extension(
     commands={"/remember": ToolCommand("save_memory", "content", _("Save to memory"), _("I will remember that."))},
     details=provenance.details,
     search=palette.search,
+    waiting=inbox.waiting_items,
     forgetter=lambda session: tombstones.of_space(own_space(session).pk).without_forgotten_words,
+    mask=lambda text: secrets.masked(text)[0],
     prepare_compaction=compaction.prepare,
     lookup_hint=reading.lookup_hint,
 )

@@ -133,6 +133,11 @@ ONE_SPACE = """
                   flush.id, flush.space_id, revision.id, revision.space_id)
     FROM memory_flush flush JOIN memory_memoryrevision revision ON revision.id = flush.revision_id
     WHERE revision.space_id <> flush.space_id
+    UNION ALL
+    SELECT format('suggestion %%s for space %%s made revision %%s of space %%s',
+                  suggestion.id, suggestion.space_id, revision.id, revision.space_id)
+    FROM memory_suggestion suggestion JOIN memory_memoryrevision revision ON revision.id = suggestion.revision_id
+    WHERE revision.space_id <> suggestion.space_id
 """
 
 ONE_OWNER = """
@@ -159,6 +164,21 @@ ONE_OWNER = """
     FROM memory_transcriptindex index JOIN chat_chatsession session ON session.id = index.session_id
     JOIN oneclaw_space space ON space.id = index.space_id
     WHERE session.owner_id <> index.owner_id OR space.owner_id <> index.owner_id
+    UNION ALL
+    SELECT format('suggestion %%s for space %%s of person %%s comes from session %%s of person %%s',
+                  suggestion.id, space.id, space.owner_id, session.id, session.owner_id)
+    FROM memory_suggestion suggestion JOIN oneclaw_space space ON space.id = suggestion.space_id
+    JOIN chat_chatsession session ON session.id = suggestion.session_id
+    WHERE session.owner_id <> space.owner_id
+"""
+
+# An answered suggestion keeps a hash alone, and a waiting one is in no document.
+SUGGESTIONS_WAIT = """
+    SELECT format('suggestion %%s is %%s and still has its text', id, status)
+    FROM memory_suggestion WHERE status <> 'waiting' AND text <> ''
+    UNION ALL
+    SELECT format('suggestion %%s waits and has made revision %%s', id, revision_id)
+    FROM memory_suggestion WHERE status = 'waiting' AND revision_id IS NOT NULL
 """
 
 # A mode never changes.
@@ -280,6 +300,7 @@ INVARIANTS = [
     Invariant("the index is of the document, or queued", violations_by_query(PROJECTIONS)),
     Invariant("what belongs together is of one space", violations_by_query(ONE_SPACE)),
     Invariant("memory is of one person", violations_by_query(ONE_OWNER)),
+    Invariant("a suggestion waits until it is answered", violations_by_query(SUGGESTIONS_WAIT)),
     Invariant("the index is of what was said", violations_by_query(TRANSCRIPTS)),
     Invariant("a conversation that writes no memory has none", violations_by_query(MODES_KEPT)),
 ]

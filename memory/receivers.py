@@ -23,6 +23,7 @@ from memory.notes.flush import cover_imported
 from memory.policy.access import rename_agent_spaces
 from memory.signals import documents_written
 from memory.tasks import (
+    ask_reviews_soon,
     flush_after_turn,
     flush_soon,
     forget_transcript,
@@ -30,6 +31,7 @@ from memory.tasks import (
     index_branch,
     keep_last_messages,
 )
+from oneclaw.models import User
 
 # The signals that request a flush of the session, and the reason that is stored with it.
 FLUSH_REASONS = {session_switched: "switched", day_changed: "day_changed", session_ended: "ended", user_left: "left"}
@@ -38,6 +40,11 @@ FLUSH_REASONS = {session_switched: "switched", day_changed: "day_changed", sessi
 @receiver(list(FLUSH_REASONS))
 def when_left(signal: Signal, session: ChatSession | None, **_: Any) -> None:
     flush_soon(session, FLUSH_REASONS[signal])
+
+
+@receiver(day_changed)
+def when_new_day(user: User, **_: Any) -> None:
+    ask_reviews_soon(user)
 
 
 @receiver(session_ended)

@@ -12,8 +12,9 @@ from memory.lab import golden
 from memory.models import Comparison, DocumentJob, Flush, MemoryDocument
 from memory.notes import document_jobs, flush
 from memory.overview import grouping
-from memory.tools import comparisons
+from memory.tools import comparisons, reviews
 from memory.transfer import imports
+from oneclaw.models import User
 from oneclaw.tasks import hint, send
 
 # How many jobs of a kind one sweep enqueues at most: a long queue of hints makes each of them slow.
@@ -64,6 +65,11 @@ def keep_last_messages(session: ChatSession) -> None:
         hint(run_document_job, queued.pk)
 
 
+def ask_reviews_soon(user: User) -> None:
+    """Enqueue the questions whether lines of the person's memory are still true."""
+    hint(ask_reviews, user.pk)
+
+
 @shared_task
 def run_golden_questions() -> None:
     golden.run_after_change()
@@ -95,6 +101,11 @@ def compare_saved_line(comparison_id: int) -> None:
     seconds = comparisons.run(comparison_id)
     if seconds is not None:
         send(compare_saved_line, comparison_id, countdown=seconds)
+
+
+@shared_task
+def ask_reviews(user_id: int) -> None:
+    reviews.ask(User.objects.get(pk=user_id))
 
 
 @shared_task

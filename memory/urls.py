@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from memory.views import changes, decisions, documents, forgetting, home, imports, lab, past, search, switches
+from memory.views import changes, decisions, documents, forgetting, home, imports, inbox, lab, past, search, switches
 
 urlpatterns = [
     path("memory/", home.home_page, name="memory"),
@@ -26,6 +26,10 @@ urlpatterns = [
     path("memory/<int:document_id>/versions/<int:number>", past.version_page, name="memory_version"),
     path("memory/<int:document_id>/put-back", past.put_back, name="memory_put_back"),
     path("memory/<int:document_id>/gone", changes.file_missing, name="memory_gone"),
+    path("memory/inbox/", inbox.inbox, name="memory_inbox"),
+    path("memory/suggestions/<int:suggestion_id>", inbox.answer_suggestion, name="memory_suggestion"),
+    path("memory/decisions/<int:decision_id>/take-out", decisions.take_out_secret, name="memory_take_out"),
+    path("memory/reviews/<int:review_id>", inbox.answer_review, name="memory_review"),
     path("memory/decisions/<int:decision_id>", decisions.decide, name="memory_decide"),
     path("memory/undo/<int:revision_id>", changes.undo_change, name="memory_undo"),
     path("memory/forget", forgetting.forget, name="memory_forget"),

@@ -16,6 +16,25 @@ def secret_left_out(params: Mapping[str, Any]) -> str:
     return gettext("Removed before saving: %(kinds)s. Do you want to keep it?") % {"kinds": kinds}
 
 
+# Where a text came from that waits for a yes (memory/models/suggestions.py), by the kind of its source.
+CAME_FROM = {
+    "attachment": _("It came from the file “%(name)s”."),
+    "pasted": _("It came from text that you pasted."),
+    "tool": _("It came from a result of the tool %(name)s."),
+    "imported": _("It came from an imported conversation."),
+    "recalled": _("It came from %(name)s."),
+    "found": _("It came from another conversation."),
+    "workspace": _("It came from the file %(name)s of your workspace."),
+    "summary": _("It came from a summary of this conversation."),
+    "instructions": _("It came with an import: %(name)s."),
+}
+
+
+def came_from(params: Mapping[str, Any]) -> str:
+    """Return the sentence about the source of a text; `params` are the kind of the source and its name."""
+    return str(CAME_FROM[params["kind"]]) % {"name": params["name"]}
+
+
 WORDINGS: Mapping[str, Wording] = {
     # The reason of a change, in the history of a document.
     "change.edited": _("Edited on the memory page"),
@@ -32,6 +51,8 @@ WORDINGS: Mapping[str, Wording] = {
     "change.imported": _("Imported from %(name)s"),
     "change.forgotten": _("Something was forgotten"),
     "change.saved": _("Saved in a conversation"),
+    "change.accepted": came_from,
+    "change.no_longer_true": _("Deleted because it is no longer true"),
     "change.kept_new": _("Kept the new of two lines that contradicted each other"),
     "change.kept_old": _("Kept the old of two lines that contradicted each other"),
     "change.saved_as_said": _("Saved as it was said, with its secret"),
@@ -43,6 +64,8 @@ WORDINGS: Mapping[str, Wording] = {
     "change.restored": _("Restored change %(number)d"),
     "change.taken_back": _("Undid change %(number)d"),
     # The outcome of a tool call, on its card.
+    "memory.waits": came_from,
+    "memory.declined": _("You have declined this before."),
     "memory.already_known": _("Already known: %(path)s"),
     "memory.contradicted": _("Contradicts line %(line)d: %(text)s"),
     "memory.secret_left_out": secret_left_out,

@@ -279,6 +279,7 @@ SWITCHES = {
     "recent": environment.choice("ONECLAW_SWITCH_RECENT", SWITCHING, "on"),
     "recall": environment.choice("ONECLAW_SWITCH_RECALL", SWITCHING, "on"),
     "transcripts": environment.choice("ONECLAW_SWITCH_TRANSCRIPTS", SWITCHING, "on"),
+    "reviews": environment.choice("ONECLAW_SWITCH_REVIEWS", SWITCHING, "on"),
 }
 # Whether memory is searched before a request to the model: for the first message of a conversation, each, or none.
 RECALL = environment.choice("ONECLAW_RECALL", ["off", "first", "every"], "first")

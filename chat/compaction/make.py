@@ -83,10 +83,10 @@ class Work:
         return [each(self.session) for each in asked if each]
 
     def without_forgotten(self, text: str) -> str:
-        """Return `text` without what the person has asked to forget."""
+        """Return `text` without what the person has asked to forget, and with secrets masked."""
         for forget in self._forgetters:
             text = forget(text)
-        return text
+        return extensions.masked(text)
 
     @property
     def earlier_summary(self) -> str:

@@ -11,6 +11,7 @@ from django.db.models import QuerySet
 from django.dispatch import receiver
 from django.template.loader import get_template
 
+from chat import extensions
 from chat.models import ChatSession, Message
 from chat.signals import turn_finished
 from oneclaw import llm, pubsub
@@ -74,7 +75,7 @@ def name_session(session_id: uuid.UUID) -> None:
         untitled.update(title_due_at=None, title_tries=0)
         return
     try:
-        title = title_of(llm.complete_sync(title_request([question, reply])))
+        title = title_of(extensions.masked(llm.complete_sync(title_request([question, reply]))))
     except ModelRequestError as failure:
         logger.warning("Conversation %s was not named: %s", session_id, failure)
         return
@@ -102,7 +103,7 @@ def _claimed(session_id: uuid.UUID) -> ChatSession | None:
 
 def title_request(said: list[Message]) -> llm.Request:
     """Return the request to the model for a title of these messages."""
-    lines = "\n\n".join(f"{message.role}: {message.text[:READ_MAX_CHARS]}" for message in said)
+    lines = "\n\n".join(f"{message.role}: {extensions.masked(message.text[:READ_MAX_CHARS])}" for message in said)
     return llm.Request(
         model=settings.FAST_MODEL,
         system=[{"type": "text", "text": get_template("title_system.txt", using="prompts").render({}).strip()}],

@@ -17,6 +17,7 @@ from django.db.models.expressions import Combinable
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from chat import extensions
 from chat.attachments import store
 from chat.conversations import lifecycle, model_choice, statements, titles
 from chat.conversations.model_choice import NO_CHOICE, Choice
@@ -96,11 +97,10 @@ def accept(
         session = lifecycle.lock(user, session_id)  # another process has made it meanwhile
     if mode is not None and session.mode != mode:
         raise OtherModeError
-    # Usually, what refuses the message is looked at by the statement that writes it.
+    # Usually, the statement that writes the message finds what refuses it.
     if not files and choice == NO_CHOICE and (begun := _begin(session, message)):
         return begun
-    known = session.messages.filter(client_id=client_id).first()
-    if known is not None:
+    if known := session.messages.filter(client_id=client_id).first():
         if known.text != text or known.file_ids != list(files):
             raise ClientIdConflictError
         return AcceptedMessage(known, *(running_turn_of(session, holder) or (None, None)))
@@ -125,7 +125,7 @@ def _begin(session: ChatSession, new: NewMessage) -> AcceptedMessage | None:
     """Store `new` and its turn in `session`, which is locked or not stored; None when statements.begin_turn refuses."""
     before, notifications = (session.title, session.last_seq), [change_hint(session.pk, by_turn=True)]
     if not session.title:
-        title = titles.first_words(new.text or ", ".join(file.name for file in new.files))
+        title = titles.first_words(extensions.masked(new.text) or ", ".join(file.name for file in new.files))
         session.title = _("Temporary chat") if session.is_temporary else title
         notifications.append((f"user:{session.owner_id}", {"kind": "sessions"}))
     content = [file.reference() for file in new.files]

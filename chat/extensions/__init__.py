@@ -26,6 +26,7 @@ from chat.extensions.registry import (
     hooks_at,
     installed,
     is_about_memory,
+    masked,
     reading,
     register,
     tool_heading,
@@ -34,6 +35,7 @@ from chat.extensions.registry import (
     tool_updates,
     tools_for,
     unregister,
+    waiting_for,
 )
 from chat.extensions.run_hooks import HookRun, run_hooks
 from chat.extensions.types import (
@@ -49,4 +51,5 @@ from chat.extensions.types import (
     ToolCommand,
     ToolError,
     ToolResult,
+    WaitingItems,
 )

@@ -5,8 +5,9 @@ from contextlib import ExitStack, contextmanager
 
 from chat.extensions import hook_failures
 from chat.extensions.hooks import Hook, HookValue
-from chat.extensions.types import CallUpdate, Extension, Tool, ToolError
+from chat.extensions.types import CallUpdate, Extension, Tool, ToolError, WaitingItems
 from chat.models import ChatSession
+from oneclaw.models import User
 from oneclaw.reasons import Reason
 
 _extensions: dict[str, Extension] = {}
@@ -118,6 +119,19 @@ def is_about_memory(name: str) -> bool:
     """Return whether the arguments and results of the tool `name` come from a person's memory."""
     tool = _tools().get(name)
     return tool is not None and tool.about_memory
+
+
+def masked(text: str) -> str:
+    """Return `text` with the secrets masked that an extension finds in it."""
+    for mask in (each.mask for each in installed()):
+        text = mask(text) if mask else text
+    return text
+
+
+def waiting_for(user: User) -> WaitingItems | None:
+    """Return what waits for `user` in the first extension that has something; None when nothing waits."""
+    found = (each.waiting(user) for each in installed() if each.waiting)
+    return next(filter(None, found), None)
 
 
 def _sort_hooks() -> None:

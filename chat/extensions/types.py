@@ -172,6 +172,14 @@ class SearchResult:
 
 
 @dataclass(frozen=True)
+class WaitingItems:
+    """How many items of an app wait for a person, at least one, and the URL of the page that lists them."""
+
+    count: int
+    address: str
+
+
+@dataclass(frozen=True)
 class Extension:
     """Everything that one app brings to the chat. All callables are sync and may use the ORM."""
 
@@ -195,11 +203,15 @@ class Extension:
     # Returns results visible to this person that contain every one of the words (lower case, at least one), best first,
     # at most the given number. Called on every keystroke.
     search: Callable[[User, list[str], int], list[SearchResult]] | None = None
+    # Returns what of the app waits for this person, or None. Called for every page of the chat.
+    waiting: Callable[[User], WaitingItems | None] | None = None
     # Called again and again while a summary waits to replace the messages of a session up to the given number: stores
     # what the app keeps of them, or asks for that, and returns whether it is stored.
     prepare_compaction: Callable[[ChatSession, int], bool] | None = None
     # Returns a function that takes out of a text what the owner of a session has asked to forget; for summaries.
     forgetter: Callable[[ChatSession], Callable[[str], str]] | None = None
+    # Returns a text without secrets, such as passwords: for titles, search results and summaries. Pure.
+    mask: Callable[[str], str] | None = None
     # Returns how the model of a session finds messages that a summary has replaced: one English sentence, or "".
     lookup_hint: Callable[[ChatSession], str] | None = None
     # Handlers that may change or refuse what the chat does, each under a contract (chat/extensions/hooks.py).

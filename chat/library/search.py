@@ -67,7 +67,7 @@ def messages(user: User, question: str, most: int = MAX_MESSAGES) -> list[Search
     newest = list(without_copies(with_words(user, words, CANDIDATES), most))
     if len(newest) < most:
         newest = list(without_copies(with_words(user, words, MAX_CANDIDATES), most))
-    return [SearchHit(message, snippet(message.text, words)) for message in newest]
+    return [SearchHit(message, snippet(extensions.masked(message.text), words)) for message in newest]
 
 
 def without_copies(found: QuerySet[Message], most: int) -> QuerySet[Message]:

@@ -18,6 +18,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
+from chat import extensions
 from chat.attachments import store
 from chat.attachments.examine import FileRefusedError
 from chat.context.meter import meter_of, with_counted
@@ -85,6 +86,7 @@ def page(
         "messages_html": messages_html(request, session, before) if session else "",
         "meter": meter_of(session) if session else None,
         "listing": listing_for(request),
+        "waiting": extensions.waiting_for(request.user),
         "toast": toasts.take(request),
         "client_id": uuid.uuid4(),
         "longest": settings.MESSAGE_LENGTH,
@@ -142,7 +144,8 @@ def session_list(request: SignedInRequest) -> HttpResponse:
 def listed(request: SignedInRequest, current: str, toast: Toast | None = None) -> HttpResponse:
     shown = session_shown(request, current)
     context = {"listing": listing_for(request), "session_id": shown and shown.pk, "current": shown, "toast": toast}
-    return render(request, "chat/_sessions.html", context | {"refreshed": True})
+    fresh = {"refreshed": True, "waiting": extensions.waiting_for(request.user)}
+    return render(request, "chat/_sessions.html", context | fresh)
 
 
 def listing_for(request: SignedInRequest) -> sidebar.Listing:

@@ -87,7 +87,7 @@ def blank(matches: Matches) -> None:
     summaries.drop_blocks(rounds)
     summaries.restart(rounds)
     for session in ChatSession.objects.filter(pk__in=matches.sessions):
-        _remove_signatures(session)
+        remove_signatures(session)
 
 
 def remove_signatures_of(turns: QuerySet[Turn]) -> None:
@@ -99,10 +99,10 @@ def remove_signatures_of(turns: QuerySet[Turn]) -> None:
     encrypted = {"signature", "data"}
     found = {session_id for session_id, content in thinking if any(encrypted & block.keys() for block in content)}
     for session in ChatSession.objects.filter(pk__in=found):
-        _remove_signatures(session)
+        remove_signatures(session)
 
 
-def _remove_signatures(session: ChatSession) -> None:
+def remove_signatures(session: ChatSession) -> None:
     """Remove the encrypted thinking from the conversation, because it may hold the forgotten words, and do not send it
     any more; and the digests of its requests, by which such words could be guessed."""
     withhold_thinking(session, session.last_seq)

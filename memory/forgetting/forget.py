@@ -44,12 +44,14 @@ from memory.models import (
     ForgottenLine,
     MemoryDocument,
     MemoryRevision,
+    Review,
     Upload,
     content_hash,
 )
 from memory.notes import recent
 from memory.policy.paths import recent_path
 from memory.policy.tombstones import LineMatcher, line_hash, lock_name, of_space
+from memory.trust import suggestions
 from oneclaw.locks import hold
 from oneclaw.models import Space, User, clock
 from oneclaw.reasons import Reason
@@ -177,12 +179,14 @@ def _forget(space: Space, wanted: LinesToForget, user: User | None, digest: str 
         for row in waiting.exclude(error=""):
             if wanted.known.is_in_text(row.error):
                 type(row).objects.filter(pk=row.pk).update(error="")
-    # Decisions hold hashes of the removed lines, and pending uploads may hold the lines.
+    # Decisions and reviews hold hashes of the removed lines, and pending uploads may hold the lines.
     Decision.objects.filter(revision__document__in=[erasure.document_id for erasure in made.documents]).delete()
+    Review.objects.filter(document__in=[erasure.document_id for erasure in made.documents]).delete()
     Upload.objects.filter(owner=space.owner).delete()
     for question in space.golden_questions.all():
         if wanted.known.is_in_text(question.question) or wanted.known.is_in_text(question.expected):
             question.delete()
+    suggestions.forget(space, wanted.known)
     forgetting.counts = made.counts
     forgetting.save(update_fields=["counts"])
     for erasure in made.documents:

@@ -1,4 +1,5 @@
-"""Define the tables of memory: documents, their revisions, the search index, flushes, decisions and forgettings."""
+"""Define the tables of memory: documents, their revisions, the search index, flushes, decisions, suggestions, reviews
+and forgettings."""
 
 from memory.models.choices import AgentSpace, SwitchChoice
 from memory.models.decisions import Comparison, Decision
@@ -8,3 +9,5 @@ from memory.models.forgetting import Forgetting, ForgottenLine
 from memory.models.index import DocumentIndex, EmbeddingModel, MemoryChunk, TextVector, TranscriptChunk, TranscriptIndex
 from memory.models.lab import GoldenQuestion, LabRun
 from memory.models.overview import DocumentOverview, Topic
+from memory.models.reviews import Review
+from memory.models.suggestions import Suggestion

@@ -38,6 +38,8 @@ class SwitchChoice(models.Model):
         RECALL = "recall", "Recall"
         # The search in past conversations, verbatim.
         TRANSCRIPTS = "transcripts", "Transcripts"
+        # The questions whether lines of MEMORY.md are still true.
+        REVIEWS = "reviews", "Still true?"
 
     user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="+", db_index=False)
     switch = models.CharField(max_length=20, choices=Switch)

@@ -27,8 +27,6 @@ MODEL_MAX_ATTEMPTS = 5
 # Text of one flush, so that it fits the model's context; a longer range becomes several flushes.
 RANGE_MAX_CHARS = 120_000
 ERROR_MAX_CHARS = 1000
-# The reason of a flush that covers imported messages, which are never noted.
-IMPORTED = "imported"
 
 
 @dataclass(frozen=True)
@@ -123,11 +121,6 @@ def covered_through(session: ChatSession) -> int:
     conversation, whose own flush notes it.
     """
     return session.flushes.finished().aggregate(through=Max("through_seq"))["through"] or session.copied_seq
-
-
-def imported_through(session: ChatSession) -> int:
-    """Return the sequence number of the last imported message of `session`; 0 when there is none."""
-    return session.flushes.filter(reason=IMPORTED).aggregate(through=Max("through_seq"))["through"] or 0
 
 
 def is_noted(session: ChatSession) -> bool:

@@ -9,7 +9,8 @@ from django.db.models.functions import Coalesce
 
 from chat.models import ChatSession, Message
 from memory.models import Flush, MemoryDocument
-from memory.notes.claims import IMPORTED, covered_through, is_noted
+from memory.notes.claims import covered_through, is_noted
+from memory.policy.imported import IMPORTED
 from oneclaw.models import User
 
 DAILY_LOG_PATH = re.compile(r"memory/(\d{4}-\d{2}-\d{2})\.md")

@@ -8,6 +8,7 @@ The model is called outside of any transaction, by the worker that holds the cla
 
 import datetime as dt
 import logging
+from collections.abc import Sequence
 
 from django.conf import settings
 from django.db import transaction
@@ -21,7 +22,6 @@ from memory.documents.write import Append, Author, Separator, Source
 from memory.models import DocumentJob, Flush, MemoryDocument, MemoryRevision, content_hash
 from memory.notes import document_jobs
 from memory.notes.claims import (
-    IMPORTED,
     MODEL_MAX_ATTEMPTS,
     Claim,
     claim_flush,
@@ -30,12 +30,17 @@ from memory.notes.claims import (
     lock_claim,
     postpone,
 )
+from memory.notes.own_words import parted
 from memory.notes.summary import extract, summarise
 from memory.policy import switches, tombstones
 from memory.policy.access import lock_session, own_space
+from memory.policy.imported import IMPORTED
 from memory.policy.same_words import without_lines_of
 from memory.policy.secrets import masked
 from memory.prompt.sent import text_sent
+from memory.trust import suggestions
+from memory.trust.matching import SourceText
+from memory.trust.sources import text_sources_of
 from oneclaw.jobs import ClaimLostError
 from oneclaw.llm.failures import ModelRequestError
 from oneclaw.models import clock
@@ -78,7 +83,8 @@ def run(flush_id: int) -> int | None:
     try:
         with claim.flush.heartbeats():
             notes, failure = _notes(claim)
-        finish(claim, notes, failure)
+            parts = parted(notes, text_sources_of(claim.session, claim.through_seq))
+        finish(claim, parts.own, failure, parts.waiting)
     except ClaimLostError:
         logger.warning("Flush %s was claimed by another worker, or its conversation deleted.", flush_id)
         return None
@@ -95,15 +101,20 @@ def run(flush_id: int) -> int | None:
 
 
 @transaction.atomic
-def finish(claim: Claim, notes: str, failure: str | None = None) -> None:
+def finish(
+    claim: Claim, notes: str, failure: str | None = None, waiting: Sequence[tuple[str, SourceText]] = ()
+) -> None:
     """Append `notes` to the log of the day, check that they are there, and move the watermark, in one transaction.
 
-    `failure` says why the notes are an extract; None when the model wrote them. Raise ClaimLostError when the claim was
-    lost, and NotWrittenError when the check fails.
+    The lines `waiting`, each with its source, become suggestions. `failure` says why the notes are an extract; None
+    when the model wrote them. Raise ClaimLostError when the claim was lost, and NotWrittenError when the check fails.
     """
     lock_claim(claim)
     flush = claim.flush
     revision = _append(claim, notes) if notes else None
+    for line, source in waiting:
+        path = log_path(claim.day)
+        suggestions.wait(flush.space, path, line, source, claim.session, claim.messages[-1].pk)
     status = Flush.Status.DONE if notes else Flush.Status.NOTHING
     known = tombstones.of_space(flush.space_id)
     error = "" if failure is None or known.is_in_text(failure) else failure

@@ -13,8 +13,12 @@ from memory.documents.write import Author, Replace, Source
 from memory.files import disk
 from memory.files.folders import folder_of
 from memory.models import DocumentJob, MemoryDocument
-from memory.notes.claims import imported_through
+from memory.notes.own_words import parted
 from memory.policy import secrets, switches, tombstones
+from memory.policy.imported import imported_through
+from memory.trust.matching import TextSources
+from memory.trust.sources import text_sources_of
+from memory.trust.typed import parts_of
 from oneclaw import llm
 from oneclaw.llm.failures import ModelRequestError
 from oneclaw.llm.quoting import quoted, shortened
@@ -57,11 +61,15 @@ def compose(job: DocumentJob) -> LastMessages | None:
         return None
     local = session.owner.local
     known = tombstones.of_space(job.space_id)
+    possible = text_sources_of(session, job.through_seq)
     lines = [
         f"{local(message.created_at):%H:%M} {_speaker(message)}: "
-        + shortened(known.without_forgotten_words(message.text.strip()), MESSAGE_MAX_CHARS, "this message was longer")
+        + shortened(known.without_forgotten_words(text), MESSAGE_MAX_CHARS, "this message was longer")
         for message in said
+        if (text := _own_text(message, possible))
     ]
+    if not lines:
+        return None
     ended = local(job.created_at)
     title = tombstones.title_without_forgotten(job.space_id, session.name)
     head = f"# {title}\n\n*Ended on {ended:%Y-%m-%d at %H:%M}. The last messages:*"
@@ -112,6 +120,13 @@ def _slug(lines: str) -> str:
         return ""
     words = slugify(answer.strip().split("\n", 1)[0]).split("-")
     return "-".join(words[:SLUG_MAX_WORDS])[:SLUG_MAX_CHARS].strip("-")
+
+
+def _own_text(message: Message, possible: TextSources) -> str:
+    """Return what the person typed, or the lines of the assistant's answer that come from no other source."""
+    if message.role == Message.Role.USER:
+        return parts_of(message.text).typed
+    return parted(message.text, possible).own.strip()
 
 
 def _speaker(message: Message) -> str:

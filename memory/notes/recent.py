@@ -15,10 +15,14 @@ from chat.models import ChatSession, Message
 from memory.documents import write as documents
 from memory.documents.write import Author, Delete, Replace, Source
 from memory.models import DocumentJob, MemoryDocument
-from memory.notes.claims import MODEL_MAX_ATTEMPTS, imported_through
+from memory.notes.claims import MODEL_MAX_ATTEMPTS
+from memory.notes.own_words import in_own_words
 from memory.policy import secrets, switches, tombstones
+from memory.policy.imported import imported_through
 from memory.policy.paths import RECENT_NAME, recent_path
 from memory.text.recent_sections import SECTION, conversation_spans, parts_of
+from memory.trust.sources import text_sources_of
+from memory.trust.typed import parts_of as parts_of_message
 from oneclaw import llm
 from oneclaw.llm.failures import ModelRequestError
 from oneclaw.llm.quoting import quoted, shortened
@@ -74,7 +78,8 @@ def compose(job: DocumentJob) -> ConversationSummary | None:
             raise
         logger.warning("Document job %s has no summary after %s attempts: %s", job.pk, job.attempts, failure)
         title, text = "", ""
-    title, _ = secrets.masked(title or _title(first.text) or session.name)
+    title, text = in_own_words(title, text, text_sources_of(session, job.through_seq))
+    title, _ = secrets.masked(title or _title(parts_of_message(first.text).typed) or session.name)
     text, _ = secrets.masked(text)
     title, text = tombstones.title_without_forgotten(job.space_id, title), known.without_forgotten_words(text)
     return ConversationSummary(title, text, session.owner.local(said[-1].created_at))

@@ -22,6 +22,7 @@ MESSAGE_MAX_CHARS = 20_000
 # An extract: its messages, and the text of each.
 EXTRACT_MAX_MESSAGES = 12
 EXTRACTED_MESSAGE_MAX_CHARS = 300
+EXTRACT_NOTICE = "*Not summarised: the model could not be reached. The first words of what was said:*"
 
 
 @dataclass(frozen=True)
@@ -78,7 +79,7 @@ def extract(said: Sequence[TranscriptEntry]) -> str:
     items = [f"- {line.at:%H:%M} {_first_words(line.text)}" for line in messages[:EXTRACT_MAX_MESSAGES]]
     if len(messages) > EXTRACT_MAX_MESSAGES:
         items.append(f"- … and {len(messages) - EXTRACT_MAX_MESSAGES} more messages")
-    return "*Not summarised: the model could not be reached. The first words of what was said:*\n\n" + "\n".join(items)
+    return f"{EXTRACT_NOTICE}\n\n" + "\n".join(items)
 
 
 def _first_words(text: str) -> str:

@@ -77,7 +77,10 @@ def guidelines_section(session: ChatSession, _: Sequence[ContextItem]) -> str:
 def prompt_condition(session: ChatSession) -> str:
     """Return a key of all else that the prompt sections depend on: the person's switches and the agent's tools."""
     return ",".join(
-        [*sorted(switches.on_for(session.owner)), *(f"-{name}" for name in sorted(session.agent.tools_off))]
+        [
+            *sorted(switches.on_for(session.owner) - {switches.Switch.REVIEWS}),
+            *(f"-{name}" for name in sorted(session.agent.tools_off)),
+        ]
     )
 
 

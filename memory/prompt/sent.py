@@ -25,7 +25,7 @@ def text_sent(session: ChatSession, noted_seq: int | None = None) -> str:
     """
     rounds = list(_used_summaries(session))
     noted = [used for used in rounds if noted_seq is None or used.through.seq <= noted_seq]
-    summaries = (text for used in noted for text in _texts_of(used))
+    summaries = (text for used in noted for text in texts_of_summary(used))
     own = None if len(noted) == len(rounds) else session.get_absolute_url()
     items = (item["text"] for item in _items(session) if item["path"] != own and item["kind"] != REMOVED)
     results = (value for value in _results(session) if value.get("path") != own)
@@ -39,23 +39,23 @@ def _used_summaries(session: ChatSession) -> QuerySet[ContextRound]:
     return found.select_related("through")
 
 
-def _texts_of(used: ContextRound) -> Iterator[str]:
+def texts_of_summary(used: ContextRound) -> Iterator[str]:
     """Yield each text of a summary: its own, that of the signed block, and its supplement."""
     for value in (used.summary, used.supplement, (used.block or {}).get("content")):
-        yield from _strings(value)
+        yield from strings_of(value)
 
 
-def _strings(value: Any) -> Iterator[str]:
+def strings_of(value: Any) -> Iterator[str]:
     """Yield every string in a JSON value, without the types of blocks."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict):
         for name, part in value.items():
             if name != "type":
-                yield from _strings(part)
+                yield from strings_of(part)
     elif isinstance(value, list):
         for part in value:
-            yield from _strings(part)
+            yield from strings_of(part)
 
 
 def _items(session: ChatSession) -> list[ContextItem]:
@@ -73,10 +73,11 @@ def _results(session: ChatSession) -> Iterator[dict[str, Any]]:
         if block["type"] == "tool_use" and block["name"] in READING_TOOLS:
             reading.add(block["id"])
         elif block["type"] == "tool_result" and block.get("tool_use_id") in reading:
-            yield from _passages(block.get("content"))
+            yield from passages_of(block.get("content"))
 
 
-def _passages(content: object) -> Iterator[dict[str, Any]]:
+def passages_of(content: object) -> Iterator[dict[str, Any]]:
+    """Yield each passage in the result of a tool of memory."""
     try:
         value = json.loads(content) if isinstance(content, str) else None
     except ValueError:

@@ -3,6 +3,7 @@
 import hashlib
 from typing import Any
 
+from chat.models import Message
 from memory.models import MemoryRevision
 
 
@@ -19,3 +20,12 @@ def call_of(revision: MemoryRevision) -> dict[str, Any] | None:
         return None
     keys = {operation_key(message.pk, use["id"]): use for use in message.tool_uses()}
     return keys.get(revision.operation_key or "")
+
+
+def use_that_made(answer: Message, made: int) -> str | None:
+    """Return the tool_use id of the call of `answer` whose card has the number `made`; None without one."""
+    for meta in Message.objects.filter(parent=answer, role=Message.Role.TOOL).values_list("meta", flat=True):
+        for id, card in meta.get("cards", {}).items():
+            if card.get("made") == made:
+                return str(id)
+    return None

@@ -6,7 +6,7 @@ decide(decision, Choice.NEW, user)              # idempotent
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from django.db import transaction
 from django.utils import timezone
@@ -51,12 +51,16 @@ class CannotDecideError(DocumentError):
 
 @dataclass(frozen=True)
 class PendingDecision:
-    """An open decision as it is shown: the two texts as they are now, and the possible choices."""
+    """An open decision as it is shown: the two texts as they are now, and the possible choices.
+
+    `others` are the other contradictions of the same new line, which are asked and decided together with it.
+    """
 
     decision: Decision
     old: str
     new: str
     choices: Sequence[Choice]
+    others: list["PendingDecision"] = field(default_factory=list)
 
 
 def ask_about_secret(revision: MemoryRevision) -> None:
@@ -85,8 +89,10 @@ def ask_about_contradiction(revision: MemoryRevision, contradicted: Contradicted
 
 
 def questions(decisions: Iterable[Decision]) -> list[PendingDecision]:
-    """Return those of `decisions` that are open and whose lines are unchanged in the document."""
-    asked = []
+    """Return those of `decisions` that are open and whose lines are unchanged in the document, one for all
+    contradictions of a line."""
+    asked: list[PendingDecision] = []
+    first: dict[int, PendingDecision] = {}
     for decision in decisions:
         if not decision.is_open:
             continue
@@ -95,7 +101,14 @@ def questions(decisions: Iterable[Decision]) -> list[PendingDecision]:
         if not has_lines(new, content) or (at is None and decision.kind == Decision.Kind.CONTRADICTION):
             continue
         old = "" if at is None else "\n".join(content.split("\n")[at : at + decision.lines])
-        asked.append(PendingDecision(decision, old, new, choices_of(decision)))
+        pending = PendingDecision(decision, old, new, choices_of(decision))
+        is_contradiction = decision.kind == Decision.Kind.CONTRADICTION
+        if is_contradiction and decision.revision_id in first:
+            first[decision.revision_id].others.append(pending)
+            continue
+        if is_contradiction:
+            first[decision.revision_id] = pending
+        asked.append(pending)
     return asked
 
 
@@ -137,6 +150,20 @@ def decide(decision: Decision, choice: str, user: User) -> Decision:
     return row
 
 
+@transaction.atomic
+def decide_together(decision: Decision, others: Iterable[Decision], choice: str, user: User) -> None:
+    """Do what the person chose for `decision` and for the `others` of the same new line, all or nothing.
+
+    With OLD the new line goes once, which answers all of them. Raise as decide() does.
+    """
+    decide(decision, choice, user)
+    for other in others:
+        if choice == Choice.OLD:
+            Decision.objects.filter(pk=other.pk).undecided().update(choice=choice, decided_at=timezone.now())
+        else:
+            decide(other, choice, user)
+
+
 def original_text(revision: MemoryRevision) -> str | None:
     """Return the text that the model asked to save, with its secrets.
 
@@ -148,7 +175,8 @@ def original_text(revision: MemoryRevision) -> str | None:
         return None
     wrote = Message.objects.filter(session=message.session_id, session__deleted_at=None, role=Message.Role.USER)
     person_wrote = "\n".join(wrote.filter(seq__lt=message.seq).values_list("text", flat=True))
-    return content if all(secret in person_wrote for secret in secrets_in(content)) else None
+    secrets = secrets_in(content)
+    return content if secrets and all(secret in person_wrote for secret in secrets) else None
 
 
 def text_of(revision: MemoryRevision) -> str:

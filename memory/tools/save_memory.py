@@ -16,14 +16,18 @@ from chat.models import ChatSession
 from chat.turns.tools import is_lock_timeout, parameter_missing
 from memory.documents import alternative, write
 from memory.documents.write import Append, Author, Separator, Source
-from memory.models import MemoryRevision
+from memory.models import MemoryDocument, MemoryRevision, Suggestion
 from memory.policy import switches, tombstones
 from memory.policy.access import own_space
 from memory.policy.paths import CURATED
+from memory.policy.same_words import occurs_in
 from memory.policy.secrets import masked
 from memory.policy.tombstones import LineForgottenError
 from memory.tools import comparisons, decisions, saved
 from memory.tools.calls import operation_key
+from memory.trust import suggestions
+from memory.trust.matching import source_of
+from memory.trust.sources import text_sources_of
 from oneclaw.models import Space, User
 from oneclaw.reasons import Reason
 from oneclaw.text import InvalidTextError
@@ -36,6 +40,8 @@ CONTENT_MAX_CHARS = 5000
 ARGUMENTS_MAX_BYTES = 8 * 1024 * 1024
 # The code of the summary of a call that saved nothing, because the words are there.
 ALREADY_KNOWN = "memory.already_known"
+# The code of the summary of a call whose text waits for the person's yes.
+WAITS = "memory.waits"
 # The error for the model when it tries to save a forgotten line.
 FORGOTTEN = (
     "Nothing was saved: the person has had this forgotten. If they want it remembered again, they can write it into "
@@ -66,6 +72,8 @@ def save_memory(call: ToolCall) -> ToolResult:
         space = own_space(call.session)
         if tombstones.of_space(space.pk).is_in_text(content):
             raise LineForgottenError(CURATED)
+        if suggestion := suggested(call, space, content):
+            return waiting(suggestion, content)
         revision = save_entry(space, append_operation(call.user, content), author, ask=bool(secret))
     except LineForgottenError as error:
         raise ToolError("forgotten", FORGOTTEN, Reason("memory.line_forgotten")) from error
@@ -103,6 +111,29 @@ def save_entry(space: Space, entry: Append, author: Author, *, ask: bool) -> Mem
     if revision is not None:
         comparisons.request(revision)
     return revision
+
+
+def suggested(call: ToolCall, space: Space, content: str) -> Suggestion | None:
+    """Return the suggestion of `content` when it did not come from the person; None when it may be saved."""
+    document = MemoryDocument.objects.present().filter(space=space, path=CURATED).first()
+    if document is not None and occurs_in(content, document.content):
+        return None
+    answer = call.session.messages.filter(pk=call.message_id).first() if call.message_id else None
+    source = source_of(content, text_sources_of(call.session, answer.seq if answer else None))
+    if source is None:
+        return None
+    return suggestions.wait(space, CURATED, content, source, call.session, call.message_id)
+
+
+def waiting(suggestion: Suggestion, content: str) -> ToolResult:
+    """Return the result of a call whose text waits for the person's yes, or was declined before."""
+    if suggestion.status == Suggestion.Status.DECLINED:
+        result = {"saved": False, "declined": "The person has declined this before. Do not save it again."}
+        return ToolResult(result, Reason("memory.declined"), [content])
+    said = "It did not come from the person, so it waits in their inbox for a yes. Tell them."
+    result = {"saved": False, "waiting": True, "source": suggestion.get_kind_display(), "because": said}
+    reason = Reason(WAITS, {"kind": suggestion.kind, "name": suggestion.name})
+    return ToolResult(result, reason, [content], made=-suggestion.pk)
 
 
 def already_known(content: str) -> ToolResult:
@@ -166,8 +197,10 @@ SAVE = Tool(
         "running": _("Saving to memory …"),
         "done": _("Saved to memory"),
         ALREADY_KNOWN: _("Nothing new to save"),
+        WAITS: _("Waits in your inbox"),
+        "memory.declined": _("Not saved"),
         "failed": _("Could not save to memory"),
     },
     input_max_bytes=ARGUMENTS_MAX_BYTES,
-    since=saved.outcomes,
+    since=saved.states,
 )

@@ -1,4 +1,5 @@
-"""Show the present state of a saved entry on its card in the chat: still there, removed, or waiting for a decision."""
+"""Show the present state of a saved entry on its card in the chat: still there, removed, or waiting for a decision; and
+of a text that did not come from the person: waiting for a yes, accepted or declined."""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -7,15 +8,35 @@ from django.template.loader import render_to_string
 from django.utils.translation import gettext as _
 
 from chat.extensions import CallUpdate
-from memory.models import Decision, MemoryDocument, MemoryRevision
+from memory.models import Decision, MemoryDocument, MemoryRevision, Suggestion
 from memory.tools import decisions
 
 
-def outcomes(revision_ids: Sequence[int], csrf_token: str = "", refusal: str = "") -> Mapping[int, CallUpdate]:
-    """Return the present state of the entry of each revision, by its id.
+def states(made: Sequence[int], csrf_token: str = "", refusal: str = "") -> Mapping[int, CallUpdate]:
+    """Return the present state of what each call made, by its number: the id of a revision, or that of a suggestion,
+    which is negative.
 
     `refusal` says why the person's last choice was not possible.
     """
+    return outcomes([number for number in made if number > 0], csrf_token, refusal) | suggested(
+        [-number for number in made if number < 0], csrf_token, refusal
+    )
+
+
+def suggested(suggestion_ids: Sequence[int], csrf_token: str, refusal: str) -> dict[int, CallUpdate]:
+    """Return the present state of each suggestion, by its negative id."""
+    found: dict[int, CallUpdate] = {}
+    headings = {Suggestion.Status.ACCEPTED: _("Saved to memory"), Suggestion.Status.DECLINED: _("Not saved")}
+    for row in Suggestion.objects.filter(pk__in=suggestion_ids).select_related("revision"):
+        context = {"suggestion": row, "refusal": refusal, "csrf_token": csrf_token, "in_chat": True}
+        html = render_to_string("memory/_suggestion_since.html", context).strip()
+        heading = headings.get(Suggestion.Status(row.status), "")
+        found[-row.pk] = CallUpdate(heading=heading, html=html, can_undo=False)
+    return found
+
+
+def outcomes(revision_ids: Sequence[int], csrf_token: str = "", refusal: str = "") -> dict[int, CallUpdate]:
+    """Return the present state of the entry of each revision, by its id, with `refusal` as in states()."""
     revisions = MemoryRevision.objects.filter(pk__in=revision_ids).select_related("message")
     contents = MemoryDocument.objects.in_bulk({revision.document_id for revision in revisions})
     asked: dict[int, list[Decision]] = defaultdict(list)

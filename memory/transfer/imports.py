@@ -15,7 +15,9 @@ from memory.documents import write
 from memory.documents.diff import Hunk, diff
 from memory.documents.write import Author, Replace, Source
 from memory.models import Upload
+from memory.policy.suggested import INSTRUCTION_FILES
 from memory.transfer import archive
+from memory.trust import instructions
 from oneclaw.models import Space, User, clock
 from oneclaw.reasons import Reason
 
@@ -40,6 +42,11 @@ class PlannedChange:
     base_version: int
     hunks: list[Hunk]
     is_new: bool
+
+    @property
+    def instructs(self) -> bool:
+        """Return whether the file instructs the assistant, so that it is used after a yes."""
+        return self.path in INSTRUCTION_FILES and bool(self.content.strip())
 
 
 @dataclass(frozen=True)
@@ -117,6 +124,7 @@ def confirm(user: User, token: uuid.UUID, digest: str) -> ImportPlan:
     for change in planned.changes:
         try:
             write.apply(space, change.path, Replace(change.content, change.base_version), author)
+            instructions.ask_about(space, change.path, change.content, kept.name)
         except write.StaleVersionError as stale:
             raise ImportPlanChangedError from stale
     kept.delete()

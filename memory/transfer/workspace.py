@@ -3,11 +3,14 @@
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from django.db import transaction
+
 from memory.documents import write
 from memory.documents.write import Author, Replace, Source
 from memory.files import disk
 from memory.models import MemoryDocument, content_hash
 from memory.policy.paths import BadPathError, checked_path
+from memory.trust import instructions
 from oneclaw import files
 from oneclaw.models import Space, User
 from oneclaw.reasons import Reason
@@ -24,6 +27,8 @@ class Report:
 
     written: list[str] = field(default_factory=list)
     unchanged: list[str] = field(default_factory=list)
+    # Written files that instruct the assistant, and are used after a yes in the inbox.
+    waiting: list[str] = field(default_factory=list)
     # Files that are hidden or no Markdown are ignored.
     skipped: list[str] = field(default_factory=list)
     # path → a sentence that says why the file was refused
@@ -52,8 +57,12 @@ def import_folder(folder: Path, space: Space, user: User) -> Report:
             if present and hash == content_hash(content):
                 report.unchanged.append(path)
                 continue
-            write.apply(space, path, Replace(content, version), author)
+            with transaction.atomic():
+                write.apply(space, path, Replace(content, version), author)
+                waits = instructions.ask_about(space, path, content, folder.name)
             report.written.append(path)
+            if waits:
+                report.waiting.append(path)
         except (disk.UnreadableFileError, BadPathError, InvalidTextError, write.DocumentError) as error:
             report.refused[_shown(found.path)] = str(error)
     return report

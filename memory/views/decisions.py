@@ -2,7 +2,7 @@
 
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
-from django.http import HttpResponse, HttpResponseBadRequest
+from django.http import Http404, HttpResponse, HttpResponseBadRequest
 from django.middleware.csrf import get_token
 from django.shortcuts import get_object_or_404, redirect
 from django.utils.translation import gettext as _
@@ -10,12 +10,25 @@ from django.views.decorators.http import require_POST
 
 from chat.conversations.message_pages import updated_card_html
 from memory.documents.write import DocumentError
+from memory.forgetting import message_secrets
 from memory.models import Decision
 from memory.policy.access import may_write
 from memory.tools import decisions, saved
 from memory.tools.calls import call_of
 from oneclaw.people.requests import SignedInRequest
 from oneclaw.text import InvalidTextError
+
+
+@require_POST
+def take_out_secret(request: SignedInRequest, decision_id: int) -> HttpResponse:
+    """Take the secret that was masked before saving out of the conversation as well, and go back to it."""
+    mine = Decision.objects.visible_to(request.user).filter(kind=Decision.Kind.SECRET)
+    decision = get_object_or_404(mine.select_related("revision__message__session"), pk=decision_id)
+    message = decision.revision.message
+    if message is None or message.session.owner_id != request.user.pk:
+        raise Http404
+    message_secrets.take_out(message.session)
+    return redirect("conversation", message.session_id)
 
 
 @require_POST
@@ -30,7 +43,9 @@ def decide(request: SignedInRequest, decision_id: int) -> HttpResponse:
         return HttpResponseBadRequest()
     refusal = ""
     try:
-        decisions.decide(decision, choice, request.user)
+        also = [int(number) for number in request.POST.getlist("also") if number.isdecimal()]
+        others = mine.filter(pk__in=also, revision=decision.revision_id, kind=decision.kind).exclude(pk=decision.pk)
+        decisions.decide_together(decision, others.order_by("pk"), choice, request.user)
     except (DocumentError, InvalidTextError) as error:
         refusal = str(error)
     message, call = decision.revision.message, call_of(decision.revision)
@@ -39,6 +54,8 @@ def decide(request: SignedInRequest, decision_id: int) -> HttpResponse:
         return HttpResponse(updated_card_html(message, call["id"], since[decision.revision_id]))
     if refusal:
         messages.error(request, refusal)
+    elif request.POST.get("from") == "inbox":
+        return redirect("memory_inbox")
     elif message is not None and request.POST.get("from") == "chat":
         return redirect("conversation", message.session_id)
     else:

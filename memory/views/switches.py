@@ -34,6 +34,10 @@ WORDS = {
         gettext_lazy("Transcripts"),
         gettext_lazy("What you and the assistant said, word for word, can be found in later conversations."),
     ),
+    Switch.REVIEWS: (
+        gettext_lazy("Still true?"),
+        gettext_lazy("Once a week your inbox asks about at most five old lines, and about plans whose day has passed."),
+    ),
 }
 
 

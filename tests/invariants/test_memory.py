@@ -10,10 +10,12 @@ from django.utils import timezone
 from chat.conversations import lifecycle, retention
 from chat.models import ChatSession
 from memory.files.folders import folder_of
-from memory.models import Flush, MemoryDocument, TranscriptIndex
+from memory.models import Flush, MemoryDocument, Suggestion, TranscriptIndex
 from memory.notes import claims
 from memory.policy import switches
 from memory.policy.switches import Switch
+from memory.trust.matching import SourceText
+from memory.trust.suggestions import wait
 from tests.conversations import summarise
 
 
@@ -241,3 +243,18 @@ def test_a_transcript_of_something_else(world, broken, change):
 def test_memory_of_a_conversation_that_writes_none(world, broken, mode):
     lines = broken(f"UPDATE chat_chatsession SET mode = '{mode}' WHERE id = %s", world.session.pk)
     assert said(lines) == {"a conversation that writes no memory has none"}
+
+
+def test_an_answered_suggestion_that_still_has_its_text(world, broken, without_constraint):
+    row = wait(world.space, "MEMORY.md", "The bank is Mallory.", SourceText(Suggestion.Kind.PASTED, "", ""))
+    assert broken("SELECT 1") == []
+    without_constraint("memory_suggestion", "suggestion_waits_with_its_text")
+    lines = broken("UPDATE memory_suggestion SET status = 'declined', decided_at = now() WHERE id = %s", row.pk)
+    assert said(lines) == {"a suggestion waits until it is answered"}
+
+
+def test_a_suggestion_that_waits_and_was_written(world, broken):
+    row = wait(world.space, "MEMORY.md", "The bank is Mallory.", SourceText(Suggestion.Kind.PASTED, "", ""))
+    revision = world.document.revisions.first()
+    lines = broken("UPDATE memory_suggestion SET revision_id = %s WHERE id = %s", revision.pk, row.pk)
+    assert said(lines) == {"a suggestion waits until it is answered"}

@@ -108,7 +108,7 @@ def parts(live, ada):
     space = Space.objects.own_of(ada)
     revision = documents.apply(space, "MEMORY.md", Append("# Ada\n\n- tea\n- milk"), Author(Source.PAGE, ada))
     # Where one only presses something there is nothing to look at, and any number will do.
-    pressed = dict.fromkeys(["decision_id", "device_id", "key_id"], 1)
+    pressed = dict.fromkeys(["decision_id", "device_id", "key_id", "suggestion_id", "review_id"], 1)
     return pressed | {
         "session_id": session.pk,
         "message_id": tea.message.pk,

@@ -9,6 +9,7 @@ from django.db import connection, models, transaction
 from django.db.models import OuterRef, Subquery
 from django.utils import timezone
 
+from chat import extensions
 from chat.conversations import lifecycle
 from chat.conversations.titles import first_words
 from chat.conversations.transcript import content_columns, html_columns
@@ -90,7 +91,7 @@ def new_session(owner: User, conversation: Conversation, last: dt.datetime) -> C
         owner=owner,
         agent=agent,
         mode=conversation.mode,
-        title=title or first_words(first),
+        title=title or first_words(extensions.masked(first)),
         titled_by=ChatSession.Titled.PERSON if title else ChatSession.Titled.NOT_TITLED,
         last_seq=len(said),
         read_seq=len(said),

@@ -249,6 +249,8 @@ def import_lines(report: workspace.Report) -> Iterator[str]:
     yield f"{len(report.written)} documents were taken in, {len(report.unchanged)} are unchanged."
     if report.skipped:
         yield f"{len(report.skipped)} other files were left aside."
+    if report.waiting:
+        yield f"Used after a yes in the inbox: {', '.join(report.waiting)}."
     yield from report.refused.values()
 
 

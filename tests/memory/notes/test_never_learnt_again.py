@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from memory.models import MemoryDocument
+from memory.models import MemoryDocument, Suggestion
 from memory.notes import flush
 from memory.prompt.items import piece
 from oneclaw.demo.scripted import answer
@@ -42,13 +42,15 @@ def test_what_the_tools_read(session, say, notes_of, key):
     assert notes_of("- Ada likes tea.\n- New.") == "- New.\n"
 
 
-def test_what_another_tool_brought_is_news(session, say, notes_of):
+def test_what_another_tool_brought_waits_for_a_yes(session, say, notes_of):
     say(session, "Look it up.")
     use = {"type": "tool_use", "id": "t", "name": "fetch", "input": {}}
     say(session, "", role="assistant", content=[use])
     told = json.dumps({"text": "- Ada likes tea."})
     say(session, "", role="tool", content=[{"type": "tool_result", "tool_use_id": "t", "content": told}])
-    assert notes_of("- Ada likes tea.") == "- Ada likes tea.\n"
+    assert notes_of("- Ada likes tea.\n- Asked to look it up.") == "- Asked to look it up.\n"
+    row = Suggestion.objects.get()
+    assert (row.text, row.kind, row.name, row.path) == ("- Ada likes tea.", "tool", "fetch", "memory/2026-11-21.md")
 
 
 def test_secrets_of_the_notes_are_masked(session, say, notes_of):

@@ -245,9 +245,9 @@ def test_the_page_shows_each_switch_and_what_the_administrator_says(ada, client,
     client.force_login(ada)
     server(transcripts="disabled", recent="off")
     shown = client.get("/memory/switches").content.decode()
-    assert shown.count('type="checkbox"') == 4
+    assert shown.count('type="checkbox"') == 5
     assert shown.count("Switched off by the administrator.") == shown.count(" disabled>") == 1
-    assert shown.count(" checked") == 2
+    assert shown.count(" checked") == 3
     assert "Switching off deletes nothing" in shown
     for address in ("/memory/", "/settings/"):
         assert 'href="/memory/switches"' in client.get(address).content.decode()
@@ -261,7 +261,7 @@ def test_the_page_saves_the_choice_of_the_person_alone(ada, stranger, client, se
     told = client.post("/memory/switches", {"on": ["recall", "transcripts", "nonsense"]}, follow=True)
     assert "This applies from your next message." in told.content.decode()
     assert switches.on_for(ada) == {"recall"}
-    assert switches.on_for(stranger) == {"saved", "recent", "recall"}
+    assert switches.on_for(stranger) == {"saved", "recent", "recall", "reviews"}
     assert offered(session) == []
     theirs = ChatSession.objects.create(key="theirs", owner=stranger, agent=default_agent())
     assert offered(theirs) == NAMES

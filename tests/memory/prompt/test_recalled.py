@@ -10,6 +10,7 @@ from chat.extensions import ToolCall
 from chat.models import ChatSession, Turn
 from memory.index.documents import index_document
 from memory.index.embeddings.failures import EmbeddingError
+from memory.models import Suggestion
 from memory.prompt import sent
 from memory.prompt.recall import PASSAGE_MAX_CHARS, RECALLED_MAX_CHARS
 from memory.search.manager import HybridSearchManager
@@ -130,15 +131,16 @@ def test_what_was_recalled_counts_as_sent(ada, space, note):
     assert "The ferry to Naxos leaves at seven." in sent.text_sent(accepted.turn.session)
 
 
-def test_what_was_recalled_from_a_daily_log_can_be_saved(ada, space, note):
+def test_what_was_recalled_from_a_daily_log_waits_for_a_yes_when_the_model_saves_it(ada, space, note):
     note(space, "- The ferry to Naxos leaves at seven.\n")
     accepted = send(ada, "When does my ferry to Naxos leave?")
     build_request(accepted.turn)
     session = ChatSession.objects.get(pk=accepted.turn.session_id)
     words = {"content": "The ferry to Naxos leaves at seven"}
-    for id, saved in [("toolu_1", True), ("toolu_2", False)]:
+    for id in ("toolu_1", "toolu_2"):
         result = SAVE.call(ToolCall(id, "save_memory", words, ada, session, accepted.answer.pk)).content
-        assert (result["saved"], result["path"]) == (saved, "MEMORY.md")
+        assert (result["saved"], result["waiting"]) == (False, True)
+    assert Suggestion.objects.get().name == "memory/2026-11-20.md"
 
 
 def test_recalled_text_is_no_authority_and_what_is_below_the_floor_is_none(ada, space, note, settings):

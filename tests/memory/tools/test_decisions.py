@@ -7,6 +7,7 @@ from django.db import connection
 
 from chat.conversations import transcript
 from chat.conversations.message_pages import page_messages
+from chat.library import search
 from chat.models import Message
 from chat.turns.tools import call_tool
 from memory.documents import undo, write
@@ -188,3 +189,26 @@ def test_the_card_of_what_was_taken_back_says_so_and_offers_no_undo(save, ada, s
     assert ">Undo</a>" not in shown(session)
     undo.undo(taken_back, Author(Source.UNDO, ada))
     assert "Saved to memory" in shown(session)
+
+
+def test_a_masked_secret_is_in_no_title_and_no_search_result(at, secret, ada):
+    secret.refresh_from_db()
+    assert SECRET not in secret.title
+    assert "[password removed]" in secret.title
+    [found] = search.messages(ada, "wifi", 1)
+    assert SECRET not in found.snippet
+
+
+def test_a_secret_is_taken_out_of_the_conversation_on_request(at, secret, stranger, client):
+    decision = Decision.objects.get()
+    assert "Take the secret out of the conversation as well" in at.get(f"/c/{secret.pk}").content.decode()
+    client.force_login(stranger)
+    assert client.post(f"/memory/decisions/{decision.pk}/take-out").status_code == 404
+    client.force_login(secret.owner)
+    at.post(f"/memory/decisions/{decision.pk}/take-out")
+    with connection.cursor() as cursor:
+        for table in ("chat_message", "chat_chatsession", "chat_messagewords", "memory_transcriptchunk"):
+            cursor.execute(f"SELECT row_to_json({table})::text FROM {table}")
+            assert SECRET not in str(cursor.fetchall())
+    assert "the wifi password is [password removed]" in shown(secret)
+    assert "Save it with the secret" not in at.get(f"/c/{secret.pk}").content.decode()

@@ -1,0 +1,107 @@
+"""Serve the inbox: everything about memory that waits for the person, in one list."""
+
+from collections.abc import Iterable
+
+from django.contrib import messages
+from django.core.exceptions import PermissionDenied
+from django.http import Http404, HttpResponse, HttpResponseBadRequest
+from django.middleware.csrf import get_token
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_GET, require_POST
+
+from chat.conversations.message_pages import updated_card_html
+from chat.extensions import WaitingItems
+from memory.documents.merge import OverlapError
+from memory.documents.write import DocumentError
+from memory.models import Suggestion
+from memory.policy.access import may_write
+from memory.tools import decisions, reviews, saved, suggestions
+from memory.tools.calls import use_that_made
+from memory.trust.instructions import marked_lines
+from memory.trust.suggestions import decline, waiting_for
+from oneclaw.models import User
+from oneclaw.people.requests import SignedInRequest
+from oneclaw.text import InvalidTextError
+
+# Suggestions that the page shows; the next ones follow when these are answered.
+SHOWN_MAX_SUGGESTIONS = 50
+
+
+@require_GET
+def inbox(request: SignedInRequest) -> HttpResponse:
+    """Show what waits for the person: decisions about saved lines, suggestions from other sources, and old lines."""
+    rows = waiting_for(request.user).select_related("space", "session")
+    context = {
+        "questions": decisions.open_questions(request.user),
+        "suggestions": with_lines(rows[:SHOWN_MAX_SUGGESTIONS]),
+        "reviews": reviews.pending(request.user),
+        "more": max(0, rows.count() - SHOWN_MAX_SUGGESTIONS),
+    }
+    return render(request, "memory/inbox.html", context)
+
+
+@require_POST
+def answer_suggestion(request: SignedInRequest, suggestion_id: int) -> HttpResponse:
+    """Accept or decline. Return the updated card to htmx, and a redirect to a page without scripts."""
+    mine = Suggestion.objects.visible_to(request.user).select_related("space", "message")
+    suggestion = get_object_or_404(mine, pk=suggestion_id)
+    if not may_write(request.user, suggestion.space_id):
+        raise PermissionDenied
+    answer, refusal = request.POST.get("answer", ""), ""
+    if answer == "accept":
+        try:
+            suggestions.accept(suggestion, request.user)
+        except (DocumentError, InvalidTextError) as error:
+            refusal = str(error)
+    elif answer == "decline":
+        decline(suggestion)
+    else:
+        return HttpResponseBadRequest()
+    message = suggestion.message
+    use_id = use_that_made(message, -suggestion.pk) if message and request.htmx else None
+    if message is not None and use_id is not None:
+        since = saved.states([-suggestion.pk], get_token(request), refusal)
+        return HttpResponse(updated_card_html(message, use_id, since[-suggestion.pk]))
+    if refusal:
+        messages.error(request, refusal)
+    elif message is not None and request.POST.get("from") == "chat":
+        return redirect("conversation", message.session_id)
+    else:
+        messages.success(request, _("Saved to memory.") if answer == "accept" else _("Declined."))
+    return redirect("memory_inbox")
+
+
+@require_POST
+def answer_review(request: SignedInRequest, review_id: int) -> HttpResponse:
+    """Keep a line because it is still true, or delete it; go back to the inbox."""
+    shown = next((each for each in reviews.pending(request.user) if each.review.pk == review_id), None)
+    if shown is None:
+        raise Http404
+    if not may_write(request.user, shown.review.document.space_id):
+        raise PermissionDenied
+    choice = request.POST.get("answer", "")
+    if choice not in ("yes", "no"):
+        return HttpResponseBadRequest()
+    try:
+        reviews.answer(shown, choice, request.user)
+    except OverlapError:
+        messages.error(request, _("That line was changed in the meantime, so it was not deleted."))
+    else:
+        messages.success(request, _("Noted: still true.") if choice == "yes" else _("Line deleted."))
+    return redirect("memory_inbox")
+
+
+def with_lines(rows: Iterable[Suggestion]) -> list[Suggestion]:
+    """Return `rows`, those of instructions with their marked lines."""
+    found = list(rows)
+    for row in found:
+        row.lines = marked_lines(row.text) if row.kind == Suggestion.Kind.INSTRUCTIONS else []
+    return found
+
+
+def waiting_items(user: User) -> WaitingItems | None:
+    """Return how much waits for `user`, for the badge of the sidebar; None when nothing does."""
+    count = waiting_for(user).count() + len(decisions.open_questions(user)) + len(reviews.pending(user))
+    return WaitingItems(count, reverse("memory_inbox")) if count else None

@@ -1,0 +1,125 @@
+"""A few lines a week, and plans whose day has passed, are asked about: still true?"""
+
+import datetime as dt
+from unittest import mock
+
+import pytest
+from django.utils import timezone
+
+from memory.models import Review
+from memory.policy import switches
+from memory.text.plans import passed_day
+from memory.tools import reviews
+
+WRITTEN, TODAY = dt.date(2026, 3, 1), dt.date(2026, 11, 23)
+
+
+@pytest.mark.parametrize(
+    ("line", "day"),
+    [
+        ("- Dentist on 14 June at 3 pm", dt.date(2026, 6, 14)),
+        ("- Zahnarzt am 14.6.2026", dt.date(2026, 6, 14)),
+        ("- Dentiste le 14 juin 2026", dt.date(2026, 6, 14)),
+        ("- Dentista el 14 de junio", dt.date(2026, 6, 14)),
+        ("- 歯医者 6月14日", dt.date(2026, 6, 14)),
+        ("- 看牙医 2026年6月14日", dt.date(2026, 6, 14)),
+        ("- Trip from 2026-06-10 to 2026-06-14", dt.date(2026, 6, 14)),
+        ("- Trip on June 14, 2027", None),
+        ("- Moved to Bern on 1 February 2020", None),
+        ("- Birthday: 14 June", None),
+        ("- Jeden 14. Juni: Fest", None),
+        ("- Likes tea", None),
+        ("- 31 February 2026", None),
+    ],
+)
+def test_the_day_of_a_plan_has_passed(line, day):
+    assert passed_day(line, WRITTEN, TODAY) == day
+
+
+@pytest.fixture
+def written_ago(append):
+    """written_ago(space, days, *lines): lines of MEMORY.md that were written so many days ago."""
+
+    def written_ago(space, days, *lines):
+        at = timezone.now() - dt.timedelta(days=days)
+        with mock.patch("django.utils.timezone.now", return_value=at):
+            append(space, "".join(f"- {line}\n" for line in lines))
+
+    return written_ago
+
+
+@pytest.fixture
+def at(client, ada):
+    client.force_login(ada)
+    return client
+
+
+def shown(user):
+    return [each.text for each in reviews.pending(user)]
+
+
+def test_at_most_five_old_lines_are_asked_about_in_a_week_the_oldest_first(ada, space, written_ago):
+    written_ago(space, 200, *(f"Old fact number {n}" for n in range(4)))
+    written_ago(space, 150, *(f"Younger fact number {n}" for n in range(4)))
+    written_ago(space, 5, "A new fact")
+    reviews.ask(ada)
+    reviews.ask(ada)
+    assert len(shown(ada)) == 5
+    assert sum("Old fact" in line for line in shown(ada)) == 4
+
+
+def test_a_yes_moves_the_date_and_the_next_week_asks_about_others(ada, space, written_ago):
+    written_ago(space, 200, *(f"Old fact number {n}" for n in range(6)))
+    reviews.ask(ada)
+    first = shown(ada)
+    for each in reviews.pending(ada):
+        reviews.answer(each, "yes", ada)
+    assert shown(ada) == []
+    Review.objects.update(asked_at=timezone.now() - dt.timedelta(days=8))
+    reviews.ask(ada)
+    assert len(shown(ada)) == 1
+    assert not set(first) & set(shown(ada))
+
+
+def test_a_passed_plan_is_asked_about_once(ada, space, written_ago, at):
+    day = timezone.now().date() - dt.timedelta(days=3)
+    written_ago(space, 30, f"Dentist on {day:%Y-%m-%d}", "Likes green tea")
+    reviews.ask(ada)
+    assert shown(ada) == [f"- Dentist on {day:%Y-%m-%d}"]
+    page = at.get("/memory/inbox/").content.decode()
+    assert "has passed. Is this still true?" in page
+    at.post(f"/memory/reviews/{Review.objects.get().pk}", {"answer": "yes"})
+    reviews.ask(ada)
+    assert shown(ada) == []
+
+
+def test_a_line_that_is_no_longer_true_is_deleted(ada, space, written_ago, at, document_of):
+    written_ago(space, 200, "Lives in Zurich", "Likes green tea")
+    reviews.ask(ada)
+    review = next(each.review for each in reviews.pending(ada) if "Zurich" in each.text)
+    at.post(f"/memory/reviews/{review.pk}", {"answer": "no"})
+    assert document_of(space).content == "- Likes green tea\n"
+    assert at.post(f"/memory/reviews/{review.pk}", {"answer": "no"}).status_code == 404
+
+
+def test_a_changed_line_is_not_asked_about(ada, space, written_ago, at, document_of):
+    written_ago(space, 200, "Lives in Zurich")
+    reviews.ask(ada)
+    document = document_of(space)
+    at.post(f"/memory/{document.pk}/edit", {"content": "- Lives in Bern\n", "base_version": document.version})
+    assert shown(ada) == []
+
+
+def test_switched_off_nothing_is_asked(ada, space, written_ago):
+    written_ago(space, 200, "Lives in Zurich")
+    switches.choose(ada, switches.Switch.REVIEWS, False)
+    reviews.ask(ada)
+    assert not Review.objects.exists()
+
+
+def test_a_stranger_is_asked_nothing_and_answers_nothing(ada, stranger, space, written_ago, client):
+    written_ago(space, 200, "Lives in Zurich")
+    reviews.ask(ada)
+    client.force_login(stranger)
+    assert shown(stranger) == []
+    assert client.post(f"/memory/reviews/{Review.objects.get().pk}", {"answer": "no"}).status_code == 404
