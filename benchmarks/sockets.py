@@ -1,6 +1,6 @@
 """What a socket costs: accepting and opening one, a wave of reconnects beside running answers, and an idle one.
 
-    python benchmarks/sockets.py [--beside OTHER_CHECKOUT] [--rounds 4] [--sockets 500] [--streams 20]
+    python benchmarks/sockets.py [--with OTHER_CHECKOUT] [--rounds 4] [--sockets 500] [--streams 20]
 
 Prints, for each round, processor time for each socket that is accepted and opens a conversation of which its page has
 everything; how long a wave of reconnects takes, with the lag of shown text of the streams meanwhile; and the memory of
@@ -162,7 +162,7 @@ def pages_of(count: int) -> list[Page]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--beside", type=Path)
+    parser.add_argument("--with", dest="other", type=Path)
     parser.add_argument("--rounds", type=int, default=4)
     parser.add_argument("--sockets", type=int, default=500)
     parser.add_argument("--streams", type=int, default=20)
@@ -174,8 +174,8 @@ def main() -> None:
     print(machine())
     serve = ["manage.py", "serve", "web"]
     candidates = [Candidate("this", serve)]
-    if chosen.beside:
-        candidates.append(Candidate("other", serve, chosen.beside))
+    if chosen.other:
+        candidates.append(Candidate("other", serve, chosen.other))
     floor = Candidate("floor", [])
     with contextlib.ExitStack() as stack:
         port = free_port()

@@ -84,7 +84,7 @@ def shows_hidden_message(owner_id: int, session_id: uuid.UUID, seq: int) -> bool
 
 
 @dataclass(frozen=True)
-class Opening:
+class OpenPage:
     """The answer to `open`: what a page lacks of a conversation, or that it has to reload (`reset`)."""
 
     newest_seq: int
@@ -93,7 +93,7 @@ class Opening:
     complete_seq: int = 0
 
 
-def open_page(user: User, session_id: uuid.UUID, seq: int) -> Opening:
+def open_page(user: User, session_id: uuid.UUID, seq: int) -> OpenPage:
     """Make the session the person's current one, and return what a page that shows everything up to `seq` lacks. Sync.
 
     Two statements when it is the current one already and the page lacks nothing, which is so after most reconnects.
@@ -104,12 +104,12 @@ def open_page(user: User, session_id: uuid.UUID, seq: int) -> Opening:
         raise lifecycle.SessionNotFoundError
     newest = session.last_seq if session else 0
     if seq > newest or (newest - seq > REPLAY_MAX_MESSAGES and is_far_behind(user.pk, session_id, seq)):
-        return Opening(newest, reset=True)
+        return OpenPage(newest, reset=True)
     if seq and shows_hidden_message(user.pk, session_id, seq):
-        return Opening(newest, reset=True)
+        return OpenPage(newest, reset=True)
     if seq == newest:
-        return Opening(newest, reset=False, complete_seq=seq)
+        return OpenPage(newest, reset=False, complete_seq=seq)
     frames, complete_seq = frames_after(user.pk, session_id, seq)
     if is_too_much(frames, complete_seq):
-        return Opening(newest, reset=True)
-    return Opening(newest, reset=False, frames=frames, complete_seq=complete_seq)
+        return OpenPage(newest, reset=True)
+    return OpenPage(newest, reset=False, frames=frames, complete_seq=complete_seq)

@@ -1,8 +1,11 @@
 """Tell which workspace files may not be used yet, because what in them instructs the assistant waits for a yes."""
 
-from collections.abc import Iterable
+from collections.abc import Iterator
 
-from memory.models import Suggestion
+from django.contrib.postgres.expressions import ArraySubquery
+from django.db.models import OuterRef
+
+from memory.models import MemoryDocumentQuerySet, Suggestion
 from memory.policy.paths import CURATED, WORKSPACE_FILES
 from memory.policy.tombstones import line_hash, words_of
 
@@ -15,14 +18,19 @@ def text_hash(space_id: int, text: str) -> str:
     return line_hash(space_id, words_of(text) or (text,))
 
 
-def without_unused(space_id: int, files: Iterable[tuple[str, int, str]]) -> list[tuple[str, int, str]]:
-    """Return those of `files` (path, version, content) of the space that a prompt may use.
+def usable_files(documents: MemoryDocumentQuerySet) -> Iterator[tuple[str, int, str]]:
+    """Yield path, version and content of those of `documents` that a prompt may use.
 
     A file is left out while its content, as it was imported, waits for a yes or was declined. A person who edits it has
     said yes to what it then says.
     """
-    rows = Suggestion.objects.filter(space=space_id, kind=Suggestion.Kind.INSTRUCTIONS)
-    unused = set(rows.exclude(status=Suggestion.Status.ACCEPTED).values_list("path", "text_hash"))
-    if not unused:
-        return list(files)
-    return [file for file in files if (file[0], text_hash(space_id, file[2])) not in unused]
+    not_accepted = Suggestion.objects.filter(kind=Suggestion.Kind.INSTRUCTIONS).exclude(
+        status=Suggestion.Status.ACCEPTED
+    )
+    suggested = not_accepted.filter(space=OuterRef("space"), path=OuterRef("path")).values("text_hash")
+    rows = documents.annotate(suggested=ArraySubquery(suggested))
+    for path, version, content, space_id, hashes in rows.values_list(
+        "path", "version", "content", "space", "suggested"
+    ):
+        if not hashes or text_hash(space_id, content) not in hashes:
+            yield path, version, content

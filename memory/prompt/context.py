@@ -11,7 +11,7 @@ from chat.models import ChatSession
 from memory.policy import switches
 from memory.policy.access import own_space
 from memory.policy.paths import CURATED, CURATED_ALTERNATIVE, WORKSPACE_FILES, recent_path
-from memory.policy.suggested import without_unused
+from memory.policy.suggested import usable_files
 from memory.prompt.items import CURATED as CURATED_KIND
 from memory.prompt.items import FILE, RECENT, piece, shown
 from memory.text.recent_sections import conversation_spans
@@ -72,8 +72,7 @@ def file_items(space: Space, on: frozenset[str], session: ChatSession | None = N
 def _documents(space: Space) -> Iterator[tuple[str, int, str]]:
     """Yield path, version and content of each file of `space` for a prompt that is not blank and may be used."""
     rows = space.documents.present().filter(path__in=[*WORKSPACE_FILES, CURATED_ALTERNATIVE, recent_path()])
-    found = (row for row in rows.values_list("path", "version", "content") if row[2].strip())
-    return iter(without_unused(space.pk, found))
+    return (row for row in usable_files(rows) if row[2].strip())
 
 
 def recent_items(version: int, content: str, but_session: str) -> list[ContextItem]:

@@ -156,14 +156,14 @@ def _found(result: dict[str, Any], question: str) -> str:
     if not lines:
         return "I find nothing about that in your memory. Tell me, and ask me to remember it."
     best, *rest = sorted(lines, key=lambda line: line[:2])
-    answer = f"From {_place(best[3])}: **{best[2].rstrip('.')}**."
+    answer = f"From {_origin(best[3])}: **{best[2].rstrip('.')}**."
     others = [said for _, _, said, _ in dict.fromkeys(rest) if said != best[2]]
     if others := list(dict.fromkeys(others))[:MORE_LINES]:
         answer += " I also find: " + "; ".join(f"*{each.rstrip('.')}*" for each in others) + "."
     return answer
 
 
-def _place(path: str) -> str:
+def _origin(path: str) -> str:
     """Return the place of a passage in words."""
     if path == CURATED:
         return "what you asked me to remember"

@@ -13,9 +13,9 @@ from oneclaw.threads import in_admission_thread
 
 
 class SignInMiddleware:
-    """An ASGI middleware that sets `session` and `user` of a WebSocket's scope, in one crossing between threads.
+    """An ASGI middleware that sets `session` and `user` of a WebSocket's scope, in one call in another thread.
 
-    `user` is an AnonymousUser when nobody is signed in, or the sign-in is not valid any more.
+    `user` is an AnonymousUser without a valid sign-in.
     """
 
     def __init__(self, application: Any) -> None:

@@ -42,7 +42,8 @@ def test_a_comparison_is_due_when_it_should_be(session, append, space, wrong_clo
     revision = append(space, "- A line.\n")
     with wrong_clock():
         comparisons.request(revision)
-    assert 50 < seconds_until(Comparison.objects.get().due_at) <= comparisons.FIRST_TRY_SECONDS
+    assert -10 < seconds_until(Comparison.objects.get().due_at) <= 0
+    assert Comparison.objects.due_ids() == [Comparison.objects.get().pk]
 
 
 def test_an_upload_waits_as_long_as_it_should(ada, wrong_clock):
