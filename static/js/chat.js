@@ -29,6 +29,7 @@ import { refreshSessions, tellInToast, watchSidebar } from "./sidebar.js";
 import { Socket } from "./socket.js";
 import { Unsent, newId } from "./unsent.js";
 import { words } from "./words.js";
+import { Working } from "./working.js";
 
 const LIST_WAIT_MILLISECONDS = 15_000;
 const NOT_FOUND = 404;
@@ -84,6 +85,7 @@ const composer = new Composer(form, {
 const earlier = new Earlier(list, scroller, address);
 const meter = new Meter(find(main, "[data-meter]", HTMLElement), address);
 const rounds = new Rounds(list, address, conversation, announcer);
+new Working(list, find(main, "[data-working]", HTMLElement), { isRunning: () => conversation.isRunning, announcer });
 const reading = new Reading({ address, token, lastSeq: () => conversation.lastSeq });
 
 // -- The state machine and its effects ---------------------------------------------------------
@@ -118,7 +120,7 @@ function dispatch(event) {
 
 function draw() {
   pendingList.draw(state.pending, state.isLost);
-  const notice = state.isLost ? words.connecting : "";
+  const notice = !state.isLost ? "" : navigator.onLine ? words.connecting : words.offline;
   if (connection.textContent !== notice) connection.textContent = notice;
 }
 
@@ -213,6 +215,7 @@ const socket = new Socket({
   onFrame: take,
   onState: (now) => dispatch({ type: SOCKET_EVENTS[now] }),
 });
+for (const type of /** @type {const} */ (["offline", "online"])) addEventListener(type, () => dispatch({ type }));
 
 const polling = new Polling({
   address,

@@ -77,6 +77,15 @@ const transitions = {
     state.isLost = true;
   },
 
+  // The browser has lost its network: the socket may notice much later.
+  offline({ state }) {
+    state.isLost = true;
+  },
+
+  online(step) {
+    if (step.state.isReady && step.shown.isSocketOpen) reached(step);
+  },
+
   polled(step, { works }) {
     step.state.doesPollingWork = works;
     if (works) reached(step);

@@ -107,7 +107,7 @@ async def test_what_is_written_without_a_connection_leaves_when_there_is_one(liv
         await line.cut()
         await write(page, "Two")
         await expect(page.locator("[data-connection]")).to_have_text("Reconnecting …")
-        await expect(page.locator("article").last).to_contain_text("Not sent")
+        await expect(page.locator("article").last).to_contain_text("Waits for the connection")
         line.is_down = False
         await expect(page.locator("article[data-role=assistant]")).to_have_count(2)
         await expect(page.locator("[data-connection]")).to_be_empty()
