@@ -173,7 +173,8 @@ const effects = {
   chooseAnew: () => choices.release(),
   tell: ({ word, kind }) => composer.tell(words[word], { kind }),
   tellError: ({ text }) => composer.tell(text, { bad: true }),
-  tellSignedOut: () => composer.tell(words.signedOut, { bad: true, link: `/accounts/login/?next=${encodeURIComponent(location.pathname)}` }),
+  // What the page shows belongs to the person: it goes at once. What they were writing stays in this browser.
+  leaveSignedOut: () => location.replace(`/accounts/login/?next=${encodeURIComponent(location.pathname)}`),
   hush: ({ kind }) => composer.hush(kind),
   tellCommand({ command, text }) {
     if (state.isNew) {

@@ -70,7 +70,7 @@ const transitions = {
 
   signedOut({ state, act }) {
     state.isReady = false;
-    act({ do: "cancel", timer: "connectionLost" }, { do: "tellSignedOut" });
+    act({ do: "cancel", timer: "connectionLost" }, { do: "leaveSignedOut" });
   },
 
   connectionLost({ state }) {
