@@ -33,13 +33,16 @@ WORDINGS: Mapping[str, Wording] = {
     "other": "%(text)s",
     "model.failed": _("The model could not answer. Try again."),
     "model.no_key": _(
-        "No API key is set. Set ANTHROPIC_API_KEY, start OneClaw again, and send your message once more."
+        "No API key is set on this server. Ask your administrator to set one (ANTHROPIC_API_KEY), then try again."
     ),
-    "model.key_refused": _("The model's server refused the API key. Check ANTHROPIC_API_KEY and start OneClaw again."),
+    "model.key_refused": _(
+        "The model's server refused the API key. Ask your administrator to check it (ANTHROPIC_API_KEY)."
+    ),
     "model.rate_limited": rate_limited,
     "model.overloaded": _("The model is overloaded. Wait a little and try again."),
     "model.unreachable": _(
-        "The model's server cannot be reached. Check the network and ANTHROPIC_BASE_URL, then try again."
+        "The model's server cannot be reached. Try again. If that does not help, ask your administrator "
+        "(ANTHROPIC_BASE_URL)."
     ),
     "model.timed_out": _("The model's server fell silent. Try again."),
     "model.took_too_long": _(
@@ -53,10 +56,10 @@ WORDINGS: Mapping[str, Wording] = {
         "This message alone is too long for the model. Shorten it, or send it in parts and with fewer files."
     ),
     "model.spend_limit": _(
-        "The account at the model's provider has reached its spending limit. Raise it there, then try again."
+        "The account at the model's provider has reached its spending limit. Ask your administrator to raise it."
     ),
     "model.unknown_model": _(
-        "The model's server does not know this model. Choose another one, or check ONECLAW_MODEL."
+        "The model's server does not know this model. Choose another one, or ask your administrator (ONECLAW_MODEL)."
     ),
     "model.bad_request": _(
         "The model's server did not accept the request. Try again: it is then sent without earlier thinking, and after "

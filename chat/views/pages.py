@@ -21,7 +21,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from chat.attachments import store
 from chat.attachments.examine import FileRefusedError
 from chat.context.meter import meter_of, with_counted
-from chat.conversations import lifecycle, model_choice, presence, transcript
+from chat.conversations import lifecycle, model_choice, presence, temporary, transcript
 from chat.conversations.message_pages import LAST_NUMBER, messages_from, newest_messages, page_messages
 from chat.conversations.model_choice import NO_CHOICE, Choice
 from chat.conversations.round_markers import markers_html
@@ -37,6 +37,7 @@ from chat.views.toasts import Toast
 from oneclaw import llm
 from oneclaw.models import User
 from oneclaw.people.requests import SignedInRequest
+from oneclaw.reasons import Reason
 from oneclaw.text import InvalidTextError, validated_text
 from oneclaw.threads import in_database, in_tool_thread
 
@@ -48,6 +49,7 @@ def new_chat(request: SignedInRequest) -> HttpResponse:
 
     The address may name the agent and the mode.
     """
+    temporary.leave(request.user)
     mode = request.GET.get("mode", "")
     begun = mode if mode in ChatSession.Mode.values else ChatSession.Mode.AGENT
     return page(request, uuid.uuid4(), None, mode=begun, choice=Choice(agent=request.GET.get("agent")))
@@ -59,6 +61,8 @@ def conversation(request: SignedInRequest, session_id: uuid.UUID) -> HttpRespons
     mine = with_counted(ChatSession.objects.visible_to(request.user)).select_related("agent")
     mine = mine.annotate(has_rounds=Exists(ContextRound.objects.filter(session=OuterRef("pk"))))
     session = get_object_or_404(mine, pk=session_id)
+    if session.is_temporary and temporary.is_left(session):
+        raise Http404
     if session.is_unread:
         organise.mark_read(request.user, session.pk, session.last_seq)
     return page(request, session_id, session)
@@ -325,7 +329,9 @@ def end(request: SignedInRequest, session_id: uuid.UUID) -> HttpResponse:
     reason = request.POST.get("reason", "end")
     if reason not in ("end", "archive"):
         raise SuspiciousOperation("reason is neither end nor archive")
-    lifecycle.end(own_session(request, session_id), reason)
+    session = own_session(request, session_id)
+    lifecycle.end(session, reason)
+    toasts.keep(request, Toast(Reason(f"ended.{reason if reason == 'archive' else session.mode}")))
     return redirect("chat")
 
 

@@ -18,6 +18,7 @@ async def test_the_first_person_comes_in(live, transactional_db):
         await page.goto("/")
         await expect(page.get_by_text("There are no accounts yet")).to_be_visible()
         await page.goto(link)
+        await expect(page.get_by_label("Email")).to_be_focused()
         await page.get_by_label("Email").fill("grace@example.org")
         await page.get_by_label("Your name").fill("Grace")
         await page.get_by_label("Password", exact=True).fill(PASSWORD)
@@ -32,13 +33,17 @@ async def test_the_first_person_comes_in(live, transactional_db):
 async def test_signing_in_and_out(live, ada):
     async with open_page(live, timezone_id="Asia/Tokyo") as page:
         await page.goto("/settings/")
+        await expect(page.get_by_label("Email")).to_be_focused()
         await page.get_by_label("Email").fill("ada@example.org")
         await page.get_by_label("Password").fill("wrong")
         await page.keyboard.press("Enter")
         await expect(page.get_by_role("alert")).to_contain_text("not correct")
         await page.get_by_label("Password").fill("correct horse battery")
         await page.keyboard.press("Enter")
-        await expect(page.get_by_label("Timezone")).to_have_value("Asia/Tokyo")
+        await expect(
+            page.get_by_text("Your timezone is still Europe/Zurich; this device is in Asia/Tokyo.")
+        ).to_be_visible()
+        await expect(page.get_by_label("Timezone")).to_have_value("Europe/Zurich")
         await page.get_by_label("Timezone").fill("Mars/Olympus")
         await page.get_by_role("button", name="Save").click()
         await expect(page.get_by_text("This is not a timezone.")).to_be_visible()
