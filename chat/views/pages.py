@@ -124,12 +124,15 @@ def choices_for(user: User, session: ChatSession | None, choice: Choice) -> dict
         model = session.model if session else "" if agent.model else model_choice.last_model(user)
     effort = choice.effort if choice.effort is not None else session.effort if session else ""
     names = {each.pk: model_choice.model_of_agent(each) for each in agents}
+    default = names[agent.pk]
     return {
-        "agents": [(each, labels.get(names[each.pk], names[each.pk])) for each in agents],
+        "agents": [(each, names[each.pk], labels.get(names[each.pk], names[each.pk])) for each in agents],
         "agent": agent,
         "models": labels.items(),
-        "model": model if model in labels else "",
-        "agents_model": labels.get(names[agent.pk], names[agent.pk]),
+        # The default is listed once, as such.
+        "model": model if model in labels and model != default else "",
+        "default_model": default,
+        "agents_model": labels.get(default, default),
         "efforts": model_choice.offered_efforts({*labels, *names.values()}, effort),
         "effort": effort,
     }

@@ -10,11 +10,13 @@ import { words } from "./words.js";
  * @typedef {{ item: HTMLElement, blob: File | null, file: AttachedFile | null, request: XMLHttpRequest | null }} Entry
  *
  * changed() is called when a file was added, removed or uploaded; refused(sentence) when one is refused;
- * arrived(sentence) when one was uploaded.
- * @typedef {{ changed: () => void, refused: (sentence: string) => void, arrived: (sentence: string) => void }} Listener
+ * arrived(sentence) when one was uploaded; explained(sentence) when a long text became one.
+ * @typedef {{ changed: () => void, refused: (sentence: string) => void, arrived: (sentence: string) => void, explained: (sentence: string) => void }} Listener
  */
 
 const NOT_FOUND = 404;
+// A pasted text of more characters becomes a file.
+const LONG_PASTE_CHARS = 4000;
 const UNITS = ["byte", "kilobyte", "megabyte"];
 
 export class Attachments {
@@ -28,10 +30,12 @@ export class Attachments {
   #most;
   #largest;
   /** @type {Listener} */
-  #on = { changed() {}, refused() {}, arrived() {} };
+  #on = { changed() {}, refused() {}, arrived() {}, explained() {} };
   // In the order of the chips.
   /** @type {Entry[]} */
   #entries = [];
+  // Whether Shift is held, as for pasting without formats: a long text is then inserted after all.
+  #isPlain = false;
   // A drag enters an element before it leaves the parent.
   #dragged = 0;
   // An image of the page itself that is dragged counts as a file.
@@ -64,7 +68,9 @@ export class Attachments {
       // Clear the field, so that the form does not send the files again and the same file can be chosen again.
       input.value = "";
     });
-    find(form, "[name=text]", HTMLTextAreaElement).addEventListener("paste", (event) => this.#pasted(event));
+    const text = find(form, "[name=text]", HTMLTextAreaElement);
+    text.addEventListener("keydown", (event) => (this.#isPlain = event.shiftKey));
+    text.addEventListener("paste", (event) => this.#pasted(event));
     for (const type of /** @type {const} */ (["dragenter", "dragover", "dragleave", "drop"])) {
       addEventListener(type, (event) => this.#moved(event));
     }
@@ -74,8 +80,8 @@ export class Attachments {
   }
 
   /** @param {Listener} listener */
-  listen({ changed, refused, arrived }) {
-    this.#on = { changed, refused, arrived };
+  listen(listener) {
+    this.#on = listener;
   }
 
   // The uploaded files.
@@ -254,10 +260,13 @@ export class Attachments {
   /** @param {ClipboardEvent} event */
   #pasted(event) {
     const data = event.clipboardData;
+    const text = data?.getData("text/plain") ?? "";
+    const isLong = text.length > LONG_PASTE_CHARS && !this.#isPlain && this.#entries.length < this.#most;
     // Text that is copied from a document comes with an image of itself.
-    if (!data?.files.length || data.getData("text/plain")) return;
+    if (!data || (text ? !isLong : !data.files.length)) return;
     event.preventDefault();
-    this.add([...data.files]);
+    this.add(text ? [new File([text], `${words.pastedText}.txt`, { type: "text/plain" })] : [...data.files]);
+    if (text) this.#on.explained(words.longPaste);
   }
 
   /** @param {DragEvent} event */

@@ -23,6 +23,30 @@ GIVE = """async ([type, name, mime, bytes]) => {
 LOADED = "images => images.every(image => image.complete && image.naturalWidth > 0)"
 
 
+PASTE_TEXT = """text => {
+    const data = new DataTransfer();
+    data.setData("text/plain", text);
+    const how = { clipboardData: data, bubbles: true, cancelable: true };
+    return document.getElementById("text").dispatchEvent(new ClipboardEvent("paste", how));
+}"""
+
+
+async def test_a_long_pasted_text_becomes_a_file(live, ada, scripted, write):
+    async with open_page(live, ada) as page:
+        await page.goto("/")
+        # The browser itself inserts a short one.
+        assert await page.evaluate(PASTE_TEXT, "a" * 4000)
+        await expect(chips(page)).to_have_count(0)
+        assert not await page.evaluate(PASTE_TEXT, "a long log\n" * 1000)
+        await expect(page.locator(".chip[data-state=ready] .chip__name")).to_have_text("Pasted text.txt")
+        await expect(page.get_by_text("The long text was attached as a file.")).to_be_visible()
+        assert await violations(page) == ""
+        await write(page, "What is this?")
+        await expect(page.locator("article[data-role=user] .attached__file")).to_contain_text("Pasted text.txt")
+        await page.get_by_label("Message", exact=True).press("Shift+Home")
+        assert await page.evaluate(PASTE_TEXT, "a long log\n" * 1000)
+
+
 def chips(page):
     return page.get_by_role("list", name="Attached files").get_by_role("listitem")
 

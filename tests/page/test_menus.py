@@ -4,17 +4,10 @@ import pytest
 from playwright.async_api import expect
 
 from tests.browser import DESKTOP, PHONE, open_page, violations
-from tests.conversations import send, settle
 
 pytestmark = pytest.mark.browser
 
 INSIDE = "e => { const { top, bottom } = e.getBoundingClientRect(); return top >= 0 && bottom <= innerHeight; }"
-
-
-@pytest.fixture
-def many(live, ada):
-    for number in range(30):
-        settle(send(ada, f"Tea {number}"), "Yes.")
 
 
 async def test_a_menu_at_the_end_of_the_window_stays_inside_when_it_is_unfolded(live, ada, many, listed):
