@@ -12,6 +12,7 @@ from chat.views import (
     imports,
     lists,
     messages,
+    news,
     pages,
     prompts,
     rounds,
@@ -72,6 +73,7 @@ urlpatterns = [
     path("conversations/export.zip", exports.export_many, name="export_many"),
     path("import", imports.import_page, name="import"),
     path("import/<uuid:job_id>", imports.import_progress, name="import_progress"),
+    path("news", news.news, name="news"),
     path("shared", sharing.shared_links, name="shared_links"),
     path("shared/<int:link_id>/revoke", sharing.revoke, name="revoke"),
     # Public: needs no sign-in.

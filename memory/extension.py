@@ -10,7 +10,7 @@ from memory.policy.access import own_space
 from memory.prompt import message_context, provenance, recall
 from memory.prompt.items import NAME
 from memory.tools import reading, save_memory
-from memory.views import palette
+from memory.views import palette, remains
 
 MEMORY = Extension(
     name=NAME,
@@ -28,4 +28,5 @@ MEMORY = Extension(
     forgetter=lambda session: tombstones.of_space(own_space(session).pk).without_forgotten_words,
     prepare_compaction=compaction.prepare,
     lookup_hint=reading.lookup_hint,
+    remains=remains.of_conversations,
 )

@@ -2,11 +2,12 @@
 
 from django.urls import path
 
-from memory.views import changes, decisions, documents, forgetting, imports, switches
+from memory.views import changes, decisions, documents, forgetting, imports, instructions, switches
 
 urlpatterns = [
     path("memory/", documents.document_list, name="memory"),
     path("memory/switches", switches.switches_page, name="memory_switches"),
+    path("memory/instructions", instructions.instructions, name="memory_instructions"),
     path("memory/export.zip", documents.export, name="memory_export"),
     path("memory/import", imports.import_zip, name="memory_import"),
     path("memory/import/confirm", imports.confirm_import, name="memory_import_confirm"),

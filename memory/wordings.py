@@ -17,8 +17,13 @@ def secret_left_out(params: Mapping[str, Any]) -> str:
 
 
 WORDINGS: Mapping[str, Wording] = {
+    # After conversations were deleted.
+    "memory.remains": ngettext_lazy(
+        "%(number)d line from it stays in memory.", "%(number)d lines from it stay in memory.", "number"
+    ),
     # The reason of a change, in the history of a document.
     "change.edited": _("Edited on the memory page"),
+    "change.instructions": _("Custom instructions were changed"),
     "change.line_deleted": _("Deleted a line on the memory page"),
     "change.file_deleted": _("Its file was deleted in the folder"),
     "change.file_changed": _("Changed in the folder"),

@@ -19,7 +19,7 @@ from chat.rendering.messages import card_html, messages_html
 
 # The columns that the HTML of a message is made of.
 SHOWN_COLUMNS = (
-    *("session", "parent", "turn", "role", "seq", "status"),
+    *("session", "parent", "turn", "role", "seq", "status", "created_at"),
     *("content", "meta", "text", "html", "html_version", "stop_reason"),
 )
 # Messages that a page shows at once.

@@ -42,6 +42,7 @@ from chat.extensions.types import (
     Extension,
     MessageContext,
     PromptSection,
+    Remains,
     SearchResult,
     Tool,
     ToolCall,

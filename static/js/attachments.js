@@ -17,7 +17,6 @@ import { words } from "./words.js";
 const NOT_FOUND = 404;
 // A pasted text of more characters becomes a file.
 const LONG_PASTE_CHARS = 4000;
-const UNITS = ["byte", "kilobyte", "megabyte"];
 
 export class Attachments {
   /** @type {HTMLInputElement | null} */
@@ -294,6 +293,7 @@ export function attachedList(files) {
     const link = Object.assign(document.createElement("a"), { href: `/files/${id}`, className: "attached__file" });
     if (kind === "image") {
       link.className = "attached__image";
+      link.dataset.do = "enlarge";
       link.append(Object.assign(new Image(), { src: `/files/${id}?small`, alt: name }));
     } else {
       const parts = { attached__name: name, attached__size: sized(size) };
@@ -318,11 +318,10 @@ function picture(item, src) {
 
 /** @param {number} bytes */
 function sized(bytes) {
-  // Units of 1,024, as on the server.
+  // Units of 1,024, and the words of the server (oneclaw/text.py).
   const step = bytes < 1024 ? 0 : bytes < 1024 ** 2 ? 1 : 2;
-  /** @type {Intl.NumberFormatOptions} */
-  const format = { style: "unit", unit: UNITS[step], unitDisplay: step ? "short" : "long", maximumFractionDigits: 1 };
-  return new Intl.NumberFormat(document.documentElement.lang, format).format(bytes / 1024 ** step);
+  const format = new Intl.NumberFormat(document.documentElement.lang, { maximumFractionDigits: 1 });
+  return filled([words.bytes, words.kilobytes, words.megabytes][step], { number: format.format(bytes / 1024 ** step) });
 }
 
 /**

@@ -36,7 +36,7 @@ for (const dialog of [palette, shortcuts]) {
 }
 palette.addEventListener("click", (event) => around(event, "a") && palette.close());
 form.addEventListener("submit", (event) => {
-  // What was found, before commands, before the link that searches elsewhere.
+  // What was found, before commands, before the link to the search of memory.
   const shown = links();
   const first = shown.find((link) => link.closest("[data-found]")) ?? shown.find((link) => commands.contains(link)) ?? shown[0];
   if (!first) return;
