@@ -62,7 +62,7 @@ WORDINGS: Mapping[str, Wording] = {
     "memory.line_forgotten": _(
         "You have had this forgotten, so it was not saved. You can write it again on the memory page."
     ),
-    "memory.not_stored": _("The database did not take it."),
+    "memory.not_stored": _("The database did not accept it."),
     # Why the embedding model makes no vectors.
     "embedding.several_widths": _("The embedding server answered with vectors of several widths."),
     "embedding.endless": _("The embedding server's answer does not end."),

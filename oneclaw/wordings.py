@@ -44,14 +44,14 @@ WORDINGS: Mapping[str, Wording] = {
         "The model's server cannot be reached. Try again. If that does not help, ask your administrator "
         "(ANTHROPIC_BASE_URL)."
     ),
-    "model.timed_out": _("The model's server fell silent. Try again."),
+    "model.timed_out": _("The model's server stopped responding. Try again."),
     "model.took_too_long": _(
-        "This answer took longer than one may, so it was ended. What arrived is kept: continue it, or try again."
+        "This answer took too long and was ended. What arrived is kept: continue it, or try again."
     ),
     "model.answer_too_large": _(
-        "This answer grew larger than one may be, so it was ended. What arrived is kept: continue it, or try again."
+        "This answer became too long and was ended. What arrived is kept: continue it, or try again."
     ),
-    "model.cut_off": _("The connection to the model broke before the answer was whole. What arrived is kept."),
+    "model.cut_off": _("The connection to the model was lost before the answer was complete. What arrived is kept."),
     "model.context_too_long": _(
         "This message alone is too long for the model. Shorten it, or send it in parts and with fewer files."
     ),
@@ -80,5 +80,5 @@ WORDINGS: Mapping[str, Wording] = {
     "model.empty": _("The model answered without text. Try again."),
     "model.refused": _("The model declined to answer this. Put it in other words, or start a new conversation."),
     "model.unreadable": _("The model's server answered with something that cannot be read. Try again."),
-    "model.server_fault": _("The model's server had a fault of its own. Try again."),
+    "model.server_fault": _("The model's server had an internal error. Try again."),
 }
