@@ -1,10 +1,13 @@
 """The version of this release, and what is new in it."""
 
 import functools
+import re
 import tomllib
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent.parent
+# The chat's renderer keeps line ends.
+CONTINUATION = re.compile(r"\n {2,}(?=\S)")
 
 
 @functools.cache
@@ -16,6 +19,6 @@ def version() -> str:
 
 @functools.cache
 def changelog() -> str:
-    """Return the changes of all releases as Markdown, newest first, without the title of the file."""
+    """Return the changes of all releases as Markdown, newest first, each in one line, without the title of the file."""
     text = (ROOT / "CHANGELOG.md").read_text()
-    return text[text.index("\n## ") + 1 :]
+    return CONTINUATION.sub(" ", text[text.index("\n## ") + 1 :])
