@@ -170,26 +170,13 @@ def reply(body: dict[str, Any]) -> Any:
     from oneclaw.demo.scripted import answer, text, tool_use
 
     if is_summary(body):
-        return answer(text(EMPTY_SUMMARY, size=1_000))
+        from chat.compaction.checks import HEADINGS
+
+        return answer(text("\n\n".join(f"## {heading}\n-" for heading in HEADINGS), size=1_000))
     last = body["messages"][-1]["content"]
     if isinstance(last, list) and (last[-1].get("text") or "").endswith(LOOK):
         return answer(tool_use("look", {}, id=f"toolu_{uuid.uuid4().hex}"))
     return answer(text(SAID * 4, size=1_000))
-
-
-EMPTY_SUMMARY = "\n\n".join(
-    f"## {heading}\n-"
-    for heading in (
-        "Wanted",
-        "Agreed",
-        "Facts, names, numbers, dates",
-        "Done",
-        "Open",
-        "Standing wishes",
-        "Files and tools",
-        "How it stands now",
-    )
-)
 
 
 def is_summary(body: dict[str, Any]) -> bool:
@@ -217,15 +204,15 @@ class Ours:
             self.waits += 1
             await finish_soon(round_id)
 
-        def estimated(turn: Any) -> Any:
+        def estimated(turn: Any, *known: Any) -> Any:
             from chat.context.meter import meter_of
 
-            request = build_request(turn)
+            request = build_request(turn, *known)
             meter = meter_of(turn.session)
             self.estimates.append(meter.used_tokens if meter else 0)
             return request
 
-        room.finish_soon, loop.build_request = waited, estimated
+        room.finish_soon, room.build_request, loop.build_request = waited, estimated, estimated
 
     async def say(self, words: str, pause: float) -> None:
         from chat.live.publisher import TurnPublisher

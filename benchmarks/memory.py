@@ -1,6 +1,6 @@
 """How memory keeps up: a backlog of conversations to note, files edited all the time, many saves at one moment.
 
-    python benchmarks/memory.py flushes [--sessions 1000] [--model 1.0]   a backlog, 4 worker threads, a slow model
+    python benchmarks/memory.py flushes [--sessions 1000] [--model 1.0]   a backlog, one worker, a slow model
     python benchmarks/memory.py files [--seconds 60] [--edits 50]         edits a second, half in files, half in rows
     python benchmarks/memory.py saves [--calls 100]                       save_memory at once, on one document
 
@@ -65,7 +65,7 @@ def main() -> None:
 
 def flushes(stack: contextlib.ExitStack, count: int, seconds: float) -> None:
     model = stack.enter_context(ScriptedModel(default=lambda body: noted(body, seconds)))
-    environment = prepared(stack, ANTHROPIC_BASE_URL=model.url, ONECLAW_WORKER_THREADS="4")
+    environment = prepared(stack, ANTHROPIC_BASE_URL=model.url)
     from memory.models import DocumentJob, Flush
     from memory.tasks import flush_soon
     from oneclaw.models import User
@@ -74,12 +74,14 @@ def flushes(stack: contextlib.ExitStack, count: int, seconds: float) -> None:
     for number in range(count):
         flush_soon(talk(people[number % len(people)], number), "idle")
     print(f"{count} conversations of {len(people)} people wait; the model takes {seconds:g} s.", flush=True)
-    began = time.time()
+    from django.conf import settings
+
+    threads, began = settings.WORKER_THREADS, time.time()
     house(stack, environment)
     wait_until_none(Flush.objects.open, began, "flushes")
     last = Flush.objects.order_by("-finished_at").values_list("finished_at", flat=True)[0]
     asked = [marks(request.body) for request in model.messages if not wants_summary(request.body)]
-    print(f"all noted after {last.timestamp() - began:.0f} s ({count * seconds / 4:.0f} s of them the model's)")
+    print(f"all noted after {last.timestamp() - began:.0f} s (the model alone: {count * seconds / threads:.0f} s)")
     wait_until_none(DocumentJob.objects.open, began, "summaries")
     print(f"and summarised in Recent Conversations.md after {time.time() - began:.0f} s")
     count_notes(count, Counter(mark for each in asked for mark in each))
@@ -282,19 +284,27 @@ def saves(stack: contextlib.ExitStack, count: int) -> None:
     from oneclaw.demo.replies import text
 
     model = stack.enter_context(ScriptedModel(default=lambda body: answer(text("NONE"))))
-    prepared(stack, ANTHROPIC_BASE_URL=model.url)
+    environment = prepared(stack, ANTHROPIC_BASE_URL=model.url)
     from chat.models import Message
     from memory.documents.write import content_at
-    from memory.models import MemoryDocument
-    from oneclaw.models import User
+    from memory.models import Comparison, MemoryDocument
+    from oneclaw.models import Space, User
 
     user = User.objects.create_user("ada@example.org")
     sessions = [talk(user, number) for number in range(count + 5)]
     answers = [session.messages.filter(role=Message.Role.ASSISTANT).latest("seq") for session in sessions]
+    house(stack, environment)
     asyncio.run(called(answers[count:], "Warm"))
-    began = time.perf_counter()
+    floor_document = MemoryDocument.objects.create(space=Space.objects.own_of(user), path="floor.md", version=1)
+    floor = asyncio.run(plain_saves(floor_document.pk, count))
+    MemoryDocument.objects.filter(pk=floor_document.pk).delete()
+    time.sleep(5)
+    processor, began = time.process_time(), time.perf_counter()
     took = asyncio.run(called(answers[:count], "Fact"))
-    spent = time.perf_counter() - began
+    spent, processor = time.perf_counter() - began, time.process_time() - processor
+    ended = time.time()
+    wait_until_none(Comparison.objects.open, ended, "comparisons")
+    compared = time.time() - ended
     document = MemoryDocument.objects.get(path="MEMORY.md")
     numbers = list(document.revisions.order_by("number").values_list("number", flat=True))
     lines = Counter(re.findall(r"^- Fact \d+ .*$", document.content, re.MULTILINE))
@@ -302,6 +312,10 @@ def saves(stack: contextlib.ExitStack, count: int) -> None:
     print(
         f"{count} at once: median {percentile(took, 0.5):.2f} s, p95 {percentile(took, 0.95):.2f} s, all {spent:.2f} s"
     )
+    high = percentile(floor, 0.95)
+    print(f"the floor, UPDATE and INSERT under a row lock: p95 {high:.2f} s; × {percentile(took, 0.95) / high:.1f}")
+    print(f"processor time of the web process: {1000 * processor / count:.1f} ms a save")
+    print(f"compared with older lines {compared:.1f} s after the last result")
     print(f"lines {len(lines)}, doubled {sum(lines.values()) - len(lines)}, revisions {len(numbers) - 5}", end=", ")
     print(f"without a gap: {numbers == list(range(1, count + 6))}, they add up: {adds_up}")
     print(f"asked whether it contradicts: {len(model.messages)} times; violations: {violations()}")
@@ -322,6 +336,36 @@ async def called(answers: list["Message"], name: str) -> list[float]:
         return time.perf_counter() - began
 
     return await asyncio.gather(*(one(number, message) for number, message in enumerate(answers)))
+
+
+async def plain_saves(document_id: int, count: int) -> list[float]:
+    """Seconds of each of `count` transactions at once that write the rows of a save and nothing else."""
+    from django.db import transaction
+
+    from memory.models import MemoryDocument, MemoryRevision
+    from oneclaw.threads import in_tool_thread
+
+    @transaction.atomic
+    def save(number: int) -> None:
+        document = MemoryDocument.objects.select_for_update().get(pk=document_id)
+        document.content += f"- Fact {number}.\n"
+        document.version += 1
+        document.save(update_fields=["content", "version"])
+        MemoryRevision.objects.create(
+            space_id=document.space_id,
+            document=document,
+            number=document.version,
+            kind="append",
+            source="tool",
+            hunks=[],
+        )
+
+    async def one(number: int) -> float:
+        began = time.perf_counter()
+        await in_tool_thread(save, number)
+        return time.perf_counter() - began
+
+    return await asyncio.gather(*(one(number) for number in range(count)))
 
 
 # -- For all -------------------------------------------------------------------------------------

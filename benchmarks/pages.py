@@ -1,6 +1,7 @@
 """How fast pages come and how little they send: next to an empty view, long conversations, long lists, much to search.
 
     python benchmarks/pages.py sessions [--times 100]        time to first byte and queries, by length and by list
+    python benchmarks/pages.py memory [--times 100]          the pages of a memory with many entries and days
     python benchmarks/pages.py search [--messages 1000000]   search over the messages of 200 people
     python benchmarks/pages.py sent                          what a browser is sent, compressed
     python benchmarks/pages.py stream [--blocks 100]         the main thread of a browser while an answer streams
@@ -22,6 +23,7 @@ import time
 import uuid
 from collections.abc import Iterable
 from dataclasses import dataclass
+from datetime import timedelta
 from itertools import pairwise
 from statistics import mean
 from typing import TYPE_CHECKING, Any
@@ -36,13 +38,15 @@ if TYPE_CHECKING:
 LENGTHS = (50, 200, 2000)
 # Conversations of the person with many; people of the search; words of a message that is searched.
 LISTED, PEOPLE, WORDS = 10_000, 200, 40
+# The memory of one person: entries of MEMORY.md, the changes that wrote them, and days with notes.
+ENTRIES, CHANGES, DAYS = 5_000, 100, 300
 # A delta each 20 ms; the upstream begins a paragraph with every 40th.
 PACE, DELTAS_OF_A_BLOCK = 0.02, 40
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=["sessions", "search", "sent", "stream"])
+    parser.add_argument("what", choices=["sessions", "memory", "search", "sent", "stream"])
     parser.add_argument("--times", type=int, default=100, help="requests of each page, or questions")
     parser.add_argument("--messages", type=int, default=1_000_000)
     parser.add_argument("--blocks", type=int, default=100)
@@ -56,6 +60,8 @@ def main() -> None:
             searched(stack, chosen.messages, chosen.times)
         elif chosen.what == "sent":
             sent(stack)
+        elif chosen.what == "memory":
+            remembered(stack, chosen.times)
         else:
             sessions(stack, chosen.times)
 
@@ -81,7 +87,12 @@ def sessions(stack: contextlib.ExitStack, times: int) -> None:
     pages[f"the list of {LISTED:,} sessions"] = (web, "/sessions?current=", lister)
     pages["the next 100 of it"] = (web, f"/sessions/older?after={edge(lister)}", lister)
     pages["1,000 of it at once"] = (web, "/sessions?current=&listed=1000", lister)
-    cookies = {user.pk: cookie_of(user) for user in (talker, lister)}
+    compared(pages, web, times)
+
+
+def compared(pages: dict[str, tuple["Server", str, "User"]], web: "Server", times: int) -> None:
+    """Ask for each of `pages` (server, address, reader) in turn, and print their times; the first is the floor."""
+    cookies = {user.pk: cookie_of(user) for _, _, user in pages.values()}
     lines = {name: Line(server, path, cookies[user.pk]) for name, (server, path, user) in pages.items()}
     for line in lines.values():
         for _ in range(3):
@@ -100,6 +111,39 @@ def sessions(stack: contextlib.ExitStack, times: int) -> None:
         size = len(gzip.compress(line.body)) / 1000
         waited = f"{middle:8.1f} {high:8.1f}    {middle / floor_median:8.1f}"
         print(f"{name:34}{waited}{work:8.1f}    {work / floor_work:8.1f} {asked:8} {size:6.1f}")
+
+
+def remembered(stack: contextlib.ExitStack, times: int) -> None:
+    web, floor = house(stack)
+    from django.db import connection
+
+    from memory.documents import write
+    from memory.documents.write import Append, Author, Replace, Source
+    from memory.index.documents import index_document
+    from oneclaw.models import Space, User
+
+    user = User.objects.create_user("rememberer@example.org")
+    space, chosen = Space.objects.own_of(user), random.Random(5)
+    words = ["likes", "works", "lives", "birthday", "doctor", "sister", "plans", "tea", "house", "garden", "train"]
+    entries = [f"- Entry {n} {' '.join(chosen.choices(words, k=6))}" for n in range(ENTRIES)]
+    author = Author(Source.TOOL, user)
+    for version in range(CHANGES):
+        content = "\n".join(entries[: ENTRIES * (version + 1) // CHANGES])
+        write.apply(space, "MEMORY.md", Replace(content + "\n", version), author)
+    for n in range(DAYS):
+        path = f"memory/{user.day() - timedelta(days=n)}.md"
+        made = write.apply(space, path, Append("- noted\n" * chosen.randint(1, 30)), Author(Source.FLUSH, user))
+        index_document(made.document_id)
+    with connection.cursor() as cursor:
+        cursor.execute("VACUUM ANALYZE")
+    pages = {
+        "an empty view": (floor, "/", user),
+        f"memory with {ENTRIES:,} entries": (web, "/memory/", user),
+        "one topic of it": (web, "/memory/topics/5", user),
+        "its files": (web, "/memory/files", user),
+        "memory a day ago": (web, f"/memory/past?day={user.day() - timedelta(days=1)}", user),
+    }
+    compared(pages, web, times)
 
 
 @dataclass(frozen=True)
@@ -178,8 +222,6 @@ def conversation(user: "User", length: int) -> "ChatSession":
 
 def many(user: "User") -> None:
     """LISTED conversations over the last years, some of them pinned and filed."""
-    from datetime import timedelta
-
     from django.utils import timezone
 
     from chat.models import ChatSession, Folder, default_agent

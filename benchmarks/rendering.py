@@ -43,13 +43,14 @@ def boxes(rooms):
 """
 
 # A length that answers reach: 500 items or rows.
+PLAIN_ITEMS = [f"The boxes of room {n} go up before those of the next" for n in range(1, 501)]
 LONG = {
+    "bullet list of 500 plain items": "".join(f"- {item}\n" for item in PLAIN_ITEMS),
+    "the same items as words": "".join(f"{item} " + "\n\n" * (n % 10 == 9) for n, item in enumerate(PLAIN_ITEMS)),
     "bullet list of 500 items": "".join(
         f"- The boxes of room {n} go up **first**, see `plan.md`\n" for n in range(500)
     ),
-    "numbered list of 500 items": "".join(
-        f"{n}. The boxes of room {n} go up before those of the next\n" for n in range(1, 501)
-    ),
+    "numbered list of 500 items": "".join(f"{n}. {item}\n" for n, item in enumerate(PLAIN_ITEMS, 1)),
     "nested list of 500 items": "".join(f"- Room {n}\n  - its boxes\n" for n in range(250)),
     "loose list of 500 items": "".join(f"- The boxes of room {n}\n\n" for n in range(500)),
     "table of 500 rows": "| Room | Boxes |\n|---|--:|\n" + "".join(f"| Room {n} | {n * 7} |\n" for n in range(500)),

@@ -1,4 +1,4 @@
-"""The stage of the benchmarks: an upstream that stamps what it sends, one web process, people who are signed in.
+"""The stage of the benchmarks: an upstream that stamps what it sends, web processes, people who are signed in.
 
 Everything runs on loopback, in a data folder of its own, and ends with the `with` block.
 """
@@ -13,7 +13,7 @@ import tempfile
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -26,26 +26,42 @@ ROOT = Path(__file__).resolve().parent.parent
 
 @dataclass
 class Stage:
-    """A running deployment: its web process, and the cookies of people who are signed in."""
+    """A running deployment: its processes in the order of the roles, and the cookies of people who are signed in."""
 
-    url: str
+    home: str
+    urls: list[str]
     upstream: str
-    web: subprocess.Popen[bytes]
+    processes: list[subprocess.Popen[bytes]]
     cookies: list[str]
+
+    @property
+    def url(self) -> str:
+        return self.urls[0]
 
 
 @contextlib.contextmanager
-def stage(*, people: int, pace: float = 0.02, deltas: int = 500, **settings: str) -> Iterator[Stage]:
-    """One web process against a stamping upstream; `pace` seconds between deltas, `deltas` an answer."""
+def stage(
+    *, people: int, pace: float = 0.02, deltas: int = 500, roles: Sequence[str] = ("web",), **settings: str
+) -> Iterator[Stage]:
+    """Yield a deployment on a stamping upstream; `pace` seconds between deltas, `deltas` an answer.
+
+    `roles` are those of `manage.py serve`, each in a process of its own; "" is all of them under its supervisor.
+    """
     with contextlib.ExitStack() as stack:
-        upstream_port, web_port = free_port(), free_port()
+        upstream_port = free_port()
         upstream = f"http://127.0.0.1:{upstream_port}"
         started(stack, "benchmarks/stamping_upstream.py", str(upstream_port), str(pace), str(deltas), env=os.environ)
         environment = prepared(stack, ANTHROPIC_BASE_URL=upstream, **settings)
-        cookies = [sign_in(number) for number in range(people)]
-        web = started(stack, "manage.py", "serve", "web", env=environment | {"PORT": str(web_port)})
-        wait_for(f"http://127.0.0.1:{web_port}/accounts/login/")
-        yield Stage(f"http://127.0.0.1:{web_port}", upstream, web, cookies)
+        running = Stage(environment["ONECLAW_HOME"], [], upstream, [], [sign_in(number) for number in range(people)])
+        for role in roles:
+            port = free_port()
+            serve = ["manage.py", "serve", role] if role else ["manage.py", "serve"]
+            running.processes.append(started(stack, *serve, env=environment | {"PORT": str(port)}))
+            if role in ("", "web"):
+                running.urls.append(f"http://127.0.0.1:{port}")
+        for url in running.urls:
+            wait_for(f"{url}/accounts/login/")
+        yield running
 
 
 def prepared(stack: contextlib.ExitStack, **settings: str) -> dict[str, str]:
@@ -89,8 +105,10 @@ def cookie_of(user: "User") -> str:
     return f"sessionid={store.session_key}"
 
 
-def started(stack: contextlib.ExitStack, *command: str, env: Mapping[str, str]) -> subprocess.Popen[bytes]:
-    process = subprocess.Popen([sys.executable, *command], cwd=ROOT, env=env)
+def started(
+    stack: contextlib.ExitStack, *command: str, env: Mapping[str, str], root: Path = ROOT
+) -> subprocess.Popen[bytes]:
+    process = subprocess.Popen([sys.executable, *command], cwd=root, env=env)
 
     def end() -> None:
         process.terminate()
@@ -118,6 +136,16 @@ def wait_for(url: str, seconds: float = 120) -> None:
             time.sleep(0.05)
 
 
+def wait_until_ready(url: str, seconds: float = 120) -> None:
+    """Wait until the worker has answered, too."""
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        with contextlib.suppress(OSError), urllib.request.urlopen(f"{url}/readyz", timeout=5):
+            return
+        time.sleep(0.2)
+    raise TimeoutError(f"{url} is not ready after {seconds:g} seconds.")
+
+
 def free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
@@ -125,9 +153,9 @@ def free_port() -> int:
 
 
 def cpu_seconds(pid: int) -> float:
-    """User and system time of a process so far."""
-    fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    """Return the user and system time of a process so far, to the nanosecond: /proc counts in steps of 10 ms."""
+    # As clock_getcpuclockid(3) computes it, which Python does not offer. Linux only.
+    return time.clock_gettime((~pid << 3) | 2)
 
 
 def memory_kb(pid: int) -> int:

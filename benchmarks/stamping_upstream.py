@@ -3,13 +3,16 @@
     python benchmarks/stamping_upstream.py PORT PACE DELTAS
 
 A delta is one word after a space, as models write: the milliseconds since the epoch as ` at1763716129123.4`. Every 40th
-begins a paragraph.
+begins a paragraph. A message that says "7 deltas" is answered with 7 instead of DELTAS; never more than `max_tokens`.
 """
 
 import asyncio
 import json
+import re
 import sys
 import time
+
+import uvloop
 
 
 def event(kind: str, **fields: object) -> bytes:
@@ -33,6 +36,13 @@ DELTA = (
 )
 
 
+def wanted(body: bytes, deltas: int) -> int:
+    """Return how many deltas the request with this body gets."""
+    said = re.findall(rb"(\d+) deltas", body)
+    most = re.search(rb'"max_tokens": ?(\d+)', body)
+    return min(int(said[-1]) if said else deltas, int(most[1]) if most else deltas)
+
+
 def chunk(data: bytes) -> bytes:
     return b"%x\r\n%s\r\n" % (len(data), data)
 
@@ -42,12 +52,15 @@ async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, pac
         while True:
             head = (await reader.readuntil(b"\r\n\r\n")).lower()
             length = int(head.split(b"content-length:")[1].split(b"\r\n")[0]) if b"content-length:" in head else 0
-            await reader.readexactly(length)
+            body = await reader.readexactly(length)
             writer.write(HEAD + chunk(START))
             clock = asyncio.get_running_loop().time
             next_at = clock()
-            for number in range(1, deltas + 1):
-                text = DELTA.format(r"\n\n" if number % 40 == 1 else " ", time.time() * 1000)
+            stamp = 0.0
+            for number in range(1, wanted(body, deltas) + 1):
+                # No two of an answer are equal.
+                stamp = max(stamp + 0.1, time.time() * 1000)
+                text = DELTA.format(r"\n\n" if number % 40 == 1 else " ", stamp)
                 writer.write(chunk(text.encode()))
                 next_at += pace
                 await asyncio.sleep(max(0.0, next_at - clock()))
@@ -65,4 +78,4 @@ async def main(port: int, pace: float, deltas: int) -> None:
 
 
 if __name__ == "__main__":
-    asyncio.run(main(int(sys.argv[1]), float(sys.argv[2]), int(sys.argv[3])))
+    uvloop.run(main(int(sys.argv[1]), float(sys.argv[2]), int(sys.argv[3])))

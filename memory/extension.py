@@ -7,6 +7,7 @@ from chat.extensions import Extension, MessageContext, PromptSection, ToolComman
 from memory.notes import compaction
 from memory.policy import tombstones
 from memory.policy.access import own_space
+from memory.policy.reading import reading as reading_once
 from memory.prompt import message_context, provenance, recall
 from memory.prompt.items import NAME
 from memory.tools import reading, save_memory
@@ -14,6 +15,7 @@ from memory.views import palette, remains
 
 MEMORY = Extension(
     name=NAME,
+    reading=reading_once,
     tools=(save_memory.SAVE, reading.SEARCH, reading.GET),
     prompt_sections=(
         PromptSection("memory", 200, recall.workspace_section, recall.workspace_items),

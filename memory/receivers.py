@@ -1,6 +1,7 @@
 """Connect signals to memory: events of a conversation enqueue its notes and its index, and a written document updates
 its index and its file."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from django.db.models.signals import post_save
@@ -17,11 +18,10 @@ from chat.signals import (
     turn_finished,
     user_left,
 )
-from memory.files.mirror import try_to_mirror
-from memory.index.documents import try_to_index
+from memory import projections
 from memory.notes.flush import cover_imported
 from memory.policy.access import rename_agent_spaces
-from memory.signals import document_written
+from memory.signals import documents_written
 from memory.tasks import (
     flush_after_turn,
     flush_soon,
@@ -76,11 +76,6 @@ def when_branch_shown(session: ChatSession, **_: Any) -> None:
     index_branch(session)
 
 
-@receiver(document_written)
-def index_written_document(document_id: int, **_: Any) -> None:
-    try_to_index(document_id)
-
-
-@receiver(document_written)
-def mirror_written_document(document_id: int, **_: Any) -> None:
-    try_to_mirror(document_id)
+@receiver(documents_written)
+def when_written(document_ids: Sequence[int], **_: Any) -> None:
+    projections.update(document_ids)

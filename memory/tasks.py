@@ -8,12 +8,16 @@ from memory.files.mirror import try_to_mirror
 from memory.forgetting import forget
 from memory.index import conversations, vectors
 from memory.index.documents import try_to_index
+from memory.lab import golden
 from memory.models import Comparison, DocumentJob, Flush, MemoryDocument
 from memory.notes import document_jobs, flush
+from memory.overview import grouping
 from memory.tools import comparisons
 from memory.transfer import imports
 from oneclaw.tasks import hint, send
 
+# How many jobs of a kind one sweep enqueues at most: a long queue of hints makes each of them slow.
+SWEEP_MAX_JOBS = 200
 # How many documents one sweep enqueues at most for their index, and as many for their file.
 SWEEP_MAX_DOCUMENTS = 1000
 
@@ -61,6 +65,16 @@ def keep_last_messages(session: ChatSession) -> None:
 
 
 @shared_task
+def run_golden_questions() -> None:
+    golden.run_after_change()
+
+
+@shared_task
+def group_entries(document_id: int) -> None:
+    grouping.group(document_id)
+
+
+@shared_task
 def flush_session(flush_id: int) -> None:
     following = flush.run(flush_id)
     if following is not None:
@@ -78,7 +92,9 @@ def run_document_job(job_id: int) -> None:
 
 @shared_task
 def compare_saved_line(comparison_id: int) -> None:
-    comparisons.run(comparison_id)
+    seconds = comparisons.run(comparison_id)
+    if seconds is not None:
+        send(compare_saved_line, comparison_id, countdown=seconds)
 
 
 @shared_task
@@ -121,20 +137,21 @@ def sweep() -> None:
     """Enqueue all jobs that are due by their rows, because a task was lost or a worker died."""
     for session in flush.idle():
         flush.request(session, "idle")
-    flushes = Flush.objects.due_ids()
+    flushes = Flush.objects.due_ids(SWEEP_MAX_JOBS)
     for flush_id in flushes:
         send(flush_session, flush_id)
-    for job_id in [] if flushes else DocumentJob.objects.due_ids():
+    for job_id in [] if flushes else DocumentJob.objects.due_ids(SWEEP_MAX_JOBS):
         send(run_document_job, job_id)
     for document_id in MemoryDocument.objects.to_index().first_ids(SWEEP_MAX_DOCUMENTS):
         send(index_document, document_id)
     for document_id in MemoryDocument.objects.to_mirror().first_ids(SWEEP_MAX_DOCUMENTS):
         send(mirror_document, document_id)
-    for comparison_id in Comparison.objects.due_ids():
+    for comparison_id in Comparison.objects.due_ids(SWEEP_MAX_JOBS):
         send(compare_saved_line, comparison_id)
     imports.delete_expired()
     for index_id in conversations.due():
         send(index_transcript, index_id)
     send(scan_folders)
     send(embed_pending)
+    send(run_golden_questions)
     send(finish_forgettings)

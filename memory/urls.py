@@ -2,10 +2,30 @@
 
 from django.urls import path
 
-from memory.views import changes, decisions, documents, forgetting, imports, instructions, switches
+from memory.views import (
+    changes,
+    decisions,
+    documents,
+    forgetting,
+    home,
+    imports,
+    instructions,
+    lab,
+    past,
+    search,
+    switches,
+)
 
 urlpatterns = [
-    path("memory/", documents.document_list, name="memory"),
+    path("memory/", home.home_page, name="memory"),
+    path("memory/topics/<int:topic>", home.topic_page, name="memory_topic"),
+    path("memory/search", search.search_page, name="memory_search"),
+    path("memory/past", past.past_page, name="memory_past"),
+    path("memory/lab", lab.lab_page, name="memory_lab"),
+    path("memory/lab/keep", lab.keep_question, name="memory_lab_keep"),
+    path("memory/lab/run", lab.run_questions, name="memory_lab_run"),
+    path("memory/lab/<int:question_id>/drop", lab.drop_question, name="memory_lab_drop"),
+    path("memory/files", documents.document_list, name="memory_files"),
     path("memory/switches", switches.switches_page, name="memory_switches"),
     path("memory/instructions", instructions.instructions, name="memory_instructions"),
     path("memory/export.zip", documents.export, name="memory_export"),
@@ -15,6 +35,9 @@ urlpatterns = [
     path("memory/<int:document_id>/edit", changes.edit, name="memory_edit"),
     path("memory/<int:document_id>/restore", changes.restore, name="memory_restore"),
     path("memory/<int:document_id>/delete-line", changes.delete_line, name="memory_delete_line"),
+    path("memory/<int:document_id>/entries/<int:line>", home.change_entry, name="memory_entry"),
+    path("memory/<int:document_id>/versions/<int:number>", past.version_page, name="memory_version"),
+    path("memory/<int:document_id>/put-back", past.put_back, name="memory_put_back"),
     path("memory/<int:document_id>/gone", changes.file_missing, name="memory_gone"),
     path("memory/decisions/<int:decision_id>", decisions.decide, name="memory_decide"),
     path("memory/undo/<int:revision_id>", changes.undo_change, name="memory_undo"),

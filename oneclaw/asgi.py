@@ -8,7 +8,6 @@ import django
 
 django.setup(set_prefix=False)  # loads the apps, so that the following imports may use models
 
-from channels.auth import AuthMiddlewareStack
 from channels.routing import ProtocolTypeRouter, URLRouter
 from django.conf import settings
 from django.core.asgi import get_asgi_application
@@ -18,6 +17,7 @@ from chat.turns import loop
 from oneclaw import llm
 from oneclaw.web.body_limit import BodyLimitMiddleware, Message, Receive, Send
 from oneclaw.web.origins import SameOriginMiddleware
+from oneclaw.web.sign_in import SignInMiddleware
 
 
 async def lifespan(scope: Message, receive: Receive, send: Send) -> None:
@@ -41,7 +41,7 @@ BODY_MAX_BYTES = FORM_MAX_BYTES + MIB_BYTES
 application = ProtocolTypeRouter(
     {
         "http": BodyLimitMiddleware(get_asgi_application(), BODY_MAX_BYTES),
-        "websocket": SameOriginMiddleware(AuthMiddlewareStack(URLRouter(websocket_urlpatterns))),
+        "websocket": SameOriginMiddleware(SignInMiddleware(URLRouter(websocket_urlpatterns))),
         "lifespan": lifespan,
     }
 )

@@ -7,7 +7,9 @@ subscriber gets MISSED and reads its rows again.
 import asyncio
 import json
 import logging
-from collections.abc import Callable
+import os
+import uuid
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import psycopg
@@ -26,6 +28,15 @@ TIMEOUTS = {"keepalives_idle": 10, "keepalives_interval": 5, "keepalives_count":
 MISSED = {"kind": "changed"}
 
 Callback = Callable[[dict[str, Any]], None]
+# The topic and the payload.
+Hint = tuple[str, dict[str, Any]]
+_loaded_as = uuid.uuid4().hex
+
+
+def own_name() -> str:
+    """Return a name of this process that no other one has, by which it knows its own hints."""
+    # A forked process has loaded this module with the same number.
+    return f"{_loaded_as}:{os.getpid()}"
 
 
 def notify(topic: str, payload: dict[str, Any]) -> None:
@@ -36,16 +47,24 @@ def notify(topic: str, payload: dict[str, Any]) -> None:
     notify_all([(topic, payload)])
 
 
-def notify_all(notifications: list[tuple[str, dict[str, Any]]]) -> None:
-    """Send a hint for each (topic, payload), by one statement, when the surrounding transaction commits.
+def notify_all(notifications: Sequence[Hint]) -> None:
+    """Send `notifications` by one statement, when the surrounding transaction commits.
+
+    Raise ValueError when one is longer than PAYLOAD_MAX_BYTES.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_notify(%s, hint) FROM unnest(%s::text[]) AS hint", [CHANNEL, encoded(notifications)])
+
+
+def encoded(notifications: Sequence[Hint]) -> list[str]:
+    """Return `notifications` as the texts that pg_notify sends on CHANNEL.
 
     Raise ValueError when one is longer than PAYLOAD_MAX_BYTES.
     """
     texts = [json.dumps(each) for each in notifications]
     if (longest := max(map(len, texts))) > PAYLOAD_MAX_BYTES:
         raise ValueError(f"A hint of {longest} bytes is too long: hints carry ids, rows carry content.")
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_notify(%s, hint) FROM unnest(%s::text[]) AS hint", [CHANNEL, texts])
+    return texts
 
 
 def subscribe(topic: str, callback: Callback) -> Callable[[], None]:

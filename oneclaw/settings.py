@@ -48,7 +48,8 @@ _database["OPTIONS"]["pool"] = {
     "timeout": 10,
     "max_idle": 60,
 }
-_database["CONN_HEALTH_CHECKS"] = True  # otherwise each pooled connection fails once after a restart of the database
+# The backend looks at a pooled connection without a statement (oneclaw/postgres/backend).
+_database["CONN_HEALTH_CHECKS"] = False
 DATABASES = {"default": _database}
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
@@ -309,7 +310,8 @@ FLUSH_LEASE_SECONDS = environment.number("ONECLAW_FLUSH_LEASE_SECONDS", 60, 1, 3
 IDLE_MINUTES = environment.number("ONECLAW_IDLE_MINUTES", 30, 1, 10_080)
 # Messages of a conversation that /new or /reset writes to a separate file; 0: none.
 LAST_MESSAGES = environment.whole("ONECLAW_LAST_MESSAGES", 15, 0, 200)
-# Conversations in Recent Conversations.md.
+# The folder of Recent Conversations.md within a space's folder; empty: that folder itself. And its conversations.
+RECENT_FOLDER = environment.subfolder("ONECLAW_RECENT_FOLDER")
 RECENT_CONVERSATIONS = environment.whole("ONECLAW_RECENT_CONVERSATIONS", 30, 10, 50)
 # Whether save_memory writes the date and time above each entry.
 MEMORY_TIMESTAMPS = environment.flag("ONECLAW_MEMORY_TIMESTAMPS", False)

@@ -22,6 +22,8 @@ _threads = ThreadPoolExecutor(settings.DATABASE_POOL - 1, thread_name_prefix="da
 _tool_threads = ThreadPoolExecutor(settings.DATABASE_POOL // 2, thread_name_prefix="tools")
 # What waits for a model keeps its connection for up to a minute.
 _model_threads = ThreadPoolExecutor(2, thread_name_prefix="models")
+# Sockets that open wait for these, so that a wave of reconnects leaves the other threads to the running answers.
+_admission_threads = ThreadPoolExecutor(2, thread_name_prefix="admission")
 _reserved_thread = ThreadPoolExecutor(1, thread_name_prefix="leases")
 
 
@@ -48,6 +50,14 @@ async def in_tool_thread(function: Callable[P, R], *args: P.args, **kwargs: P.kw
 async def in_model_thread(function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
     """Run sync `function`, which waits for a model, in a thread of a small pool, and return its result."""
     return await _run(_model_threads, function, *args, **kwargs)
+
+
+async def in_admission_thread(function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
+    """Run sync `function`, which signs in or opens a socket, in a thread of a small pool, and return its result.
+
+    The calls of many sockets at once are carried out one after the other, in the order in which they came.
+    """
+    return await _run(_admission_threads, function, *args, **kwargs)
 
 
 async def in_reserved_thread(function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:

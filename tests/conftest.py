@@ -234,3 +234,21 @@ def strangers(stranger):
     from tests.programs import Program
 
     return Program(stranger)
+
+
+@pytest.fixture
+def hooked():
+    """Register hooks as one extension for each call, until the end of the test."""
+    from tests.hooks import registered
+
+    with registered() as register:
+        yield register
+
+
+@pytest.fixture
+def held():
+    """An event that late handlers of hooks wait for; the test ends only after their threads."""
+    from tests.hooks import held_until_the_end
+
+    with held_until_the_end() as event:
+        yield event

@@ -14,11 +14,12 @@ from chat.compaction.prune import may_prune, prune
 from chat.context import cache_marks
 from chat.context.heads import withhold_thinking
 from chat.context.meter import estimated_meter, meter_of, with_counted
-from chat.context.prompt import rows_of
+from chat.context.prompt import Loaded, build_request, just_made, loaded, rows_of, sessions_for
 from chat.context.rounds import rounds_in_view, rounds_of_last_request
 from chat.context.view import META_KEY
 from chat.extensions.compaction_hooks import after_compaction
 from chat.models import ChatSession, ContextRound, Message, Turn
+from oneclaw.llm import Request
 from oneclaw.threads import in_database, in_model_thread
 
 # How long a person waits for a summary, after which an extract takes its place.
@@ -35,16 +36,12 @@ class Keep(enum.Enum):
     LAST_TURN = enum.auto()
 
 
-async def make_room(turn: Turn, announce: Callable[[], None]) -> None:
-    """Begin to use a round in the first request of `turn`, if one is ready and this is the time for it.
-
-    When the conversation does not fit without one, make it first; `announce` is called before that wait.
-    """
-    needed = await in_database(begin, turn)
-    if needed is not None:
-        announce()
-        await finish_soon(needed)
-        await in_database(use_now, turn, needed)
+async def make_room(turn: Turn, round_id: int, announce: Callable[[], None]) -> None:
+    """Make the round `round_id`, without which the conversation does not fit, and begin to use it in the first request
+    of `turn`; `announce` is called before that wait."""
+    announce()
+    await finish_soon(round_id)
+    await in_database(use_now, turn, round_id)
 
 
 async def make_room_at_once(turn: Turn, keep: Keep, announce: Callable[[], None]) -> bool:
@@ -83,6 +80,31 @@ async def finish_soon(round_id: int) -> None:
 def is_open(round_id: int) -> bool:
     """Return whether the round is still to be made."""
     return bool(ContextRound.objects.open().filter(pk=round_id).exists())
+
+
+def begin_request(turn: Turn) -> Request | int:
+    """Return the first request of `turn`, which begins to use a ready round if it is time; or the id of the round that
+    must be made first. Sync."""
+    known = just_made(turn) or loaded(turn, with_counted(sessions_for(turn)).get())
+    if not has_room(turn, known):
+        needed = begin(turn)
+        if needed is not None:
+            return needed
+        # It may have begun to use a round, and the message may have a note now.
+        known = loaded(turn, sessions_for(turn).get())
+    return build_request(turn, known)
+
+
+def has_room(turn: Turn, known: Loaded) -> bool:
+    """Return whether `begin` would do nothing, as in most conversations: nothing is locked to see that."""
+    session = known.session
+    if vars(session)["has_rounds"] or session.used_rounds:
+        return False
+    meter = meter_of(session, known.rows)
+    if meter is None:
+        return turn.prompt.parent_id is None
+    is_full = planning.fullness(session, meter) is not None or may_prune(session, meter)
+    return not is_full and not notes.reached(meter.used_tokens, meter.window_tokens)
 
 
 @transaction.atomic

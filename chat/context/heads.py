@@ -8,12 +8,13 @@ thinking is not sent, because it is bound to the old head and may repeat what le
 from collections.abc import Sequence
 
 from django.db import transaction
-from django.db.models import F, Max
+from django.db.models import F
 from django.db.models.functions import Greatest
 from django.template.loader import get_template
 from django.utils import timezone
 
 from chat import extensions
+from chat.conversations import statements
 from chat.extensions import ContextItem, PromptSection
 from chat.models import ChatSession, Head
 from chat.models.heads import SECTION_BREAK
@@ -36,22 +37,19 @@ def make_head(session: ChatSession) -> Head:
     """Store a new head of `session` as memory and tools are now, and withhold earlier thinking."""
     # Locked, so that a line that is forgotten at the same time is in no head afterwards.
     ChatSession.objects.select_for_update(no_key=True).get(pk=session.pk)
-    newest = session.heads.aggregate(newest=Max("number"))["newest"] or 0
-    reason = Head.Reason.FIRST if not newest else Head.Reason.SWITCHED if session.head else Head.Reason.FORGOTTEN
     texts, context = section_texts(session)
-    head = Head.objects.create(
+    head = Head(
         session=session,
-        number=newest + 1,
-        reason=reason,
+        reason=Head.Reason.SWITCHED,
         system=SECTION_BREAK.join(text for _, text in texts),
         sections=[[name, len(text)] for name, text in texts],
         context=context,
         tools=tool_definitions(session),
         condition=condition_of(session),
     )
-    ChatSession.objects.filter(pk=session.pk).update(head=head)
+    statements.add_head(session, head)
     session.head = head
-    if newest:
+    if head.number > 1:
         withhold_thinking(session, session.last_complete_seq())
     return head
 

@@ -85,13 +85,16 @@ class Counted:
     rounds: list[int]
 
 
-def meter_of(session: ChatSession) -> Meter | None:
-    """Return the meter of `session`, whose agent is loaded; None before its first answer. Sync."""
+def meter_of(session: ChatSession, rows: Sequence[ViewRow] | None = None) -> Meter | None:
+    """Return the meter of `session`, whose agent is loaded; None before its first answer. Sync.
+
+    `rows` are its shown and finished messages, or those after the summary in use, if they are known.
+    """
     newest = newest_counted(session)
     if newest is None:
         return None
     rounds = rounds_after(session, newest)
-    used = counted_tokens(session, newest, rounds)
+    used = counted_tokens(session, newest, rounds, rows)
     if used is None:
         used = sum(estimated_parts(session, session.head, rounds).values())
     return Meter(used, tokens.window_of(facts_for(session), settings.CONTEXT))
@@ -141,9 +144,11 @@ def newest_counted(session: ChatSession) -> Counted | None:
     return Counted(**found) if found else None
 
 
-def counted_tokens(session: ChatSession, newest: Counted, rounds: RoundsInView) -> int | None:
+def counted_tokens(
+    session: ChatSession, newest: Counted, rounds: RoundsInView, rows: Sequence[ViewRow] | None = None
+) -> int | None:
     """Return the tokens of the next request, which begins with that of `newest` and its answer; None when it does not,
-    because of other context rounds, or because earlier thinking is not sent any more."""
+    because of other context rounds, or because earlier thinking is not sent any more. `rows` as for `meter_of`."""
     if newest.seq <= session.thinking_after_seq or newest.rounds != list(rounds.numbers):
         return None
     counted = tokens.tokens_after(newest.usage)
@@ -151,7 +156,8 @@ def counted_tokens(session: ChatSession, newest: Counted, rounds: RoundsInView) 
     counted = round(counted * known_facts(newest.model).chars_per_token / known_facts_of(session).chars_per_token)
     if newest.seq == session.last_seq:
         return counted
-    added = estimate(session, rows_of(session, newest.seq), facts_for(session).chars_per_token, rounds)
+    later = rows_of(session, newest.seq) if rows is None else [row for row in rows if row.seq > newest.seq]
+    added = estimate(session, later, facts_for(session).chars_per_token, rounds)
     return counted + sum(added.values())
 
 

@@ -2,13 +2,15 @@
 
 import logging
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import takewhile
 from typing import Any
 from uuid import UUID
 
 from django.conf import settings
+from django.contrib.postgres.expressions import ArraySubquery
 from django.db import transaction
+from django.db.models import Exists, OuterRef
 from django.utils import translation
 
 from chat import extensions
@@ -16,10 +18,10 @@ from chat.context import cache_marks, file_shares, per_message
 from chat.context.file_shares import Share
 from chat.context.files import named_in
 from chat.context.heads import head_of, withhold_thinking
-from chat.context.rounds import RoundsInView, rounds_for_turn, rounds_in_view, rounds_of_last_request
+from chat.context.rounds import NO_ROUNDS, RoundsInView, rounds_for_turn, rounds_in_view, rounds_of_last_request
 from chat.context.view import COLUMNS, META_KEY, View, ViewRow, view_of
 from chat.conversations import model_choice
-from chat.models import Attachment, ChatSession, Head, Message, Turn
+from chat.models import Attachment, ChatSession, ChatSessionQuerySet, ContextRound, Head, Message, Turn
 from oneclaw.llm import ApiMessage, BadRequestError, Block, Request, ThinkingBoundError
 
 logger = logging.getLogger(__name__)
@@ -28,34 +30,86 @@ logger = logging.getLogger(__name__)
 REFUSALS = frozenset({BadRequestError.code, ThinkingBoundError.code})
 
 
+@dataclass(frozen=True)
+class Loaded:
+    """What the request for an answer of a turn is built from: the session with its agent, owner and head, the numbers
+    of the messages that the turn has written, and the rows that are sent."""
+
+    session: ChatSession
+    begun: Sequence[int]
+    rounds: RoundsInView
+    rows: Sequence[ViewRow]
+
+    @property
+    def is_first(self) -> bool:
+        """Return whether it is the first request of the turn."""
+        return len(self.begun) == 1
+
+
+def sessions_for(turn: Turn) -> ChatSessionQuerySet:
+    """Return the session of `turn` with all that `loaded` reads of it."""
+    begun = ArraySubquery(Message.objects.filter(turn=turn.pk).order_by("seq").values("seq"))
+    has_rounds = Exists(ContextRound.objects.filter(session=OuterRef("pk")))
+    found = ChatSession.objects.select_related("agent", "owner", "head").filter(pk=turn.session_id)
+    return found.annotate(begun=begun, has_rounds=has_rounds)
+
+
+def just_made(turn: Turn) -> Loaded | None:
+    """Return what the first request of a conversation is built from that this process has just stored with `turn`; None
+    for another one, and the second time. Without a statement: all of it was written here."""
+    session = turn.session
+    if not session.is_just_made:
+        return None
+    vars(session).update(is_just_made=False, counted=None, has_rounds=False)
+    rows = [ViewRow(*(getattr(turn.prompt, column) for column in COLUMNS))]
+    return Loaded(session, [session.last_seq], NO_ROUNDS, rows)
+
+
+def loaded(turn: Turn, session: ChatSession) -> Loaded:
+    """Return what the next request of `turn` is built from; `session` is of `sessions_for`."""
+    begun: list[int] = vars(session)["begun"]
+    is_first = len(begun) == 1
+    rounds = rounds_for_turn(session, begun[0] - 1) if is_first else rounds_of_last_request(session)
+    return Loaded(session, begun, rounds, rows_of(session, rounds.through_seq))
+
+
 @translation.override("en")
-def build_request(turn: Turn) -> Request:
-    """Return the request for the next answer of `turn`. Sync.
+def build_request(turn: Turn, known: Loaded | None = None) -> Request:
+    """Return the request for the next answer of `turn`; `known` is what it is built from, if it is loaded. Sync.
 
     Everything that an earlier request held stays as it was sent, so that the provider's cache and its signed thinking
     stay valid. The prompt is in English for every user.
     """
-    session = ChatSession.objects.select_related("agent", "owner", "head").get(pk=turn.session_id)
+    with extensions.reading():
+        return _request_from(turn, known or loaded(turn, sessions_for(turn).get()))
+
+
+def _request_from(turn: Turn, known: Loaded) -> Request:
+    session = known.session
     refusals = refusals_before(turn)
-    begun = list(turn.messages.order_by("seq").values_list("seq", flat=True))
     if refusals:
-        withhold_thinking(session, begun[0] - 1)
-    is_first = len(begun) == 1
-    rounds = rounds_for_turn(session, begun[0] - 1) if is_first else rounds_of_last_request(session)
+        withhold_thinking(session, known.begun[0] - 1)
     if session.head is None:
         for extension in extensions.installed():
             if extension.prepare_prompt:
                 extension.prepare_prompt(session)
     # What is turned off during an answer leaves after it: its own thinking is bound to the head that it began with.
-    head = head_of(session) if is_first or not session.head else session.head
+    head = head_of(session) if known.is_first or not session.head else session.head
     per_message.add_context(session, turn.prompt)
-    rows = rows_of(session, rounds.through_seq)
-    view = current_view(session, head, rows, rounds)
+    rows = [with_context(row, turn.prompt) for row in known.rows]
+    view = current_view(session, head, rows, known.rounds)
     # As it is now, for answer_meta().
     turn.session = session
     request = request_for(session, head, rows, view)
     # The second way out of a refusal that lasts; the first is to withhold earlier thinking.
     return replace(request, max_tokens=larger_limit(turn), thinks=refusals < 2 and not view.lacks_thinking)
+
+
+def with_context(row: ViewRow, message: Message) -> ViewRow:
+    """Return `row` with the context that was stored with `message`, if it is its row."""
+    if row.seq != message.seq or per_message.META_KEY not in message.meta:
+        return row
+    return replace(row, meta=row.meta | {per_message.META_KEY: message.meta[per_message.META_KEY]})
 
 
 def request_for(session: ChatSession, head: Head, rows: Sequence[ViewRow], view: View) -> Request:
@@ -80,6 +134,8 @@ def withhold_earlier_thinking(turn: Turn) -> None:
 
 def refusals_before(turn: Turn) -> int:
     """Return how many attempts at an answer, one after another, were refused by the model's server before `turn`."""
+    if turn.attempt == 1:
+        return 0
     earlier = turn.prompt.attempts.filter(attempt__lt=turn.attempt).order_by("-attempt")
     codes = takewhile(REFUSALS.__contains__, earlier.values_list("error_code", flat=True))
     return sum(1 for _ in codes)

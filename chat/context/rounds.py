@@ -78,6 +78,9 @@ def rounds_for_turn(session: ChatSession, before_seq: int) -> RoundsInView:
 
 def rounds_in_view(session: ChatSession) -> RoundsInView:
     """Return the rounds that the next turn of `session` uses, besides one that begins with it."""
+    # As chat.context.prompt.sessions_for has read.
+    if vars(session).get("has_rounds") is False:
+        return NO_ROUNDS
     return combined(session.context_rounds.usable().exclude(used_at=None).select_related("through"))
 
 

@@ -3,11 +3,12 @@
 import uuid
 
 from django.db import transaction
+from django.db.models import Exists, OuterRef
 from django.utils import timezone
 
-from chat.conversations import insertion, model_choice, presence, temporary
-from chat.conversations.model_choice import NO_CHOICE, Choice
-from chat.models import ChatSession, Turn
+from chat.conversations import model_choice, presence, temporary
+from chat.conversations.model_choice import Choice
+from chat.models import ChatSession, Presence, Turn
 from chat.signals import session_deleted, session_ended, session_switched
 from oneclaw import pubsub
 from oneclaw.models import User, clock
@@ -37,30 +38,41 @@ def find(user: User, session_id: uuid.UUID) -> ChatSession | None:
     return session
 
 
-def lock(user: User, session_id: uuid.UUID, mode: str | None = None, choice: Choice = NO_CHOICE) -> ChatSession:
-    """Lock and return the person's session. When no session has this id, create it with `mode` (default agent) and
-    `choice`. Call inside a transaction.
+def lock(user: User, session_id: uuid.UUID) -> ChatSession:
+    """Lock and return the person's session. Call inside a transaction. Raise SessionNotFoundError.
 
     Every writer of a session's messages or turns holds this lock, so messages are numbered without a gap and turns run
-    one at a time. Raise SessionNotFoundError; NotOfferedError when a new session cannot have what `choice` names.
+    one at a time.
     """
-    mine = ChatSession.objects.visible_to(user).filter(pk=session_id).select_for_update(no_key=True)
-    session = mine.first()
+    session = _locked(user, session_id)
     if session is None:
-        agent = model_choice.agent_for(user, choice)
-        fresh = ChatSession(
-            pk=session_id,
-            key=session_key(user, agent.slug, session_id),
-            owner=user,
-            agent=agent,
-            mode=mode or ChatSession.Mode.AGENT,
-            model=model_choice.checked_model(choice),
-            effort=model_choice.checked_effort(choice),
-        )
-        session = fresh if insertion.insert_if_absent(fresh) else mine.first()
-        if session is None:
-            raise SessionNotFoundError
+        raise SessionNotFoundError
     return session
+
+
+def lock_or_make(user: User, session_id: uuid.UUID, mode: str | None, choice: Choice) -> ChatSession:
+    """Lock and return the person's session; when they have none with this id, return a new one that is not stored, with
+    `mode` (default agent) and `choice`. Call inside a transaction.
+
+    Raise NotOfferedError when a new session cannot have what `choice` names.
+    """
+    session = _locked(user, session_id)
+    if session is not None:
+        return session
+    agent = model_choice.agent_for(user, choice)
+    return ChatSession(
+        pk=session_id,
+        key=session_key(user, agent.slug, session_id),
+        owner=user,
+        agent=agent,
+        mode=mode or ChatSession.Mode.AGENT,
+        model=model_choice.checked_model(choice),
+        effort=model_choice.checked_effort(choice),
+    )
+
+
+def _locked(user: User, session_id: uuid.UUID) -> ChatSession | None:
+    return ChatSession.objects.visible_to(user).filter(pk=session_id).select_for_update(no_key=True).first()
 
 
 def open_session(user: User, session_id: uuid.UUID) -> ChatSession | None:
@@ -69,6 +81,10 @@ def open_session(user: User, session_id: uuid.UUID) -> ChatSession | None:
     Return None when it does not exist yet: a new chat becomes the current session with its first message. Raise
     SessionNotFoundError.
     """
+    current = Presence.objects.filter(user=user, session=OuterRef("pk"))
+    session = ChatSession.objects.visible_to(user).filter(Exists(current), pk=session_id).first()
+    if session is not None:
+        return session
     session = find(user, session_id)
     if session is not None:
         left = presence.enter(user, session)

@@ -16,6 +16,7 @@ from chat.extensions import CallUpdate
 from chat.models import Message
 from chat.rendering.cards import Card
 from chat.rendering.messages import card_html, messages_html
+from oneclaw import pubsub
 
 # The columns that the HTML of a message is made of.
 SHOWN_COLUMNS = (
@@ -131,3 +132,8 @@ def updated_card_html(answer: Message, tool_use_id: str, since: CallUpdate) -> s
         if card := meta.get("cards", {}).get(tool_use_id):
             return card_html(use, card | {"since": since})
     return ""
+
+
+def notify_updated(message: Message) -> None:
+    """Notify every process, on commit, that a card of the finished `message` shows something else now."""
+    pubsub.notify(f"session:{message.session_id}", {"kind": "updated", "message": str(message.pk)})

@@ -28,8 +28,11 @@ def arrive(user: User) -> None:
     The first visit only stores the date. The date is stored after the signal, also when a receiver fails: a crash in
     between sends the signal again, and receivers are idempotent.
     """
+    today = user.day()
+    if Presence.objects.filter(user=user, day=today).update(seen_at=clock.database_now(), here=True):
+        return
     presence, _ = Presence.objects.get_or_create(user=user)
-    today, previous = user.day(), presence.day
+    previous = presence.day
     if previous is not None and previous != today:
         session = ChatSession.objects.visible_to(user).filter(pk__in=[presence.session_id]).first()
         day_changed.send_robust(ChatSession, user=user, session=session, previous=previous, today=today)

@@ -7,21 +7,20 @@ import datetime as dt
 import logging
 import uuid
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from django.conf import settings
 from django.db import Error, transaction
-from django.db.models import BooleanField, Exists, ExpressionWrapper, OuterRef, Q, Subquery
+from django.db.models import BooleanField, ExpressionWrapper, Q
 from django.db.models.expressions import Combinable
-from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from chat.attachments import store
-from chat.conversations import insertion, lifecycle, model_choice, presence, titles
+from chat.conversations import lifecycle, model_choice, statements, titles
 from chat.conversations.model_choice import NO_CHOICE, Choice
-from chat.models import ChatSession, Message, Turn
+from chat.models import Attachment, ChatSession, Message, Turn
 from chat.rendering import incremental
 from chat.rendering.cards import Card
 from chat.rendering.messages import rendered
@@ -89,50 +88,57 @@ def accept(
     Raise ClientIdConflictError, OtherModeError, SessionBusyError, lifecycle.SessionNotFoundError,
     model_choice.NotOfferedError, store.FileMissingError.
     """
-    session = lifecycle.lock(user, session_id, mode, choice)
+    session = lifecycle.lock_or_make(user, session_id, mode, choice)
+    message = NewMessage(client_id, text, [], holder)
+    if session._state.adding:
+        if begun := _begin(session, replace(message, files=store.lock_files(user, files))):
+            return begun
+        session = lifecycle.lock(user, session_id)  # another process has made it meanwhile
     if mode is not None and session.mode != mode:
         raise OtherModeError
-    is_taken, last = taken_and_last(session, client_id)
-    if is_taken:
-        known = session.messages.filter(client_id=client_id).first()
-        if known is not None:
-            if known.text != text or known.file_ids != list(files):
-                raise ClientIdConflictError
-            return AcceptedMessage(known, *(running_turn_of(session, holder) or (None, None)))
-        refuse_if_busy(session)
-        last = session.messages.shown().values_list("pk", flat=True).last()
+    # Usually, what refuses the message is looked at by the statement that writes it.
+    if not files and choice == NO_CHOICE and (begun := _begin(session, message)):
+        return begun
+    known = session.messages.filter(client_id=client_id).first()
+    if known is not None:
+        if known.text != text or known.file_ids != list(files):
+            raise ClientIdConflictError
+        return AcceptedMessage(known, *(running_turn_of(session, holder) or (None, None)))
+    refuse_if_busy(session)
     model_choice.apply_choice(session, choice)
-    attached = store.lock_files(user, files)
+    if begun := _begin(session, replace(message, files=store.lock_files(user, files))):
+        return begun
+    raise SessionBusyError
+
+
+@dataclass(frozen=True)
+class NewMessage:
+    """A person's message that is to be stored, with its locked files; `holder` is the process that will answer it."""
+
+    client_id: uuid.UUID
+    text: str
+    files: Sequence[Attachment]
+    holder: uuid.UUID | None
+
+
+def _begin(session: ChatSession, new: NewMessage) -> AcceptedMessage | None:
+    """Store `new` and its turn in `session`, which is locked or not stored; None when statements.begin_turn refuses."""
+    before, notifications = (session.title, session.last_seq), [change_hint(session.pk, by_turn=True)]
     if not session.title:
-        title = titles.first_words(text or ", ".join(file.name for file in attached))
+        title = titles.first_words(new.text or ", ".join(file.name for file in new.files))
         session.title = _("Temporary chat") if session.is_temporary else title
-        pubsub.notify(f"user:{user.pk}", {"kind": "sessions"})
-    content = [file.reference() for file in attached]
-    if text:
-        content.append({"type": "text", "text": text})
-    message = next_message(session, Message.Role.USER, parent_id=last, client_id=client_id, content=content, text=text)
+        notifications.append((f"user:{session.owner_id}", {"kind": "sessions"}))
+    content = [file.reference() for file in new.files]
+    if new.text:
+        content.append({"type": "text", "text": new.text})
+    message = next_message(session, Message.Role.USER, client_id=new.client_id, content=content, text=new.text)
     answer = next_message(session, Message.Role.ASSISTANT, status=Message.Status.RUNNING)
-    turn = Turn(session=session, kind=Turn.Kind.SEND, holder=holder or uuid.uuid4(), lease_until=lease_end())
-    insertion.insert_turn(session, message, turn, answer)
-    store.mark_sent(attached, message)
-    notify_changed(session.pk, turn.pk)
-    presence.set_current(user, session)
-    return AcceptedMessage(message, turn, answer)
-
-
-def taken_and_last(session: ChatSession, client_id: uuid.UUID) -> tuple[bool, int | None]:
-    """Return whether the locked session has a running turn or the message `client_id`, and its last shown id."""
-    if not session.last_seq:
-        return False, None
-    known = Exists(Message.objects.filter(session=OuterRef("pk"), client_id=client_id))
-    running = Exists(Turn.objects.running().filter(session=OuterRef("pk")))
-    last = Message.objects.shown().filter(session=OuterRef("pk")).order_by("-seq").values("pk")[:1]
-    return (
-        ChatSession.objects.filter(pk=session.pk)
-        .annotate(taken=ExpressionWrapper(known | running, BooleanField()), last=Subquery(last))
-        .values_list("taken", "last")
-        .get()
-    )
+    turn = Turn(session=session, kind=Turn.Kind.SEND, holder=new.holder or uuid.uuid4(), lease_until=lease_end())
+    if statements.begin_turn(session, message, turn, answer, notifications):
+        store.mark_sent(new.files, message)
+        return AcceptedMessage(message, turn, answer)
+    session.title, session.last_seq = before
+    return None
 
 
 def refuse_if_busy(session: ChatSession) -> None:
@@ -188,7 +194,7 @@ def placeholder(session: ChatSession, turn: Turn, parent: Message, meta: dict[st
     """Store the empty running answer of `turn` after `parent`."""
     running = {"status": Message.Status.RUNNING, "turn": turn, "parent": parent, "meta": meta}
     answer = append(session, Message.Role.ASSISTANT, **running)
-    notify_changed(session.pk, turn.pk)
+    notify_changed(session.pk, by_turn=True)
     return answer
 
 
@@ -197,14 +203,14 @@ def lease_end() -> Combinable:
     return clock.database_now() + dt.timedelta(seconds=settings.LEASE_SECONDS)
 
 
-def notify_changed(session_id: uuid.UUID, turn_id: int | None = None) -> None:
-    """Notify every process, on commit, that rows of the session have changed; all by the turn `turn_id`, if given."""
-    pubsub.notify(*change_hint(session_id, turn_id))
+def notify_changed(session_id: uuid.UUID, *, by_turn: bool = False) -> None:
+    """Notify every process, on commit, that rows of the session have changed; `by_turn`: by a turn that runs here."""
+    pubsub.notify(*change_hint(session_id, by_turn=by_turn))
 
 
-def change_hint(session_id: uuid.UUID, turn_id: int | None) -> tuple[str, dict[str, Any]]:
-    """Return the channel and payload of the hint that rows of the session have changed."""
-    return f"session:{session_id}", {"kind": "changed", "turn": turn_id}
+def change_hint(session_id: uuid.UUID, *, by_turn: bool) -> pubsub.Hint:
+    """Return the hint that rows of the session have changed; `by_turn`: by a turn here, which publishes them itself."""
+    return f"session:{session_id}", {"kind": "changed", "by": pubsub.own_name() if by_turn else None}
 
 
 def lock_held_session(turn: Turn) -> ChatSession:
@@ -228,7 +234,7 @@ def finish_round(turn: Turn, answer: Message, content: list[Block], **fields: An
     session = lock_held_session(turn)
     if intended := turn.messages.filter(role=Message.Role.TOOL, status=Message.Status.RUNNING).first():
         return intended
-    fields |= {"status": Message.Status.COMPLETE, "finished_at": timezone.now(), "meta": answer.meta}
+    fields |= {"status": Message.Status.COMPLETE, "finished_at": clock.database_now(), "meta": answer.meta}
     update_message(answer, **content_columns(content), **fields)
     return append(session, Message.Role.TOOL, turn=turn, parent=answer, status=Message.Status.RUNNING)
 
@@ -246,7 +252,6 @@ def finish_tools(
     return placeholder(session, turn, results, {})
 
 
-@transaction.atomic
 def finish_turn(
     turn: Turn,
     answer: Message,
@@ -258,24 +263,26 @@ def finish_turn(
     **fields: Any,
 ) -> Message:
     """Store the end of a turn: the answer as far as it came, and its status. Raise LeaseLostError."""
-    now, columns = timezone.now(), content_columns(content)
-    open_tools = any(block["type"] == "tool_use" for block in columns["content"])
-    session = ChatSession.objects.select_for_update(no_key=True).get(pk=turn.session_id) if open_tools else None
-    ended = {"status": Turn.Status(status), "finished_at": now, "error_code": code, "error": error}
-    own_turn = Turn.objects.filter(pk=turn.pk, holder=turn.holder)
-    # A forgetting compares the time in the row with its own.
-    if not own_turn.filter(status=Turn.Status.RUNNING).update(**ended | {"finished_at": clock.database_now()}):
-        if own_turn.filter(status=status).exists():
-            return answer  # stored before: only the reply to that commit was lost
-        raise LeaseLostError
-    for name, value in ended.items():
-        setattr(turn, name, value)
-    if session is None:
-        columns |= html_columns(columns["content"], {})
-    update_message(answer, status=status, finished_at=now, meta=answer.meta, **columns, **fields)
-    if session is not None:
-        close_tools(session, turn, answer, NEVER_RAN)
+    ended = {"status": Turn.Status(status), "error_code": code, "error": error}
+    written = {"status": status, "meta": answer.meta, **content_columns(content), **fields}
+    if not any(block["type"] == "tool_use" for block in written["content"]):
+        _end(turn, answer, ended, written | html_columns(written["content"], {}))
+        return answer
+    with transaction.atomic():
+        session = ChatSession.objects.select_for_update(no_key=True).get(pk=turn.session_id)
+        if _end(turn, answer, ended, written):
+            close_tools(session, turn, answer, NEVER_RAN)
     return answer
+
+
+def _end(turn: Turn, answer: Message, ended: dict[str, Any], written: dict[str, Any]) -> bool:
+    """Write the columns of `turn` and its last `answer`; return False when they were stored before, and only the reply
+    to that commit was lost. Raise LeaseLostError."""
+    if statements.end_turn(turn, answer, ended, written, [change_hint(turn.session_id, by_turn=True)]):
+        return True
+    if Turn.objects.filter(pk=turn.pk, holder=turn.holder, status=ended["status"]).exists():
+        return False
+    raise LeaseLostError
 
 
 def content_columns(content: list[Block]) -> dict[str, Any]:
@@ -295,10 +302,8 @@ def html_columns(content: list[Block], cards: Mapping[str, Card]) -> dict[str, A
 
 def update_message(message: Message, **fields: Any) -> None:
     """Update these columns of `message`, and notify every process."""
-    for name, value in fields.items():
-        setattr(message, name, value)
-    message.save(update_fields=list(fields))
-    notify_changed(message.session_id, message.turn_id)
+    changed = change_hint(message.session_id, by_turn=message.turn_id is not None)
+    statements.update_message(message, fields, [changed])
 
 
 def write_results(results: Message, content: list[Block], cards: Mapping[str, Card]) -> None:
@@ -308,7 +313,7 @@ def write_results(results: Message, content: list[Block], cards: Mapping[str, Ca
         content=replace_unstorable_in_json(content),
         meta={**results.meta, "cards": replace_unstorable_in_json(cards)},
         status=Message.Status.COMPLETE,
-        finished_at=timezone.now(),
+        finished_at=clock.database_now(),
     )
 
 
@@ -339,7 +344,7 @@ def interrupt(session: ChatSession, turn: Turn) -> None:
 
     The turn gets another holder, so that a late writer with the old one is refused.
     """
-    now = timezone.now()
+    now = clock.database_now()
     # The turn before its messages, the lock order of all writers.
     turn.status, turn.finished_at, turn.holder = Turn.Status.INTERRUPTED, clock.database_now(), uuid.uuid4()
     turn.save(update_fields=["status", "finished_at", "holder"])

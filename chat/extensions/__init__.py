@@ -26,6 +26,7 @@ from chat.extensions.registry import (
     hooks_at,
     installed,
     is_about_memory,
+    reading,
     register,
     tool_heading,
     tool_labels,

@@ -1,6 +1,7 @@
 """The registry of extensions, and the tools that they bring."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 
 from chat.extensions import hook_failures
 from chat.extensions.hooks import Hook, HookValue
@@ -42,6 +43,16 @@ def unregister(extension: Extension) -> None:
 def installed() -> list[Extension]:
     """Return the extensions in the order of their names (stable, for the provider's cache)."""
     return [_extensions[name] for name in sorted(_extensions)]
+
+
+@contextmanager
+def reading() -> Iterator[None]:
+    """Let each extension keep what it reads until the end of the block, in which one request to the model is built."""
+    with ExitStack() as stack:
+        for extension in installed():
+            if extension.reading:
+                stack.enter_context(extension.reading())
+        yield
 
 
 def hooks_at(kind: type[HookValue]) -> tuple[Hook, ...]:

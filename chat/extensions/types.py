@@ -1,6 +1,7 @@
 """The types of an extension: its parts, and the values that they take and return."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Any, NotRequired, TypedDict
 from uuid import UUID
@@ -194,6 +195,8 @@ class Extension:
     # session's system prompt is rebuilt.
     prompt_condition: Callable[[ChatSession], str] | None = None
     message_context: MessageContext | None = None
+    # Entered while one request to the model is built: within it the app may keep what it has read.
+    reading: Callable[[], AbstractContextManager[None]] | None = None
     # {word: command}, such as "/remember".
     commands: Mapping[str, ToolCommand] = field(default_factory=dict)
     # Returns what the app sent to the model with this person's message.

@@ -50,9 +50,9 @@ def excerpt(markdown: str, words: list[str], *, is_markdown: bool = True) -> Saf
     if start:
         start = text.find(" ", start, start + CHARS_BEFORE // 2) + 1 or start
     end = start + CHARS_BEFORE + CHARS_AFTER
-    parts = "".join(marked(" ".join(text[start:end].split()), pattern))
+    parts = "".join(marked_parts(" ".join(text[start:end].split()), pattern))
     more = "…" if end < len(text) or begin + len(near) < len(markdown) else ""
-    return mark_safe(("…" if begin or start else "") + parts + more)  # noqa: S308 - escaped by `marked`
+    return mark_safe(("…" if begin or start else "") + parts + more)  # noqa: S308 - escaped there
 
 
 def plain(markdown: str) -> str:
@@ -68,7 +68,12 @@ def pattern_of(words: list[str], *, whole: bool = True) -> re.Pattern[str]:
     return re.compile("|".join(begin + re.escape(word) for word, begin in begun.items()), re.I)
 
 
-def marked(piece: str, pattern: re.Pattern[str]) -> Iterator[str]:
+def marked(text: str, words: list[str]) -> SafeString:
+    """Return `text` as safe HTML, each of `words` at the start of a word in <mark>. Pure."""
+    return mark_safe("".join(marked_parts(text, pattern_of(words))) if words else escape(text))  # noqa: S308 - escaped
+
+
+def marked_parts(piece: str, pattern: re.Pattern[str]) -> Iterator[str]:
     """Yield `piece` as safe HTML, with each match of `pattern` in <mark>."""
     end = 0
     for found in pattern.finditer(piece):

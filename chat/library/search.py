@@ -10,7 +10,7 @@ from django.utils.safestring import SafeString, mark_safe
 
 from chat import extensions
 from chat.extensions import SearchResult
-from chat.library.excerpts import UNSPACED, excerpt, marked, pattern_of
+from chat.library.excerpts import UNSPACED, excerpt, marked_parts, pattern_of
 from chat.models import ChatSession, Message, MessageFile, MessageWords
 from oneclaw.models import User
 
@@ -114,7 +114,7 @@ def files(user: User, question: str) -> list[SearchHit]:
     newest = newest.order_by("-attachment__created_at", "attachment", "is_copy", "message")
     found = newest.distinct("attachment__created_at", "attachment").annotate(name=F("attachment__name"))[:MAX_FILES]
     pattern = pattern_of(words, whole=False)
-    return [SearchHit(each.message, mark_safe("".join(marked(each.name, pattern)))) for each in found]  # noqa: S308
+    return [SearchHit(each.message, mark_safe("".join(marked_parts(each.name, pattern)))) for each in found]  # noqa: S308
 
 
 def extension_results(user: User, question: str) -> dict[str, list[SearchResult]]:

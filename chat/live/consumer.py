@@ -29,7 +29,7 @@ from chat.live.server_frames import (
 )
 from oneclaw import pubsub
 from oneclaw.people.preferences import accept_language_of, language_of
-from oneclaw.threads import in_database
+from oneclaw.threads import in_admission_thread, in_database
 
 logger = logging.getLogger(__name__)
 
@@ -55,6 +55,18 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]  # channels ha
         finally:
             self._release()
 
+    async def dispatch(self, message: dict[str, Any]) -> None:
+        """Call the handler of `message`. Unlike Channels, do not look after this thread's connections, for each frame
+        in another thread: all queries of a socket run in threads that look after theirs.
+        """
+        match message["type"]:
+            case "websocket.connect":
+                await self.websocket_connect(message)
+            case "websocket.receive":
+                await self.websocket_receive(message)
+            case "websocket.disconnect":
+                await self.websocket_disconnect(message)
+
     async def connect(self) -> None:
         self.user = self.scope["user"]
         self.room: Room | None = None
@@ -70,9 +82,10 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]  # channels ha
         self.last_heard = asyncio.get_running_loop().time()
         self.writer = asyncio.create_task(self._write())
         self._check_silence()
+        # Before anything that waits: a hint that the sign-in has ended must not be lost.
         self.unsubscribe = pubsub.subscribe(f"user:{self.user.pk}", self._hinted)
         presence.open_sockets.enter(self.user.pk)
-        await in_database(presence.arrive, self.user)
+        await in_admission_thread(presence.arrive, self.user)
 
     async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None) -> None:
         self.last_heard = asyncio.get_running_loop().time()
@@ -102,30 +115,23 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]  # channels ha
             await self.close(NOT_SIGNED_IN_CODE)
             return
         session_id, last_seq = frame.session or uuid.uuid4(), frame.last_seq
-        session = await in_database(lifecycle.open_session, self.user, session_id)
-        if session is None and last_seq:
-            raise lifecycle.SessionNotFoundError
-        newest = session.last_seq if session else 0
-        reset = ready_frame(session_id, newest, reset=True)
-        shown = self.user.pk, session_id, last_seq
-        far = newest - last_seq > replay.REPLAY_MAX_MESSAGES
-        if last_seq > newest or (far and await in_database(replay.is_far_behind, *shown)):
-            self._send_frame(reset)
-            return
+        # Entered before the rows are read, so that no hint about a later change is lost.
         room = self._enter_room(session_id)
-        if last_seq and await in_database(replay.shows_hidden_message, *shown):
-            self._send_frame(reset)
-            return
-        frames, complete_seq = await room.read_rows(last_seq)
+        try:
+            page = await room.read_stable(
+                lambda: in_admission_thread(replay.open_page, self.user, session_id, last_seq),
+            )
+        except lifecycle.SessionNotFoundError:
+            self._leave_room()
+            raise
         if room is not self.room:
             return
-        if replay.is_too_much(frames, complete_seq):
-            self._send_frame(reset)
+        self._send_frame(ready_frame(session_id, page.newest_seq, reset=page.reset))
+        if page.reset:
             return
         if room.outboxes == {self.outbox}:
-            room.complete_seq = max(room.complete_seq, complete_seq)
-        self._send_frame(ready_frame(session_id, newest, reset=False))
-        self._send_frames(room.with_growing(frames))
+            room.complete_seq = max(room.complete_seq, page.complete_seq)
+        self._send_frames(room.with_growing(page.frames))
 
     def _release(self) -> None:
         if self.writer is None:

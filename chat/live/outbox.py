@@ -2,14 +2,13 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable
-from dataclasses import dataclass
+from typing import NamedTuple
 
 # Limit of the queue for a slow reader; beyond it the socket is closed (the page reconnects and catches up).
 WAITING_MAX_BYTES = 256 * 1024
 
 
-@dataclass(frozen=True, slots=True)
-class WaitingFrame:
+class WaitingFrame(NamedTuple):
     """An encoded frame with its size. An `exempt` frame does not count against the limit of the reader."""
 
     text: str

@@ -2,8 +2,6 @@
 
 import asyncio
 
-from django.conf import settings
-
 from chat.live.rooms import room_of
 from chat.live.server_frames import (
     BlockFrame,
@@ -22,12 +20,16 @@ from chat.rendering.cards import RUNNING_CARD, Card
 from chat.turns.answer import GrowingAnswer
 from chat.turns.loop import RunningTurn
 from oneclaw.llm import Block, ModelRequestError
+from oneclaw.llm.transport.pace import frame_seconds
+
+# The model's text is read once in a frame too: a frame is not postponed for the inexactness of the timers of both.
+EARLY_SECONDS = 0.01
 
 
 class TurnPublisher:
     """Publishes one running turn in the room of its session (a chat.turns.listener.TurnListener and a LiveTurn).
 
-    The first text leaves at once, then FRAMES_PER_SECOND.
+    The first text leaves at once, then a frame each `frame_seconds`.
     """
 
     def __init__(self, running: RunningTurn) -> None:
@@ -55,7 +57,7 @@ class TurnPublisher:
         if prompt is not None:
             room.complete_seq = room.complete_seq or prompt.seq - 1
             room.publish(message_frame(prompt))
-        room.running, room.last_turn_id = self, self._turn.pk
+        room.running = self
         self._follows = room.complete_seq >= answer.seq - 2
         room.publish(message_frame(answer))
 
@@ -66,7 +68,7 @@ class TurnPublisher:
     def grew(self) -> None:
         if self._timer is None:
             delay = self._next_frame_at - self._loop.time()
-            if delay <= 0:
+            if delay <= EARLY_SECONDS:
                 self._publish_blocks()
             else:
                 self._timer = self._loop.call_later(delay, self._publish_blocks)
@@ -126,7 +128,7 @@ class TurnPublisher:
 
     def _publish_blocks(self) -> None:
         self._timer = None
-        self._next_frame_at = self._loop.time() + 1 / settings.FRAMES_PER_SECOND
+        self._next_frame_at = self._loop.time() + frame_seconds()
         if not self._room.outboxes:
             return
         for index, html in self._answer.changes():

@@ -1,14 +1,16 @@
 """The replay for a page that missed frames: read from the rows, or an instruction to reload."""
 
 import uuid
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
-from django.db.models import Max
+from django.db.models import F, Q, Subquery
 
-from chat.conversations import versions
+from chat.conversations import lifecycle, versions
 from chat.conversations.message_pages import cards_of
 from chat.live.server_frames import DoneFrame, MessageFrame, done_frame, message_frame
 from chat.models import Message, Turn
+from oneclaw.models import User
 
 # Above these limits (messages, characters of HTML) a page fetches the list by a request instead of a replay: a response
 # that waits for a slow reader takes no memory of this process.
@@ -47,6 +49,16 @@ def frames_after(owner_id: int, session_id: uuid.UUID, seq: int) -> tuple[list[R
     return frames, complete_seq
 
 
+def updated_frame(owner_id: int, message_id: str) -> MessageFrame | None:
+    """Return the frame of a finished message of the owner as it is now, with its cards; None without one. Sync."""
+    own = Message.objects.filter(session__owner_id=owner_id, active=True).select_related("turn")
+    message = own.filter(pk=message_id).exclude(status=Message.Status.RUNNING).first()
+    if message is None:
+        return None
+    versions.mark([message])
+    return message_frame(message, cards_of([message, *own.filter(parent=message, role=Message.Role.TOOL)]))
+
+
 def is_far_behind(owner_id: int, session_id: uuid.UUID, seq: int) -> bool:
     """Return whether a page that shows everything up to `seq` lacks more messages than are replayed. Sync."""
     lacking = Message.objects.filter(session=session_id, session__owner=owner_id, active=True, seq__gt=seq)
@@ -62,10 +74,42 @@ def is_too_much(frames: Iterable[ReplayFrame], complete_seq: int) -> bool:
 def shows_hidden_message(owner_id: int, session_id: uuid.UUID, seq: int) -> bool:
     """Return whether a page that shows everything up to `seq` shows a message that is not on the shown branch any more.
 
-    That is the message `seq`, or one after the newest shown message, whose beginning the page may have got. Sync.
+    That is the message `seq`, or one after the newest shown message, whose beginning the page may have got. Sync, one
+    statement.
     """
     messages = Message.objects.filter(session=session_id, session__owner=owner_id)
-    if messages.filter(active=False, seq=seq).exists():
-        return True
-    newest = messages.filter(active=True).aggregate(seq=Max("seq"))["seq"] or 0
-    return newest > seq and messages.filter(active=False, seq__gt=newest).exists()
+    newest_shown = Message.objects.filter(session=session_id, active=True).order_by("-seq").values("seq")[:1]
+    hidden = messages.filter(active=False).annotate(newest_shown=Subquery(newest_shown))
+    return hidden.filter(Q(seq=seq) | Q(newest_shown__gt=seq, seq__gt=F("newest_shown"))).exists()
+
+
+@dataclass(frozen=True)
+class Opening:
+    """The answer to `open`: what a page lacks of a conversation, or that it has to reload (`reset`)."""
+
+    newest_seq: int
+    reset: bool
+    frames: Sequence[ReplayFrame] = ()
+    complete_seq: int = 0
+
+
+def open_page(user: User, session_id: uuid.UUID, seq: int) -> Opening:
+    """Make the session the person's current one, and return what a page that shows everything up to `seq` lacks. Sync.
+
+    Two statements when it is the current one already and the page lacks nothing, which is so after most reconnects.
+    Raise SessionNotFoundError.
+    """
+    session = lifecycle.open_session(user, session_id)
+    if session is None and seq:
+        raise lifecycle.SessionNotFoundError
+    newest = session.last_seq if session else 0
+    if seq > newest or (newest - seq > REPLAY_MAX_MESSAGES and is_far_behind(user.pk, session_id, seq)):
+        return Opening(newest, reset=True)
+    if seq and shows_hidden_message(user.pk, session_id, seq):
+        return Opening(newest, reset=True)
+    if seq == newest:
+        return Opening(newest, reset=False, complete_seq=seq)
+    frames, complete_seq = frames_after(user.pk, session_id, seq)
+    if is_too_much(frames, complete_seq):
+        return Opening(newest, reset=True)
+    return Opening(newest, reset=False, frames=frames, complete_seq=complete_seq)

@@ -6,8 +6,8 @@ Text deltas never leave the process. Other processes get a hint and read the row
 import asyncio
 import logging
 import uuid
-from collections.abc import Iterable, Sequence
-from typing import Any, Protocol
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from typing import Any, Protocol, TypeVar
 
 from django.conf import settings
 from django.db import Error
@@ -15,7 +15,7 @@ from django.utils import translation
 from django.utils.translation import get_language, gettext_lazy
 
 from chat.live.outbox import Outbox
-from chat.live.replay import ReplayFrame, frames_after, is_too_much, shows_hidden_message
+from chat.live.replay import ReplayFrame, frames_after, is_too_much, shows_hidden_message, updated_frame
 from chat.live.server_frames import (
     ROUNDS_CHANGED,
     BlockFrame,
@@ -28,6 +28,8 @@ from chat.live.server_frames import (
 )
 from oneclaw import pubsub
 from oneclaw.threads import in_database
+
+R = TypeVar("R")
 
 logger = logging.getLogger(__name__)
 
@@ -64,8 +66,6 @@ class Room:
         self.running: LiveTurn | None = None
         # The newest message before the first incomplete one that every socket here has got.
         self.complete_seq = 0
-        # The last turn that ran here. It publishes all its changes itself, so hints about them are ignored.
-        self.last_turn_id: int | None = None
         # Whether a hint from another process was postponed, because a turn was running here.
         self.behind = False
         # Whether hints were lost since the rows were read last.
@@ -74,6 +74,7 @@ class Room:
         self.version = 0
         self._catching_up: asyncio.Task[None] | None = None
         self._changed_again = False
+        self._updating: set[asyncio.Task[None]] = set()
         self._unsubscribe = pubsub.subscribe(f"session:{session_id}", self._hinted)
 
     @property
@@ -109,9 +110,13 @@ class Room:
 
     async def read_rows(self, seq: int) -> tuple[list[ReplayFrame], int]:
         """Return `frames_after` for `seq`; reads the rows again when a frame was published meanwhile."""
+        return await self.read_stable(lambda: in_database(frames_after, self.owner_id, self.session_id, seq))
+
+    async def read_stable(self, read: Callable[[], Awaitable[R]]) -> R:
+        """Return what `read` returns; calls it again when a frame was published meanwhile."""
         while True:
             version = self.version
-            found = await in_database(frames_after, self.owner_id, self.session_id, seq)
+            found = await read()
             if self.version == version:
                 return found
 
@@ -146,6 +151,10 @@ class Room:
                 self.running.stop(payload["turn"])
         elif payload["kind"] == "reset":
             self.publish(ready_frame(self.session_id, payload["seq"], reset=True))
+        elif payload["kind"] == "updated":
+            if self.outboxes:
+                self._updating.add(task := asyncio.create_task(self._update(payload["message"])))
+                task.add_done_callback(self._updating.discard)
         elif payload["kind"] == "rounds":
             self.publish(ROUNDS_CHANGED, ROUNDS_CHANGED["kind"])
         elif payload["kind"] == "deleted":
@@ -157,8 +166,20 @@ class Room:
             self._missed = True
             self.publish(ROUNDS_CHANGED, ROUNDS_CHANGED["kind"])
             self.refresh()
-        elif payload.get("turn") is None or payload["turn"] != self.last_turn_id:
+        elif payload.get("by") != pubsub.own_name():
+            # A turn that runs here publishes all its changes itself.
             self.refresh()
+
+    async def _update(self, message_id: str) -> None:
+        """Send a finished message, whose card changed, to the sockets here. A failure is logged: a reload shows it."""
+        try:
+            with translation.override(self.language):
+                frame = await in_database(updated_frame, self.owner_id, message_id)
+        except Error:
+            logger.warning("The database is away; an open page shows an older card.", exc_info=True)
+            return
+        if frame is not None:
+            self.publish(frame)
 
     async def _shows_another_branch(self) -> bool:
         """Return whether another branch may be shown now, which a lost hint would have said."""

@@ -116,9 +116,12 @@ SESSIONS_CHANGED: NoticeFrame = {"type": "notice", "kind": "sessions", "html": "
 ROUNDS_CHANGED: NoticeFrame = {"type": "notice", "kind": "rounds", "html": ""}
 
 
+ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
+
+
 def encode(frame: ServerFrame) -> str:
     """Return `frame` as compact JSON."""
-    return json.dumps(frame, ensure_ascii=False, separators=(",", ":"))
+    return ENCODER.encode(frame)
 
 
 def ready_frame(session_id: uuid.UUID, seq: int, *, reset: bool) -> ReadyFrame:

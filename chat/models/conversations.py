@@ -7,6 +7,7 @@ from django.contrib.postgres.indexes import GinIndex
 from django.contrib.postgres.search import SearchVectorField
 from django.db import models
 from django.db.models import Max, Q
+from django.db.models.functions import Now
 from django.utils import timezone
 from django.utils.translation import gettext
 
@@ -112,6 +113,8 @@ class ChatSession(models.Model):
     origin = models.CharField(max_length=200, null=True, blank=True)
 
     objects: ClassVar[models.Manager["ChatSession"]] = ChatSessionQuerySet.as_manager()
+    # Whether this process has just stored it with its first message (chat/conversations/statements.py); no column.
+    is_just_made = False
 
     class Meta:
         indexes = [
@@ -179,6 +182,9 @@ class ChatSession(models.Model):
 
         It is read from the rows, because a request in between may have begun to use a summary.
         """
+        # As chat.context.prompt.sessions_for has read.
+        if vars(self).get("has_rounds") is False:
+            return 0
         newest = self.context_rounds.summaries().in_use().values_list("through__seq", flat=True).last()
         return newest or 0
 
@@ -225,7 +231,7 @@ class Turn(models.Model):
     # The protocol code of a failure (oneclaw.llm.ModelRequestError.code), and the reason that the person is shown.
     error_code = models.CharField(max_length=40, blank=True)
     error = ReasonField()
-    started_at = models.DateTimeField(auto_now_add=True)
+    started_at = models.DateTimeField(db_default=Now(), editable=False)
     finished_at = models.DateTimeField(null=True, blank=True)
 
     objects: ClassVar[models.Manager["Turn"]] = TurnQuerySet.as_manager()
@@ -299,7 +305,7 @@ class Message(models.Model):
     stop_reason = models.CharField(max_length=40, blank=True)
     # The API's token counts of this request.
     usage = models.JSONField(null=True, blank=True)
-    created_at = models.DateTimeField(default=timezone.now)
+    created_at = models.DateTimeField(db_default=Now())
     finished_at = models.DateTimeField(null=True, blank=True)
 
     objects: ClassVar[models.Manager["Message"]] = MessageQuerySet.as_manager()

@@ -1,6 +1,7 @@
 """The head of a conversation's requests: system text and tool definitions, frozen."""
 
 from django.db import models
+from django.db.models.functions import Now
 
 # Between two sections of the system text.
 SECTION_BREAK = "\n\n"
@@ -31,7 +32,7 @@ class Head(models.Model):
     context = models.JSONField(default=dict, blank=True)
     # The switches and tools that it was made for (chat/context/heads.py: condition_of).
     condition = models.TextField(blank=True)
-    created_at = models.DateTimeField(auto_now_add=True)
+    created_at = models.DateTimeField(db_default=Now(), editable=False)
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["session", "number"], name="one_head_per_number")]

@@ -5,7 +5,8 @@ from dataclasses import replace
 
 from chat.rendering import markdown
 from chat.rendering.completed_parts import CompletedParts, complete_parts
-from chat.rendering.plain_text import CodeAppender, WordAppender, appender_of
+from chat.rendering.plain_items import ItemAppender
+from chat.rendering.plain_text import Appender, appender_of
 
 # Incremented whenever the same text gets other HTML: stored HTML of another version is rendered again.
 HTML_VERSION = 5
@@ -49,7 +50,7 @@ class GrowingText:
         self._sent: list[str] = []
         # What is not parsed again of a long list or table at the beginning of the tail.
         self._completed: CompletedParts | None = None
-        self._append_point: WordAppender | CodeAppender | None = None
+        self._append_point: Appender | None = None
         self._not_before = 0.0
 
     def append(self, delta: str) -> None:
@@ -86,11 +87,14 @@ class GrowingText:
             return
         fresh = "".join(self._new)
         self._new = []
+        before = self._tail
         self._tail += fresh
         appended = self._append_point.grown(fresh) if self._append_point else None
         if appended is not None:
             self._now = [*self._now[:-1], appended]
             return
+        if isinstance(self._append_point, ItemAppender):
+            self._complete_items(self._append_point, before)
         began = time.thread_time()
         definitions = self._definitions.copy()
         growing = self._parse_tail(definitions, seconds)
@@ -105,10 +109,18 @@ class GrowingText:
         self._append_point = self._new_append_point(growing) if growing else None
         self._not_before = time.monotonic() + 10 * (time.thread_time() - began)
 
+    def _complete_items(self, appender: ItemAppender, text: str) -> None:
+        """Complete the items that `appender` has put after those that are completed; `text` is the tail with them."""
+        is_only_block = len(self._now) == len(self._closed) + 1
+        if self._completed is not None and is_only_block and appender.is_of_top_list:
+            start = appender.last_item_start(text)
+            if start > self._completed.chars:
+                self._completed = self._completed.extended(text[:start], appender.before_last_item)
+
     def _parse_tail(self, definitions: markdown.Definitions, seconds: float) -> list[markdown.MarkdownBlock]:
         """Return the blocks of the tail; the first items of a long list, or rows of a table, are not parsed again."""
         growing = None
-        if self._completed is not None and "]:" not in self._tail and "[^" not in self._tail:
+        if self._completed is not None and "]:" not in self._tail:
             window = markdown.rendered(self._completed.window(self._tail), definitions, seconds)
             growing = self._completed.merged(window, self._tail)
         if growing is None:
@@ -122,7 +134,7 @@ class GrowingText:
             self._completed = complete_parts(self._tail, growing[0], self._completed, parse)
         return growing
 
-    def _new_append_point(self, growing: list[markdown.MarkdownBlock]) -> WordAppender | CodeAppender | None:
+    def _new_append_point(self, growing: list[markdown.MarkdownBlock]) -> Appender | None:
         last = growing[-1]
         if last.end_line <= self._tail.rstrip().count("\n"):
             # A definition follows, which is no block.

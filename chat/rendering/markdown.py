@@ -60,7 +60,7 @@ class MarkdownBlock:
     html: str
     # Whether a blank line after it ends it; a list or a footnote may go on.
     ends_with_blank: bool = False
-    # "table", or "list" for one without blank lines, and the first lines of its rows or items; else nothing.
+    # "table", "list" or "loose list", and the first lines of its rows or items; else nothing.
     kind: str = ""
     parts: tuple[int, ...] = ()
 

@@ -7,11 +7,15 @@ whole block again for each of them is the main cost of streaming Markdown; this 
 import re
 from html import escape
 
+from chat.rendering.plain_items import ItemAppender, item_appender_of
+
 # Nothing in here can open, close or change anything in Markdown when it follows such a character in a line of words.
 # A closing parenthesis is one of them unless it may close a link.
 PLAIN_CHARACTER = r"""[^\W_]|[,.?!:;'"(%+=@-]|[^\x00-\x7f\s]"""
-PLAIN = re.compile(rf"(?:{PLAIN_CHARACTER}|[ )])+")
-PLAIN_IN_LINK = re.compile(rf"(?:{PLAIN_CHARACTER}|[ ])+")
+# Possessive, so that words are matched in runs and a mismatch is not tried again with shorter ones.
+PLAIN_RUN = r"""[^\W_]++|[,.?!:;'"(%+=@ -]++|[^\x00-\x7f\s]++"""
+PLAIN = re.compile(rf"(?:{PLAIN_RUN}|\)++)++")
+PLAIN_IN_LINK = re.compile(rf"(?:{PLAIN_RUN})++")
 # The last word of the text so far: nothing but such characters, after a space or a line end, with a letter among them
 # (so that the line is no list marker, rule, or underline of a heading), or a digit after another word of the line.
 LAST_WORD = re.compile(rf"(?:(?:\A|[ \n])(?=[^ \n]*[^\W\d_])|(?<=[^\W_] )(?=[^ \n]*\d))((?:{PLAIN_CHARACTER}|[)])+)\Z")
@@ -66,12 +70,16 @@ class CodeAppender:
         return f"{self._head}\n{CODE_END}" if self._waiting else f"{self._head}{CODE_END}"
 
 
-def appender_of(source: str, html: str) -> WordAppender | CodeAppender | None:
+Appender = WordAppender | ItemAppender | CodeAppender
+
+
+def appender_of(source: str, html: str) -> Appender | None:
     """Return where text can be appended to a block with this Markdown and HTML; None when nowhere."""
     fence = source[:3]
     if fence in ("```", "~~~"):
         return _code_appender(source, html, fence[0])
-    word, closing = LAST_WORD.search(source[-80:]), CLOSING_TAGS.search(html[-400:])
+    text = source.rstrip(" \n")
+    word, closing = LAST_WORD.search(text[-80:]), CLOSING_TAGS.search(html[-400:])
     if word is None or closing is None or "]:" in source:
         return None
     head = html[: len(html) - len(closing.group())]
@@ -79,7 +87,10 @@ def appender_of(source: str, html: str) -> WordAppender | CodeAppender | None:
         # What the block does not end with has become something else.
         return None
     plain = PLAIN_IN_LINK if "](" in source else PLAIN
-    return WordAppender(head, closing.group(), plain, APPEND_MAX_CHARS - len(source))
+    if items := item_appender_of(text, head, closing.group(), source[len(text) :], plain):
+        return items
+    room = APPEND_MAX_CHARS - len(source)
+    return WordAppender(head, closing.group(), plain, room) if text == source else None
 
 
 def _code_appender(source: str, html: str, fence: str) -> CodeAppender | None:

@@ -107,7 +107,7 @@ def save_rows(leases: list[tuple[int, UUID]], texts: list[tuple[Turn, int, list[
             contents = [json.dumps(fields["content"]) for _, _, fields in kept]
             words = [fields["text"] for _, _, fields in kept]
             cursor.execute(SAVE, [[message for _, message, _ in kept], contents, words])
-            pubsub.notify_all([change_hint(turn.session_id, turn.pk) for turn, _, _ in kept])
+            pubsub.notify_all([change_hint(turn.session_id, by_turn=True) for turn, _, _ in kept])
     return held
 
 

@@ -17,6 +17,7 @@ from django.db import InterfaceError, OperationalError
 
 from chat import extensions
 from chat.compaction import room
+from chat.context.meter import with_counted
 from chat.context.notices import ANSWER_NOW
 from chat.context.prompt import answer_meta, build_request, withhold_earlier_thinking
 from chat.context.results import shares_of
@@ -94,15 +95,19 @@ class RunningTurn:
 
     async def _run(self) -> None:
         try:
-            await self._answer()
+            try:
+                await self._answer()
+            finally:
+                if self._has_slot:
+                    turn_slots.release(self.turn.session.owner_id)
+                checkpoints.remove(self)
+                self.listener.closed()
+            # Only now: the answer is stored and shown, and the next turn need not wait for the receivers.
+            await self._notify_receivers()
         except transcript.LeaseLostError:
             logger.warning("Turn %s was ended by another process.", self.turn.pk)
         finally:
-            if self._has_slot:
-                turn_slots.release(self.turn.session.owner_id)
-            checkpoints.remove(self)
             running_turns.discard(self)
-            self.listener.closed()
 
     async def _answer(self) -> None:
         try:
@@ -158,6 +163,8 @@ class RunningTurn:
             self._has_slot = True
         if has_waited:
             self.listener.waiting(False)
+            # A line of it may have been forgotten meanwhile: the first request reads the rows.
+            self.turn.session.is_just_made = False
 
     @contextlib.contextmanager
     def _endable(self) -> Iterator[None]:
@@ -245,16 +252,25 @@ class RunningTurn:
         if called and (reply := await persist(commands.reply_to, self.turn)) is not None:
             return commands.stream_reply(reply)
         if self._model is None and extensions.hooks_at(BeforeAgentStart):
+            self.turn.session.is_just_made = False
             self._model = await self._while_waiting(in_tool_thread(hooks.before_agent_start, self.turn))
-        if not self._has_room:
-            await self._while_waiting(room.make_room(self.turn, self.listener.making_room))
-            self._has_room = True
-        request = await persist(build_request, self.turn)
+        request = await self._request()
         if self._model:
             request = replace(request, model=self._model)
         self._offered = frozenset(tool["name"] for tool in request.tools)
         self.answer.message.meta |= answer_meta(request, self.turn)
         return llm.stream(request)
+
+    async def _request(self) -> llm.Request:
+        """Return the next request; the first one after room was made for it, if needed."""
+        if not self._has_room:
+            begun = await persist(room.begin_request, self.turn)
+            if isinstance(begun, int):
+                await self._while_waiting(room.make_room(self.turn, begun, self.listener.making_room))
+            self._has_room = True
+            if isinstance(begun, llm.Request):
+                return begun
+        return await persist(build_request, self.turn)
 
     async def _use_tools(
         self,
@@ -297,10 +313,13 @@ class RunningTurn:
             **(columns_of(finished) if finished else {}),
         )
         self.listener.finished(message, failure)
+
+    async def _notify_receivers(self) -> None:
+        """Send turn_finished, and notify the hooks."""
         if turn_finished.has_listeners(ChatSession):
             await in_database(send_turn_finished, self.turn)
         if extensions.hooks_at(TurnFinished):
-            await in_tool_thread(hooks.turn_has_finished, self.turn, message)
+            await in_tool_thread(hooks.turn_has_finished, self.turn, self.answer.message)
 
 
 ListenerFactory = Callable[[RunningTurn], TurnListener]
@@ -317,7 +336,7 @@ def columns_of(finished: llm.Finished) -> dict[str, Any]:
 
 def send_turn_finished(turn: Turn) -> None:
     """Send turn_finished."""
-    session = ChatSession.objects.select_related("owner").get(pk=turn.session_id)
+    session = with_counted(ChatSession.objects.select_related("owner", "agent")).get(pk=turn.session_id)
     turn_finished.send_robust(ChatSession, user=session.owner, session=session, turn=turn)
 
 

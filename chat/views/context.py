@@ -16,7 +16,8 @@ from chat.context.tokens import ContextPart, part_of_section
 from chat.models import ChatSession, Message
 from chat.views import toasts
 from chat.views.messages import own_message
-from chat.views.rounds import listed_rounds, own_session, room_form
+from chat.views.own import own_session
+from chat.views.rounds import listed_rounds, room_form
 from oneclaw.llm import Block
 from oneclaw.people.requests import SignedInRequest
 
@@ -40,14 +41,14 @@ ROLE_NAMES = {
 @require_GET
 def meter(request: SignedInRequest, session_id: uuid.UUID) -> HttpResponse:
     """Show the ring beneath the message field, as it is after the newest answer."""
-    session = own_session(request.user, session_id)
+    session = own_session(request.user, session_id, "owner", "head")
     return render(request, "chat/_meter.html", {"meter": meter_of(session), "session_id": session.pk})
 
 
 @require_GET
 def context(request: SignedInRequest, session_id: uuid.UUID) -> HttpResponse:
     """Show what takes the room, in a dialog, or on a page with the whole request that would be sent now."""
-    session = own_session(request.user, session_id)
+    session = own_session(request.user, session_id, "owner", "head")
     if request.htmx:
         shown = shown_breakdown(next_breakdown(session)) | room_form(session)
         return render(request, "chat/_context.html", {"session": session, **shown})
@@ -61,7 +62,7 @@ def context(request: SignedInRequest, session_id: uuid.UUID) -> HttpResponse:
 @require_GET
 def context_json(request: SignedInRequest, session_id: uuid.UUID) -> HttpResponse:
     """Send the request that would be sent now as JSON."""
-    session = own_session(request.user, session_id)
+    session = own_session(request.user, session_id, "owner", "head")
     return as_json(session, next_request(session)[0])
 
 

@@ -7,13 +7,13 @@ from collections.abc import AsyncIterator, Iterator
 
 from django.core.exceptions import SuspiciousOperation
 from django.http import Http404, HttpResponse, HttpResponseBase, StreamingHttpResponse
-from django.shortcuts import get_object_or_404
 from django.utils.http import content_disposition_header
 from django.views.decorators.http import require_GET, require_http_methods
 
 from chat.library import organise
 from chat.models import ChatSession
 from chat.transfer import export as exporting
+from chat.views.own import own_session
 from oneclaw.models import User
 from oneclaw.people.requests import SignedInRequest
 from oneclaw.threads import in_database
@@ -27,7 +27,7 @@ CHUNK_BYTES = 64 * 1024
 @require_GET
 async def export(request: SignedInRequest, session_id: uuid.UUID, kind: str) -> HttpResponseBase:
     """Send one conversation as Markdown or as JSON."""
-    session = await in_database(own_session, await request.auser(), session_id)
+    session = await in_database(own_session, await request.auser(), session_id, "owner", "folder")
     pieces = (piece.encode() for piece in WRITERS[kind](session))
     return download(pieces, exporting.file_name(session, kind), kind)
 
@@ -42,11 +42,6 @@ async def export_many(request: SignedInRequest) -> HttpResponseBase:
         raise SuspiciousOperation("id is not a UUID") from None
     ids = await in_database(own_ids, user, chosen)
     return download(zipped(user, ids), f"{user.day()} conversations.zip", "zip")
-
-
-def own_session(user: User, session_id: uuid.UUID) -> ChatSession:
-    mine = ChatSession.objects.visible_to(user).select_related("owner", "agent", "folder")
-    return get_object_or_404(mine, pk=session_id)
 
 
 def own_ids(user: User, chosen: set[uuid.UUID]) -> list[uuid.UUID]:
@@ -107,7 +102,7 @@ def zipped(user: User, ids: list[uuid.UUID]) -> Iterator[bytes]:
     with zipfile.ZipFile(outgoing, "w", zipfile.ZIP_DEFLATED) as archive:
         for session_id in ids:
             try:
-                session = own_session(user, session_id)
+                session = own_session(user, session_id, "owner", "folder")
             except Http404:
                 continue  # deleted meanwhile
             for kind, write in WRITERS.items():

@@ -16,6 +16,7 @@ from chat.library import organise as organising
 from chat.library import sidebar
 from chat.models import ChatSession, ChatSessionQuerySet, Folder
 from chat.views import pages, toasts
+from chat.views.own import own_session
 from chat.views.toasts import Toast
 from oneclaw.models import User
 from oneclaw.people.requests import SignedInRequest
@@ -59,7 +60,7 @@ def shown(user: User, show: str, folder: Folder | None) -> ChatSessionQuerySet:
 @require_GET
 def menu(request: SignedInRequest, session_id: uuid.UUID) -> HttpResponse:
     """Show the actions of one conversation: in the menu of the list, in that of its header (`head`), or on a page."""
-    session = pages.own_session(request, session_id)
+    session = own_session(request.user, session_id)
     context = {
         "session": session,
         "is_shared": session.shared_links.live().exists(),

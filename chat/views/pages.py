@@ -1,5 +1,6 @@
 """The pages of the chat: fetch, call one thing, render."""
 
+import functools
 import hashlib
 import uuid
 from http import HTTPStatus
@@ -14,7 +15,7 @@ from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, Qu
 from django.middleware.csrf import get_token
 from django.shortcuts import get_object_or_404, redirect, render
 from django.templatetags.static import static
-from django.utils.safestring import SafeString
+from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
@@ -31,10 +32,13 @@ from chat.live.errors import FrameError
 from chat.live.frames import SendFrame, frame_of
 from chat.live.handle import Commanded, Ended, handle
 from chat.models import Agent, ChatSession, ContextRound, default_agent
+from chat.rendering import incremental
 from chat.views import toasts
 from chat.views.attachments import kept_file
+from chat.views.own import own_session
 from chat.views.toasts import Toast
 from oneclaw import llm
+from oneclaw.config import release
 from oneclaw.models import User
 from oneclaw.people.requests import SignedInRequest
 from oneclaw.reasons import Reason
@@ -138,10 +142,6 @@ def choices_for(user: User, session: ChatSession | None, choice: Choice) -> dict
     }
 
 
-def own_session(request: SignedInRequest, session_id: uuid.UUID) -> ChatSession:
-    return get_object_or_404(ChatSession.objects.visible_to(request.user).select_related("agent"), pk=session_id)
-
-
 @login_required
 @require_GET
 def session_list(request: SignedInRequest) -> HttpResponse:
@@ -187,7 +187,7 @@ def session_shown(request: SignedInRequest, current: str) -> ChatSession | None:
 @require_http_methods(["GET", "POST"])
 def rename(request: SignedInRequest, session_id: uuid.UUID) -> HttpResponse:
     """Show the form, on a page or in place of the list's row (GET), or save the new title (POST)."""
-    session = own_session(request, session_id)
+    session = own_session(request.user, session_id)
     refusal = ""
     if request.method == "POST":
         try:
@@ -210,7 +210,7 @@ def messages_after(request: SignedInRequest, session_id: uuid.UUID) -> HttpRespo
     Status 205 when the message `after` is not shown any more, because it was tried again: the page then fetches all.
     With `open` the person looks at this conversation from now on, as by the frame `open`.
     """
-    session = own_session(request, session_id)
+    session = own_session(request.user, session_id)
     presence.arrive_unless_recent(request.user)
     if "open" in request.GET:
         lifecycle.open_session(request.user, session_id)
@@ -332,7 +332,7 @@ def end(request: SignedInRequest, session_id: uuid.UUID) -> HttpResponse:
     reason = request.POST.get("reason", "end")
     if reason not in ("end", "archive"):
         raise SuspiciousOperation("reason is neither end nor archive")
-    session = own_session(request, session_id)
+    session = own_session(request.user, session_id)
     lifecycle.end(session, reason)
     toasts.keep(request, Toast(Reason(f"ended.{reason if reason == 'archive' else session.mode}")))
     return redirect("chat")
@@ -341,9 +341,22 @@ def end(request: SignedInRequest, session_id: uuid.UUID) -> HttpResponse:
 @login_required
 @require_POST
 def stop(request: SignedInRequest, session_id: uuid.UUID) -> HttpResponse:
-    session = own_session(request, session_id)
+    session = own_session(request.user, session_id)
     transcript.request_stop(request.user, session.pk, None)
     return redirect(session)
+
+
+@login_required
+@require_GET
+def news(request: SignedInRequest) -> HttpResponse:
+    """Show the version, and what changed in it and in earlier ones."""
+    return render(request, "chat/news.html", {"version": release.version(), "blocks": changes()})
+
+
+@functools.cache
+def changes() -> list[SafeString]:
+    """Return the changelog as blocks of HTML."""
+    return [mark_safe(block) for block in incremental.blocks(release.changelog())]  # noqa: S308 - sanitised there
 
 
 @require_GET

@@ -18,6 +18,7 @@ from chat.models import ChatSession, ContextRound
 from chat.rendering.rounds import marker_html, sizes, summary_of
 from chat.turns import commands
 from chat.views import toasts
+from chat.views.own import own_session
 from chat.views.toasts import Toast
 from oneclaw.models import User
 from oneclaw.people.requests import SignedInRequest
@@ -112,7 +113,7 @@ def undo(request: SignedInRequest, session_id: uuid.UUID, number: int) -> HttpRe
 @require_http_methods(["GET", "POST"])
 def compact(request: SignedInRequest, session_id: uuid.UUID) -> HttpResponse:
     """Show the form with which a person asks for a summary (GET, for htmx), or ask for one (POST)."""
-    session = own_session(request.user, session_id)
+    session = own_session(request.user, session_id, "owner", "head")
     if request.method == "GET":
         if not request.htmx:
             return redirect("context", session_id=session.pk)
@@ -163,15 +164,9 @@ def listed(round: ContextRound, *, is_earlier: bool) -> dict[str, Any]:
     }
 
 
-def own_session(user: User, session_id: uuid.UUID) -> ChatSession:
-    """Return the person's conversation with its agent, owner and head. Raise Http404 when there is none."""
-    mine = ChatSession.objects.visible_to(user).select_related("agent", "owner", "head")
-    return get_object_or_404(mine, pk=session_id)
-
-
 def own_round(user: User, session_id: uuid.UUID, number: int) -> ContextRound:
     """Return the round of the person's conversation. Raise Http404 when there is none."""
-    session = own_session(user, session_id)
+    session = own_session(user, session_id, "owner", "head")
     found: ContextRound = get_object_or_404(session.context_rounds.select_related("through", "session"), number=number)
     return found
 

@@ -14,7 +14,8 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 
 from chat.models import SharedLink
 from chat.transfer import share as sharing
-from chat.views import lists, pages, toasts
+from chat.views import lists, toasts
+from chat.views.own import own_session
 from chat.views.toasts import Toast
 from oneclaw.people.requests import SignedInRequest
 from oneclaw.reasons import Reason
@@ -29,7 +30,7 @@ POLICY = dict.fromkeys(("default-src", "base-uri", "form-action", "frame-ancesto
 @require_http_methods(["GET", "POST"])
 def share(request: SignedInRequest, session_id: uuid.UUID) -> HttpResponse:
     """Show the form and the existing links (GET), or create a link, whose address is shown once (POST)."""
-    session = pages.own_session(request, session_id)
+    session = own_session(request.user, session_id)
     address = refusal = ""
     if request.method == "POST":
         period = request.POST.get("period", sharing.USUAL)

@@ -58,16 +58,21 @@ def restore(document: MemoryDocument, number: int, base_version: int, author: Au
 
 
 @transaction.atomic
-def delete_line(document: MemoryDocument, line: int, base_version: int, author: Author) -> MemoryRevision | None:
-    """Delete the line with the index `line`, from 0, of the content at `base_version`; keep later changes.
+def change_lines(
+    document: MemoryDocument, line: int, count: int, added: list[str], base_version: int, author: Author
+) -> MemoryRevision | None:
+    """Replace `count` lines from the index `line`, from 0, of the content at `base_version`; keep later changes.
 
-    Raise OverlapError when the line was changed since, and IndexError when there was no such line.
+    Raise OverlapError when the lines were changed since, and IndexError when there were no such lines.
     """
     locked = MemoryDocument.objects.select_for_update().select_related("space").get(pk=document.pk)
     if tombstones.forgotten_since(locked, base_version):
         raise OverlapError("Lines were forgotten meanwhile, so that others stand in their places.")
     seen = write.content_at(locked, base_version).split("\n")
-    hunks = rebased(locked, base_version, [Hunk(at=line, removed=[seen[line]], added=[])])
+    removed = seen[line : line + count]
+    if len(removed) < count:
+        raise IndexError(line + count)
+    hunks = rebased(locked, base_version, [Hunk(at=line, removed=removed, added=added)])
     content = apply_hunks(locked.content, hunks)
     return write.apply(locked.space, locked.path, Replace(content, locked.version), author)
 

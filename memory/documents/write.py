@@ -2,7 +2,7 @@
 
     apply(space, "MEMORY.md", Append("- likes tea\\n"), Author(Source.TOOL, user))
 
-After COMMIT the signal `document_written` brings the search index and the file up to date (memory/receivers.py).
+After COMMIT the signal `documents_written` brings the search index and the file up to date (memory/receivers.py).
 """
 
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ from memory.documents.guard import without_forgotten
 from memory.models import MemoryDocument, MemoryRevision, content_hash
 from memory.policy.paths import DOCUMENT_MAX_BYTES, checked_path
 from memory.policy.same_words import occurs_in
-from memory.signals import document_written
+from memory.signals import send_written
 from oneclaw.models import Space, User
 from oneclaw.reasons import Reason
 from oneclaw.text import UNSTORABLE, InvalidTextError, UserFacingError
@@ -153,14 +153,14 @@ def content_at(document: MemoryDocument, number: int) -> str:
 
 
 def announce(document_id: int) -> None:
-    """Send the signal `document_written` once this transaction is committed.
+    """Send the signal `documents_written` once this transaction is committed.
 
     Errors of receivers are logged: the columns of the row say which projections are behind.
     """
 
     # A function, because Django names it when it fails; a partial has no name.
     def send() -> None:
-        document_written.send(sender=MemoryDocument, document_id=document_id)
+        send_written(document_id)
 
     transaction.on_commit(send, robust=True)
 

@@ -25,6 +25,10 @@ DRAFT_NAME = re.compile(r"\.[0-9a-f]{16}\.tmp")
 WRITE_REST_SECONDS = 1.5
 
 
+# Inode, size in bytes, and time of the last change in nanoseconds.
+FileMark = tuple[int, int, int]
+
+
 class UnreadableFileError(Exception):
     """A file that cannot be read as text; the message is one sentence that says why."""
 
@@ -166,14 +170,12 @@ def walk(root: Path, below: str = "") -> Iterator[FolderEntry]:
             yield found
 
 
-def fingerprint(root: Path) -> int:
-    """Return a number that changes when a file below `root` is written, added, renamed or removed."""
-    marks = []
-    try:
+def fingerprints(root: Path) -> dict[str, FileMark]:
+    """Return for each file below `root` a mark that changes when it is written, added, renamed or replaced."""
+    marks: dict[str, FileMark] = {}
+    # A file that is removed during the walk ends it: the next fingerprints have the rest.
+    with contextlib.suppress(OSError):
         for found in walk(root):
             about = os.stat(root / found.path, follow_symlinks=False)
-            marks.append((found.path, about.st_ino, about.st_size, about.st_mtime_ns))
-    except OSError:
-        # A file was removed during the walk: the next fingerprint will differ again.
-        marks.append(("", 0, 0, time.time_ns()))
-    return hash(tuple(marks))
+            marks[found.path] = (about.st_ino, about.st_size, about.st_mtime_ns)
+    return marks

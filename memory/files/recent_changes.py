@@ -18,19 +18,22 @@ WAIT_SECONDS, POLL_SECONDS = 2.0, 0.1
 _looked_at: dict[int, float] = {}
 
 
-def import_recent_changes(space: Space) -> None:
-    """Import the files in the folder of `space` that were touched since the last call in this process.
+def import_recent_changes(space: Space) -> bool:
+    """Import the files in the folder of `space` that were touched since the last call in this process; return whether
+    there were any.
 
     Wait up to WAIT_SECONDS for a file that is being written; after that it is left to the watcher.
     """
     since, now = _looked_at.get(space.pk, 0.0), time.time()
     deadline = now + WAIT_SECONDS
-    if has_changed(space, since):
+    changed = has_changed(space, since)
+    if changed:
         while scan_folder(space, since):
             if time.time() >= deadline:
-                return
+                return True
             time.sleep(POLL_SECONDS)
     _looked_at[space.pk] = now - CLOCK_STEP_SECONDS
+    return changed
 
 
 def has_changed(space: Space, since: float) -> bool:

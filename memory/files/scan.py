@@ -1,42 +1,58 @@
 """Scan the folder of a space for changed and new files, and import them."""
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from django.db import Error as DatabaseFailure
+from django.db import transaction
+from django.db.models import F
 
 from memory.documents import write
 from memory.files import disk
 from memory.files.folders import checked_text, folder_of
-from memory.files.import_changes import import_new_file
+from memory.files.import_changes import import_changes, import_new_file
 from memory.files.merge_base import is_imported
 from memory.files.mirror import synchronise
-from memory.files.replaced import is_replaced, is_replaced_of
+from memory.files.replaced import find_replaced, is_replaced, is_replaced_of
 from memory.models import MemoryDocument, content_hash
 from memory.policy.paths import BadPathError, checked_path
+from memory.signals import together
 from oneclaw.models import Space
 from oneclaw.text import InvalidTextError
 
 logger = logging.getLogger(__name__)
 
+# Files that are imported in one transaction, which locks their documents.
+TRANSACTION_MAX_FILES = 25
+# What is wrong with one file and no other.
+REFUSALS = (disk.UnreadableFileError, InvalidTextError, write.DocumentError, BadPathError)
+
 # Refused files, by space, path and reason, so that each is logged only once.
 _refused: set[tuple[int, str, str]] = set()
 
 
-def scan_folder(space: Space, since: float = 0) -> bool:
-    """Import every changed and new file in the folder of `space`; only those that were touched after `since`, if given.
+def scan_folder(space: Space, since: float = 0, paths: Collection[str] | None = None) -> set[str]:
+    """Import the changed and new files in the folder of `space`: only those that were touched after `since`, if given,
+    and only those at `paths`, if given.
 
-    Return whether a file is being written at the moment, so that the folder must be scanned again. A missing file, and
-    an empty or missing folder, change nothing.
+    Return the paths of the files that are being written at the moment, and so must be scanned again. A missing file,
+    and an empty or missing folder, change nothing.
     """
     folder = folder_of(space)
     columns = ("path", "pk", "version", "mirrored_version", "content_hash", "deleted_at")
     documents = {path: rest for path, *rest in space.documents.values_list(*columns)}
-    is_being_written = False
+    being_written: set[str] = set()
+    changed: dict[int, ChangedFile] = {}
     try:
         for found in disk.walk(folder):
+            if paths is not None and found.path not in paths:
+                continue
             if is_replaced(found.path):
-                is_being_written |= not import_rest_of(found.path, folder, documents)
+                if not import_rest_of(found.path, folder, documents):
+                    being_written.add(found.path)
                 continue
             if found.is_hidden or not (found.is_link or found.path.endswith(".md")):
                 continue
@@ -48,19 +64,68 @@ def scan_folder(space: Space, since: float = 0) -> bool:
                 if mirrored == version and hash == content_hash(text) and pk and deleted_at is None:
                     continue
                 if not disk.is_at_rest(folder, found.path):
-                    is_being_written |= pk is None or not was_written_by_mirror(pk, text)
+                    if pk is None or not was_written_by_mirror(pk, text):
+                        being_written.add(found.path)
                 elif pk is None:
                     import_new_file(space, found.path)
-                else:
+                elif find_replaced(folder, found.path) is not None:
                     synchronise(pk)
-            except (disk.UnreadableFileError, InvalidTextError, write.DocumentError, BadPathError) as refusal:
+                else:
+                    changed[pk] = ChangedFile(found, content_hash(text))
+            except REFUSALS as refusal:
                 log_refusal(space, found, str(refusal))
     except FileNotFoundError:
         # The folder or a subfolder is missing, or was removed during the scan.
         pass
     except OSError:
         logger.exception("The folder of space %s could not be looked through; the next scan tries again.", space.pk)
-    return is_being_written
+    import_changed_files(space, changed)
+    return being_written
+
+
+@dataclass(frozen=True)
+class ChangedFile:
+    """The file of a document that changed, and the hash of the text that it had when it was read."""
+
+    found: disk.FolderEntry
+    hash: str
+
+
+def import_changed_files(space: Space, changed: Mapping[int, ChangedFile]) -> None:
+    """Import the files of these documents, by their id: many in one transaction, and with one update of the index."""
+    # In the order of ids, so that two scans cannot wait for each other.
+    waiting = sorted(changed)
+    for start in range(0, len(waiting), TRANSACTION_MAX_FILES):
+        batch = waiting[start : start + TRANSACTION_MAX_FILES]
+        with together():
+            try:
+                with transaction.atomic():
+                    for pk in batch:
+                        try_to_import(space, pk, changed[pk].found)
+            except DatabaseFailure:
+                logger.warning("Changed files could not be imported together; importing each alone.", exc_info=True)
+                for pk in batch:
+                    try_to_import(space, pk, changed[pk].found)
+    # Where document and file still differ, the file is written.
+    documents = MemoryDocument.objects.filter(pk__in=waiting, mirrored_version=F("version"), deleted_at=None)
+    hashes = dict(documents.values_list("pk", "content_hash"))
+    for pk in waiting:
+        if hashes.get(pk) == changed[pk].hash:
+            continue
+        try:
+            synchronise(pk)
+        except REFUSALS as refusal:
+            log_refusal(space, changed[pk].found, str(refusal))
+        except OSError:
+            logger.exception("The file of document %s could not be written; the next scan tries again.", pk)
+
+
+def try_to_import(space: Space, document_id: int, found: disk.FolderEntry) -> None:
+    """Import the file `found` of a document; log why it is refused."""
+    try:
+        import_changes(document_id)
+    except REFUSALS as refusal:
+        log_refusal(space, found, str(refusal))
 
 
 def import_rest_of(path: str, folder: Path, documents: Mapping[str, Sequence[Any]]) -> bool:

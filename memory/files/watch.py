@@ -21,6 +21,9 @@ from oneclaw.models import Space
 
 logger = logging.getLogger(__name__)
 
+# Paths of files in the folder of a space, by the id of the space.
+ChangedPaths = dict[int, set[str]]
+
 # The least interval between two checks. It grows with the number of files, to use at most this share of a processor.
 WATCH_INTERVAL_SECONDS = 1.0
 WATCH_PROCESSOR_SHARE = 0.05
@@ -34,14 +37,16 @@ def start_watching(**_: Any) -> None:
 
 def watch(stop: threading.Event) -> None:
     """Import changes in the folders of all spaces until `stop` is set."""
-    seen: dict[int, int] = {}
-    changed: set[int] = set()
+    seen: dict[int, dict[str, disk.FileMark]] = {}
+    changed: ChangedPaths = {}
     pause = 0.0
     while not stop.wait(pause):
         started = time.monotonic()
-        now = {space: disk.fingerprint(folder) for space, folder in folders().items()}
+        now = {space: disk.fingerprints(folder) for space, folder in folders().items()}
         pause = max(WATCH_INTERVAL_SECONDS, (time.monotonic() - started) / WATCH_PROCESSOR_SHARE)
-        changed |= {space for space, mark in now.items() if seen.get(space) != mark}
+        for space, marks in now.items():
+            if paths := {path for path, mark in marks.items() if seen.get(space, {}).get(path) != mark}:
+                changed.setdefault(space, set()).update(paths)
         seen = now
         if changed:
             changed = scan_changed(changed)
@@ -53,13 +58,15 @@ def scan_all() -> None:
         scan_folder(space)
 
 
-def scan_changed(spaces: set[int]) -> set[int]:
-    """Scan the folders of the spaces with these ids, and return the ids of those that must be scanned again."""
+def scan_changed(changed: ChangedPaths) -> ChangedPaths:
+    """Import the files at these paths of the spaces with these ids, and return those that must be scanned again."""
     try:
-        return {space.pk for space in Space.objects.filter(pk__in=spaces).select_related("owner") if scan_folder(space)}
+        spaces = Space.objects.filter(pk__in=changed).select_related("owner")
+        again = {space.pk: scan_folder(space, paths=changed[space.pk]) for space in spaces}
+        return {space: paths for space, paths in again.items() if paths}
     except DatabaseFailure:
         logger.exception("What changed in folders could not be imported; it is tried again.")
-        return spaces
+        return changed
     finally:
         connection.close()
 

@@ -48,6 +48,7 @@ from memory.models import (
     content_hash,
 )
 from memory.notes import recent
+from memory.policy.paths import recent_path
 from memory.policy.tombstones import LineMatcher, line_hash, lock_name, of_space
 from oneclaw.locks import hold
 from oneclaw.models import Space, User, clock
@@ -179,6 +180,9 @@ def _forget(space: Space, wanted: LinesToForget, user: User | None, digest: str 
     # Decisions hold hashes of the removed lines, and pending uploads may hold the lines.
     Decision.objects.filter(revision__document__in=[erasure.document_id for erasure in made.documents]).delete()
     Upload.objects.filter(owner=space.owner).delete()
+    for question in space.golden_questions.all():
+        if wanted.known.is_in_text(question.question) or wanted.known.is_in_text(question.expected):
+            question.delete()
     forgetting.counts = made.counts
     forgetting.save(update_fields=["counts"])
     for erasure in made.documents:
@@ -206,7 +210,7 @@ def _erase(erasure: DocumentErasure, known: LineMatcher, user: User | None) -> N
             MemoryRevision.objects.filter(pk=row["pk"]).update(**fresh)
     now = timezone.now()
     remaining = content
-    if document.path == recent.PATH:
+    if document.path == recent_path():
         remaining = known.without(recent.without(document.content, known.is_in_text))
     document.version += 1
     document.content, document.content_hash, document.updated_at = remaining, content_hash(remaining), now

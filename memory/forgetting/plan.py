@@ -22,6 +22,7 @@ from memory.forgetting import conversations
 from memory.forgetting.files import files_with
 from memory.models import DocumentJob, Flush, MemoryChunk, MemoryDocument, MemoryRevision, TextVector, TranscriptChunk
 from memory.notes import recent
+from memory.policy.paths import recent_path
 from memory.policy.tombstones import BLANK, LineMatcher, Phrase, of_phrases, of_space, words_of
 from memory.text.chunking import CHUNK_MAX_CHARS, chunks_of
 from oneclaw.models import Space
@@ -218,7 +219,7 @@ def build_plan(space: Space, wanted: LinesToForget, found: conversations.Matches
         made.documents.append(
             DocumentErasure(document_id, document.path, document.is_deleted, current, earlier, revisions)
         )
-        if document.path == recent.PATH:
+        if document.path == recent_path():
             ours = ((title, section) for title, section in recent.sections(content) if title)
             made.summaries = [title for title, section in ours if known.is_in_text(section)]
         chunks |= _chunks_of_lines(document_id, [number for number, _ in current])

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from django.db import connection, transaction
 
-from memory.index.vectors import embed_document, embedded_text
+from memory.index.vectors import embed_document, embed_documents, embedded_text
 from memory.models import DocumentIndex, MemoryChunk, MemoryDocument
 from memory.text.chunking import Chunk, chunks_of, speakers
 from memory.text.dates import TIME_WORDS, day_in
@@ -34,6 +34,17 @@ def try_to_index(document_id: int) -> bool:
         index_document(document_id)
     except Exception:
         logger.exception("Document %s could not be indexed; the sweep tries again.", document_id)
+        return False
+    return True
+
+
+def try_to_index_all(document_ids: Sequence[int]) -> bool:
+    """Index several documents together, and return whether that worked. An exception is logged as in try_to_index."""
+    try:
+        index_documents(document_ids)
+        embed_documents(document_ids)
+    except Exception:
+        logger.exception("%d documents could not be indexed; the sweep tries again.", len(document_ids))
         return False
     return True
 

@@ -3,6 +3,7 @@
 import json
 import logging
 import re
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any
@@ -57,6 +58,17 @@ BITS = """
 SELECT string_agg(substring(varbit_send(binary_quantize(made.vector)::bit varying) FROM 5), '' ORDER BY chunk.ordinal)
   FROM ({chunks}) chunk JOIN memory_textvector made USING (text_key)
  WHERE made.space_id = %s AND made.model_id = %s
+"""
+# What BITS and its check do for one index, for the indexes of several documents.
+MARK_EMBEDDED = """
+UPDATE memory_documentindex index SET embedded_by_id = %(model)s, bits = made.bits
+  FROM (SELECT chunk.document_id, count(vector.text_key) = count(*) AS is_whole,
+               string_agg(substring(varbit_send(binary_quantize(vector.vector)::bit varying) FROM 5), ''
+                          ORDER BY chunk.ordinal) AS bits
+          FROM memory_memorychunk chunk LEFT JOIN memory_textvector vector ON vector.space_id = chunk.space_id
+               AND vector.model_id = %(model)s AND vector.text_key = chunk.text_key
+         WHERE chunk.document_id = ANY(%(documents)s) GROUP BY chunk.document_id) made
+ WHERE index.document_id = made.document_id AND made.is_whole
 """
 PRUNE = """
 DELETE FROM memory_textvector
@@ -186,6 +198,54 @@ def embed_document(document_id: int, during_save: bool = False) -> None:
     if index is not None:
         unchanged = DocumentIndex.objects.filter(document_id=document_id, version=index.version)
         _embed(index.space_id, MemoryChunk.objects.filter(document_id=document_id), unchanged, during_save)
+
+
+def embed_documents(document_ids: Sequence[int]) -> None:
+    """Embed several documents during a save, those of a space together. Raise EmbeddingError as embed_document does."""
+    model = embedder()
+    if model is None or not model.save_batch_size:
+        return
+    known = current_model_id(model)
+    waiting: dict[int, list[int]] = defaultdict(list)
+    rows = DocumentIndex.objects.filter(document__in=document_ids, units__gt=0).exclude(embedded_by=known)
+    for space_id, document_id in rows.values_list("space_id", "document_id"):
+        waiting[space_id].append(document_id)
+    for space_id, ids in waiting.items():
+        if not _embed_together(model, known, space_id, ids):
+            for document_id in ids:
+                embed_document(document_id, during_save=True)
+
+
+def _embed_together(model: Embedder, known: int, space_id: int, document_ids: list[int]) -> bool:
+    """Embed the documents with these ids by one call of `model`, and return whether that was possible."""
+    chunks = MemoryChunk.objects.filter(document__in=document_ids)
+    there = TextVector.objects.filter(space=space_id, model=known, text_key=OuterRef("text_key"))
+    lacking = chunks.filter(~Exists(there)).order_by("text_key").distinct("text_key")
+    missing = list(lacking.values_list("text_key", "text", "document_id"))
+    if len(missing) > model.save_batch_size:
+        return False
+    if missing:
+        spoken: dict[int, list[str]] = defaultdict(list)
+        with_missing = chunks.filter(document__in={document_id for _, _, document_id in missing})
+        for document_id, text in with_missing.values_list("document_id", "text"):
+            spoken[document_id].append(text)
+        names = {document_id: speakers(texts) for document_id, texts in spoken.items()}
+        try:
+            made = model.embed([embedded_text(text, names[document_id]) for _, text, document_id in missing])
+        except EmbeddingError as failure:
+            record_error(model, failure.reason)
+            raise
+        if record_dimensions(model, made.shape[1]) != known:
+            return False
+        _store(space_id, known, [(key, text) for key, text, _ in missing], made)
+        record_error(model, None)
+    with transaction.atomic(), connection.cursor() as cursor:
+        # The same lock order as in a forgetting: the indexes, then the vectors.
+        indexes = DocumentIndex.objects.filter(document__in=document_ids).order_by("pk")
+        list(indexes.select_for_update(no_key=True).values_list("pk", flat=True))
+        hold(_lock(space_id), shared=True)
+        cursor.execute(MARK_EMBEDDED, {"model": known, "documents": document_ids})
+    return True
 
 
 def embed_transcript(index_id: int, during_save: bool = False) -> None:

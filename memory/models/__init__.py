@@ -6,3 +6,5 @@ from memory.models.documents import MemoryDocument, MemoryDocumentQuerySet, Memo
 from memory.models.flushes import DocumentJob, Flush
 from memory.models.forgetting import Forgetting, ForgottenLine
 from memory.models.index import DocumentIndex, EmbeddingModel, MemoryChunk, TextVector, TranscriptChunk, TranscriptIndex
+from memory.models.lab import GoldenQuestion, LabRun
+from memory.models.overview import DocumentOverview, Topic

@@ -1,7 +1,7 @@
 """Define the own space of an agent, and which parts of memory a person switched off."""
 
 from django.db import models
-from django.utils import timezone
+from django.db.models.functions import Now
 
 from chat.models import Agent
 from oneclaw.models import Space, User
@@ -42,7 +42,7 @@ class SwitchChoice(models.Model):
     user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="+", db_index=False)
     switch = models.CharField(max_length=20, choices=Switch)
     on = models.BooleanField()
-    at = models.DateTimeField(default=timezone.now)
+    at = models.DateTimeField(db_default=Now())
 
     class Meta:
         indexes = [models.Index(fields=["user", "switch", "-id"], name="newest_choice")]

@@ -1,4 +1,4 @@
-"""Define the questions about saved lines that wait for a person's decision, and the jobs that find them later."""
+"""Define the questions about saved lines that wait for a person's decision, and the jobs that find them."""
 
 from typing import ClassVar
 
@@ -77,7 +77,7 @@ class Decision(models.Model):
 
 
 class Comparison(Job):
-    """A job: compare a saved line with older ones, because the model failed when it was saved."""
+    """A job: compare a saved line with older ones, after it was saved."""
 
     LEASE_SECONDS: ClassVar[float] = settings.FLUSH_LEASE_SECONDS
 

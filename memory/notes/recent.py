@@ -8,25 +8,26 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from django.conf import settings
+from django.db.models import Q
 from django.template.loader import get_template
 
 from chat.models import ChatSession, Message
 from memory.documents import write as documents
-from memory.documents.write import Author, Replace, Source
+from memory.documents.write import Author, Delete, Replace, Source
 from memory.models import DocumentJob, MemoryDocument
 from memory.notes.claims import MODEL_MAX_ATTEMPTS, imported_through
 from memory.policy import secrets, switches, tombstones
-from memory.policy.paths import RECENT
-from memory.text.recent_sections import SECTION, parts_of
+from memory.policy.paths import RECENT_NAME, recent_path
+from memory.text.recent_sections import SECTION, conversation_spans, parts_of
 from oneclaw import llm
 from oneclaw.llm.failures import ModelRequestError
 from oneclaw.llm.quoting import quoted, shortened
+from oneclaw.models import Space
 from oneclaw.reasons import Reason
 from oneclaw.text import replace_unstorable
 
 logger = logging.getLogger(__name__)
 
-PATH = RECENT
 HEADING = "# Recent Conversations\n\n"
 # Text of the conversation that the model reads, and of the title and the summary of a section.
 READ_MAX_CHARS = 60_000
@@ -84,12 +85,23 @@ def write(job: DocumentJob, summary: ConversationSummary | None) -> None:
     if summary is None:
         return
     # Read under the row lock, so that no other write happens before the replacement.
-    document = MemoryDocument.objects.select_for_update().filter(space=job.space, path=PATH).first()
+    path = recent_path()
+    document = MemoryDocument.objects.select_for_update().filter(space=job.space, path=path).first()
     before, version = (document.content, document.version) if document else ("", 0)
+    author = Author(Source.FLUSH, job.session.owner, reason=Reason("change.summary", {"title": summary.title}))
+    if document is None and (earlier := _in_another_folder(job.space)):
+        documents.apply(job.space, earlier.path, Delete(earlier.version), author)
+        before = earlier.content
     content = updated(before, str(job.session_id), summary, settings.RECENT_CONVERSATIONS)
     content = tombstones.of_space(job.space_id).without(content)
-    author = Author(Source.FLUSH, job.session.owner, reason=Reason("change.summary", {"title": summary.title}))
-    documents.apply(job.space, PATH, Replace(content, version), author)
+    documents.apply(job.space, path, Replace(content, version), author)
+
+
+def _in_another_folder(space: Space) -> MemoryDocument | None:
+    """Return the document that a server with another folder in its settings wrote in `space`, locked."""
+    named = Q(path=RECENT_NAME) | Q(path__endswith=f"/{RECENT_NAME}")
+    found = space.documents.present().select_for_update().filter(named).order_by("-updated_at")
+    return next((document for document in found if conversation_spans(document.content)), None)
 
 
 def updated(before: str, session_id: str, summary: ConversationSummary, max_sections: int) -> str:

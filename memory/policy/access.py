@@ -7,14 +7,17 @@ switches allow.
 import uuid
 from dataclasses import dataclass, replace
 
+from django.contrib.postgres.expressions import ArraySubquery
 from django.db import transaction
-from django.db.models import Q, QuerySet
+from django.db.models import Exists, OuterRef, Q, QuerySet
+from django.db.models.functions import JSONObject
 
 from chat.models import Agent, ChatSession
 from memory.models import AgentSpace, MemoryDocument
 from memory.models.documents import MemoryDocumentQuerySet
 from memory.policy import switches
-from memory.policy.paths import RECENT, BadPathError, checked_path
+from memory.policy.paths import WORKSPACE_FILES, BadPathError, checked_path, recent_path
+from memory.policy.reading import keep, once
 from memory.policy.switches import Switch
 from oneclaw.locks import hold
 from oneclaw.models import Space, SpaceMember, User
@@ -22,8 +25,8 @@ from oneclaw.models import Space, SpaceMember, User
 
 @dataclass(frozen=True)
 class Sources:
-    """What a search may read: the documents of its spaces (`notes`), the document RECENT, and the transcripts of one
-    person.
+    """What a search may read: the documents of its spaces (`notes`), the recent conversations (`recent`), and the
+    transcripts of one person.
 
     Of the transcript of `but_session`, the conversation that asks, it reads only the messages up to
     `but_session_after`, which the model is not sent any more; and without `other_transcripts` no other transcript.
@@ -109,7 +112,20 @@ def own_space(session: ChatSession) -> Space:
     """
     if session.agent.own_memory:
         return agent_space(session.agent, session.owner)
-    return Space.objects.own_of(session.owner)
+    return once(("own space", session.owner_id), lambda: _persons_space(session.owner))
+
+
+def _persons_space(user: User) -> Space:
+    """Return the own space of `user`, with `has_notes`: whether it has documents besides the workspace files. What
+    `user` chose of the switches is read by the same statement."""
+    choices = switches.newest_choices(OuterRef("owner")).values(choice=JSONObject(switch="switch", on="on"))
+    notes = MemoryDocument.objects.present().filter(space=OuterRef("pk")).exclude(path__in=WORKSPACE_FILES)
+    spaces = Space.objects.filter(owner=user, kind=Space.Kind.OWN)
+    space = spaces.annotate(choices=ArraySubquery(choices), has_notes=Exists(notes)).first()
+    if space is None:
+        return Space.objects.own_of(user)
+    keep(switches.kept_as(user), {each["switch"]: each["on"] for each in space.choices})
+    return space
 
 
 def own_documents(session: ChatSession) -> MemoryDocumentQuerySet:
@@ -144,7 +160,7 @@ def rename_agent_spaces(agent: Agent) -> None:
 
 def may_read_path(path: str, on: frozenset[str]) -> bool:
     """Return whether the document at `path` may be read when the switches `on` are on."""
-    return (Switch.RECENT if path == RECENT else Switch.SAVED) in on
+    return (Switch.RECENT if path == recent_path() else Switch.SAVED) in on
 
 
 def find_document(session: ChatSession, path: str) -> MemoryDocument | None:

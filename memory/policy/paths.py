@@ -2,6 +2,7 @@
 
 import unicodedata
 
+from django.conf import settings
 from django.utils.translation import gettext_lazy as _
 
 from oneclaw.text import StrOrPromise, UserFacingError
@@ -13,7 +14,7 @@ DOCUMENT_MAX_BYTES = 1024 * 1024
 CURATED = "MEMORY.md"
 # Its name in the folders of other programs, used while there is no CURATED.
 CURATED_ALTERNATIVE = "memory.md"
-RECENT = "Recent Conversations.md"
+RECENT_NAME = "Recent Conversations.md"
 # What the person has written about themselves, and about how to answer (memory/views/instructions.py).
 INSTRUCTIONS = "USER.md"
 # The workspace files, in their order in a prompt.
@@ -31,6 +32,11 @@ WORKSPACE_FILES = (
 
 class BadPathError(UserFacingError, ValueError):
     """A path that no document may have; the sentence says why."""
+
+
+def recent_path() -> str:
+    """Return the path of the summaries of the newest conversations: RECENT_NAME, in the folder of the settings."""
+    return f"{settings.RECENT_FOLDER}/{RECENT_NAME}" if settings.RECENT_FOLDER else RECENT_NAME
 
 
 def checked_path(path: str) -> str:

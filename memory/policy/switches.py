@@ -11,9 +11,10 @@ from typing import TypeVar
 
 from django.conf import settings
 from django.db import models
-from django.db.models import Q
+from django.db.models import OuterRef, Q, QuerySet
 
 from memory.models import SwitchChoice
+from memory.policy.reading import once
 from oneclaw.models import User
 
 Switch = SwitchChoice.Switch
@@ -41,14 +42,23 @@ def server_setting(switch: SwitchChoice.Switch) -> str:
 
 def states(user: User) -> list[SwitchState]:
     """Return every switch of `user`, in the order in which a page shows them."""
-    rows = SwitchChoice.objects.filter(user=user).order_by("switch", "-pk").distinct("switch")
-    chosen = dict(rows.values_list("switch", "on"))
+    chosen = once(kept_as(user), lambda: dict(newest_choices(user.pk).values_list("switch", "on")))
     found = []
     for switch in Switch:
         value = server_setting(switch)
         is_on = value != "disabled" and chosen.get(switch, value == "on")
         found.append(SwitchState(switch, is_on, value != "disabled"))
     return found
+
+
+def newest_choices(user_id: int | OuterRef) -> QuerySet[SwitchChoice]:
+    """Return the newest choice of the person for each switch that they ever chose."""
+    return SwitchChoice.objects.filter(user=user_id).order_by("switch", "-pk").distinct("switch")
+
+
+def kept_as(user: User) -> tuple[str, int]:
+    """Return the key under which `once` keeps {switch: whether it is on} of the choices of `user`."""
+    return "switches", user.pk
 
 
 def on_for(user: User) -> frozenset[str]:

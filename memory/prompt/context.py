@@ -10,10 +10,9 @@ from chat.extensions import ContextFile, ContextFiles, ContextItem
 from chat.models import ChatSession
 from memory.policy import switches
 from memory.policy.access import own_space
-from memory.policy.paths import CURATED, CURATED_ALTERNATIVE, RECENT, WORKSPACE_FILES
+from memory.policy.paths import CURATED, CURATED_ALTERNATIVE, WORKSPACE_FILES, recent_path
 from memory.prompt.items import CURATED as CURATED_KIND
-from memory.prompt.items import FILE, piece, shown
-from memory.prompt.items import RECENT as RECENT_KIND
+from memory.prompt.items import FILE, RECENT, piece, shown
 from memory.text.recent_sections import conversation_spans
 from oneclaw.llm.quoting import kept_chars, omission_marker
 from oneclaw.models import Space
@@ -43,8 +42,8 @@ def file_items(space: Space, on: frozenset[str], session: ChatSession | None = N
         found.pop(CURATED, None)
         found.pop(CURATED_ALTERNATIVE, None)
     recent = []
-    if switches.Switch.RECENT in on and RECENT in found:
-        recent = recent_items(*found[RECENT], str(session.pk) if session else "")
+    if switches.Switch.RECENT in on and recent_path() in found:
+        recent = recent_items(*found[recent_path()], str(session.pk) if session else "")
     curated = CURATED if CURATED in found else CURATED_ALTERNATIVE
     stored = [ContextFile(path, found[path][1]) for path in (*WORKSPACE_FILES, curated) if path in found]
     stored = list(dict.fromkeys(stored))
@@ -71,7 +70,7 @@ def file_items(space: Space, on: frozenset[str], session: ChatSession | None = N
 
 def _documents(space: Space) -> Iterator[tuple[str, int, str]]:
     """Yield path, version and content of each file of `space` for a prompt that is not blank."""
-    rows = space.documents.present().filter(path__in=[*WORKSPACE_FILES, CURATED_ALTERNATIVE, RECENT])
+    rows = space.documents.present().filter(path__in=[*WORKSPACE_FILES, CURATED_ALTERNATIVE, recent_path()])
     return (row for row in rows.values_list("path", "version", "content") if row[2].strip())
 
 
@@ -87,7 +86,7 @@ def recent_items(version: int, content: str, but_session: str) -> list[ContextIt
         if session_id == but_session:
             room += end - start
             continue
-        items.append(piece(RECENT_KIND, RECENT, version, content, start, end))
+        items.append(piece(RECENT, recent_path(), version, content, start, end))
     return items
 
 
@@ -127,7 +126,7 @@ def by_document(items: Iterable[ContextItem]) -> Iterator[tuple[ContextItem, str
         first, *more = pieces
         text, before = shown(first), first
         for item in more:
-            if item["kind"] == RECENT_KIND:
+            if item["kind"] == RECENT:
                 text += "\n\n" + shown(item)
                 continue
             rest = f"find them in {item['path']} with memory_search, or read them with memory_get"

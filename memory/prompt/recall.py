@@ -27,6 +27,7 @@ from memory.prompt.query import intent_of
 from memory.search.manager import HybridSearchManager
 from memory.search.passage import Passage
 from oneclaw.llm.quoting import quoted
+from oneclaw.models import Space
 
 logger = logging.getLogger(__name__)
 
@@ -40,7 +41,8 @@ RECALLED_MAX_PASSAGES, PASSAGE_MAX_CHARS, RECALLED_MAX_CHARS = 3, 800, 4_000
 def prepare_prompt(session: ChatSession) -> None:
     """Import what a person has just changed in the folders of memory that `session` reads."""
     for space in spaces_of(session):
-        import_recent_changes(space)
+        if import_recent_changes(space):
+            vars(space).pop("has_notes", None)
 
 
 def workspace_items(session: ChatSession) -> list[ContextItem]:
@@ -110,8 +112,7 @@ def find_passages(
     """Return the passages found for `intent` within their budget, but none that is in the prompt or in `known`."""
     spaces = spaces_of(session)
     # Workspace files are in the prompt: without other documents or messages there is nothing to search for.
-    documents = MemoryDocument.objects.present().filter(space__in=spaces).exclude(path__in=WORKSPACE_FILES)
-    if sources.transcripts_of is None and not documents.exists():
+    if sources.transcripts_of is None and not has_notes(spaces):
         return []
     manager = HybridSearchManager(spaces, sources)
     found = manager.search(
@@ -124,6 +125,16 @@ def find_passages(
     while len(recalled_text(recalled)) > RECALLED_MAX_CHARS:
         recalled.pop()
     return recalled
+
+
+def has_notes(spaces: Sequence[Space]) -> bool:
+    """Return whether any of `spaces` has a document besides the workspace files."""
+    # As memory.policy.access.own_space has read.
+    known = [vars(space).get("has_notes") for space in spaces]
+    if None not in known:
+        return any(known)
+    documents = MemoryDocument.objects.present().filter(space__in=spaces).exclude(path__in=WORKSPACE_FILES)
+    return documents.exists()
 
 
 def piece_of(passage: Passage, document: MemoryDocument | None) -> ContextItem:

@@ -1,51 +1,58 @@
-"""Compare a saved line with older ones later, when the model failed while it was saved.
+"""Compare a saved line with older ones, in a worker, after the model has the result of its call.
 
-request(revision)           # any number of times
+request(revision)           # in the transaction that saves the line, any number of times
 run(comparison.pk)          # any worker, any number of times
 """
 
-import datetime as dt
 import logging
 from contextlib import suppress
 
+from django.conf import settings
 from django.db import transaction
 
+from chat.conversations.message_pages import notify_updated
+from chat.models import Message
 from memory.models import Comparison, MemoryRevision
 from memory.notes.claims import error_text
 from memory.prompt.recall import SEARCH_ERRORS
 from memory.tools import contradictions, decisions
 from oneclaw.jobs import ClaimLostError
 from oneclaw.llm.failures import ModelRequestError
-from oneclaw.models import clock
+from oneclaw.tasks import hint
 
 logger = logging.getLogger(__name__)
 
-# When the model is asked again, and how often; a line that was never compared stays as it was saved.
-FIRST_TRY_SECONDS = 60
+# How often the model is asked; a line that was never compared stays as it was saved.
 TRIES_MAX_COUNT = 8
+# From the save to the comparison, and until the next look at a call whose round is not stored yet: before, it has no
+# card that could change.
+CALL_WAIT_SECONDS = 1.0
 
 
 def request(revision: MemoryRevision) -> None:
-    """Queue the comparison of the line that `revision` saved, for later. Idempotent."""
-    due_at = clock.database_now() + dt.timedelta(seconds=FIRST_TRY_SECONDS)
-    Comparison.objects.bulk_create(
-        [Comparison(owner=revision.author, revision=revision, due_at=due_at)], ignore_conflicts=True
-    )
+    """Queue the comparison of the line that `revision` saved with older ones, and enqueue it on commit. Idempotent."""
+    if settings.CONTRADICTIONS and revision.author is not None:
+        job, is_new = Comparison.objects.get_or_create(revision=revision, defaults={"owner": revision.author})
+        hint("memory.tasks.compare_saved_line", job.pk if is_new else None, countdown=CALL_WAIT_SECONDS)
 
 
-def run(comparison_id: int) -> None:
+def run(comparison_id: int) -> float | None:
     """Do the comparison, if it is due and no other worker has claimed it, and ask the person about what it finds.
 
-    A failure is stored in the row, and the comparison becomes due again later, TRIES_MAX_COUNT times at most.
+    Return the seconds after which it is due again, because its tool call is still running. A failure is stored in the
+    row, and the comparison becomes due again later, TRIES_MAX_COUNT times at most.
     """
     job: Comparison | None = Comparison.objects.claim(comparison_id)
     if job is None:
-        return
+        return None
     if job.attempts > TRIES_MAX_COUNT:
         # Every try ended without storing its failure, such as with its process.
         job.finish(Comparison.Status.FAILED, "The last try did not end.")
-        return
+        return None
     try:
+        if _is_call_running(job):
+            job.release(CALL_WAIT_SECONDS)
+            return CALL_WAIT_SECONDS
         _compare(job)
     except ClaimLostError:
         logger.warning("Comparison %s was claimed by another worker.", comparison_id)
@@ -57,18 +64,37 @@ def run(comparison_id: int) -> None:
                 job.postpone(error_text(error))
             else:
                 job.finish(Comparison.Status.FAILED, error_text(error))
+    return None
+
+
+def _is_call_running(job: Comparison) -> bool:
+    """Return whether the result of the call that saved the line is not stored yet."""
+    running = Message.objects.filter(role=Message.Role.TOOL, status=Message.Status.RUNNING)
+    return running.filter(parent__isnull=False, parent=job.revision.message_id).exists()
 
 
 def _compare(job: Comparison) -> None:
-    revision = MemoryRevision.objects.select_related("space", "document").get(pk=job.revision_id)
+    rows = MemoryRevision.objects.select_related("space", "document", "message__session")
+    revision = rows.get(pk=job.revision_id)
     saved, document = decisions.text_of(revision), revision.document
     found = []
     if decisions.has_lines(saved, document.content):
         with job.heartbeats():
-            found = contradictions.find(revision.space, document.path, saved, job.owner.day())
+            newer = _lines_saved_since(revision)
+            found = contradictions.find(revision.space, document.path, saved, job.owner.day(), newer)
     with transaction.atomic():
         # Under the claim, so that another worker's questions are not doubled.
         job.heartbeat()
         for contradicted in found:
             decisions.ask_about_contradiction(revision, contradicted)
         job.finish(Comparison.Status.DONE if found else Comparison.Status.NOTHING)
+        if found and revision.message is not None:
+            notify_updated(revision.message)
+
+
+def _lines_saved_since(revision: MemoryRevision) -> frozenset[str]:
+    """Return the lines that later revisions of the document added."""
+    later = MemoryRevision.objects.filter(document=revision.document_id, number__gt=revision.number)
+    return frozenset(
+        line for hunks in later.values_list("hunks", flat=True) for hunk in hunks for line in hunk["added"] if line
+    )

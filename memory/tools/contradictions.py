@@ -2,6 +2,7 @@
 
 import datetime as dt
 import re
+from collections.abc import Set
 from dataclasses import dataclass
 
 from django.conf import settings
@@ -29,10 +30,11 @@ class Contradicted:
     text: str
 
 
-def find(space: Space, path: str, content: str, today: dt.date) -> list[Contradicted]:
+def find(space: Space, path: str, content: str, today: dt.date, newer: Set[str] = frozenset()) -> list[Contradicted]:
     """Return the lines of the document at `path` that `content`, which is already saved there, contradicts.
 
-    Return none when the setting CONTRADICTIONS is off. Raise ModelRequestError when the model fails.
+    The lines `newer`, which were saved after it, do not count: they are compared with it. Return none when the setting
+    CONTRADICTIONS is off. Raise ModelRequestError when the model fails.
     """
     if not settings.CONTRADICTIONS:
         return []
@@ -43,7 +45,9 @@ def find(space: Space, path: str, content: str, today: dt.date) -> list[Contradi
     lines = [
         Contradicted(passage.path, passage.start_line, passage.end_line, passage.snippet[:COMPARED_LINE_MAX_CHARS])
         for passage in found
-        if passage.path == path and not occurs_in(passage.snippet, content)
+        if passage.path == path
+        and not occurs_in(passage.snippet, content)
+        and newer.isdisjoint(passage.snippet.split("\n"))
     ][:COMPARED_MAX_LINES]
     if not lines:
         return []

@@ -1,7 +1,6 @@
-"""Define the tool save_memory, which adds one entry to MEMORY.md: deduplicated, with secrets masked, and checked for
-contradictions."""
+"""Define the tool save_memory, which adds one entry to MEMORY.md: deduplicated and with secrets masked. A worker
+compares it with older lines afterwards."""
 
-import datetime as dt
 import logging
 from typing import Any
 
@@ -23,10 +22,8 @@ from memory.policy.access import own_space
 from memory.policy.paths import CURATED
 from memory.policy.secrets import masked
 from memory.policy.tombstones import LineForgottenError
-from memory.tools import comparisons, contradictions, decisions, saved
+from memory.tools import comparisons, decisions, saved
 from memory.tools.calls import operation_key
-from memory.tools.saved import first_line
-from oneclaw.llm.failures import ModelRequestError
 from oneclaw.models import Space, User
 from oneclaw.reasons import Reason
 from oneclaw.text import InvalidTextError
@@ -89,19 +86,13 @@ def save_memory(call: ToolCall) -> ToolResult:
         kinds = " and ".join(secret)
         result["masked"] = f"A {kinds} was left out. Tell the person, and ask whether it was meant to be kept."
         lines.append(Reason("memory.secret_left_out", {"kinds": secret}))
-    if contradicted := find_contradictions(revision, content, call.user.day()):
-        result["contradicts"] = [{"line": other.line, "text": other.text} for other in contradicted]
-        result["ask"] = "Show the person both, and ask which is right. Both are kept until they decide."
-        lines += [
-            Reason("memory.contradicted", {"line": other.line, "text": first_line(other.text)})
-            for other in contradicted
-        ]
     return ToolResult(result, CURATED, lines, undo=reverse("memory_undo", args=[revision.pk]), made=revision.pk)
 
 
 @transaction.atomic
 def save_entry(space: Space, entry: Append, author: Author, *, ask: bool) -> MemoryRevision | None:
-    """Append `entry` to MEMORY.md and, with `ask`, ask the person about its masked secret, in one transaction.
+    """Append `entry` to MEMORY.md, queue its comparison with older lines and, with `ask`, ask the person about its
+    masked secret, in one transaction.
 
     Before, the content of memory.md moves there.
     """
@@ -109,26 +100,9 @@ def save_entry(space: Space, entry: Append, author: Author, *, ask: bool) -> Mem
     revision = write.apply(space, CURATED, entry, author)
     if revision is not None and ask:
         decisions.ask_about_secret(revision)
-    return revision
-
-
-def find_contradictions(revision: MemoryRevision, content: str, today: dt.date) -> list[contradictions.Contradicted]:
-    """Return the lines that the saved entry contradicts, and ask the person about each.
-
-    When the model fails, the comparison is made later. A database error is logged.
-    """
-    try:
-        found = contradictions.find(revision.space, CURATED, content, today)
-        for contradicted in found:
-            decisions.ask_about_contradiction(revision, contradicted)
-        return found
-    except ModelRequestError as failure:
-        logger.warning("A new memory is compared with older ones later: %s", failure)
+    if revision is not None:
         comparisons.request(revision)
-        return []
-    except DatabaseFailure:
-        logger.exception("A new memory was not compared with older ones.")
-        return []
+    return revision
 
 
 def already_known(content: str) -> ToolResult:

@@ -66,7 +66,7 @@ def delete_line(request: SignedInRequest, document_id: int) -> HttpResponse:
         return HttpResponseBadRequest()
     author = Author(Source.PAGE, request.user, reason=Reason("change.line_deleted"))
     try:
-        undo.delete_line(document, line, base_version, author)
+        undo.change_lines(document, line, 1, [], base_version, author)
     except (OverlapError, IndexError):
         messages.error(request, _("That line was changed in the meantime, so it was not deleted."))
     else:
@@ -125,7 +125,7 @@ def file_missing(request: SignedInRequest, document_id: int) -> HttpResponse:
     else:
         write_file_again(document)
         try_to_mirror(document.pk)
-    return redirect("memory")
+    return redirect("memory_files")
 
 
 def writable_document(request: SignedInRequest, document_id: int) -> MemoryDocument:

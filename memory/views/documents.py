@@ -14,15 +14,11 @@ from memory.index.vectors import notice
 from memory.models import MemoryDocument
 from memory.notes import coverage
 from memory.policy import switches
-from memory.policy.access import Sources, may_forget, may_write
+from memory.policy.access import may_forget, may_write
 from memory.prompt.context import CutFile, cut_files
-from memory.search.manager import HybridSearchManager
-from memory.search.passage import QUERY_MAX_CHARS, RESULTS_SHOWN, Passage
-from memory.tools import decisions
 from memory.transfer.archive import export_archive
-from oneclaw.models import Space, User
+from oneclaw.models import Space
 from oneclaw.people.requests import SignedInRequest
-from oneclaw.web.rate_limit import TooManyRequestsError, searches
 
 # Documents on a page of the list, and changes on a page of the history.
 PAGE_MAX_ROWS = 100
@@ -32,7 +28,7 @@ RENDERED_MAX_CHARS = 100_000
 
 @require_GET
 def document_list(request: SignedInRequest) -> HttpResponse:
-    """List every document that the person may read, curated memory first, then the newest day; or search them."""
+    """List every document that the person may read, curated memory first, then the newest day."""
     kind = Case(
         When(path="MEMORY.md", then=Value(0)),
         When(Q(path__startswith="memory/"), then=Value(1)),
@@ -40,22 +36,7 @@ def document_list(request: SignedInRequest) -> HttpResponse:
         output_field=IntegerField(),
     )
     mine = Case(When(space__owner=request.user, space__kind="own", then=Value(0)), default=Value(1))
-    query, readable = request.GET.get("q", "")[:QUERY_MAX_CHARS], MemoryDocument.objects.visible_to(request.user)
-    if query.strip():
-        try:
-            searches.take(request.user.pk)
-        except TooManyRequestsError as refusal:
-            refused = {"query": query, "refusal": refusal.sentence, "notice": notice(readable)}
-            response = render(request, "memory/list.html", refused, status=429)
-            response["Retry-After"] = str(refusal.retry_after_seconds)
-            return response
-        passages = search_results(request.user, query)
-        context = {
-            "query": query,
-            "passages": passages,
-            "notice": notice(readable),
-        }
-        return render(request, "memory/list.html", context)
+    readable = MemoryDocument.objects.visible_to(request.user)
     found = MemoryDocument.objects.visible_to(request.user).present().select_related("space")
     ordered = found.order_by(mine, "space", kind, "-path").defer("content")
     page = Paginator(ordered, PAGE_MAX_ROWS).get_page(request.GET.get("page"))
@@ -63,7 +44,6 @@ def document_list(request: SignedInRequest) -> HttpResponse:
     context = {
         "page": page,
         "gone": missing,
-        "questions": decisions.open_questions(request.user),
         "notice": notice(readable),
         "cut": cut_files(Space.objects.own_of(request.user), switches.on_for(request.user)),
     }
@@ -110,10 +90,3 @@ def cut_here(document: MemoryDocument) -> list[CutFile]:
         return []
     found = cut_files(document.space, switches.on_for(document.space.owner))
     return [cut for cut in found if cut.path == document.path]
-
-
-def search_results(user: User, query: str) -> list[Passage]:
-    """Return the passages for `query` in all spaces of `user`, as the model would be shown them."""
-    said_by = user if switches.is_on(user, switches.Switch.TRANSCRIPTS) else None
-    manager = HybridSearchManager(Space.objects.visible_to(user), Sources(transcripts_of=said_by))
-    return manager.search(query, max_results=RESULTS_SHOWN, today=user.day())

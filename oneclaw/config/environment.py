@@ -5,6 +5,7 @@ Every function raises ImproperlyConfigured, with a sentence that says how to cor
 
 import os
 import sys
+import unicodedata
 from collections.abc import Iterable
 from importlib.util import find_spec
 from ipaddress import ip_network
@@ -72,6 +73,16 @@ def folder(name: str, package: str) -> str:
         raise ImproperlyConfigured(
             f"{name} needs the package {package}; install it with {sys.executable} -m pip install {package}"
         )
+    return value
+
+
+def subfolder(name: str) -> str:
+    """Return the variable `name`, the name of a folder, or of one in others (`a/b`); "" when not set."""
+    value = unicodedata.normalize("NFC", text(name)).strip("/")
+    parts = value.split("/") if value else []
+    is_name = value.isprintable() and "\\" not in value and ":" not in value and len(value.encode()) <= 100
+    if not is_name or any(part != part.strip() or part[:1] in ("", ".") or part.endswith(".md") for part in parts):
+        raise ImproperlyConfigured(f"{name} is “{text(name)}”; it must be a name such as Notes, or Notes/Chats.")
     return value
 
 
@@ -191,7 +202,7 @@ def postgres(name: str) -> dict | None:
     if not parts.path.strip("/"):
         raise ImproperlyConfigured(f"{name} names no database: add /name after the host.")
     return {
-        "ENGINE": "django.db.backends.postgresql",
+        "ENGINE": "oneclaw.postgres.backend",
         "NAME": unquote(parts.path.strip("/")),
         "USER": unquote(parts.username or ""),
         "PASSWORD": unquote(parts.password or ""),

@@ -25,8 +25,12 @@ DELTA_PAUSE_SECONDS, DELTA_CHARS = 0.02, 7
 
 # The document of curated memory.
 CURATED = "MEMORY.md"
-# Passages of a search that an answer quotes.
-QUOTED_PASSAGES = 5
+# Further lines of a search that an answer mentions.
+MORE_LINES = 2
+# The line before each message of a conversation in a result, and what Markdown adds at the beginning of a line.
+LABEL = re.compile(r"(?:^|: )(?P<who>[A-Z]\w+) \(\d{4}-\d\d-\d\d \d\d:\d\d\):\s*$")
+MARK = re.compile(r"^\s*(?:[-*+•>]\s+|\d{1,3}[.)]\s+)+")
+DAY = re.compile(r"\d{4}-\d\d-\d\d")
 TIMED = re.compile(r"^\[[^\]]*\d:\d\d[^\]]*\]\s*(?P<who>[^:\n]{1,60}):\s*", re.MULTILINE)
 UNTIMED = re.compile(r"^(?P<who>person|user|assistant):\s*", re.IGNORECASE)
 ASSISTANT = re.compile(r"(?:assistant|oneclaw|ai|model|tool|system)\b", re.IGNORECASE)
@@ -123,7 +127,7 @@ def _after_tools(body: dict[str, Any], results: list[dict[str, Any]]) -> Iterato
         elif call["name"] == "save_memory":
             yield f"Saved to your memory:\n\n{_quoted(str(call['input'].get('content', '')))}"
         elif call["name"] == "memory_search":
-            yield _found(result)
+            yield _found(result, str(call["input"].get("query", "")))
         else:
             yield f"{call['name']} says:\n\n{_quoted(_content(result)[:500])}"
 
@@ -134,16 +138,43 @@ def _search(asked: str) -> dict[str, Any]:
     return query if intents.subjects(asked) else {**query, "min_score": 0}
 
 
-def _found(result: dict[str, Any]) -> str:
-    """Return an answer with the passages found: curated memory first, because it is authoritative."""
+def _found(result: dict[str, Any], question: str) -> str:
+    """Return a sentence with the line that answers `question` best, and up to MORE_LINES others; curated memory first,
+    because it is authoritative. What an assistant said is left out: it is no memory of the person."""
     passages = sorted(json.loads(_content(result))["results"], key=lambda passage: passage["path"] != CURATED)
-    if not passages:
+    asked = _content_words(question)
+    lines = []
+    for rank, each in enumerate(passages):
+        speaker_is_person = True
+        for line in each["snippet"].splitlines():
+            if label := LABEL.search(line):
+                speaker_is_person = not ASSISTANT.match(label["who"])
+                continue
+            said = MARK.sub("", line).strip()
+            if said and speaker_is_person and not line.lstrip().startswith("#") and not said.endswith("?"):
+                lines.append((-len(asked & _content_words(said)), rank, said, each["path"]))
+    if not lines:
         return "I find nothing about that in your memory. Tell me, and ask me to remember it."
-    shown = [
-        f"{_quoted(each['snippet'])}\n> *({each['path']}, line {each['start_line']})*"
-        for each in passages[:QUOTED_PASSAGES]
-    ]
-    return "This is what I find in your memory:\n\n" + "\n\n".join(shown)
+    best, *rest = sorted(lines, key=lambda line: line[:2])
+    answer = f"From {_place(best[3])}: **{best[2].rstrip('.')}**."
+    others = [said for _, _, said, _ in dict.fromkeys(rest) if said != best[2]]
+    if others := list(dict.fromkeys(others))[:MORE_LINES]:
+        answer += " I also find: " + "; ".join(f"*{each.rstrip('.')}*" for each in others) + "."
+    return answer
+
+
+def _place(path: str) -> str:
+    """Return the place of a passage in words."""
+    if path == CURATED:
+        return "what you asked me to remember"
+    if day := DAY.search(path):
+        return f"the notes of {day[0]}"
+    return "an earlier conversation" if path.startswith("/c/") else path
+
+
+def _content_words(words: str) -> set[str]:
+    """Return the words of at least three letters, without their endings."""
+    return {word[:5] for word in re.findall(r"[^\W\d_]{3,}", words.lower())}
 
 
 def _problem(result: dict[str, Any]) -> str:

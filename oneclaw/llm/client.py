@@ -45,6 +45,7 @@ from oneclaw.llm.request import (
     parts_of,
     refusal_in,
 )
+from oneclaw.llm.transport.reading import FrameReads
 
 if TYPE_CHECKING:
     # At run time, functions import it: the SDK takes 75 MB and a second, which commands and idle workers do not need.
@@ -216,7 +217,8 @@ async def warm_up() -> None:
 async def _attempt(parts: dict[str, Any], may_be_silent: bool) -> AsyncGenerator[Event]:
     reader = AnswerReader(parts["model"])
     arrived = False
-    longest = settings.SILENCE_TIMEOUT * (THINKING_SILENCE_FACTOR if may_be_silent else 1)
+    silence = settings.SILENCE_TIMEOUT
+    longest = silence * (THINKING_SILENCE_FACTOR if may_be_silent else 1)
     try:
         create: Any = _messages_for(parts).with_streaming_response.create
         async with create(**parts, stream=True, timeout=timeouts(longest)) as response:
@@ -225,18 +227,21 @@ async def _attempt(parts: dict[str, Any], may_be_silent: bool) -> AsyncGenerator
                 raise UnreadableAnswerError(f"status {response.status_code} with {kind} where a stream should be")
             # Our parser takes a third of the time of the SDK's.
             chunks = response.http_response.aiter_bytes()
-            while True:
-                async with asyncio.timeout(settings.SILENCE_TIMEOUT if reader.is_writing else longest):
-                    data = await anext(chunks, b"")
-                if not data:
-                    break
-                for event in reader.feed(data):
-                    arrived = True
-                    if isinstance(event, Finished):
-                        await _read_to_the_end(chunks)
-                    yield event
-                if reader.finished or reader.failure:
-                    break
+            with FrameReads(response.http_response) as reads:
+                while not (reader.finished or reader.failure):
+                    async with asyncio.timeout(silence if reader.is_writing else longest):
+                        data = await anext(chunks, b"")
+                    if not data:
+                        break
+                    events = reader.feed(data)
+                    for event in events:
+                        arrived = True
+                        if isinstance(event, Finished):
+                            reads.release()
+                            await _read_to_the_end(chunks)
+                        yield event
+                    if events:
+                        reads.hold()
         reader.close()
         if reader.failure:
             raise reader.failure

@@ -56,8 +56,13 @@ def _new_client(key: str, address: str) -> "anthropic.AsyncAnthropic":
     import anthropic
     import httpx2
 
+    from oneclaw.llm.transport.http import AiohttpTransport
+
     loopback = urlsplit(address).hostname in ("127.0.0.1", "::1", "localhost")
     timeout = timeouts(settings.SILENCE_TIMEOUT)
+    # Proxies of the environment are not used for this machine.
+    limits = httpx2.Limits(max_connections=1000, max_keepalive_connections=100, keepalive_expiry=30)
+    transport = AiohttpTransport(_certificates(not loopback), limits, trust_env=not loopback)
     return anthropic.AsyncAnthropic(
         api_key=key,
         base_url=address,
@@ -65,15 +70,8 @@ def _new_client(key: str, address: str) -> "anthropic.AsyncAnthropic":
         timeout=timeout,
         # Some compatible servers accept the key in this header only.
         default_headers={"x-api-key": key} if settings.ANTHROPIC_BASE_URL else None,
-        # aiohttp takes a third of the time for a stream. Proxies of the environment are not used for this machine, and
-        # redirects are not followed, because they would send the key to another server.
-        http_client=anthropic.DefaultAioHttpClient(
-            timeout=timeout,
-            limits=httpx2.Limits(max_connections=1000, max_keepalive_connections=100, keepalive_expiry=30),
-            verify=_certificates(not loopback),
-            trust_env=not loopback,
-            follow_redirects=False,
-        ),
+        # Redirects would send the key to another server.
+        http_client=httpx2.AsyncClient(transport=transport, timeout=timeout, follow_redirects=False),
     )
 
 

@@ -190,6 +190,8 @@ class AnswerReader:
 def _characters(kind: str, message: dict[str, Any]) -> int:
     """Return how many characters an event adds to the answer."""
     if kind == "content_block_delta":
+        if message["delta"]["type"] == "text_delta":
+            return len(message["delta"]["text"])
         contents = (part for name, part in message["delta"].items() if name != "type")
         return sum(len(part) if isinstance(part, str) else len(str(part)) for part in contents)
     return len(str(message["content_block"])) if kind == "content_block_start" else 0

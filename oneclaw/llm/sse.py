@@ -36,19 +36,25 @@ class EventParser:
             data = b"\n" + data
         *ends, rest = data.split(b"\n\n")
         for end in ends:
-            self._keep(end)
-            lines = b"".join(self._pieces)
-            self._pieces, self._size_bytes = [], 0
+            lines = self._with_kept(end) if self._pieces or len(end) > EVENT_MAX_BYTES else end
             if (event := _event(lines)) is not None:
                 yield event
         self._after_line = rest.endswith(b"\n")
         self._keep(rest.removesuffix(b"\n"))
 
+    def _with_kept(self, end: bytes) -> bytes:
+        """Return the whole event that ends with `end`."""
+        self._keep(end)
+        lines = b"".join(self._pieces)
+        self._pieces, self._size_bytes = [], 0
+        return lines
+
     def _keep(self, piece: bytes) -> None:
         self._size_bytes += len(piece)
         if self._size_bytes > EVENT_MAX_BYTES:
             raise EventTooLargeError(f"An event is larger than {EVENT_MAX_BYTES:,} bytes.")
-        self._pieces.append(piece)
+        if piece:
+            self._pieces.append(piece)
 
     def _with_plain_line_ends(self, data: bytes) -> bytes:
         r"""Return `data` with \r\n and \r as \n, also when a chunk ends between the two."""
@@ -66,4 +72,6 @@ def _event(lines: bytes) -> tuple[str, bytes] | None:
             data.append(value.removeprefix(b" "))
         elif field == b"event":
             name = value.removeprefix(b" ").decode("utf-8", "replace")
-    return (name, b"\n".join(data)) if data else None
+    if not data:
+        return None
+    return name, data[0] if len(data) == 1 else b"\n".join(data)

@@ -83,7 +83,7 @@ const composer = new Composer(form, {
     unsent.keepDraftFiles(draftKey(), files);
   },
 });
-const earlier = new Earlier(list, scroller, address);
+const earlier = new Earlier(list, scroller, address, follower);
 const meter = new Meter(find(main, "[data-meter]", HTMLElement), address);
 const rounds = new Rounds(list, address, conversation, announcer);
 new Working(list, find(main, "[data-working]", HTMLElement), { isRunning: () => conversation.isRunning, announcer });

@@ -207,7 +207,7 @@ function parsed(html) {
   return template.content.querySelector("article");
 }
 
-// The HTML that was received for each block. The DOM may differ, for example by rendered formulas.
+// The HTML that was received for each block, and for each message without blocks. The DOM may differ, for example by rendered formulas.
 const came = new WeakMap();
 
 // Change only what differs, so that a selection, an unfolded card and a scrolled code block are kept.
@@ -219,6 +219,9 @@ function become(shown, fresh) {
   for (const { name, value } of fresh.attributes) shown.setAttribute(name, value);
   const [body, freshBody] = [shown, fresh].map((article) => article.querySelector(".message__body"));
   if (!body || !freshBody?.querySelector(":scope > .block")) {
+    const html = fresh.innerHTML;
+    if ((came.get(shown) ?? shown.innerHTML) === html) return;
+    came.set(shown, html);
     shown.replaceChildren(...fresh.childNodes);
     return;
   }

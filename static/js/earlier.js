@@ -11,6 +11,7 @@ export class Earlier {
   #list;
   #scroller;
   #address;
+  #follower;
   /** @type {Promise<void> | null} */
   #loading = null;
 
@@ -18,11 +19,13 @@ export class Earlier {
    * @param {HTMLElement} list
    * @param {HTMLElement} scroller
    * @param {string} address
+   * @param {import("./follower.js").Follower} follower
    */
-  constructor(list, scroller, address) {
+  constructor(list, scroller, address, follower) {
     this.#list = list;
     this.#scroller = scroller;
     this.#address = address;
+    this.#follower = follower;
     scroller.addEventListener("scroll", () => scroller.scrollTop < NEAR && this.load(), { passive: true });
     list.addEventListener("click", (event) => {
       if (!around(event, "[data-earlier]")) return;
@@ -50,6 +53,8 @@ export class Earlier {
     if (!article) return;
     for (const marked of this.#list.querySelectorAll("[data-marked]")) marked.removeAttribute("data-marked");
     article.dataset.marked = "";
+    // The new height is noticed after this, and would scroll back to the end.
+    this.#follower.stay();
     article.scrollIntoView({ block: "center" });
     article.focus({ preventScroll: true });
   }

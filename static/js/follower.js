@@ -33,6 +33,11 @@ export class Follower {
     this.#scroller.scrollTop = this.#scroller.scrollHeight;
   }
 
+  /** Stay where the page scrolls to, until the person scrolls to the end. */
+  stay() {
+    this.#follows = false;
+  }
+
   get #distance() {
     return this.#scroller.scrollHeight - this.#scroller.scrollTop - this.#scroller.clientHeight;
   }

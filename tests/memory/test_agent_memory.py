@@ -86,7 +86,7 @@ def test_only_its_person_reads_and_forgets_in_it(client, ada, admin_person, stra
         client.force_login(person)
         assert client.get(f"/memory/{kept.pk}/").status_code == 404
     client.force_login(ada)
-    assert "Diary" in client.get("/memory/").content.decode()
+    assert "Diary" in client.get("/memory/files").content.decode()
 
 
 def test_forgetting_looks_through_its_conversations(ada, agent, session):

@@ -14,6 +14,7 @@ from chat.transfer import share
 from memory.documents import write as documents
 from memory.documents.write import Append, Author, Source
 from memory.forgetting import forget
+from memory.models import Topic
 from oneclaw.demo import scripted as model
 from oneclaw.models import Space
 from oneclaw.people import invitations
@@ -121,6 +122,9 @@ def parts(live, ada):
         "number": round_of(session).number,
         "token": token,
         "document_id": revision.document_id,
+        "topic": Topic.OTHER.value,
+        "line": 3,
+        "question_id": 1,
         "revision_id": revision.pk,
         "forgetting_id": forget.forget(space, ["- milk"], ada).pk,
     }

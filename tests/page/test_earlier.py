@@ -1,5 +1,7 @@
 """Earlier messages of a long conversation in a browser."""
 
+import json
+
 import pytest
 from playwright.async_api import expect
 
@@ -39,6 +41,29 @@ async def test_earlier_messages_come_as_one_scrolls_up(live, ada, long, scripted
         await ask(page, "And now?")
         await expect(articles).to_have_count(122)
         await expect(articles.nth(120)).to_have_text("And now?")
+
+
+async def test_a_message_that_comes_again_unchanged_keeps_its_elements(live, ada, long):
+    async with open_page(live, ada) as page:
+        sockets = []
+
+        def to_server(socket):
+            socket.connect_to_server()
+            sockets.append(socket)
+
+        async def send_again(message, before="", after=""):
+            seq, html = await message.evaluate("message => [Number(message.dataset.seq), message.outerHTML]")
+            id = (await message.get_attribute("id")).removeprefix("message-")
+            sockets[-1].send(json.dumps({"type": "message", "seq": seq, "id": id, "html": html.replace(before, after)}))
+
+        await page.route_web_socket("**/ws/", to_server)
+        await page.goto(f"/c/{long.session_id}")
+        kept, changed = (page.locator("article", has_text=f"Question {number}.") for number in (58, 59))
+        text = await kept.get_by_text("Question 58.").element_handle()
+        await send_again(kept)
+        await send_again(changed, "Question 59.", "Another question.")
+        await expect(page.get_by_text("Another question.")).to_be_visible()
+        assert await text.evaluate("text => text.isConnected")
 
 
 async def test_an_address_may_name_a_message_that_is_far_above(live, ada, long):

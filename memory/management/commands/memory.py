@@ -1,4 +1,4 @@
-"""Provide memory in the shell: `memory status|index|search|flush|forget|export|import`."""
+"""Provide memory in the shell: `memory status|index|search|lab|flush|forget|export|import`."""
 
 import datetime as dt
 import json
@@ -19,6 +19,7 @@ from chat.models import ChatSession
 from memory import tasks
 from memory.forgetting import forget as forgetting
 from memory.forgetting import plan as forget_plans
+from memory.lab import golden
 from memory.notes import coverage, flush
 from memory.notes import status as backlog
 from memory.policy import switches
@@ -87,8 +88,11 @@ class Command(BaseCommand):
         forget.add_argument("--dry-run", action="store_true", help="only list what would go")
         forget.set_defaults(do=self.forget)
 
-        for action in (status, index, search, flushing, importing, exporting, forget):
-            needed = action in (search, importing, exporting, forget)
+        lab = actions.add_parser("lab", help="ask the golden questions, and say how many find their line")
+        lab.set_defaults(do=self.lab)
+
+        for action in (lab, status, index, search, flushing, importing, exporting, forget):
+            needed = action in (lab, search, importing, exporting, forget)
             action.add_argument("--user", metavar="EMAIL", required=needed, help="whose memory")
             action.add_argument("--json", action="store_true", help="one JSON document on standard output")
 
@@ -130,6 +134,17 @@ class Command(BaseCommand):
             return
         found = manager.search(query, *limits, user.day(), slack)
         self.write_result([as_result(one) for one in found], json, passage_lines)
+
+    def lab(self, *, user: User, json: bool, **_: Any) -> None:
+        """Run the golden questions of the person. Raise CommandError if fewer find their line since the last change."""
+        space = Space.objects.own_of(user)
+        made = golden.run(space, user)
+        result = {"found": made.found if made else 0, "total": made.total if made else 0, "setup": golden.setup()}
+        self.write_result(
+            result, json, lambda _: [f"{result['found']} of {result['total']} questions find their line."]
+        )
+        if change := golden.drop(space):
+            raise CommandError(f"Before the last change, {change[1].found} of {change[1].total} found it.")
 
     def flush(self, *, user: User | None, session: str | None, wait: bool, json: bool, **_: Any) -> None:
         """Enqueue flushes, or with `wait` run them. Raise CommandError if one of these failed."""

@@ -6,8 +6,7 @@ from dataclasses import replace
 import pytest
 from django.utils import timezone
 
-from chat import extensions
-from chat.extensions import Extension, Hook, after_compaction, before_compaction
+from chat.extensions import Hook, after_compaction, before_compaction
 from chat.extensions.compaction_hooks import WAIT_MAX_SECONDS, CompactionDecision
 from chat.models import ContextRound
 from tests.conversations import send
@@ -22,17 +21,13 @@ def session(ada):
 
 
 @pytest.fixture
-def hooked():
+def hooked(hooked):
     """Register handlers of before_compaction, named a, b, …, until the end of the test."""
-    registered = []
 
     def register(*handlers, point="before_compaction", changes=CHANGES):
-        hooks = [Hook(point, each, name, changes=changes) for each, name in zip(handlers, "abc", strict=False)]
-        registered.append(extensions.register(Extension("hooked", hooks=hooks)))
+        hooked(*(Hook(point, each, name, changes=changes) for each, name in zip(handlers, "abc", strict=False)))
 
-    yield register
-    for extension in registered:
-        extensions.unregister(extension)
+    return register
 
 
 def ago(seconds):

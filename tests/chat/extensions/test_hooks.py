@@ -1,7 +1,6 @@
 """A handler of a hook point has a contract, and one that breaks it changes nothing."""
 
 import sys
-import threading
 from dataclasses import replace
 from uuid import uuid4
 
@@ -15,36 +14,9 @@ from chat.models import SwitchedOffHook
 from oneclaw import threads
 from oneclaw.models import User
 from oneclaw.threads import LateError, call_within
+from tests.hooks import late_threads
 
 SCHEMA = {"type": "object", "properties": {"words": {"type": "array"}}, "additionalProperties": False}
-
-
-@pytest.fixture
-def hooked():
-    """Register hooks as one extension each, until the end of the test."""
-    registered = []
-
-    def register(*hooks):
-        registered.append(extensions.register(Extension(f"hooked-{len(registered)}", hooks=hooks)))
-
-    yield register
-    for extension in registered:
-        extensions.unregister(extension)
-
-
-@pytest.fixture
-def held():
-    """An event that late handlers wait for; the test ends only after their threads."""
-    event = threading.Event()
-    yield event
-    event.set()
-    for thread in late_threads():
-        thread.join(10)
-        assert not thread.is_alive()
-
-
-def late_threads():
-    return [thread for thread in threading.enumerate() if thread.name == "limited"]
 
 
 def a_call(**fields):

@@ -146,6 +146,10 @@ LISTS = st.tuples(
             "{}. item",
             "- item {}\n  - inner",
             "- a\n\n- b {}",
+            "- a {}\n",
+            "{}. a\n\n   b\n",
+            "- a [^1] {}\n",
+            "- [x] a\n",
             "| {} | b |",
             "- [x] {}",
             "{} 2 3",
@@ -177,8 +181,48 @@ def test_long_lists_and_tables_give_the_same_blocks(text, cuts, by_lines):
     assert growing.blocks() == blocks(text)
 
 
+@pytest.mark.parametrize("line", ["- item {}", "{}. item", "{}) item\n", "  * item {}", "- item {}\n  1. in it"])
 @pytest.mark.parametrize(
-    "line", ["- item {} of *many*", "{}. item", "| {} | *b* |", "- item {}\n  - with an inner one"]
+    "end", ["", "\n", "\n-", "\n- ", "\n\n- b", "\n12", "\n12.", "\n  more", "\n\nmore", "\n- *b*\n- c"]
+)
+def test_plain_items_character_by_character_give_the_same_blocks(line, end):
+    text = long_text(line, 12, [], 0) + end + "\n- and more"
+    for size in 1, 7:
+        assert grown(text, range(0, len(text), size))[0] == [html for html in blocks(text) if html]
+    growing, shown = GrowingText(), []
+    for at, char in enumerate(text):
+        growing.append(char)
+        shown = growing.blocks()
+        assert shown == blocks(text[: at + 1]), text[: at + 1]
+
+
+def test_plain_items_are_not_parsed(monkeypatch):
+    sizes, parse = [], markdown.rendered
+
+    def counted(text, *arguments):
+        sizes.append(len(text))
+        return parse(text, *arguments)
+
+    monkeypatch.setattr(markdown, "rendered", counted)
+    growing, text = GrowingText(), long_text("- item {} has a few words", 300, [], 0)
+    for start in range(0, len(text), 7):
+        growing.append(text[start : start + 7])
+        growing.changes()
+    assert len(sizes) < 10
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "- item {} of *many*",
+        "{}. item",
+        "| {} | *b* |",
+        "- item {}\n  - with an inner one",
+        "- item {}\n",
+        "{}. item\n\n   with a second paragraph\n",
+        "- item {} with a note [^1] and [a link][a]",
+        "- item {}[^1]\n",
+    ],
 )
 def test_of_a_long_list_or_table_only_the_end_is_parsed_again(line, monkeypatch):
     sizes, parse = [], markdown.rendered

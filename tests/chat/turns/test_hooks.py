@@ -1,7 +1,6 @@
 """Hooks around tool calls and turns: what the model, the person and the database get."""
 
 import json
-import threading
 import uuid
 from dataclasses import replace
 
@@ -44,29 +43,6 @@ def note():
     extension = extensions.register(Extension("notes", tools=[Tool("note", "Notes.", SCHEMA, call)]))
     yield calls
     extensions.unregister(extension)
-
-
-@pytest.fixture
-def hooked():
-    """Register hooks until the end of the test."""
-    registered = []
-
-    def register(*hooks):
-        registered.append(extensions.register(Extension(f"hooked-{len(registered)}", hooks=hooks)))
-
-    yield register
-    for extension in registered:
-        extensions.unregister(extension)
-
-
-@pytest.fixture
-def held():
-    event = threading.Event()
-    yield event
-    event.set()
-    for thread in threading.enumerate():
-        if thread.name == "limited":
-            thread.join(10)
 
 
 def use(accepted, content="x"):

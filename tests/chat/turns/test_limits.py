@@ -175,26 +175,27 @@ async def test_answers_are_saved_and_leases_renewed_while_everybody_else_waits(a
             assert free.wait(20)
 
     running = await begun(ada)
-    await grown(running, "")
+    await grown(running)
     waiting = [asyncio.create_task(in_database(wait)) for _ in range(settings.DATABASE_POOL + 2)]
     await asyncio.sleep(0.3)
-    until, words = await sync_to_async(stored)(running)
-    after = await grown(running, words)
+    await grown(running, *await sync_to_async(stored)(running))
     assert not any(task.done() for task in waiting)
-    assert after > until
     free.set()
     await asyncio.gather(*waiting)
     running.end("stopped")
     await ended(running)
 
 
-async def grown(running, words):
-    """Wait until more than these words are stored; until when the turn is held then."""
+async def grown(running, until=None, words=""):
+    """Wait until more than `words` are stored, and the turn is held for longer than `until`.
+
+    A checkpoint writes the two one after the other, so each may be seen without the other.
+    """
     async with asyncio.timeout(15):
         while True:
-            until, now = await sync_to_async(stored)(running)
-            if len(now) > len(words):
-                return until
+            later, now = await sync_to_async(stored)(running)
+            if len(now) > len(words) and (until is None or later > until):
+                return
             await asyncio.sleep(0.05)
 
 

@@ -11,6 +11,7 @@ from chat.live.frames import RetryFrame, SendFrame, StopFrame, frame_of
 from chat.live.handle import handle
 from chat.live.rooms import room_of
 from chat.models import ChatSession, Message, Turn
+from chat.signals import turn_finished
 from chat.turns import loop as turns
 from chat.turns import slots
 from chat.turns.slots import TooManyTurnsError, TurnSlots
@@ -175,6 +176,45 @@ async def test_a_turn_that_waits_says_so_and_begins_when_another_one_has_ended(a
     await until(all_done)
     assert '"html":""' in heard.waits()[1]
     heard.room.leave(heard)
+
+
+@pytest.mark.django_db(transaction=True)
+async def test_what_is_forgotten_while_a_turn_waits_is_not_sent(ada, scripted, held):
+    await begun(ada)
+    await asked(scripted, 1)
+    waiting = await begun(ada)
+    kept = {"text": "[forgotten]", "content": [{"type": "text", "text": "[forgotten]"}]}
+    await in_database(lambda: Message.objects.filter(pk=waiting.pk).update(**kept))
+    held.set()
+    await asked(scripted, 2)
+    assert "[forgotten]" in str(scripted.messages[1].body["messages"])
+    assert "Hello" not in str(scripted.messages[1].body["messages"])
+
+
+@pytest.mark.django_db(transaction=True)
+async def test_the_next_turn_does_not_wait_for_the_receivers_of_an_end(ada, scripted, settings):
+    settings.PERSON_TURNS = 1
+    seen, free = threading.Event(), threading.Event()
+
+    def slow(**_):
+        seen.set()
+        free.wait(20)
+
+    turn_finished.connect(slow, dispatch_uid="slow")
+    try:
+        await begun(ada)
+        await until(lambda: in_database(seen.is_set))
+        assert await statuses() == ["complete"]
+        await begun(ada)
+
+        async def both_ended():
+            return await statuses() == ["complete"] * 2
+
+        await until(both_ended)
+        assert not free.is_set()
+    finally:
+        free.set()
+        turn_finished.disconnect(dispatch_uid="slow")
 
 
 @pytest.mark.django_db(transaction=True)

@@ -83,7 +83,7 @@ def test_any_state_can_be_restored(space, append, document_of):
 def test_a_line_is_deleted_where_it_stands_now(space, append, document_of):
     append(space, "- one\n- two\n- three")
     replace(space, "# Heading\n- one\n- two\n- three\n", 1)
-    undo.delete_line(document_of(space), 1, 1, BY)
+    undo.change_lines(document_of(space), 1, 1, [], 1, BY)
     assert document_of(space).content == "# Heading\n- one\n- three\n"
     with pytest.raises(undo.OverlapError):
-        undo.delete_line(document_of(space), 1, 1, BY)
+        undo.change_lines(document_of(space), 1, 1, [], 1, BY)

@@ -11,7 +11,7 @@ from memory.documents import write
 from memory.documents.write import Append, Author, Delete, Replace, Separator, Source
 from memory.models import MemoryDocument, MemoryRevision, content_hash
 from memory.policy.paths import BadPathError
-from memory.signals import document_written
+from memory.signals import documents_written
 from oneclaw.models import Space
 from oneclaw.reasons import Reason
 from oneclaw.text import InvalidTextError
@@ -240,15 +240,15 @@ def test_a_person_goes_with_everything_that_is_theirs(ada, space, append, strang
 
 @pytest.fixture
 def written():
-    """The ids of the documents of which `document_written` has told."""
+    """The ids of the documents of which `documents_written` has told."""
     ids = []
 
-    def note(document_id, **_):
-        ids.append(document_id)
+    def note(document_ids, **_):
+        ids.extend(document_ids)
 
-    document_written.connect(note)
+    documents_written.connect(note)
     yield ids
-    document_written.disconnect(note)
+    documents_written.disconnect(note)
 
 
 def test_a_change_is_announced_once_it_is_committed(space, written, django_capture_on_commit_callbacks):

@@ -178,9 +178,9 @@ def test_a_deleted_file_asks_first(space, memory, append, document_of, ada, clie
     append(space, "other", path="other.md")
     client.force_login(ada)
     question = "The file of MEMORY.md was deleted in the folder."
-    assert question not in client.get("/memory/").content.decode()
+    assert question not in client.get("/memory/files").content.decode()
     memory.unlink()
-    assert question in client.get("/memory/").content.decode()
+    assert question in client.get("/memory/files").content.decode()
     address = f"/memory/{document_of(space).pk}/gone"
     client.post(address, {"answer": "keep"})
     assert memory.read_text() == "- one\n- two\n- three\n"
@@ -189,15 +189,15 @@ def test_a_deleted_file_asks_first(space, memory, append, document_of, ada, clie
     memory.unlink()
     client.post(address, {"answer": "delete"})
     assert document_of(space).is_deleted
-    assert question not in client.get("/memory/").content.decode()
+    assert question not in client.get("/memory/files").content.decode()
 
 
 def test_a_folder_without_any_file_asks_nothing(space, memory, ada, client):
     client.force_login(ada)
     memory.unlink()
-    assert "was deleted in the folder" not in client.get("/memory/").content.decode()
+    assert "was deleted in the folder" not in client.get("/memory/files").content.decode()
     memory.parent.rmdir()
-    assert "was deleted in the folder" not in client.get("/memory/").content.decode()
+    assert "was deleted in the folder" not in client.get("/memory/files").content.decode()
 
 
 def test_what_is_no_plain_text_file_is_refused_and_logged_once(space, folder, tmp_path, caplog):

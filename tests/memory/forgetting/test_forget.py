@@ -418,7 +418,7 @@ def test_a_line_number_of_before_deletes_no_other_line(space, write, forget, ada
     write(space, f"{LINE}\n- one\n- two\n")
     forget()
     with pytest.raises(undo.OverlapError):
-        undo.delete_line(MemoryDocument.objects.get(), 1, 1, Author(Source.PAGE, ada))
+        undo.change_lines(MemoryDocument.objects.get(), 1, 1, [], 1, Author(Source.PAGE, ada))
     assert MemoryDocument.objects.get().content == "- one\n- two\n"
 
 

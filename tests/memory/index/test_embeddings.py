@@ -290,7 +290,7 @@ def test_the_memory_page_and_the_admin_say_that_search_goes_by_words_alone(
     write(ada, "MEMORY.md", NOTES)
     embeddings.script = [401]
     vectors.embed_pending()
-    for person, address in ((ada, "/memory/"), (ada, "/memory/?q=kayak"), (admin_person, ADMIN)):
+    for person, address in ((ada, "/memory/"), (ada, "/memory/search?q=kayak"), (admin_person, ADMIN)):
         client.force_login(person)
         assert "Search currently uses words only" in client.get(address).content.decode()
 

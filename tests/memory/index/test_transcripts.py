@@ -299,7 +299,7 @@ def test_the_person_finds_it_on_the_memory_page_and_nobody_elses(ada, stranger, 
     mine = talk("The ferry to Naxos leaves at seven.")
     talk("The ferry to Naxos sinks.", owner=stranger)
     client.force_login(ada)
-    shown = client.get("/memory/?q=ferry+Naxos").content.decode()
+    shown = client.get("/memory/search?q=ferry+Naxos").content.decode()
     assert f'href="/c/{mine.pk}">Ferries</a>' in shown
     assert ("at seven" in shown, "sinks" in shown) == (True, False)
 

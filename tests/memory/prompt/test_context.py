@@ -9,7 +9,7 @@ from django.test.utils import CaptureQueriesContext
 from chat.context.heads import head_of, make_head
 from chat.models import ChatSession
 from memory.policy import switches
-from memory.policy.paths import RECENT, WORKSPACE_FILES
+from memory.policy.paths import RECENT_NAME, WORKSPACE_FILES
 from memory.prompt import context
 from memory.prompt.context import ALL_FILES_MAX_CHARS, FILE_MAX_CHARS, RECENT_MAX_CHARS
 
@@ -108,12 +108,12 @@ def test_the_files_are_read_once_for_a_prompt(session, space, append):
         prompt = make_head(session).system
     assert "my soul" in prompt
     assert "my tea" in prompt
-    assert sum("memory_memorydocument" in query["sql"] for query in queries) == 1
+    assert sum('"memory_memorydocument"."content"' in query["sql"] for query in queries) == 1
 
 
 def test_recent_conversations_stand_in_a_new_prompt_with_their_local_time(session, space, append):
     sections = section("Tea") + section("This one", session.pk) + section("Cake")
-    append(space, "# Recent Conversations\n\n" + sections, path=RECENT)
+    append(space, "# Recent Conversations\n\n" + sections, path=RECENT_NAME)
     prompt = make_head(session).system
     wanted = ["# Project Context", "## Recent Conversations", "2026-11-21 14:32 [Tea]", "[Cake]", "## Memory Recall"]
     assert places(prompt, *wanted) == sorted(places(prompt, *wanted))
@@ -121,23 +121,31 @@ def test_recent_conversations_stand_in_a_new_prompt_with_their_local_time(sessio
     assert "This one" not in prompt
     assert "left out" not in prompt
     # A conversation that has begun keeps its prompt.
-    append(space, section("News"), path=RECENT)
+    append(space, section("News"), path=RECENT_NAME)
     assert head_of(session).system == prompt
 
 
 def test_recent_conversations_have_a_share_of_the_budget_and_are_taken_whole(session, space, append):
-    append(space, "".join(section(f"Talk {n}", text="x" * 800) for n in range(30)), path=RECENT)
+    append(space, "".join(section(f"Talk {n}", text="x" * 800) for n in range(30)), path=RECENT_NAME)
     for path in WORKSPACE_FILES:
         append(space, "x" * 25_000, path=path)
     files = {item["path"]: text for item, text in context.by_document(context.context_items(session))}
-    assert len(files[RECENT]) <= RECENT_MAX_CHARS
-    assert files[RECENT].count("Talk") == 6
-    assert files[RECENT].endswith("x" * 800)
+    assert len(files[RECENT_NAME]) <= RECENT_MAX_CHARS
+    assert files[RECENT_NAME].count("Talk") == 6
+    assert files[RECENT_NAME].endswith("x" * 800)
     assert sum(map(len, files.values())) < ALL_FILES_MAX_CHARS + 200 * len(files)
 
 
+def test_recent_conversations_are_read_from_the_folder_of_the_setting(session, space, append, settings):
+    append(space, section("Tea"), path=RECENT_NAME)
+    append(space, section("Cake"), path=f"Notes/{RECENT_NAME}")
+    settings.RECENT_FOLDER = "Notes"
+    assert "[Cake]" in make_head(session).system
+    assert "[Tea]" not in make_head(session).system
+
+
 def test_recent_conversations_leave_the_prompt_with_their_switch(session, space, append, ada):
-    append(space, section("Tea"), path=RECENT)
+    append(space, section("Tea"), path=RECENT_NAME)
     assert "[Tea]" in make_head(session).system
     switches.choose(ada, switches.Switch.RECENT, False)
     assert "[Tea]" not in head_of(session).system

@@ -4,24 +4,15 @@ from dataclasses import replace
 
 import pytest
 
-from chat import extensions
 from chat.context.heads import head_of, make_head
-from chat.extensions import ContextFile, Extension, Hook
+from chat.extensions import ContextFile, Hook
 from memory.prompt import provenance, recall
 
 
 @pytest.fixture
-def hooked():
+def hooked(hooked):
     """Register one handler of context_files until the end of the test."""
-    registered = []
-
-    def register(handler):
-        hook = Hook("context_files", handler, "house", changes={"files"})
-        registered.append(extensions.register(Extension("hooked", hooks=[hook])))
-
-    yield register
-    for extension in registered:
-        extensions.unregister(extension)
+    return lambda handler: hooked(Hook("context_files", handler, "house", changes={"files"}))
 
 
 @pytest.fixture

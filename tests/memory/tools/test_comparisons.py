@@ -1,4 +1,4 @@
-"""A saved line that could not be compared with older ones is compared later."""
+"""A saved line is compared with older ones afterwards, and the card asks the person about what is found."""
 
 import datetime as dt
 
@@ -13,24 +13,31 @@ from memory.documents.write import Author, Replace, Source
 from memory.models import Comparison, Decision, MemoryDocument, MemoryRevision
 from memory.tools import comparisons
 from memory.tools.save_memory import SAVE
-from oneclaw.demo.scripted import answer, bad_request, server_fault, thinking
+from oneclaw import pubsub
+from oneclaw.demo.scripted import answer, bad_request, error, server_fault, thinking
 
 
 @pytest.fixture
-def saved(session, scripted, django_capture_on_commit_callbacks):
-    """saved(*replies): save two lines that contradict each other, while the model replies so."""
+def save(session, django_capture_on_commit_callbacks):
+    """save(content, id): the result of a call in the first message."""
     message = Message.objects.create(session=session, seq=1, role="assistant")
 
     def save(content, id):
         with django_capture_on_commit_callbacks(execute=True):
             return SAVE.call(ToolCall(id, "save_memory", {"content": content}, session.owner, session, message.pk))
 
-    def saved(*replies):
-        save("Ada lives in Zurich.", "a")
-        scripted.script(*replies)
-        return save("Ada lives in Bern.", "b").content
+    return save
 
-    return saved
+
+@pytest.fixture
+def job(save, scripted):
+    """The comparison of the second of two lines that contradict each other."""
+    save("Ada lives in Zurich.", "a")
+    later()
+    assert (Comparison.objects.get().status, scripted.messages) == ("nothing", [])
+    save("Ada lives in Bern.", "b")
+    assert scripted.messages == []
+    return Comparison.objects.latest("pk")
 
 
 def later():
@@ -43,62 +50,115 @@ def later():
 CUT = answer("1", stop_reason="max_tokens")
 
 
-@pytest.mark.parametrize("failing", [[bad_request()], [CUT, CUT], [answer(thinking("Hm."))]])
-def test_what_the_model_could_not_say_while_saving_it_is_asked_later(saved, scripted, failing):
-    assert saved(*failing) == {"saved": True, "path": "MEMORY.md"}
-    job = Comparison.objects.get()
-    assert (job.status, job.due_at > timezone.now(), job.revision) == (
-        "queued",
-        True,
-        MemoryRevision.objects.latest("pk"),
-    )
-    assert Comparison.objects.due_ids() == []
-    scripted.script(bad_request(), answer("1"))
-    later()
-    job.refresh_from_db()
-    assert (job.status, job.attempts, Decision.objects.count()) == ("queued", 1, 0)
+def test_a_line_that_contradicts_another_is_asked_about_after_the_call_has_its_result(job, save, scripted, monkeypatch):
+    hints = []
+    monkeypatch.setattr(pubsub, "notify", lambda topic, payload: hints.append((topic, payload)))
+    scripted.script(answer("1"))
     later()
     job.refresh_from_db()
     decision = Decision.objects.get()
     assert (job.status, decision.kind, decision.revision_id) == ("done", "contradiction", job.revision_id)
+    asked = scripted.messages[0].body["messages"][0]["content"]
+    assert "Ada lives in Bern." in asked
+    assert "1. - Ada lives in Zurich." in asked
+    message = job.revision.message
+    assert hints == [(f"session:{message.session_id}", {"kind": "updated", "message": str(message.pk)})]
+    # The same call once more saves nothing and asks nothing.
+    save("Ada lives in Bern.", "b")
+    later()
+    assert (Decision.objects.count(), Comparison.objects.count()) == (1, 2)
+
+
+def test_of_two_lines_saved_at_once_only_the_later_one_is_asked_about(save, scripted):
+    scripted.script(answer("1"))
+    save("Ada lives in Zurich.", "a")
+    save("Ada lives in Bern.", "b")
+    later()
+    assert Decision.objects.get().revision == MemoryRevision.objects.latest("pk")
+    assert len(scripted.messages) == 1
+
+
+def test_it_waits_until_the_result_of_the_call_is_stored(job, scripted, session, monkeypatch):
+    sent = []
+    monkeypatch.setattr(tasks, "send", lambda task, *arguments, **options: sent.append((arguments, options)))
+    message = job.revision.message
+    results = Message.objects.create(session=session, seq=2, role="tool", status="running", parent=message)
+    later()
+    job.refresh_from_db()
+    assert (job.status, job.attempts, scripted.messages) == ("queued", 0, [])
+    assert sent == [((job.pk,), {"countdown": comparisons.CALL_WAIT_SECONDS})]
+    Message.objects.filter(pk=results.pk).update(status="complete")
+    scripted.script(answer("1"))
     later()
     assert Decision.objects.count() == 1
 
 
-def test_a_clear_word_of_the_model_needs_no_second_try(saved):
-    saved(answer("NONE"))
-    assert not Comparison.objects.exists()
+@pytest.mark.parametrize("failing", [[bad_request()], [CUT, CUT], [answer(thinking("Hm."))]])
+def test_what_the_model_cannot_say_is_asked_again(job, scripted, failing):
+    scripted.script(*failing)
+    later()
+    job.refresh_from_db()
+    assert (job.status, job.attempts, Decision.objects.count()) == ("queued", 1, 0)
+    assert Comparison.objects.due_ids() == []
+    scripted.script(answer("1"))
+    later()
+    job.refresh_from_db()
+    assert (job.status, Decision.objects.get().revision_id) == ("done", job.revision_id)
+    later()
+    assert Decision.objects.count() == 1
 
 
-def test_nothing_is_asked_about_a_line_that_is_gone(saved, scripted, ada, space):
-    saved(bad_request())
+@pytest.mark.parametrize("said", [answer("NONE"), answer("Line 1, I think"), answer("7")])
+def test_without_a_clear_word_of_the_model_nothing_contradicts(job, scripted, said):
+    scripted.script(said)
+    later()
+    job.refresh_from_db()
+    assert (job.status, Decision.objects.count()) == ("nothing", 0)
+
+
+def test_a_refused_key_is_not_a_contradiction(job, scripted):
+    scripted.script(error(401, "x", "no"))
+    later()
+    assert Decision.objects.count() == 0
+
+
+def test_nothing_is_asked_about_a_line_that_is_gone(job, scripted, ada, space):
     document = MemoryDocument.objects.get(path="MEMORY.md")
     write.apply(space, "MEMORY.md", Replace("- Ada lives in Zurich.\n", document.version), Author(Source.PAGE, ada))
-    asked = len(scripted.messages)
     later()
-    assert (Comparison.objects.get().status, len(scripted.messages)) == ("nothing", asked)
+    job.refresh_from_db()
+    assert (job.status, scripted.messages) == ("nothing", [])
 
 
-def test_after_many_failures_the_line_stays_as_it_is(saved, scripted):
+def test_after_many_failures_the_line_stays_as_it_is(job, scripted):
     scripted.default = lambda body: bad_request()
-    saved()
     for _ in range(comparisons.TRIES_MAX_COUNT + 2):
         later()
-    job = Comparison.objects.get()
+    job.refresh_from_db()
     assert (job.status, job.attempts) == ("failed", comparisons.TRIES_MAX_COUNT)
     assert "BadRequestError" in job.error
 
 
-def test_the_model_is_asked_without_thinking_and_with_room(saved, scripted):
-    saved(answer("NONE"))
+def test_the_model_is_asked_without_thinking_and_with_room(job, scripted):
+    scripted.script(answer("NONE"))
+    later()
     body = scripted.messages[0].body
     assert (body["thinking"], body["max_tokens"]) == ({"type": "disabled"}, 200)
 
 
-def test_the_sweep_finds_it(saved, scripted, monkeypatch):
+def test_with_the_setting_off_nothing_is_compared(save, settings):
+    settings.CONTRADICTIONS = False
+    save("Ada lives in Zurich.", "a")
+    assert not Comparison.objects.exists()
+
+
+def test_a_worker_that_dies_leaves_the_comparison_to_the_sweep(job, scripted, monkeypatch):
+    assert Comparison.objects.claim(job.pk) is not None
+    Comparison.objects.update(lease_until=timezone.now() - dt.timedelta(seconds=1))
     sent = []
     monkeypatch.setattr(tasks, "send", lambda task, *arguments: sent.append((task, arguments)))
-    saved(server_fault(), server_fault(), server_fault())
-    Comparison.objects.update(due_at=timezone.now() - dt.timedelta(seconds=1))
     tasks.sweep()
-    assert (tasks.compare_saved_line, (Comparison.objects.get().pk,)) in sent
+    assert (tasks.compare_saved_line, (job.pk,)) in sent
+    scripted.script(server_fault(), answer("1"))
+    tasks.compare_saved_line(job.pk)
+    assert Decision.objects.get().revision == MemoryRevision.objects.latest("pk")

@@ -11,8 +11,8 @@ from chat.models import Message
 from chat.turns.tools import call_tool
 from memory.documents import undo, write
 from memory.documents.write import Author, Replace, Source
-from memory.models import Decision, MemoryRevision
-from memory.tools import decisions
+from memory.models import Comparison, Decision, MemoryRevision
+from memory.tools import comparisons, decisions
 from oneclaw.demo.scripted import answer
 from oneclaw.models import SpaceMember
 from tests.conversations import FINISHED, send
@@ -44,6 +44,8 @@ def contradiction(save, scripted):
     save("Ada lives in Zurich.")
     scripted.script(answer("1"))
     session = save("Ada lives in Bern.")
+    for comparison_id in Comparison.objects.due_ids():
+        comparisons.run(comparison_id)
     assert Decision.objects.get().kind == "contradiction"
     return session
 

@@ -17,7 +17,6 @@ from memory.documents import write
 from memory.documents.write import Append, Author, Replace, Source
 from memory.models import MemoryDocument, MemoryRevision
 from memory.tools.save_memory import SAVE
-from oneclaw.demo.scripted import answer, error
 from oneclaw.models import Space
 
 
@@ -151,41 +150,6 @@ def test_a_secret_is_masked_everywhere_and_the_person_is_asked(save, space, docu
     assert "ask whether it was meant to be kept" in result.content["masked"]
     assert str(result.lines[1]).startswith("Removed before saving: password.")
     assert "hunter2" not in str(result) + str(MemoryRevision.objects.values())
-
-
-def test_a_line_that_contradicts_another_is_saved_and_both_are_shown(
-    save, space, document_of, scripted, django_capture_on_commit_callbacks
-):
-    with django_capture_on_commit_callbacks(execute=True):
-        save("Ada lives in Zurich.", "a")
-    assert scripted.messages == []
-    scripted.script(answer("1"))
-    with django_capture_on_commit_callbacks(execute=True):
-        result = save("Ada lives in Bern.", "b")
-    assert document_of(space).content == "- Ada lives in Zurich.\n- Ada lives in Bern.\n"
-    assert result.content["contradicts"] == [{"line": 1, "text": "- Ada lives in Zurich."}]
-    assert list(map(str, result.lines)) == ["Ada lives in Bern.", "Contradicts line 1: - Ada lives in Zurich."]
-    asked = scripted.messages[0].body["messages"][0]["content"]
-    assert "Ada lives in Bern." in asked
-    assert "1. - Ada lives in Zurich." in asked
-
-
-@pytest.mark.parametrize("said", [answer("NONE"), answer("Line 1, I think"), answer("7"), error(401, "x", "no")])
-def test_without_a_clear_word_of_the_model_nothing_contradicts(
-    save, scripted, said, django_capture_on_commit_callbacks
-):
-    with django_capture_on_commit_callbacks(execute=True):
-        save("Ada lives in Zurich.", "a")
-    scripted.script(said)
-    assert save("Ada lives in Bern.", "b").content == {"saved": True, "path": "MEMORY.md"}
-
-
-def test_with_the_setting_off_the_model_is_not_asked(save, scripted, settings, django_capture_on_commit_callbacks):
-    settings.CONTRADICTIONS = False
-    with django_capture_on_commit_callbacks(execute=True):
-        save("Ada lives in Zurich.", "a")
-        save("Ada lives in Bern.", "b")
-    assert scripted.messages == []
 
 
 def test_a_line_that_only_a_daily_log_has_is_saved(save, session, space, append, document_of):

@@ -1,6 +1,7 @@
 """Editing, deleting a line, undo and restore on the memory page; searching it."""
 
 import pytest
+from django.utils.html import strip_tags
 
 from memory.documents import write
 from memory.documents.write import Append, Author, Source
@@ -95,10 +96,10 @@ def test_memory_is_searched_on_its_page(ada_at, space, strangers_space, django_c
     with django_capture_on_commit_callbacks(execute=True):
         for where, text in ((space, "- The boat is called Heron."), (strangers_space, "- Their boat is called Egret.")):
             write.apply(where, "MEMORY.md", Append(text), Author(Source.PAGE))
-    text = ada_at.get("/memory/", {"q": "What is the boat called?"}).content.decode()
+    text = strip_tags(ada_at.get("/memory/search", {"q": "What is the boat called?"}).content.decode())
     assert "The boat is called Heron." in text
     assert "Egret" not in text
-    assert "No results in memory." in ada_at.get("/memory/", {"q": "zzqx vvkw"}).content.decode()
+    assert "No results in memory." in ada_at.get("/memory/search", {"q": "zzqx vvkw"}).content.decode()
 
 
 def test_a_stranger_finds_nothing_to_change_and_a_reader_may_not(client, document, stranger, append, ada, document_of):

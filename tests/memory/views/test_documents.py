@@ -27,13 +27,13 @@ def address(document):
 
 
 def test_without_a_memory_the_page_says_how_to_begin(page):
-    assert "Say “remember …”" in page("/memory/")
+    assert "Say “remember …”" in page("/memory/files")
 
 
 def test_the_list_begins_with_the_curated_memory_and_the_newest_day(page, space, append):
     for path in ("AGENTS.md", "memory/2026-11-20.md", "MEMORY.md", "memory/2026-11-21.md"):
         append(space, "x", path=path)
-    text = page("/memory/")
+    text = page("/memory/files")
     order = [
         text.index(path) for path in ("MEMORY.md</a>", "memory/2026-11-21.md", "memory/2026-11-20.md", "AGENTS.md")
     ]
@@ -62,7 +62,7 @@ def test_the_history_says_who_how_why_and_what(page, space, append, say, session
 def test_a_deleted_document_leaves_the_list_and_keeps_its_history(page, space, append):
     document = append(space, "tea").document
     write.apply(space, "MEMORY.md", Delete(1), Author(Source.PAGE))
-    assert "MEMORY.md</a>" not in page("/memory/")
+    assert "MEMORY.md</a>" not in page("/memory/files")
     assert "This document was deleted" in page(address(document))
 
 
@@ -76,7 +76,7 @@ def test_a_very_long_document_is_shown_as_it_is_written(page, space, append):
 def test_what_is_somebody_elses_looks_like_what_is_not_there(client, ada, strangers_space, append):
     client.force_login(ada)
     theirs = append(strangers_space, "the stranger's").document
-    assert "MEMORY.md</a>" not in client.get("/memory/").content.decode()
+    assert "MEMORY.md</a>" not in client.get("/memory/files").content.decode()
     assert client.get(address(theirs)).status_code == client.get("/memory/999999/").status_code == 404
 
 
@@ -87,19 +87,19 @@ def test_the_documents_of_a_shared_space_are_shown_to_its_members(client, ada, s
     assert client.get(address(document)).status_code == 404
     SpaceMember.objects.create(space=team, user=ada)
     assert client.get(address(document)).status_code == 200
-    assert "Team Tea" in client.get("/memory/").content.decode()
+    assert "Team Tea" in client.get("/memory/files").content.decode()
 
 
 def test_who_is_not_signed_in_is_sent_to_the_door(client, space, append):
     document = append(space, "tea").document
-    for where in ("/memory/", address(document)):
+    for where in ("/memory/files", address(document)):
         assert client.get(where).status_code == 302
 
 
 def test_times_are_on_the_persons_own_clock(page, space, append):
     document = append(space, "tea").document
     shown = space.owner.local(document.updated_at).strftime("%H:%M")
-    assert shown in page("/memory/")
+    assert shown in page("/memory/files")
     assert shown in page(address(document))
 
 
@@ -107,9 +107,9 @@ def test_a_memory_that_is_longer_than_its_part_of_a_prompt_says_so(client, ada, 
     document = append(space, "- Ada likes tea.\n" * 2500).document
     client.force_login(ada)
     told = "MEMORY.md is too long to be in a conversation whole: 18,000 of its 42,499 characters are."
-    for address in ("/memory/", f"/memory/{document.pk}/"):
+    for address in ("/memory/files", f"/memory/{document.pk}/"):
         assert told in client.get(address).content.decode()
     other = append(space, "- short\n", path="memory/2026-11-20.md").document
     assert "too long" not in client.get(f"/memory/{other.pk}/").content.decode()
     client.force_login(stranger)
-    assert "too long" not in client.get("/memory/").content.decode()
+    assert "too long" not in client.get("/memory/files").content.decode()

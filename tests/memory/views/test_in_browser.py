@@ -34,7 +34,7 @@ def remember(ada):
 async def test_the_pages_can_be_read_by_everybody(live, ada, scheme, viewport):
     await in_database(remember, ada)
     async with open_page(live, ada, color_scheme=scheme, viewport=viewport) as page:
-        await page.goto("/memory/")
+        await page.goto("/memory/files")
         assert await violations(page) == ""
         await page.get_by_role("link", name="MEMORY.md").click()
         await page.get_by_role("heading", name="History").wait_for()
@@ -77,7 +77,7 @@ async def test_a_zip_file_is_looked_at_and_imported(live, ada):
         packed.writestr("workspace/../up.md", "x")
     chosen = {"name": "mine.zip", "mimeType": "application/zip", "buffer": buffer.getvalue()}
     async with open_page(live, ada, viewport=PHONE) as page:
-        await page.goto("/memory/")
+        await page.goto("/memory/files")
         await page.get_by_role("link", name="Import").click()
         await page.get_by_label("Zip file").set_input_files(chosen)
         assert await violations(page) == ""

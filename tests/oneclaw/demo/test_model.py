@@ -144,11 +144,30 @@ async def test_it_answers_from_what_the_search_found():
         {"path": "MEMORY.md", "start_line": 1, "end_line": 1, "snippet": "My cat is called Miso."},
     ]
     said, calls = await ask("Who is my cat?", *called("memory_search", {"query": "cat"}, {"results": found}))
-    assert "> Miso is a cat." in said
-    assert "memory/2026-11-02.md, line 3" in said
     # What is curated is authoritative.
-    assert said.index("> My cat is called Miso.") < said.index("> Miso is a cat.")
+    assert said == "From what you asked me to remember: **My cat is called Miso**. I also find: *Miso is a cat*."
     assert calls == []
+
+
+async def test_it_answers_with_the_line_that_has_the_words_and_not_with_its_own():
+    label = "Cats, 2026-11-02: {} (2026-11-02 10:48):"
+    snippet = (
+        f"{label.format('Assistant')}\nI am a demo; my cat is made of rules.\n\n{label.format('You')}\nMy cat is Miso."
+    )
+    found = [
+        {"path": "/c/1", "start_line": 1, "end_line": 4, "snippet": snippet},
+        {
+            "path": "memory/2026-11-02.md",
+            "start_line": 3,
+            "end_line": 5,
+            "snippet": "# Day\n- Likes tea\n- A cat, Tofu",
+        },
+    ]
+    said, _ = await ask("What is my cat?", *called("memory_search", {"query": "What is my cat?"}, {"results": found}))
+    assert said.startswith("From an earlier conversation: **My cat is Miso**.")
+    assert "*A cat, Tofu*" in said
+    assert "rules" not in said
+    assert "Day" not in said
 
 
 async def test_it_says_so_when_nothing_is_found():

@@ -31,7 +31,7 @@ def test_a_page_is_compressed_for_whoever_takes_it(signed_in):
 
 
 @pytest.mark.parametrize(
-    "path", ["/search?q=Tea", "/memory/?q=Tea", "/manifest.webmanifest", "/healthz", "/conversations/export.zip"]
+    "path", ["/search?q=Tea", "/memory/search?q=Tea", "/manifest.webmanifest", "/healthz", "/conversations/export.zip"]
 )
 def test_nothing_else_is(signed_in, path, monkeypatch):
     monkeypatch.setattr(compression, "COMPRESSION_MIN_BYTES", 1)

@@ -75,7 +75,7 @@ def test_searches_have_a_limit_of_their_own_on_pages_and_over_the_api(adas, ada,
     client.force_login(ada)
     assert client.get("/search?q=tea").status_code == 200
     assert adas.get("/memory/search", q="tea").status_code == 200
-    for path in ("/search?q=tea", "/memory/?q=tea"):
+    for path in ("/search?q=tea", "/memory/search?q=tea"):
         page = client.get(path)
         assert (page.status_code, page["Retry-After"]) == (429, "30")
         assert "Too many requests. Wait a little" in page.content.decode()

@@ -1,0 +1,1 @@
+"""Show a person their memory: entries by topic, days, and what it was in the past. All is derived from documents."""

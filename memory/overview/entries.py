@@ -1,0 +1,111 @@
+"""List the entries of a document with their lines, their topics, and the revision that wrote each last.
+
+    for entry in entries_of(document): …
+
+What is derived is kept in DocumentOverview; after a change, only the later revisions are read.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from memory.documents.diff import Hunk
+from memory.models import DocumentOverview, MemoryDocument, MemoryRevision, Topic
+from memory.overview.topics import topics_of
+from memory.text.chunking import chunks_of
+
+FORGET = MemoryRevision.Source.FORGET
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One list item or paragraph of a document. Lines count from 1; `revision` is the number of its newest change."""
+
+    line: int
+    last_line: int
+    revision: int
+    topic: Topic
+    is_by_model: bool
+
+
+def entries_of(document: MemoryDocument) -> list[Entry]:
+    """Return the entries of `document` in its order, without headings."""
+    overview = overview_of(document)
+    return [entry_at(overview, number) for number in range(len(overview.spans) // 2)]
+
+
+def entry_at(overview: DocumentOverview, number: int) -> Entry:
+    """Return the entry with the index `number`, from 0."""
+    first, last = overview.spans[2 * number : 2 * number + 2]
+    known = overview.topics[first - 1]
+    topic = Topic(known % DocumentOverview.BY_MODEL)
+    return Entry(first, last, max(overview.revisions[first - 1 : last]), topic, known > DocumentOverview.BY_MODEL)
+
+
+def newest_by_topic(overview: DocumentOverview) -> dict[Topic, list[int]]:
+    """Return the indexes of the entries by topic, in the order of Topic, the newest first."""
+    first_lines = np.array(overview.spans[::2], int) - 1
+    topics = np.array(overview.topics, int)[first_lines] % DocumentOverview.BY_MODEL
+    # lexsort sorts by its last key first: the newest revision, then the first line.
+    order = np.lexsort((first_lines, -np.array(overview.revisions, int)[first_lines]))
+    found = {topic: order[topics[order] == topic].tolist() for topic in Topic}
+    return {topic: numbers for topic, numbers in found.items() if numbers}
+
+
+def overview_of(document: MemoryDocument) -> DocumentOverview:
+    """Return the overview of `document` at its version, brought up to date and stored if it was not."""
+    known = DocumentOverview.objects.filter(document=document).first()
+    if known is not None and known.version == document.version:
+        return known
+    changes = list(
+        document.revisions.order_by("number")
+        .filter(number__gt=known.version if known else 0)
+        .values_list("number", "hunks", "source")
+    )
+    if known is not None and (known.version > document.version or any(source == FORGET for _, _, source in changes)):
+        # A forgetting rewrites the history, so the stored numbers belong to other lines.
+        known = None
+        changes = list(document.revisions.order_by("number").values_list("number", "hunks", "source"))
+    lines = document.content.split("\n")
+    revisions, topics = (list(known.revisions), list(known.topics)) if known else ([0], [0])
+    for number, hunks, _ in changes:
+        if number <= document.version:
+            _follow(number, hunks, revisions, topics)
+    if len(revisions) != len(lines):
+        # A forgetting rewrote the history after `document` was read; the next request sees both.
+        revisions, topics = [document.version] * len(lines), [0] * len(lines)
+    found = [chunk for chunk in chunks_of(document.content) if not chunk.is_heading and chunk.text.strip()]
+    # A line that is too long for one chunk has several: one entry.
+    spans = {chunk.start_line: chunk for chunk in found}
+    new = [chunk for first, chunk in spans.items() if not topics[first - 1]]
+    for chunk, topic in zip(new, topics_of([(chunk.heading, chunk.text) for chunk in new]), strict=True):
+        topics[chunk.start_line - 1] = topic
+    made = DocumentOverview(
+        document=document,
+        version=document.version,
+        revisions=revisions,
+        topics=topics,
+        spans=[line for first, chunk in spans.items() for line in (first, chunk.end_line)],
+        asked_at=known.asked_at if known else None,
+    )
+    _store(made)
+    return made
+
+
+def _follow(number: int, hunks: Sequence[Hunk], revisions: list[int], topics: list[int]) -> None:
+    """Apply the change `number` to the two lists, which have one item for each line."""
+    for hunk in hunks:
+        at, end = hunk["at"], hunk["at"] + len(hunk["removed"])
+        revisions[at:end] = [number] * len(hunk["added"])
+        topics[at:end] = [0] * len(hunk["added"])
+
+
+def _store(made: DocumentOverview) -> None:
+    """Store `made`, unless another request stored that of a newer version meanwhile."""
+    DocumentOverview.objects.bulk_create(
+        [made],
+        update_conflicts=True,
+        unique_fields=["document"],
+        update_fields=["version", "revisions", "topics", "spans"],
+    )

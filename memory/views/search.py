@@ -1,0 +1,153 @@
+"""Serve the search in a person's memory: as they type, by kind, day and space."""
+
+import datetime as dt
+import re
+from dataclasses import dataclass
+from typing import Any
+
+from django.http import HttpResponse, QueryDict
+from django.shortcuts import render
+from django.urls import reverse
+from django.utils.dateparse import parse_date
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext_lazy as _
+from django.views.decorators.http import require_GET
+
+from chat.library.excerpts import marked
+from chat.library.search import words_of
+from memory.index.vectors import notice
+from memory.models import MemoryDocument
+from memory.notes.coverage import DAILY_LOG_PATH
+from memory.policy import switches
+from memory.policy.access import Sources
+from memory.policy.paths import CURATED
+from memory.search.manager import HybridSearchManager
+from memory.search.passage import QUERY_MAX_CHARS, RESULTS_SHOWN, Passage
+from memory.search.typos import corrected
+from memory.views.forgetting import parsed_number
+from oneclaw.models import Space, User
+from oneclaw.people.requests import SignedInRequest
+from oneclaw.web.rate_limit import TooManyRequestsError, searches
+
+KINDS = {
+    "saved": _("Saved"),
+    "notes": _("Notes of days"),
+    "conversations": _("Conversations"),
+    "files": _("Other files"),
+}
+# Of filtered results, more are searched, because the filter takes some away.
+FILTERED_FACTOR = 5
+# A result of MEMORY.md comes before others whose score is higher by less than this.
+CURATED_LEAD_SCORE = 0.05
+# What Markdown adds at the beginning of a line, and around words.
+MARKUP = re.compile(r"^\s*(?:[-*+•>]\s+|#{1,6}\s+|\d{1,3}[.)]\s+)+|\*\*|__|`", re.M)
+
+
+@dataclass(frozen=True)
+class Filters:
+    """What a search is limited to; None or empty: everything."""
+
+    kind: str
+    since: dt.date | None
+    until: dt.date | None
+    space: int | None
+
+    @classmethod
+    def read(cls, query: QueryDict) -> "Filters":
+        """Return the filters of an address; what is malformed limits nothing."""
+        kind = query.get("kind", "")
+        since, until = _day(query.get("since", "")), _day(query.get("until", ""))
+        return cls(kind if kind in KINDS else "", since, until, parsed_number(query.get("space")))
+
+    def __bool__(self) -> bool:
+        return bool(self.kind or self.since or self.until)
+
+    def includes(self, passage: Passage) -> bool:
+        """Return whether `passage` is of the kind and of the days."""
+        if self.kind and kind_of(passage) != self.kind:
+            return False
+        if not (self.since or self.until):
+            return True
+        return passage.day is not None and (self.since or dt.date.min) <= passage.day <= (self.until or dt.date.max)
+
+
+@dataclass(frozen=True)
+class ShownPassage:
+    """A passage as it is shown, and the address of its place."""
+
+    passage: Passage
+    kind: str
+    html: SafeString
+
+    @property
+    def address(self) -> str:
+        """Return the address of the first line in its document, or of the conversation."""
+        passage = self.passage
+        if passage.document_id is None:
+            return passage.path
+        return f"{reverse('memory_document', args=[passage.document_id])}#line-{passage.start_line}"
+
+
+@require_GET
+def search_page(request: SignedInRequest) -> HttpResponse:
+    """Search all memory that the person may read; return the results alone to htmx."""
+    query, filters = request.GET.get("q", "")[:QUERY_MAX_CHARS], Filters.read(request.GET)
+    context: dict[str, Any] = {"query": query, "filters": filters, "kinds": KINDS}
+    if query.strip():
+        try:
+            searches.take(request.user.pk)
+        except TooManyRequestsError as refusal:
+            response = _rendered(request, context | {"refusal": refusal.sentence}, status=429)
+            response["Retry-After"] = str(refusal.retry_after_seconds)
+            return response
+        spaces = _spaces(request.user, filters)
+        other = query if "exactly" in request.GET else corrected(query, spaces)
+        context |= {
+            "results": search_results(request.user, other, filters),
+            "corrected": other if other != query else "",
+        }
+    return _rendered(request, context)
+
+
+def search_results(user: User, query: str, filters: Filters) -> list[ShownPassage]:
+    """Return what memory has for `query` in the spaces of `user`, curated memory before what is hardly better."""
+    said_by = user if switches.is_on(user, switches.Switch.TRANSCRIPTS) else None
+    manager = HybridSearchManager(_spaces(user, filters), Sources(transcripts_of=said_by))
+    wanted = RESULTS_SHOWN * (FILTERED_FACTOR if filters else 1)
+    found = [each for each in manager.search(query, max_results=wanted, today=user.day()) if filters.includes(each)]
+    words, shown = words_of(query), curated_first(found)[:RESULTS_SHOWN]
+    return [ShownPassage(each, kind_of(each), marked(MARKUP.sub("", each.snippet), words)) for each in shown]
+
+
+def curated_first(passages: list[Passage]) -> list[Passage]:
+    """Return `passages`, best first; those of curated memory count CURATED_LEAD_SCORE more."""
+    return sorted(passages, key=lambda each: -each.score - (CURATED_LEAD_SCORE if each.path == CURATED else 0))
+
+
+def kind_of(passage: Passage) -> str:
+    """Return the kind of `passage`, a key of KINDS."""
+    if passage.document_id is None:
+        return "conversations"
+    if passage.path == CURATED:
+        return "saved"
+    return "notes" if DAILY_LOG_PATH.fullmatch(passage.path) else "files"
+
+
+def _rendered(request: SignedInRequest, context: dict[str, Any], status: int = 200) -> HttpResponse:
+    if request.htmx:
+        return render(request, "memory/_results.html", context, status=status)
+    spaces = Space.objects.visible_to(request.user).order_by("pk")
+    shown = {"spaces": spaces, "notice": notice(MemoryDocument.objects.visible_to(request.user))}
+    return render(request, "memory/search.html", context | shown, status=status)
+
+
+def _spaces(user: User, filters: Filters) -> list[Space]:
+    visible = Space.objects.visible_to(user)
+    return list(visible.filter(pk=filters.space) if filters.space else visible)
+
+
+def _day(text: str) -> dt.date | None:
+    try:
+        return parse_date(text)
+    except ValueError:
+        return None
