@@ -65,6 +65,10 @@ WORDINGS: Mapping[str, Wording] = {
     "conversation.not_last": _(
         "Only the last answer of a conversation can be regenerated, and this is no longer the last one."
     ),
+    "ended.agent": _("The conversation was ended. Notes of it are being saved to memory."),
+    "ended.chat": _("The conversation was ended. Nothing of it is saved to memory."),
+    "ended.temporary": _("The temporary conversation was deleted."),
+    "ended.archive": _("The conversation was ended and archived."),
     "conversations.unchanged": _("Nothing was changed."),
     "conversations.pin": ngettext_lazy("Pinned.", "%(number)d conversations pinned.", "number"),
     "conversations.unpin": ngettext_lazy("Unpinned.", "%(number)d conversations unpinned.", "number"),

@@ -11,7 +11,7 @@ from memory.policy.reading import reading as reading_once
 from memory.prompt import message_context, provenance, recall
 from memory.prompt.items import NAME
 from memory.tools import reading, save_memory
-from memory.views import inbox, palette
+from memory.views import inbox, palette, remains
 
 MEMORY = Extension(
     name=NAME,
@@ -32,4 +32,5 @@ MEMORY = Extension(
     mask=lambda text: secrets.masked(text)[0],
     prepare_compaction=compaction.prepare,
     lookup_hint=reading.lookup_hint,
+    remains=remains.of_conversations,
 )

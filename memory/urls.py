@@ -2,7 +2,20 @@
 
 from django.urls import path
 
-from memory.views import changes, decisions, documents, forgetting, home, imports, inbox, lab, past, search, switches
+from memory.views import (
+    changes,
+    decisions,
+    documents,
+    forgetting,
+    home,
+    imports,
+    inbox,
+    instructions,
+    lab,
+    past,
+    search,
+    switches,
+)
 
 urlpatterns = [
     path("memory/", home.home_page, name="memory"),
@@ -15,6 +28,7 @@ urlpatterns = [
     path("memory/lab/<int:question_id>/drop", lab.drop_question, name="memory_lab_drop"),
     path("memory/files", documents.document_list, name="memory_files"),
     path("memory/switches", switches.switches_page, name="memory_switches"),
+    path("memory/instructions", instructions.instructions, name="memory_instructions"),
     path("memory/export.zip", documents.export, name="memory_export"),
     path("memory/import", imports.import_zip, name="memory_import"),
     path("memory/import/confirm", imports.confirm_import, name="memory_import_confirm"),

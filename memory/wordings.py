@@ -36,8 +36,13 @@ def came_from(params: Mapping[str, Any]) -> str:
 
 
 WORDINGS: Mapping[str, Wording] = {
+    # After conversations were deleted.
+    "memory.remains": ngettext_lazy(
+        "%(number)d line from it stays in memory.", "%(number)d lines from it stay in memory.", "number"
+    ),
     # The reason of a change, in the history of a document.
     "change.edited": _("Edited on the memory page"),
+    "change.instructions": _("Custom instructions were changed"),
     "change.line_deleted": _("Deleted a line on the memory page"),
     "change.file_deleted": _("Its file was deleted in the folder"),
     "change.file_changed": _("Changed in the folder"),
@@ -80,7 +85,7 @@ WORDINGS: Mapping[str, Wording] = {
     "memory.line_forgotten": _(
         "You have had this forgotten, so it was not saved. You can write it again on the memory page."
     ),
-    "memory.not_stored": _("The database did not take it."),
+    "memory.not_stored": _("The database did not accept it."),
     # Why the embedding model makes no vectors.
     "embedding.several_widths": _("The embedding server answered with vectors of several widths."),
     "embedding.endless": _("The embedding server's answer does not end."),

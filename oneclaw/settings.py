@@ -193,6 +193,11 @@ ACCOUNT_USER_MODEL_USERNAME_FIELD = None
 ACCOUNT_LOGIN_METHODS = {"email"}
 ACCOUNT_SIGNUP_FIELDS = ["email*", "password1*", "password2*"]
 ACCOUNT_EMAIL_VERIFICATION = "none"
+ACCOUNT_FORMS = {
+    "login": "oneclaw.people.forms.FocusedLoginForm",
+    "signup": "oneclaw.people.forms.FocusedSignupForm",
+    "change_password": "oneclaw.people.forms.FocusedPasswordForm",
+}
 ACCOUNT_SESSION_REMEMBER = True
 # How long an email address is blocked after five wrong passwords. One IP address has ten wrong ones a minute, after
 # which no password is checked any more; right ones count only for `login`, because a whole team may have one address.

@@ -76,6 +76,19 @@ def formatted_number(number: int) -> str:
     return number_format(number, force_grouping=True)
 
 
+def file_size(size: int) -> str:
+    """Return `size` bytes in the active language, in units of 1,024: 512 B, 1.5 kB, 3 MB.
+
+    The page's scripts write sizes in the same words (static/js/attachments.js).
+    """
+    if size < 1024:
+        return _("{number} B").format(number=size)
+    is_large = size >= 1024**2
+    number = round(size / (1024**2 if is_large else 1024), 1)
+    shown = number_format(int(number) if number == int(number) else number)
+    return (_("{number} MB") if is_large else _("{number} kB")).format(number=shown)
+
+
 class _Number(int):
     """A number inside a sentence: %(name)s has the separators of the active language, %(name)d has none."""
 

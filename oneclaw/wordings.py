@@ -33,30 +33,33 @@ WORDINGS: Mapping[str, Wording] = {
     "other": "%(text)s",
     "model.failed": _("The model could not answer. Try again."),
     "model.no_key": _(
-        "No API key is set. Set ANTHROPIC_API_KEY, start OneClaw again, and send your message once more."
+        "No API key is set on this server. Ask your administrator to set one (ANTHROPIC_API_KEY), then try again."
     ),
-    "model.key_refused": _("The model's server refused the API key. Check ANTHROPIC_API_KEY and start OneClaw again."),
+    "model.key_refused": _(
+        "The model's server refused the API key. Ask your administrator to check it (ANTHROPIC_API_KEY)."
+    ),
     "model.rate_limited": rate_limited,
     "model.overloaded": _("The model is overloaded. Wait a little and try again."),
     "model.unreachable": _(
-        "The model's server cannot be reached. Check the network and ANTHROPIC_BASE_URL, then try again."
+        "The model's server cannot be reached. Try again. If that does not help, ask your administrator "
+        "(ANTHROPIC_BASE_URL)."
     ),
-    "model.timed_out": _("The model's server fell silent. Try again."),
+    "model.timed_out": _("The model's server stopped responding. Try again."),
     "model.took_too_long": _(
-        "This answer took longer than one may, so it was ended. What arrived is kept: continue it, or try again."
+        "This answer took too long and was ended. What arrived is kept: continue it, or try again."
     ),
     "model.answer_too_large": _(
-        "This answer grew larger than one may be, so it was ended. What arrived is kept: continue it, or try again."
+        "This answer became too long and was ended. What arrived is kept: continue it, or try again."
     ),
-    "model.cut_off": _("The connection to the model broke before the answer was whole. What arrived is kept."),
+    "model.cut_off": _("The connection to the model was lost before the answer was complete. What arrived is kept."),
     "model.context_too_long": _(
         "This message alone is too long for the model. Shorten it, or send it in parts and with fewer files."
     ),
     "model.spend_limit": _(
-        "The account at the model's provider has reached its spending limit. Raise it there, then try again."
+        "The account at the model's provider has reached its spending limit. Ask your administrator to raise it."
     ),
     "model.unknown_model": _(
-        "The model's server does not know this model. Choose another one, or check ONECLAW_MODEL."
+        "The model's server does not know this model. Choose another one, or ask your administrator (ONECLAW_MODEL)."
     ),
     "model.bad_request": _(
         "The model's server did not accept the request. Try again: it is then sent without earlier thinking, and after "
@@ -77,5 +80,5 @@ WORDINGS: Mapping[str, Wording] = {
     "model.empty": _("The model answered without text. Try again."),
     "model.refused": _("The model declined to answer this. Put it in other words, or start a new conversation."),
     "model.unreadable": _("The model's server answered with something that cannot be read. Try again."),
-    "model.server_fault": _("The model's server had a fault of its own. Try again."),
+    "model.server_fault": _("The model's server had an internal error. Try again."),
 }

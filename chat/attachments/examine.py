@@ -13,13 +13,12 @@ from dataclasses import asdict, dataclass
 from typing import IO, Any
 
 from django.conf import settings
-from django.template.defaultfilters import filesizeformat
 from django.utils.translation import gettext as _
 
 from chat.attachments.extract import output_max_bytes
 from chat.attachments.slots import NoSlotError, Slots
 from oneclaw.llm.quoting import shortened
-from oneclaw.text import InvalidTextError, replace_unstorable, validated_text
+from oneclaw.text import InvalidTextError, file_size, replace_unstorable, validated_text
 
 logger = logging.getLogger(__name__)
 
@@ -165,7 +164,7 @@ def shortened_to_limit(text: str) -> str:
 
 def too_large_error(name: str, size: int) -> FileRefusedError:
     """Return the error for a file of `size` bytes, more than settings.FILE_SIZE."""
-    shown = {"name": name, "size": filesizeformat(size), "most": filesizeformat(settings.FILE_SIZE)}
+    shown = {"name": name, "size": file_size(size), "most": file_size(settings.FILE_SIZE)}
     return FileRefusedError("too_large", _("“%(name)s” has %(size)s. The limit is %(most)s per file.") % shown)
 
 

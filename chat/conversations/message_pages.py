@@ -20,7 +20,7 @@ from oneclaw import pubsub
 
 # The columns that the HTML of a message is made of.
 SHOWN_COLUMNS = (
-    *("session", "parent", "turn", "role", "seq", "status"),
+    *("session", "parent", "turn", "role", "seq", "status", "created_at"),
     *("content", "meta", "text", "html", "html_version", "stop_reason"),
 )
 # Messages that a page shows at once.

@@ -80,7 +80,12 @@ def effort_of(session: ChatSession) -> str:
 
 
 def offered_efforts(models: Iterable[str], chosen: str) -> list[tuple[str, str]]:
-    """Return (level, label) of each level of effort and of "", when one of `models` accepts any or one is `chosen`."""
+    """Return (level, label) of each level of effort and of "", when one of `models` accepts any or one is `chosen`.
+
+    The demo model has none.
+    """
+    if llm.is_demo():
+        return []
     if not chosen and not any(llm.cached_facts(model).efforts for model in models):
         return []
     return [(level or "", str(label)) for level, label in Effort.choices]

@@ -8,8 +8,19 @@ from django.db import transaction
 from django.db.models import Q
 
 from chat.attachments import store
-from chat.models import ChatSession
-from oneclaw.models import clock
+from chat.models import ChatSession, Presence
+from oneclaw.models import User, clock
+
+
+def is_left(session: ChatSession) -> bool:
+    """Return whether the person has left the temporary conversation: then its address opens it no more."""
+    return not Presence.objects.filter(user=session.owner_id, session=session, here=True).exists()
+
+
+def leave(user: User) -> None:
+    """Record that the person has left the temporary conversation that is their current one, if it is one."""
+    temporary = Presence.objects.filter(user=user, session__mode=ChatSession.Mode.TEMPORARY)
+    temporary.update(session=None)
 
 
 @transaction.atomic

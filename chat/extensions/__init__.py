@@ -45,6 +45,7 @@ from chat.extensions.types import (
     Extension,
     MessageContext,
     PromptSection,
+    Remains,
     SearchResult,
     Tool,
     ToolCall,

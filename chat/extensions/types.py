@@ -1,9 +1,10 @@
 """The types of an extension: its parts, and the values that they take and return."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Any, NotRequired, TypedDict
+from uuid import UUID
 
 from django.utils.safestring import SafeString
 
@@ -180,6 +181,14 @@ class WaitingItems:
 
 
 @dataclass(frozen=True)
+class Remains:
+    """What an app keeps of conversations that were deleted: one sentence, and the page that offers to remove it too."""
+
+    reason: Reason
+    address: str
+
+
+@dataclass(frozen=True)
 class Extension:
     """Everything that one app brings to the chat. All callables are sync and may use the ORM."""
 
@@ -214,5 +223,7 @@ class Extension:
     mask: Callable[[str], str] | None = None
     # Returns how the model of a session finds messages that a summary has replaced: one English sentence, or "".
     lookup_hint: Callable[[ChatSession], str] | None = None
+    # Returns what the app keeps of these conversations of the person, which were deleted; None when nothing.
+    remains: Callable[[User, Collection[UUID]], Remains | None] | None = None
     # Handlers that may change or refuse what the chat does, each under a contract (chat/extensions/hooks.py).
     hooks: Sequence[Hook] = ()

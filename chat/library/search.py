@@ -2,16 +2,15 @@
 results of extensions."""
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 from django.db.models import BooleanField, ExpressionWrapper, F, Q, QuerySet
 from django.db.models.expressions import RawSQL
-from django.utils.html import escape
 from django.utils.safestring import SafeString, mark_safe
 
 from chat import extensions
 from chat.extensions import SearchResult
+from chat.library.excerpts import UNSPACED, excerpt, marked_parts, pattern_of
 from chat.models import ChatSession, Message, MessageFile, MessageWords
 from oneclaw.models import User
 
@@ -21,8 +20,6 @@ QUESTION_MAX_CHARS, QUESTION_MAX_WORDS = 200, 12
 MAX_MESSAGES, MAX_TITLES, MAX_FILES = 30, 8, 8
 # Limit of the results of each extension.
 EXTENSION_MAX_RESULTS = 5
-# The length of a snippet before and after its first match.
-SNIPPET_CHARS_BEFORE, SNIPPET_CHARS_AFTER = 60, 160
 # How many of the newest messages with the words are read from the index; and how many in a second query, when too few
 # of the first can be shown, because most are copies or in deleted conversations.
 CANDIDATES, MAX_CANDIDATES = 500, 20_000
@@ -32,10 +29,6 @@ HAS_WORDS = """
     words @@ (SELECT string_agg(quote_literal(%s || ':' || word) || ':*', ' & ')::tsquery
               FROM unnest(tsvector_to_array(to_tsvector('simple', %s))) AS word)
 """
-# Scripts that are written without spaces: PostgreSQL takes a run of them for one word.
-UNSPACED = re.compile(
-    r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]"
-)
 
 
 @dataclass(frozen=True)
@@ -67,7 +60,12 @@ def messages(user: User, question: str, most: int = MAX_MESSAGES) -> list[Search
     newest = list(without_copies(with_words(user, words, CANDIDATES), most))
     if len(newest) < most:
         newest = list(without_copies(with_words(user, words, MAX_CANDIDATES), most))
-    return [SearchHit(message, snippet(extensions.masked(message.text), words)) for message in newest]
+    return [SearchHit(each, _excerpt_of(each, words)) for each in newest]
+
+
+def _excerpt_of(message: Message, words: list[str]) -> SafeString:
+    """Return a piece of `message`: a person's text as it was written, an answer as Markdown, both without secrets."""
+    return excerpt(extensions.masked(message.text), words, is_markdown=message.role == Message.Role.ASSISTANT)
 
 
 def without_copies(found: QuerySet[Message], most: int) -> QuerySet[Message]:
@@ -118,7 +116,7 @@ def files(user: User, question: str) -> list[SearchHit]:
     newest = newest.order_by("-attachment__created_at", "attachment", "is_copy", "message")
     found = newest.distinct("attachment__created_at", "attachment").annotate(name=F("attachment__name"))[:MAX_FILES]
     pattern = pattern_of(words, whole=False)
-    return [SearchHit(each.message, mark_safe("".join(_marked(each.name, pattern)))) for each in found]  # noqa: S308
+    return [SearchHit(each.message, mark_safe("".join(marked_parts(each.name, pattern)))) for each in found]  # noqa: S308
 
 
 def extension_results(user: User, question: str) -> dict[str, list[SearchResult]]:
@@ -128,34 +126,3 @@ def extension_results(user: User, question: str) -> dict[str, list[SearchResult]
         return {}
     found = {extension.name: extension.search for extension in extensions.installed() if extension.search}
     return {name: search(user, words, EXTENSION_MAX_RESULTS) for name, search in found.items()}
-
-
-def snippet(text: str, words: list[str]) -> SafeString:
-    """Return the piece of `text` around the first of `words`, as safe HTML. Pure."""
-    first = pattern_of(words).search(text)
-    start = max(0, first.start() - SNIPPET_CHARS_BEFORE) if first else 0
-    if start:
-        start = text.find(" ", start, start + SNIPPET_CHARS_BEFORE // 2) + 1 or start
-    end = start + SNIPPET_CHARS_BEFORE + SNIPPET_CHARS_AFTER
-    piece = " ".join(text[start:end].split())
-    return marked(("…" if start else "") + piece + ("…" if end < len(text) else ""), words)
-
-
-def marked(text: str, words: list[str]) -> SafeString:
-    """Return `text` as safe HTML, each of `words` at the start of a word in <mark>. Pure."""
-    return mark_safe("".join(_marked(text, pattern_of(words))) if words else escape(text))  # noqa: S308 - escaped
-
-
-def pattern_of(words: list[str], *, whole: bool = True) -> re.Pattern[str]:
-    """Return a pattern of any of `words` at the start of a word; without `whole`, anywhere."""
-    begun = {word: r"(?<!\w)" if whole and not UNSPACED.search(word) else "" for word in words}
-    return re.compile("|".join(begin + re.escape(word) for word, begin in begun.items()), re.I)
-
-
-def _marked(piece: str, pattern: re.Pattern[str]) -> Iterator[str]:
-    end = 0
-    for found in pattern.finditer(piece):
-        yield escape(piece[end : found.start()])
-        yield f"<mark>{escape(found[0])}</mark>"
-        end = found.end()
-    yield escape(piece[end:])

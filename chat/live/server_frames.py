@@ -197,7 +197,7 @@ def retrying_frame(failure: ModelRequestError, seconds: float) -> NoticeFrame:
 
 def making_room_frame() -> NoticeFrame:
     """Return the notice that the answer waits for a summary of earlier messages."""
-    return {"type": "notice", "kind": "retrying", "html": _("Making room: earlier messages are being summarised …")}
+    return {"type": "notice", "kind": "retrying", "html": _("Summarising earlier messages …")}
 
 
 def waiting_frame(is_waiting: bool) -> NoticeFrame:

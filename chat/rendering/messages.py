@@ -1,5 +1,6 @@
 """HTML of the messages of a conversation, for pages and for the frames of the socket."""
 
+import datetime as dt
 import functools
 import json
 import re
@@ -16,9 +17,12 @@ from chat.models import Message, Version
 from chat.rendering import incremental
 from chat.rendering.cards import RUNNING_CARD, Card
 from oneclaw.reasons import Reason
+from oneclaw.text import file_size
 
 # Placeholder of the message's id in a row of actions that is cached for all messages.
 ID_SLOT = "-message-id-"
+# Placeholder of its time.
+TIME_SLOT = "-message-time-"
 
 # A card in the HTML of an answer. Its content is escaped, so that the first end tag is its own.
 CARD = re.compile(r'<section class="card [^>]*?data-tool="([^"]*)".*?</section>', re.DOTALL)
@@ -48,7 +52,11 @@ def article(message: Message, results: Mapping[str, Card]) -> dict[str, Any]:
         "text": message.text,
         "by_person": by_person,
         "body": None if by_person else answer_html(message, results),
-        "files": [block for block in message.content if block["type"] == "attachment"] if by_person else [],
+        "files": [
+            {**block, "shown_size": file_size(block["size"])}
+            for block in (message.content if by_person else [])
+            if block["type"] == "attachment"
+        ],
         "actions": actions_html(message),
         "is_continued": message.meta.get("continued", False),
         "has_ending": not by_person and has_ending(message),
@@ -62,19 +70,31 @@ def actions_html(message: Message) -> SafeString:
         return SafeString()
     is_complete = message.status == Message.Status.COMPLETE
     if message.version:
-        return render_actions(str(message.pk), message.role, is_complete, message.version)
-    # A page has many of them, which differ by the id alone.
+        return render_actions(str(message.pk), time_of(message), message.role, is_complete, message.version)
+    # A page has many of them, which differ by the id and the time alone.
     row = row_of(message.role, is_complete, get_language())
-    return mark_safe(row.replace(ID_SLOT, str(message.pk)))  # noqa: S308 - from a template
+    filled = row.replace(ID_SLOT, str(message.pk)).replace(TIME_SLOT, time_of(message))
+    return mark_safe(filled)  # noqa: S308 - from a template
+
+
+def time_of(message: Message) -> str:
+    """Return when `message` was made, in ISO 8601 and UTC; the page writes it as the person reads it."""
+    return message.created_at.astimezone(dt.UTC).isoformat(timespec="seconds")
 
 
 @functools.lru_cache
 def row_of(role: str, is_complete: bool, language: str | None) -> SafeString:
-    return render_actions(ID_SLOT, role, is_complete, None)
+    return render_actions(ID_SLOT, TIME_SLOT, role, is_complete, None)
 
 
-def render_actions(id: str, role: str, is_complete: bool, version: Version | None) -> SafeString:
-    context = {"id": id, "by_person": role == Message.Role.USER, "is_complete": is_complete, "version": version}
+def render_actions(id: str, time: str, role: str, is_complete: bool, version: Version | None) -> SafeString:
+    context = {
+        "id": id,
+        "time": time,
+        "by_person": role == Message.Role.USER,
+        "is_complete": is_complete,
+        "version": version,
+    }
     return render_to_string("chat/_actions.html", context)
 
 

@@ -91,8 +91,10 @@ def message_context_json(request: SignedInRequest, message_id: int) -> HttpRespo
 
 def shown_breakdown(breakdown: Breakdown) -> dict[str, Any]:
     """Return what chat/_room.html shows."""
+    tenths = breakdown.cached_tenths
+    cached_percent = None if tenths is None else tenths * 10
     bars = [(PART_NAMES[part], count, percent) for part, count, percent in breakdown.bars()]
-    return {"meter": breakdown.meter, "bars": bars, "cached_tenths": breakdown.cached_tenths}
+    return {"meter": breakdown.meter, "bars": bars, "cached_percent": cached_percent}
 
 
 def shown_request(inspected: InspectedRequest) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.http import require_GET, require_POST
 from django_htmx.http import HttpResponseClientRedirect
 
+from chat import extensions
 from chat.library import organise as organising
 from chat.library import sidebar
 from chat.models import ChatSession, ChatSessionQuerySet, Folder
@@ -87,9 +88,22 @@ def organise(request: SignedInRequest) -> HttpResponse:
         return answered(request, Toast(folder_refused(refusal), bad=True))
     changed = organising.organise(request.user, ids, action, folder)
     undo = UNDO.get(action, "") if changed else ""
-    toast = Toast(said(action, changed), undo, [str(session_id) for session_id in ids] if undo else [])
+    remains = remains_of(request.user, ids) if action == "delete" and changed else None
+    toast = Toast(
+        said(action, changed),
+        undo,
+        [str(session_id) for session_id in ids] if undo else [],
+        remains=remains.reason if remains else None,
+        address=remains.address if remains else "",
+    )
     is_deleted = action == "delete" and request.POST.get("current", "") in toast.ids
     return answered(request, toast, is_deleted=is_deleted)
+
+
+def remains_of(user: User, ids: set[uuid.UUID]) -> extensions.Remains | None:
+    """Return what an app keeps of these deleted conversations; None when none keeps anything."""
+    kept = (extension.remains(user, ids) for extension in extensions.installed() if extension.remains)
+    return next((each for each in kept if each), None)
 
 
 def folder_meant(request: SignedInRequest) -> Folder | None:

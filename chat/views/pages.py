@@ -1,5 +1,6 @@
 """The pages of the chat: fetch, call one thing, render."""
 
+import functools
 import hashlib
 import uuid
 from http import HTTPStatus
@@ -14,7 +15,7 @@ from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, Qu
 from django.middleware.csrf import get_token
 from django.shortcuts import get_object_or_404, redirect, render
 from django.templatetags.static import static
-from django.utils.safestring import SafeString
+from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
@@ -22,7 +23,7 @@ from chat import extensions
 from chat.attachments import store
 from chat.attachments.examine import FileRefusedError
 from chat.context.meter import meter_of, with_counted
-from chat.conversations import lifecycle, model_choice, presence, transcript
+from chat.conversations import lifecycle, model_choice, presence, temporary, transcript
 from chat.conversations.message_pages import LAST_NUMBER, messages_from, newest_messages, page_messages
 from chat.conversations.model_choice import NO_CHOICE, Choice
 from chat.conversations.round_markers import markers_html
@@ -32,13 +33,16 @@ from chat.live.errors import FrameError
 from chat.live.frames import SendFrame, frame_of
 from chat.live.handle import Commanded, Ended, handle
 from chat.models import Agent, ChatSession, ContextRound, default_agent
+from chat.rendering import incremental
 from chat.views import toasts
 from chat.views.attachments import kept_file
 from chat.views.own import own_session
 from chat.views.toasts import Toast
 from oneclaw import llm
+from oneclaw.config import release
 from oneclaw.models import User
 from oneclaw.people.requests import SignedInRequest
+from oneclaw.reasons import Reason
 from oneclaw.text import InvalidTextError, validated_text
 from oneclaw.threads import in_database, in_tool_thread
 
@@ -50,6 +54,7 @@ def new_chat(request: SignedInRequest) -> HttpResponse:
 
     The address may name the agent and the mode.
     """
+    temporary.leave(request.user)
     mode = request.GET.get("mode", "")
     begun = mode if mode in ChatSession.Mode.values else ChatSession.Mode.AGENT
     return page(request, uuid.uuid4(), None, mode=begun, choice=Choice(agent=request.GET.get("agent")))
@@ -61,6 +66,8 @@ def conversation(request: SignedInRequest, session_id: uuid.UUID) -> HttpRespons
     mine = with_counted(ChatSession.objects.visible_to(request.user)).select_related("agent")
     mine = mine.annotate(has_rounds=Exists(ContextRound.objects.filter(session=OuterRef("pk"))))
     session = get_object_or_404(mine, pk=session_id)
+    if session.is_temporary and temporary.is_left(session):
+        raise Http404
     if session.is_unread:
         organise.mark_read(request.user, session.pk, session.last_seq)
     return page(request, session_id, session)
@@ -123,12 +130,15 @@ def choices_for(user: User, session: ChatSession | None, choice: Choice) -> dict
         model = session.model if session else "" if agent.model else model_choice.last_model(user)
     effort = choice.effort if choice.effort is not None else session.effort if session else ""
     names = {each.pk: model_choice.model_of_agent(each) for each in agents}
+    default = names[agent.pk]
     return {
-        "agents": [(each, labels.get(names[each.pk], names[each.pk])) for each in agents],
+        "agents": [(each, names[each.pk], labels.get(names[each.pk], names[each.pk])) for each in agents],
         "agent": agent,
         "models": labels.items(),
-        "model": model if model in labels else "",
-        "agents_model": labels.get(names[agent.pk], names[agent.pk]),
+        # The default is listed once, as such.
+        "model": model if model in labels and model != default else "",
+        "default_model": default,
+        "agents_model": labels.get(default, default),
         "efforts": model_choice.offered_efforts({*labels, *names.values()}, effort),
         "effort": effort,
     }
@@ -325,7 +335,9 @@ def end(request: SignedInRequest, session_id: uuid.UUID) -> HttpResponse:
     reason = request.POST.get("reason", "end")
     if reason not in ("end", "archive"):
         raise SuspiciousOperation("reason is neither end nor archive")
-    lifecycle.end(own_session(request.user, session_id), reason)
+    session = own_session(request.user, session_id)
+    lifecycle.end(session, reason)
+    toasts.keep(request, Toast(Reason(f"ended.{reason if reason == 'archive' else session.mode}")))
     return redirect("chat")
 
 
@@ -335,6 +347,19 @@ def stop(request: SignedInRequest, session_id: uuid.UUID) -> HttpResponse:
     session = own_session(request.user, session_id)
     transcript.request_stop(request.user, session.pk, None)
     return redirect(session)
+
+
+@login_required
+@require_GET
+def news(request: SignedInRequest) -> HttpResponse:
+    """Show the version, and what changed in it and in earlier ones."""
+    return render(request, "chat/news.html", {"version": release.version(), "blocks": changes()})
+
+
+@functools.cache
+def changes() -> list[SafeString]:
+    """Return the changelog as blocks of HTML."""
+    return [mark_safe(block) for block in incremental.blocks(release.changelog())]  # noqa: S308 - sanitised there
 
 
 @require_GET

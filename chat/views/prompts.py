@@ -66,9 +66,9 @@ def command_list(request: SignedInRequest) -> JsonResponse:
         "/new": _("End this conversation and start a new one"),
         "/reset": _("The same as /new"),
         "/end": _("End this conversation"),
-        "/compact": _("Summarise older messages for the model; what you add is kept especially"),
+        "/compact": _("Summarise older messages for the model; add what to focus on"),
         "/undo-compact": _("Undo the newest summary"),
-        "/context": _("Show what takes the room in the model’s window"),
+        "/context": _("Show the context usage"),
     }
     names = (*commands.COMMANDS, *commands.CONTEXT_COMMANDS)
     offered: list[dict[str, Any]] = [

@@ -17,15 +17,19 @@ class Toast:
     undo: str = ""
     ids: list[str] = field(default_factory=list)
     bad: bool = False
+    # What apps keep of deleted conversations, and the page that offers to remove it too.
+    remains: Reason | None = None
+    address: str = ""
 
 
 def keep(request: HttpRequest, toast: Toast) -> None:
     """Store `toast` for the next page that this browser opens."""
-    request.session[KEY] = asdict(toast) | {"reason": toast.reason.as_json}
+    remains = toast.remains and toast.remains.as_json
+    request.session[KEY] = asdict(toast) | {"reason": toast.reason.as_json, "remains": remains}
 
 
 def take(request: HttpRequest) -> Toast | None:
     """Return and remove the toast stored for this browser; None when there is none."""
     kept = request.session.pop(KEY, None)
     reason = Reason.of(kept["reason"]) if kept else None
-    return Toast(**kept | {"reason": reason}) if reason else None
+    return Toast(**kept | {"reason": reason, "remains": Reason.of(kept.get("remains"))}) if reason else None

@@ -15,13 +15,15 @@ CURATED = "MEMORY.md"
 # Its name in the folders of other programs, used while there is no CURATED.
 CURATED_ALTERNATIVE = "memory.md"
 RECENT_NAME = "Recent Conversations.md"
+# What the person has written about themselves, and about how to answer (memory/views/instructions.py).
+INSTRUCTIONS = "USER.md"
 # The workspace files, in their order in a prompt.
 WORKSPACE_FILES = (
     "AGENTS.md",
     "SOUL.md",
     "TOOLS.md",
     "IDENTITY.md",
-    "USER.md",
+    INSTRUCTIONS,
     "HEARTBEAT.md",
     "BOOTSTRAP.md",
     CURATED,

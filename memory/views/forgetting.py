@@ -1,6 +1,7 @@
 """Serve the pages of forgetting: choose lines, preview what would be removed, confirm, and keep the receipt."""
 
 import json
+import uuid
 from typing import Any
 
 from django.core.exceptions import PermissionDenied
@@ -9,6 +10,7 @@ from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_GET, require_http_methods
 
+from chat.models import ChatSession
 from memory.forgetting import forget as forgetting
 from memory.forgetting import plan as forget_plans
 from memory.models import Forgetting, MemoryDocument
@@ -16,6 +18,8 @@ from memory.policy.access import may_forget, spaces_to_forget_in
 from memory.policy.tombstones import words_of
 from memory.search.manager import HybridSearchManager
 from memory.search.passage import QUERY_MAX_CHARS, RESULTS_SHOWN
+from memory.text.terms import terms_of
+from memory.views import remains
 from oneclaw.models import Space
 from oneclaw.people.requests import SignedInRequest
 
@@ -105,7 +109,7 @@ def requested_space(request: SignedInRequest) -> Space:
 
 
 def choice_context(request: SignedInRequest, space: Space) -> dict[str, Any]:
-    """Return the context of the page: the lines of a document, or those that a search finds.
+    """Return the context of the page: the lines of a document, of conversations, or those that a search finds.
 
     Each line comes with whether it is preselected, because it holds the words of the search. Without either, the
     context holds the receipts.
@@ -116,12 +120,15 @@ def choice_context(request: SignedInRequest, space: Space) -> dict[str, Any]:
         MemoryDocument.objects.present().filter(space=space, pk=parsed_number(asked.get("document")) or 0).first()
     )
     context: dict[str, Any] = {"space": space, "spaces": spaces_to_forget_in(request.user), "query": query}
-    if document is not None:
+    if sessions := conversations_asked(request):
+        offered = [(line, True) for line in remains.lines_from(space, sessions)]
+        context["sessions"] = sessions
+    elif document is not None:
         offered = [(line, False) for line in document.content.split("\n") if words_of(line)]
         context["document"] = document
     elif query.strip():
         exact = forget_plans.lines_with(space, query)
-        near = [line for line in similar_lines(request, space, query) if words_of(line) and line not in exact]
+        near = [line for line in similar_lines(request, space, query) if line not in exact]
         offered = [(line, True) for line in exact] + [(line, False) for line in near]
     else:
         found = Forgetting.objects.visible_to(request.user).filter(space=space)
@@ -130,14 +137,28 @@ def choice_context(request: SignedInRequest, space: Space) -> dict[str, Any]:
     return context | {"lines": offered[:OFFERED_MAX_LINES], "more": len(offered) > OFFERED_MAX_LINES, "searched": True}
 
 
+def conversations_asked(request: SignedInRequest) -> list[uuid.UUID]:
+    """Return the ids of the person's conversations whose lines are asked for, deleted ones included."""
+    asked = request.POST if request.method == "POST" else request.GET
+    try:
+        ids = [uuid.UUID(value) for value in asked.getlist("conversation")]
+    except ValueError:
+        raise Http404 from None
+    return list(ChatSession.objects.filter(owner=request.user, pk__in=ids).values_list("pk", flat=True)) if ids else []
+
+
 def similar_lines(request: SignedInRequest, space: Space, query: str) -> list[str]:
-    """Return the distinct lines of the passages that a search for `query` finds in `space`."""
+    """Return the distinct lines of the passages that a search for `query` finds in `space`, which hold a word of it.
+
+    A passage begins with the headings above it and goes on around what was found: those lines are left out.
+    """
+    wanted = set(terms_of(query))
     found = HybridSearchManager([space]).search(query, max_results=RESULTS_SHOWN, today=request.user.day(), slack=0)
     contents = dict(space.documents.filter(path__in={passage.path for passage in found}).values_list("path", "content"))
     lines = []
     for passage in found:
         lines += contents.get(passage.path, "").split("\n")[passage.start_line - 1 : passage.end_line]
-    return list(dict.fromkeys(lines))
+    return [line for line in dict.fromkeys(lines) if not line.startswith("#") and wanted.intersection(terms_of(line))]
 
 
 def render_plan(

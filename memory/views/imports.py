@@ -57,6 +57,8 @@ def confirm_import(request: SignedInRequest) -> HttpResponse:
         return render_refusal(request, str(error))
     count = len(done.changes)
     messages.success(request, ngettext("%d file is imported.", "%d files are imported.", count) % count)
+    if failed := len(done.refused):
+        messages.error(request, ngettext("%d file was not imported.", "%d files were not imported.", failed) % failed)
     return redirect("memory")
 
 

@@ -4,7 +4,7 @@ from django.db.models import Case, Value, When
 from django.urls import reverse
 
 from chat.extensions import SearchResult
-from chat.library.search import UNSPACED, snippet
+from chat.library.excerpts import UNSPACED, excerpt
 from memory.models import MemoryChunk, MemoryDocument
 from memory.policy.paths import CURATED
 from oneclaw.models import User
@@ -27,7 +27,7 @@ def search(user: User, words: list[str], most: int) -> list[SearchResult]:
     return [
         SearchResult(
             line.document.path,
-            snippet(line.text, words),
+            excerpt(line.text, words),
             f"{reverse('memory_document', args=[line.document_id])}#line-{line.start_line}",
         )
         for line in found.only("start_line", "text", "document__path")[:most]

@@ -13,7 +13,8 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_GET
 
-from chat.library.search import marked, words_of
+from chat.library.excerpts import marked
+from chat.library.search import words_of
 from memory.index.vectors import notice
 from memory.models import MemoryDocument
 from memory.notes.coverage import DAILY_LOG_PATH

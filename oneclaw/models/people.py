@@ -51,10 +51,10 @@ class User(AbstractUser):
 
     username = None  # type: ignore[assignment]
     email = models.EmailField("email address", unique=True)
-    # Set from the browser at sign-in, and changeable; decides the date of each event.
+    # Set from the browser at the first sign-in, and changeable; decides the date of each event.
     timezone = models.CharField(max_length=64, default="UTC", validators=[validate_timezone])
 
-    # Whether the person has chosen the timezone; the browser's is ignored then.
+    # Whether the first sign-in or the person has set the timezone; the browser's is ignored then.
     timezone_chosen = models.BooleanField(default=False)
 
     # The language of the pages; empty: the browser's.

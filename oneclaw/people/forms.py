@@ -1,7 +1,8 @@
-"""The forms of one-time links and of the person's own settings."""
+"""The forms of signing in, of one-time links and of the person's own settings."""
 
 from typing import Any
 
+from allauth.account.forms import ChangePasswordForm, LoginForm, SignupForm
 from django import forms
 from django.conf import settings
 from django.contrib.auth.forms import SetPasswordMixin
@@ -12,7 +13,27 @@ from oneclaw.models import ApiKey, User, validate_timezone
 from oneclaw.people import keys
 
 
-class WelcomeForm(SetPasswordMixin, forms.Form):
+class FocusedForm(forms.Form):
+    """A form whose page is there for it alone: its first field has the focus."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        next(iter(self.visible_fields())).field.widget.attrs["autofocus"] = True
+
+
+class FocusedLoginForm(FocusedForm, LoginForm):
+    """Email and password of a person who signs in."""
+
+
+class FocusedSignupForm(FocusedForm, SignupForm):
+    """Email and password of a person who creates an account."""
+
+
+class FocusedPasswordForm(FocusedForm, ChangePasswordForm):
+    """The old and the new password of a person."""
+
+
+class WelcomeForm(FocusedForm, SetPasswordMixin):
     """A new person's name and password."""
 
     name = forms.CharField(

@@ -17,6 +17,7 @@ from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.encoding import force_bytes, force_str
 from django.utils.http import urlsafe_base64_decode, urlsafe_base64_encode
+from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from oneclaw.models import User
@@ -120,8 +121,14 @@ def create_first_account(**fields: Any) -> User | None:
 
 @receiver(user_logged_in)
 def save_browser_timezone(sender: object, request: HttpRequest, user: User, **kwargs: object) -> None:
-    """Set the person's timezone from the browser at sign-in, unless they have chosen one."""
+    """Set the person's timezone from the browser at their first sign-in; say so when a later one has another."""
     name = request.POST.get("timezone", "")
-    if not user.timezone_chosen and name != user.timezone and name in zoneinfo.available_timezones():
-        user.timezone = name
-        user.save(update_fields=["timezone"])
+    if name not in zoneinfo.available_timezones():
+        return
+    if user.timezone_chosen or user.timezone != User._meta.get_field("timezone").default:
+        if name != user.timezone:
+            sentence = _("Your timezone is still {yours}; this device is in {here}. You can change it in the settings.")
+            messages.info(request, sentence.format(yours=user.timezone, here=name))
+        return
+    user.timezone, user.timezone_chosen = name, True
+    user.save(update_fields=["timezone", "timezone_chosen"])

@@ -15,6 +15,7 @@ from django.views.decorators.cache import cache_control, never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
+from oneclaw.config import release
 from oneclaw.models import User
 from oneclaw.people import devices, invitations, keys
 from oneclaw.people.forms import FirstAccountForm, KeyForm, SettingsForm, WelcomeForm
@@ -89,6 +90,7 @@ def settings_shown(
         "key_form": key_form,
         "keys": request.user.api_keys.all(),
         "token": token,
+        "version": release.version(),
     }
     return render(request, "people/settings.html", context, status=status)
 

@@ -20,7 +20,7 @@ BUCKETS_MAX_COUNT = 10_000
 class TooManyRequestsError(UserFacingError):
     """The person has made too many requests; the next one may follow in `retry_after_seconds`."""
 
-    wording = _("That were too many requests. Wait a little and try again.")
+    wording = _("Too many requests. Wait a little and try again.")
 
     def __init__(self, retry_after_seconds: int) -> None:
         super().__init__()

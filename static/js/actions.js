@@ -2,6 +2,7 @@
 
 import { copy } from "./clipboard.js";
 import { alive, around, find } from "./dom.js";
+import { enlarge } from "./enlarging.js";
 import { words } from "./words.js";
 
 // Milliseconds for which a button shows that it has succeeded.
@@ -31,6 +32,7 @@ export function watchActions(main, details, on) {
     raw: (button, article) => toggleRaw(button, article, on),
     edit: (_, article) => on.edit?.(article),
     retry: (_, article) => on.again?.(article.id.replace("message-", "")),
+    enlarge: (link) => enlarge(link),
     details: (button) => openDetails(details, button.getAttribute("href") ?? "", on),
   };
   main.addEventListener("click", (event) => {

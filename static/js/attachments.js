@@ -10,12 +10,13 @@ import { words } from "./words.js";
  * @typedef {{ item: HTMLElement, blob: File | null, file: AttachedFile | null, request: XMLHttpRequest | null }} Entry
  *
  * changed() is called when a file was added, removed or uploaded; refused(sentence) when one is refused;
- * arrived(sentence) when one was uploaded.
- * @typedef {{ changed: () => void, refused: (sentence: string) => void, arrived: (sentence: string) => void }} Listener
+ * arrived(sentence) when one was uploaded; explained(sentence) when a long text became one.
+ * @typedef {{ changed: () => void, refused: (sentence: string) => void, arrived: (sentence: string) => void, explained: (sentence: string) => void }} Listener
  */
 
 const NOT_FOUND = 404;
-const UNITS = ["byte", "kilobyte", "megabyte"];
+// A pasted text of more characters becomes a file.
+const LONG_PASTE_CHARS = 4000;
 
 export class Attachments {
   /** @type {HTMLInputElement | null} */
@@ -28,10 +29,12 @@ export class Attachments {
   #most;
   #largest;
   /** @type {Listener} */
-  #on = { changed() {}, refused() {}, arrived() {} };
+  #on = { changed() {}, refused() {}, arrived() {}, explained() {} };
   // In the order of the chips.
   /** @type {Entry[]} */
   #entries = [];
+  // Whether Shift is held, as for pasting without formats: a long text is then inserted after all.
+  #isPlain = false;
   // A drag enters an element before it leaves the parent.
   #dragged = 0;
   // An image of the page itself that is dragged counts as a file.
@@ -64,7 +67,9 @@ export class Attachments {
       // Clear the field, so that the form does not send the files again and the same file can be chosen again.
       input.value = "";
     });
-    find(form, "[name=text]", HTMLTextAreaElement).addEventListener("paste", (event) => this.#pasted(event));
+    const text = find(form, "[name=text]", HTMLTextAreaElement);
+    text.addEventListener("keydown", (event) => (this.#isPlain = event.shiftKey));
+    text.addEventListener("paste", (event) => this.#pasted(event));
     for (const type of /** @type {const} */ (["dragenter", "dragover", "dragleave", "drop"])) {
       addEventListener(type, (event) => this.#moved(event));
     }
@@ -74,8 +79,8 @@ export class Attachments {
   }
 
   /** @param {Listener} listener */
-  listen({ changed, refused, arrived }) {
-    this.#on = { changed, refused, arrived };
+  listen(listener) {
+    this.#on = listener;
   }
 
   // The uploaded files.
@@ -254,10 +259,13 @@ export class Attachments {
   /** @param {ClipboardEvent} event */
   #pasted(event) {
     const data = event.clipboardData;
+    const text = data?.getData("text/plain") ?? "";
+    const isLong = text.length > LONG_PASTE_CHARS && !this.#isPlain && this.#entries.length < this.#most;
     // Text that is copied from a document comes with an image of itself.
-    if (!data?.files.length || data.getData("text/plain")) return;
+    if (!data || (text ? !isLong : !data.files.length)) return;
     event.preventDefault();
-    this.add([...data.files]);
+    this.add(text ? [new File([text], `${words.pastedText}.txt`, { type: "text/plain" })] : [...data.files]);
+    if (text) this.#on.explained(words.longPaste);
   }
 
   /** @param {DragEvent} event */
@@ -285,6 +293,7 @@ export function attachedList(files) {
     const link = Object.assign(document.createElement("a"), { href: `/files/${id}`, className: "attached__file" });
     if (kind === "image") {
       link.className = "attached__image";
+      link.dataset.do = "enlarge";
       link.append(Object.assign(new Image(), { src: `/files/${id}?small`, alt: name }));
     } else {
       const parts = { attached__name: name, attached__size: sized(size) };
@@ -309,11 +318,10 @@ function picture(item, src) {
 
 /** @param {number} bytes */
 function sized(bytes) {
-  // Units of 1,024, as on the server.
+  // Units of 1,024, and the words of the server (oneclaw/text.py).
   const step = bytes < 1024 ? 0 : bytes < 1024 ** 2 ? 1 : 2;
-  /** @type {Intl.NumberFormatOptions} */
-  const format = { style: "unit", unit: UNITS[step], unitDisplay: step ? "short" : "long", maximumFractionDigits: 1 };
-  return new Intl.NumberFormat(document.documentElement.lang, format).format(bytes / 1024 ** step);
+  const format = new Intl.NumberFormat(document.documentElement.lang, { maximumFractionDigits: 1 });
+  return filled([words.bytes, words.kilobytes, words.megabytes][step], { number: format.format(bytes / 1024 ** step) });
 }
 
 /**

@@ -6,6 +6,7 @@
 
 import "./code.js";
 import "./prose.js";
+import "./times.js";
 import { watchActions } from "./actions.js";
 import { Announcer } from "./announcer.js";
 import { Attachments } from "./attachments.js";
@@ -29,6 +30,7 @@ import { refreshSessions, tellInToast, watchSidebar } from "./sidebar.js";
 import { Socket } from "./socket.js";
 import { Unsent, newId } from "./unsent.js";
 import { words } from "./words.js";
+import { Working } from "./working.js";
 
 const LIST_WAIT_MILLISECONDS = 15_000;
 const NOT_FOUND = 404;
@@ -84,6 +86,7 @@ const composer = new Composer(form, {
 const earlier = new Earlier(list, scroller, address, follower);
 const meter = new Meter(find(main, "[data-meter]", HTMLElement), address);
 const rounds = new Rounds(list, address, conversation, announcer);
+new Working(list, find(main, "[data-working]", HTMLElement), { isRunning: () => conversation.isRunning, announcer });
 const reading = new Reading({ address, token, lastSeq: () => conversation.lastSeq });
 
 // -- The state machine and its effects ---------------------------------------------------------
@@ -118,7 +121,7 @@ function dispatch(event) {
 
 function draw() {
   pendingList.draw(state.pending, state.isLost);
-  const notice = state.isLost ? words.connecting : "";
+  const notice = !state.isLost ? "" : navigator.onLine ? words.connecting : words.offline;
   if (connection.textContent !== notice) connection.textContent = notice;
 }
 
@@ -171,7 +174,8 @@ const effects = {
   chooseAnew: () => choices.release(),
   tell: ({ word, kind }) => composer.tell(words[word], { kind }),
   tellError: ({ text }) => composer.tell(text, { bad: true }),
-  tellSignedOut: () => composer.tell(words.signedOut, { bad: true, link: `/accounts/login/?next=${encodeURIComponent(location.pathname)}` }),
+  // What the page shows belongs to the person: it goes at once. What they were writing stays in this browser.
+  leaveSignedOut: () => location.replace(`/accounts/login/?next=${encodeURIComponent(location.pathname)}`),
   hush: ({ kind }) => composer.hush(kind),
   tellCommand({ command, text }) {
     if (state.isNew) {
@@ -213,6 +217,7 @@ const socket = new Socket({
   onFrame: take,
   onState: (now) => dispatch({ type: SOCKET_EVENTS[now] }),
 });
+for (const type of /** @type {const} */ (["offline", "online"])) addEventListener(type, () => dispatch({ type }));
 
 const polling = new Polling({
   address,

@@ -13,6 +13,9 @@ export class Choices {
   /** @type {HTMLSelectElement | null} */
   #effort;
   #mark;
+  // All models by name; the default of the chosen agent is listed only as such.
+  /** @type {HTMLOptionElement[]} */
+  #models = [];
 
   /** @param {HTMLElement} main */
   constructor(main) {
@@ -26,6 +29,8 @@ export class Choices {
       if (this.#model && "own" in this.#chosen.dataset) this.#model.value = "";
       this.#showModel();
     });
+    this.#models = [...(this.#model?.options ?? [])].slice(1);
+    for (const option of this.#models) option.hidden = option.disabled = false;
     // The browser may restore the field of a page to which the person returns.
     if (this.#agent) this.#showModel();
   }
@@ -65,7 +70,12 @@ export class Choices {
 
   #showModel() {
     if (!this.#model) return;
-    this.#model.options[0].textContent = words.defaultModel.replace("{model}", this.#chosen.dataset.model ?? "");
+    const { model = "", modelName } = this.#chosen.dataset;
+    const [standard] = this.#model.options;
+    const { value } = this.#model;
+    standard.textContent = words.defaultModel.replace("{model}", model);
+    this.#model.replaceChildren(standard, ...this.#models.filter((option) => option.value !== modelName));
+    this.#model.value = value === modelName ? "" : value;
   }
 
   get #chosen() {

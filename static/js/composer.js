@@ -1,4 +1,5 @@
-// The message field: Enter sends, Shift+Enter starts a new line, Esc stops the answer.
+// The message field: Enter sends, Shift+Enter starts a new line, Esc stops the answer. On a touch screen, whose keyboard
+// has no Shift+Enter, Enter starts a new line, and the button sends.
 
 /** @import { Attachments } from "./attachments.js" */
 /** @import { AttachedFile } from "./frames.js" */
@@ -9,6 +10,7 @@ import { words } from "./words.js";
 // The number of characters is shown from this share of the maximum on.
 const SHOW_COUNT_FROM = 0.8;
 const KEEP_DRAFT_AFTER = 250;
+const touch = matchMedia("(pointer: coarse) and (hover: none)");
 
 export class Composer {
   #text;
@@ -48,7 +50,9 @@ export class Composer {
       },
       refused: (sentence) => this.tell(sentence, { kind: "file", bad: true }),
       arrived: onArrived,
+      explained: (sentence) => this.tell(sentence, { kind: "paste" }),
     });
+    if (touch.matches) this.#text.enterKeyHint = "enter";
     // No validation message of the browser for an empty message.
     form.noValidate = true;
     this.#on = { send: onSend, stop: onStop, draft: onDraft };
@@ -113,6 +117,7 @@ export class Composer {
   #pressed(event) {
     // While an input method composes a word, Enter chooses it (some browsers report that only as keyCode 229).
     if (event.key !== "Enter" || event.shiftKey || event.isComposing || event.keyCode === 229) return;
+    if (touch.matches && !event.ctrlKey && !event.metaKey) return;
     event.preventDefault();
     this.#submit();
   }

@@ -4,6 +4,8 @@ import { alive, around } from "./dom.js";
 
 // Pixels from the top at which they are fetched.
 const NEAR = 400;
+// A message to which an address leads, by #message-ID@SEQ.
+const MESSAGE_HASH = /^#(message-\d+)@(\d+)$/;
 
 export class Earlier {
   #list;
@@ -30,22 +32,31 @@ export class Earlier {
       event.preventDefault();
       this.load();
     });
+    // A search result inside the open conversation changes the hash alone; the same result again changes nothing.
+    addEventListener("hashchange", () => this.show(location.hash));
+    document.addEventListener("click", (event) => {
+      const link = around(event, "a");
+      if (link instanceof HTMLAnchorElement && link.href === location.href) this.show(link.hash);
+    });
   }
 
   /**
-   * Scroll to the message that the URL names by #message-ID@SEQ, and fetch it first if necessary.
+   * Scroll to the message that the URL names by #message-ID@SEQ, fetch it first if necessary, and mark it.
    * @param {string} hash
    */
   async show(hash) {
-    const [, id, seq] = /^#(message-\d+)@(\d+)$/.exec(hash) ?? [];
+    const [, id, seq] = MESSAGE_HASH.exec(hash) ?? [];
     if (!id) return;
     // Another request may be running, and the list may be replaced meanwhile.
     for (let tries = 0; tries < 3 && !document.getElementById(id); tries += 1) await this.load(seq);
-    const message = document.getElementById(id);
-    if (!message) return;
+    const article = document.getElementById(id);
+    if (!article) return;
+    for (const marked of this.#list.querySelectorAll("[data-marked]")) marked.removeAttribute("data-marked");
+    article.dataset.marked = "";
     // The new height is noticed after this, and would scroll back to the end.
     this.#follower.stay();
-    message.scrollIntoView({ block: "center" });
+    article.scrollIntoView({ block: "center" });
+    article.focus({ preventScroll: true });
   }
 
   /** @param {string | null} to */

@@ -1,7 +1,9 @@
-// Edits a message of the person in its place: Enter sends, Esc cancels. The text is kept when the list is replaced, and
+// Edits a message of the person in its place: Enter sends, but not on a touch screen; Esc cancels. The text is kept when the list is replaced, and
 // over a reload.
 
 import { find } from "./dom.js";
+
+const touch = matchMedia("(pointer: coarse) and (hover: none)");
 
 export class Editing {
   #template;
@@ -66,7 +68,7 @@ export class Editing {
     });
     form.addEventListener("keydown", (event) => {
       if (event.isComposing || event.keyCode === 229) return;
-      if (event.key === "Enter" && !event.shiftKey && event.target === field) {
+      if (event.key === "Enter" && !event.shiftKey && event.target === field && !touch.matches) {
         event.preventDefault();
         form.requestSubmit();
       } else if (event.key === "Escape") {

@@ -25,12 +25,20 @@ input.addEventListener("input", () => {
   search(PAUSE);
 });
 palette.addEventListener("keydown", walk);
+// A search field would use the first Esc to become empty.
+input.addEventListener("keydown", (event) => {
+  if (event.key !== "Escape" || event.isComposing) return;
+  event.preventDefault();
+  palette.close();
+});
 for (const dialog of [palette, shortcuts]) {
   dialog.addEventListener("click", (event) => event.target === dialog && dialog.close());
 }
 palette.addEventListener("click", (event) => around(event, "a") && palette.close());
 form.addEventListener("submit", (event) => {
-  const first = links()[0];
+  // What was found, before commands, before the link to the search of memory.
+  const shown = links();
+  const first = shown.find((link) => link.closest("[data-found]")) ?? shown.find((link) => commands.contains(link)) ?? shown[0];
   if (!first) return;
   event.preventDefault();
   first.click();

@@ -58,7 +58,7 @@ export class PendingList {
     const { message, stage, refusal } = entry;
     const drawn = this.#drawn.get(message.client_id) ?? this.#append(entry);
     const waits = { said: drawn.isFresh ? "" : words.sending, queued: words.queued };
-    const says = stage === "refused" ? refusal : isLost ? words.notSent : waits[stage];
+    const says = stage === "refused" ? refusal : isLost ? words.waits : waits[stage];
     if (says === drawn.says && stage === drawn.stage) return;
     Object.assign(drawn, { says, stage, isFresh: false });
     drawn.note.replaceChildren(says);

@@ -70,11 +70,20 @@ const transitions = {
 
   signedOut({ state, act }) {
     state.isReady = false;
-    act({ do: "cancel", timer: "connectionLost" }, { do: "tellSignedOut" });
+    act({ do: "cancel", timer: "connectionLost" }, { do: "leaveSignedOut" });
   },
 
   connectionLost({ state }) {
     state.isLost = true;
+  },
+
+  // The browser has lost its network: the socket may notice much later.
+  offline({ state }) {
+    state.isLost = true;
+  },
+
+  online(step) {
+    if (step.state.isReady && step.shown.isSocketOpen) reached(step);
   },
 
   polled(step, { works }) {

@@ -40,7 +40,7 @@
  * @typedef {"connectionLost" | "openAgain" | "sayWanted" | "sendQueued"} Timer each sends the event of its name
  *
  * @typedef {(
- *   | { type: "socketOpened" | "socketClosed" | "signedOut" | "pollingBack" | "restored" | Timer }
+ *   | { type: "socketOpened" | "socketClosed" | "signedOut" | "offline" | "online" | "pollingBack" | "restored" | Timer }
  *   | { type: "polled", works: boolean }
  *   | { type: "found", kept: Kept[] }
  *   | { type: "stored", isTaken: boolean }
@@ -58,7 +58,7 @@
  * @typedef {(
  *   | { do: "say", frame: ClientFrame }
  *   | { do: "open" | "takeStored" | "startPolling" | "stopPolling" | "becomeKnown" | "leave" | "chooseAnew" }
- *   | { do: "scrollToEnd" | "showRunning" | "tellRead" | "tellSignedOut" }
+ *   | { do: "scrollToEnd" | "showRunning" | "tellRead" | "leaveSignedOut" }
  *   | { do: "start", timer: Timer, milliseconds: number } | { do: "cancel", timer: Timer }
  *   | { do: "keep", message: Message, isNew: boolean } | { do: "forget", client_id: string }
  *   | { do: "keepRefusal", client_id: string, text: string } | { do: "keepHomeless", client_id: string, text: string }

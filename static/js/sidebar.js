@@ -56,6 +56,7 @@ export function watchSidebar(session) {
   });
 
   for (const menu of menus) menu.addEventListener("htmx:afterSwap", showMenu);
+  for (const menu of menus) menu.addEventListener("toggle", unfolded, { capture: true });
   document.body.addEventListener("htmx:beforeRequest", (event) => around(event, ".menu-popover")?.hidePopover());
   document.body.addEventListener("htmx:oobAfterSwap", () => {
     showToast();
@@ -142,10 +143,34 @@ function showMenu(event) {
   const menu = /** @type {HTMLElement} */ (event.currentTarget);
   const opener = detailOf(event).requestConfig.elt.getBoundingClientRect();
   menu.showPopover();
-  const { width, height } = menu.getBoundingClientRect();
-  menu.style.left = `${Math.max(8, Math.min(opener.left, innerWidth - width - 8))}px`;
-  menu.style.top = `${Math.max(8, Math.min(opener.bottom + 4, innerHeight - height - 8))}px`;
+  placeMenu(menu, opener.left, opener.bottom + 4);
   focusOn(menu.querySelector("button, a"));
+}
+
+/**
+ * Place the menu at this point, or as near to it as it fits into the window.
+ * @param {HTMLElement} menu
+ * @param {number} left
+ * @param {number} top
+ */
+function placeMenu(menu, left, top) {
+  const { width, height } = menu.getBoundingClientRect();
+  menu.style.left = `${Math.max(8, Math.min(left, innerWidth - width - 8))}px`;
+  menu.style.top = `${Math.max(8, Math.min(top, innerHeight - height - 8))}px`;
+}
+
+// A part of the menu was unfolded: the menu is taller now, and its first field is what the person wants.
+/** @param {Event} event */
+function unfolded(event) {
+  const menu = /** @type {HTMLElement} */ (event.currentTarget);
+  const part = event.target;
+  if (!(part instanceof HTMLDetailsElement)) return;
+  const { left, top } = menu.getBoundingClientRect();
+  placeMenu(menu, left, top);
+  if (!part.open) return;
+  focusOn(part.querySelector("select, input:not([type=hidden])"));
+  // The window may be too low for the whole menu.
+  part.scrollIntoView({ block: "end" });
 }
 
 // Show that an action failed: the server refused it, failed, or could not be reached.

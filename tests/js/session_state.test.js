@@ -243,7 +243,7 @@ test("the end of a turn tells the server what was read", () => {
 
 test("who is signed out is told, and nothing is said any more", () => {
   const story = Story.ready();
-  assert.ok(names(story.does({ type: "signedOut" })).includes("tellSignedOut"));
+  assert.ok(names(story.does({ type: "signedOut" })).includes("leaveSignedOut"));
   assert.deepEqual(story.says(send("a")), []);
 });
 

@@ -35,7 +35,10 @@ SETTINGS = {
 }
 BUSY = "Es läuft noch eine Antwort. Warte sie ab oder halte sie an."
 GONE = "Dieses Gespräch gibt es nicht mehr."
-REFUSED = "Der Server des Modells hat den API-Schlüssel abgelehnt. Prüfe ANTHROPIC_API_KEY und starte OneClaw neu."
+REFUSED = (
+    "Der Server des Modells hat den API-Schlüssel abgelehnt. Bitte deine Administration, ihn zu prüfen "
+    "(ANTHROPIC_API_KEY)."
+)
 
 
 def speak(person: User, language: str) -> User:

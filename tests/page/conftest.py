@@ -2,16 +2,21 @@
 
 import pytest
 
+from tests.conversations import send, settle
+
 ANSWER = "article[data-role=assistant]"
 
 
 @pytest.fixture
 def write():
-    """await write(page, "Hello"): type it and press Enter."""
+    """await write(page, "Hello"): type it and press Enter, or the button on a touch screen."""
 
     async def write(page, text):
         await page.get_by_label("Message", exact=True).fill(text)
-        await page.keyboard.press("Enter")
+        if await page.evaluate("matchMedia('(pointer: coarse) and (hover: none)').matches"):
+            await page.get_by_role("button", name="Send").tap()
+        else:
+            await page.keyboard.press("Enter")
 
     return write
 
@@ -41,3 +46,10 @@ def ask(write):
         return answer
 
     return ask
+
+
+@pytest.fixture
+def many(live, ada):
+    """Thirty conversations of Ada's."""
+    for number in range(30):
+        settle(send(ada, f"Tea {number}"), "Yes.")

@@ -23,6 +23,53 @@ GIVE = """async ([type, name, mime, bytes]) => {
 LOADED = "images => images.every(image => image.complete && image.naturalWidth > 0)"
 
 
+async def test_an_image_opens_large_on_the_page(live, ada, scripted, ask):
+    async with open_page(live, ada) as page:
+        await page.goto("/")
+        large = picked("cat.png", files.image((900, 700)), "image/png")
+        await page.get_by_label("Attach files", exact=True).set_input_files(large)
+        await expect(page.locator(".chip[data-state=ready]")).to_have_count(1)
+        await ask(page, "Look")
+        image = page.get_by_role("dialog", name="cat.png").get_by_role("img")
+        for viewport in {"width": 1280, "height": 800}, PHONE:
+            await page.set_viewport_size(viewport)
+            await page.get_by_role("link", name="cat.png").click()
+            await expect(image).to_be_in_viewport(ratio=1)
+            await image.evaluate("image => image.decode()")
+            assert (await image.bounding_box())["width"] > min(800, viewport["width"] * 0.8)
+            assert await violations(page) == ""
+            await page.keyboard.press("Escape")
+            await expect(image).to_have_count(0)
+        await page.get_by_role("link", name="cat.png").click()
+        await image.click()
+        await expect(image).to_have_count(0)
+        assert len(page.context.pages) <= 2  # the browser's own and this one: no tab was opened
+
+
+PASTE_TEXT = """text => {
+    const data = new DataTransfer();
+    data.setData("text/plain", text);
+    const how = { clipboardData: data, bubbles: true, cancelable: true };
+    return document.getElementById("text").dispatchEvent(new ClipboardEvent("paste", how));
+}"""
+
+
+async def test_a_long_pasted_text_becomes_a_file(live, ada, scripted, write):
+    async with open_page(live, ada) as page:
+        await page.goto("/")
+        # The browser itself inserts a short one.
+        assert await page.evaluate(PASTE_TEXT, "a" * 4000)
+        await expect(chips(page)).to_have_count(0)
+        assert not await page.evaluate(PASTE_TEXT, "a long log\n" * 1000)
+        await expect(page.locator(".chip[data-state=ready] .chip__name")).to_have_text("Pasted text.txt")
+        await expect(page.get_by_text("The long text was attached as a file.")).to_be_visible()
+        assert await violations(page) == ""
+        await write(page, "What is this?")
+        await expect(page.locator("article[data-role=user] .attached__file")).to_contain_text("Pasted text.txt")
+        await page.get_by_label("Message", exact=True).press("Shift+Home")
+        assert await page.evaluate(PASTE_TEXT, "a long log\n" * 1000)
+
+
 def chips(page):
     return page.get_by_role("list", name="Attached files").get_by_role("listitem")
 
@@ -139,8 +186,7 @@ async def test_a_photo_alone_on_a_phone_waits_for_its_connection(live, ada, scri
         assert (await image.bounding_box())["width"] < 320
         assert await violations(page) == ""
         # The whole of it opens by the picture.
-        async with page.context.expect_page() as opening:
-            await image.click()
-        whole = await opening.value
-        await whole.wait_for_load_state()
-        assert await whole.evaluate("document.images[0].naturalWidth") == 3000
+        await image.click()
+        whole = page.locator("#enlarged img")
+        await whole.evaluate("image => image.decode()")
+        assert await whole.evaluate("image => image.naturalWidth") == 3000

@@ -33,6 +33,7 @@ async def answered_by(*names):
 
 
 async def test_agent_model_and_prompts_on_a_desk(live, ada, scripted, ask, write, stage):
+    await in_database(lambda: [save(ada, f"kept-{number:02}", "Text.") for number in range(30)])
     async with open_page(live, ada) as page:
         await page.goto("/agents/")
         assert await violations(page) == ""
@@ -43,16 +44,19 @@ async def test_agent_model_and_prompts_on_a_desk(live, ada, scripted, ask, write
         assert await violations(page) == ""
         await page.goto("/")
         text, model = page.get_by_label("Message", exact=True), page.get_by_label("Model")
+        # Each model once, the default as such.
+        await expect(model.locator("option")).to_have_text(["Default: server-model", "Great", "Small"])
         await model.select_option("Great")
         await page.get_by_label("Agent").select_option("Rhymer")
         # An agent with a model of its own begins with that.
         await expect(model).to_have_value("")
         await expect(model.locator("option:checked")).to_have_text("Default: Small")
+        await expect(model.locator("option")).to_have_text(["Default: Small", "server-model", "Great"])
         await model.select_option("Great")
         await page.get_by_label("Effort").select_option("High")
         options = page.get_by_role("option").and_(page.locator("[data-commands-list] *"))
         await text.press_sequentially("/")
-        await expect(options).to_have_count(9)
+        await expect(options).to_have_count(39)
         assert await violations(page) == ""
         await text.press_sequentially("r")
         names = page.locator(".commands__name")
@@ -88,13 +92,16 @@ async def test_agent_model_and_prompts_on_a_desk(live, ada, scripted, ask, write
         await page.reload()
         await expect(model).to_have_value("great-model")
         await expect(page.get_by_label("Effort")).to_have_value("high")
-        await model.select_option("Small")
+        await expect(model.locator("option")).to_have_text(["Default: Small", "server-model", "Great"])
+        await model.select_option("Default: Small")
         await ask(page, "/nothing of the kind")
-        await answered_by(("rhymer", "small-model"))
+        await answered_by(("rhymer", ""))
         assert scripted.requests[-1].body["model"] == "small-model"
         # A new conversation begins with the model of the last one, and with the usual agent.
+        await model.select_option("Great")
+        await ask(page, "Once more")
         await page.goto("/")
-        await expect(model).to_have_value("small-model")
+        await expect(model).to_have_value("great-model")
         await expect(page.get_by_label("Agent")).to_have_value("oneclaw")
         assert await violations(page) == ""
 

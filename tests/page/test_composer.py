@@ -124,6 +124,7 @@ async def test_nobody_finds_the_draft_of_another_person(live, ada, stranger):
     async with open_page(live, ada) as page:
         await page.goto("/")
         await text_of(page).fill("Ada's own")
+        await page.get_by_title("Account").click()
         await page.get_by_role("button", name="Sign out").click()
         await page.get_by_label("Email").fill("stranger@example.org")
         await page.get_by_label("Password").fill("correct horse battery")

@@ -67,4 +67,4 @@ async def test_without_a_script_the_ring_leads_to_the_page(live, ada, scripted, 
         await page.locator("summary", has_text="Your message").click()
         await expect(page.locator(".sent__text:visible")).to_have_text("Which ferry?")
         await page.get_by_role("listitem").get_by_role("link").first.click()
-        await expect(page.get_by_text("It was exactly this.")).to_be_visible()
+        await expect(page.get_by_text("This is exactly what was sent.")).to_be_visible()

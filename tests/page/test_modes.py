@@ -14,7 +14,7 @@ pytestmark = pytest.mark.browser
 @pytest.mark.parametrize("viewport", [DESKTOP, PHONE])
 async def test_a_temporary_conversation_and_the_switches(live, ada, scripted, ask, settings, viewport):
     settings.SWITCHES = settings.SWITCHES | {"transcripts": "disabled"}
-    async with open_page(live, ada, viewport=viewport) as page:
+    async with open_page(live, ada, viewport=viewport, expect=["404"]) as page:
         await page.goto("/")
         mark, choice = page.locator("[data-mode-mark]"), page.get_by_label("Memory", exact=True)
         await expect(mark).to_be_hidden()
@@ -37,8 +37,20 @@ async def test_a_temporary_conversation_and_the_switches(live, ada, scripted, as
         await expect(end).to_have_attribute("title", "Delete this conversation and start a new one")
         await end.click()
         await expect(page.locator("article")).to_have_count(0)
+        await expect(page.locator("#toast")).to_have_text("The temporary conversation was deleted.")
         session = await in_database(ChatSession.objects.get)
         assert await in_database(session.messages.count) == 0
+
+        # The address of one that was left for another conversation opens nothing.
+        await choice.select_option("temporary")
+        await ask(page, "Another secret tea")
+        address = page.url
+        await page.reload()
+        await expect(page.get_by_text("Another secret tea").first).to_be_visible()
+        await page.goto("/")
+        await page.goto(address)
+        await expect(page.get_by_text("Another secret tea")).to_have_count(0)
+        await expect(page.get_by_role("heading", name="Not found")).to_be_visible()
 
         await page.goto("/memory/switches")
         await expect(page.get_by_label("Transcripts")).to_be_disabled()

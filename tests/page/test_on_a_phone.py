@@ -3,7 +3,9 @@
 import pytest
 from playwright.async_api import expect
 
+from chat.models import Agent
 from oneclaw.demo import scripted as model
+from oneclaw.threads import in_database
 from tests.browser import PHONE, fits, open_page, violations
 
 pytestmark = pytest.mark.browser
@@ -89,3 +91,59 @@ async def test_say_it_differently_follow_queue_stop_and_try_again(live, ada, scr
         assert await fits(page)
         await help_sheet.get_by_role("button", name="Close").tap()
         await expect(help_sheet).to_be_hidden()
+
+
+SMALL = """() => [...document.querySelectorAll("a, button, select, summary, input, textarea")]
+    .filter((e) => e.checkVisibility({ opacityProperty: true, visibilityProperty: true }))
+    // Links inside of text are exempt (WCAG 2.5.8), and check boxes have the row of their label.
+    .filter((e) => !e.closest(".visually-hidden, .skip-link, .prose, .page p a, .chosen__name, [type=checkbox]"))
+    .map((e) => [e, (e.closest("label") ?? e).getBoundingClientRect()])
+    .filter(([, { width, height }]) => width && (width < 44 || height < 44))
+    .map(([e, { width, height }]) => `${e.className || e.tagName} ${e.textContent.trim()} ${width} × ${height}`)"""
+
+
+async def test_what_is_tapped_is_large_enough_and_the_choices_are_one_row(live, ada, scripted, ask, listed, settings):
+    settings.MODEL, settings.MODELS = (
+        "server-model",
+        {"great-model": "A great model with a long name", "small": "Small"},
+    )
+    await in_database(lambda: Agent.objects.create(owner=ada, slug="rhymer", name="Rhymer", instructions="Rhyme."))
+    async with open_page(live, ada, viewport=PHONE, has_touch=True, is_mobile=True) as page:
+        await page.goto("/")
+        tops = await page.locator(".composer__choices select").evaluate_all(
+            "all => all.map((e) => e.getBoundingClientRect().top)"
+        )
+        assert len(tops) == 3
+        assert len(set(tops)) == 1
+        assert await fits(page)
+        assert await page.evaluate(SMALL) == []
+        # Enter breaks the line; the button sends.
+        text = page.get_by_label("Message", exact=True)
+        await text.fill("One")
+        await page.keyboard.press("Enter")
+        await page.keyboard.type("two")
+        await expect(text).to_have_value("One\ntwo")
+        await expect(text).to_have_attribute("enterkeyhint", "enter")
+        await page.get_by_role("button", name="Send").tap()
+        await expect(page.locator(USER)).to_have_text("One\ntwo")
+        await expect(page.get_by_role("button", name="Regenerate")).to_be_visible()
+        assert await page.evaluate(SMALL) == []
+        await listed(page)
+        assert await page.evaluate(SMALL) == []
+        await page.get_by_title("Account").tap()
+        await reads_well(page)
+        assert await page.evaluate(SMALL) == []
+        for path in "/conversations", "/settings/", "/memory/":
+            await page.goto(path)
+            assert await page.evaluate(SMALL) == [], path
+            assert await fits(page)
+
+
+async def test_a_phone_on_its_side_shows_conversations(live, ada, many):
+    async with open_page(live, ada, viewport={"width": 844, "height": 390}, has_touch=True, is_mobile=True) as page:
+        await page.goto("/")
+        rows = page.get_by_role("navigation", name="Conversations").get_by_role("listitem")
+        for number in range(3):
+            await expect(rows.nth(number)).to_be_in_viewport(ratio=1)
+        await expect(page.get_by_label("Message", exact=True)).to_be_in_viewport()
+        await reads_well(page)

@@ -9,7 +9,9 @@ from django.utils import timezone
 
 from chat.library import sidebar
 from chat.models import ChatSession, Message, default_agent
+from oneclaw.models import User
 from oneclaw.reasons import verbatim
+from oneclaw.wordings import WORDINGS
 from tests.conversations import FINISHED, TOOL_USE, send, settle
 
 
@@ -143,12 +145,27 @@ def test_the_demo_says_so_and_how_to_set_a_key(signed_in, settings):
     settings.DEMO_URL = "http://127.0.0.1:1"
     html = page(signed_in, "/")
     assert "This is a demo model." in html
-    assert "ANTHROPIC_API_KEY" in html
+    assert "Ask your administrator" in html
+    assert "ANTHROPIC_API_KEY" not in html
+    User.objects.update(is_staff=True)
+    assert "ANTHROPIC_API_KEY" in page(signed_in, "/")
 
 
 def test_without_any_model_the_page_says_how_to_set_one(signed_in, settings):
     settings.ANTHROPIC_API_KEY = settings.ANTHROPIC_BASE_URL = settings.DEMO_URL = ""
-    assert "No model is connected." in page(signed_in, "/")
+    html = page(signed_in, "/")
+    assert "No model is connected." in html
+    assert "ANTHROPIC_API_KEY" not in html
+    User.objects.update(is_staff=True)
+    assert "ANTHROPIC_API_KEY" in page(signed_in, "/")
+
+
+def test_no_failure_tells_people_to_start_the_server_again():
+    sentences = [str(wording) for code, wording in WORDINGS.items() if code.startswith("model.")]
+    assert [sentence for sentence in sentences if "start OneClaw" in sentence] == []
+    named = [sentence for sentence in sentences if "ANTHROPIC" in sentence or "ONECLAW_" in sentence]
+    assert named
+    assert all("your administrator" in sentence for sentence in named)
 
 
 def test_with_a_key_nothing_is_said(signed_in, settings):

@@ -33,6 +33,13 @@ async def test_by_the_keyboard_to_a_message(live, ada, tea):
         palette = page.get_by_role("dialog", name="Search and commands")
         await expect(palette.get_by_role("link", name="New conversation")).to_be_visible()
         await expect(palette.get_by_role("link", name="Which tea is good?")).to_be_visible()
+        # Conversations come before commands, and one Esc closes it, whatever the field holds.
+        await expect(palette.get_by_role("heading")).to_have_text(["Recent conversations", "Commands"])
+        await page.keyboard.type("tea")
+        await page.keyboard.press("Escape")
+        await expect(palette).to_be_hidden()
+        await page.keyboard.press("Control+k")
+        await expect(palette.get_by_label("Search conversations, or choose a command")).to_have_value("tea")
         await page.keyboard.type("camo")
         await expect(palette.get_by_role("link", name="New conversation")).to_be_hidden()
         await expect(palette.locator("mark")).to_have_text("Camo")
@@ -61,7 +68,8 @@ async def test_by_the_keyboard_to_a_message(live, ada, tea):
         await page.get_by_label("Message", exact=True).press("Control+/")
         await expect(page.get_by_role("dialog", name="Keyboard shortcuts")).to_be_visible()
         await page.keyboard.press("Escape")
-        await page.get_by_role("button", name="Shortcuts").click()
+        await page.get_by_title("Account").click()
+        await page.get_by_role("button", name="Keyboard shortcuts").click()
         await expect(page.get_by_role("dialog", name="Keyboard shortcuts")).to_be_visible()
         assert await violations(page) == ""
 

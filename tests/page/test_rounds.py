@@ -16,8 +16,8 @@ pytestmark = pytest.mark.browser
 
 WRITING = "A summary of earlier messages is being written."
 READY = "A summary is ready. The model reads it from your next message on."
-READS = "The model now reads a summary of what is above. You still have everything."
-ROOM = "Making room: earlier messages are being summarised …"
+READS = "The model now reads a summary of what is above. All messages are kept."
+ROOM = "Summarising earlier messages …"
 
 
 @pytest.fixture
@@ -33,9 +33,9 @@ async def test_a_person_makes_room_reads_corrects_and_undoes_the_summary(live, a
         marker = page.locator("[data-round]")
         await page.locator(".meter").click()
         panel = page.get_by_role("dialog", name="Context usage")
-        await panel.get_by_label("Keep especially").fill("the ferries")
+        await panel.get_by_label("Focus on").fill("the ferries")
         assert await violations(page) == ""
-        await panel.get_by_role("button", name="Make room now").click()
+        await panel.get_by_role("button", name="Summarise older messages now").click()
         await expect(panel.get_by_text(WRITING)).to_be_visible()
         assert await violations(page) == ""
         await in_database(make_rounds, session.pk)
@@ -85,8 +85,8 @@ async def test_a_person_makes_room_reads_corrects_and_undoes_the_summary(live, a
 async def test_without_a_script_forms_and_pages_do_the_same(live, ada, session):
     async with open_page(live, ada, java_script_enabled=False, expect=["422"]) as page:
         await page.goto(f"/c/{session.pk}/context")
-        await page.get_by_label("Keep especially").fill("the ferries")
-        await page.get_by_role("button", name="Make room now").click()
+        await page.get_by_label("Focus on").fill("the ferries")
+        await page.get_by_role("button", name="Summarise older messages now").click()
         await expect(page.locator("#toast")).to_contain_text(WRITING)
         await expect(page.locator("#make-room")).to_contain_text(WRITING)
         await in_database(make_rounds, session.pk)

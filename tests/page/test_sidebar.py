@@ -339,6 +339,8 @@ async def test_a_conversation_that_is_ended_makes_room_for_another(live, ada, sc
             await ask(page, said)
             await (end.click() if by == "the button" else write(page, by))
             await expect(page.get_by_role("heading", level=1)).to_have_text("New conversation")
+            if by == "the button":
+                await expect(page.locator("#toast")).to_contain_text("Notes of it are being saved to memory.")
             await expect(page.locator("article")).to_have_count(0)
             await (await listed(page)).get_by_role("link", name=said, exact=True).click()
             await expect(page.locator("article")).to_have_count(2)

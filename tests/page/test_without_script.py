@@ -59,4 +59,5 @@ async def test_the_drawer_opens_all_the_same(live, ada):
     async with open_page(live, ada, java_script_enabled=False, viewport=PHONE) as page:
         await page.goto("/")
         await page.get_by_role("button", name="Show the list of conversations").click()
+        await page.get_by_title("Account").click()
         await expect(page.get_by_role("link", name="Settings")).to_be_visible()

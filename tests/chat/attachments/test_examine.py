@@ -186,7 +186,7 @@ def test_a_long_text_is_cut_in_its_middle(settings):
     [
         (b"", "empty", "“x” is empty."),
         (b" \n ", "empty", "“x” is empty."),
-        (b"x" * 1025, "too_large", "“x” has 1.0\xa0KB. The limit is 1.0\xa0KB per file."),
+        (b"x" * 1025, "too_large", "“x” has 1 kB. The limit is 1 kB per file."),
         (b"MZ\x90\x00\x03", "type", "cannot be attached: “x”. Supported types: images"),
         (b"caf\xe9", "type", "cannot be attached"),
         (b"one\x00two", "type", "cannot be attached"),

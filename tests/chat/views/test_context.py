@@ -86,7 +86,7 @@ def test_the_dialog_shows_the_parts_and_the_cache(client, said):
     html = page(client, f"/c/{said.message.session_id}/context", hx_request="true")
     assert "<!doctype" not in html
     assert "<strong>42,400</strong> of 200,000 tokens" in html
-    assert "9 of 10 tokens of the last request came from the cache." in html
+    assert "90 % of the last request came from the cache." in html
     for name in ("Instructions", "Memory", "Tools", "Conversation"):
         assert f"<dt>{name}</dt>" in html
     assert "<dt>Files</dt>" not in html
@@ -165,7 +165,7 @@ def test_a_forgotten_line_is_on_none_of_the_pages(client, ada):
     forget.forget(space, ["- The code is swordfish."], ada)
     for address in addresses[:3]:
         assert "swordfish" not in page(client, address)
-    assert "This is not kept any more" in page(client, f"{message}/context")
+    assert "This is no longer stored" in page(client, f"{message}/context")
     assert client.get(addresses[3]).status_code == 404
 
 

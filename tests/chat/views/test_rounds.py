@@ -151,7 +151,7 @@ def test_the_panel_shows_the_summary_as_a_bar(client, session):
     summarised(session)
     html = page(client, f"/c/{session.pk}/context", hx_request="true")
     assert "<dt>Summary</dt>" in html
-    assert "Make room now" in html
+    assert "Summarise older messages now" in html
 
 
 def test_a_stranger_sees_nothing(client, stranger, session):

@@ -62,10 +62,18 @@ def test_what_would_change_is_shown_and_nothing_is_changed_before_it_is_confirme
     assert document_of(space, "notes.md").content == "- stays\n"
     revision = MemoryRevision.objects.latest("pk")
     assert (revision.source, revision.reason) == ("import", Reason("change.imported", {"name": "mine.zip"}))
+    assert "was not imported" not in done
     # A second click.
     assert at.post("/memory/import/confirm", form(page)).status_code == 409
     assert MemoryRevision.objects.count() == 4
     assert not Upload.objects.exists()
+
+
+def test_what_could_not_be_imported_is_counted_as_an_error(at):
+    page = look(at, packed([("MEMORY.md", "- tea\n"), ("bad.md", b"\xff\xfe\xff")]))
+    done = at.post("/memory/import/confirm", form(page), follow=True).content.decode()
+    assert "1 file is imported." in done
+    assert re.search(r'class="flash flash--error"[^>]*>1 file was not imported\.', done)
 
 
 def test_when_memory_changed_meanwhile_nothing_is_imported_and_the_new_difference_is_shown(

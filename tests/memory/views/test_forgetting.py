@@ -73,6 +73,15 @@ def test_a_search_chooses_the_lines_with_its_words_also_from_the_history(ada_at,
     )
 
 
+def test_a_search_lists_only_lines_with_its_words_and_no_headings(ada_at, ada, write):
+    write(
+        ada, "MEMORY.md", "# Teas of my sister\n\n- My sister drinks sage tea.\n- The car is red.\n- Teas are warm.\n"
+    )
+    page = ada_at.get("/memory/forget", {"q": "Which tea does she like?"}).content.decode()
+    offered = re.findall(r'name="line" value="([^"]*)"( checked)?>', page)
+    assert offered == [("- My sister drinks sage tea.", ""), ("- Teas are warm.", "")]
+
+
 def test_what_changed_since_it_was_shown_is_shown_again(ada_at, document, space, append):
     shown = ada_at.post("/memory/forget", {"line": [LINE]}).content.decode()
     append(space, f"- And {LINE[2:]}\n")

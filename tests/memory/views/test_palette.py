@@ -33,11 +33,11 @@ def test_lines_that_hold_every_word_each_with_its_place(shown, ada, write, monke
     day = write(ada, "memory/2026-11-20.md", "# Notes\n\n- Ada drinks camomile <b>tea</b>\n- Ada drinks milk\n")
     curated = write(ada, "MEMORY.md", "- Camomile is for the evening\n- Das grüne 绿茶\n")
     assert shown("cam") == [
-        (f"/memory/{curated.pk}/#line-1", "MEMORY.md", "- <mark>Cam</mark>omile is for the evening"),
+        (f"/memory/{curated.pk}/#line-1", "MEMORY.md", "<mark>Cam</mark>omile is for the evening"),
         (
             f"/memory/{day.pk}/#line-3",
             "memory/2026-11-20.md",
-            "- Ada drinks <mark>cam</mark>omile &lt;b&gt;tea&lt;/b&gt;",
+            "Ada drinks <mark>cam</mark>omile &lt;b&gt;tea&lt;/b&gt;",
         ),
     ]
     assert [name for _, name, _ in shown("TEA ada")] == ["memory/2026-11-20.md"]

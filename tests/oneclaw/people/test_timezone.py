@@ -1,4 +1,4 @@
-"""The person's timezone: from the browser at sign-in, until they choose one themselves."""
+"""The person's timezone: from the browser at the first sign-in, and from then on changed by nobody but them."""
 
 import pytest
 from django.core.cache import cache
@@ -21,18 +21,28 @@ def zone_of(person):
     return person.timezone
 
 
-def test_sign_in_takes_the_zone_of_the_browser(client, ada):
-    sign_in(client, "America/Lima")
-    assert zone_of(ada) == "America/Lima"
+@pytest.fixture
+def new(ada):
+    ada.timezone = "UTC"
+    ada.save()
+    return ada
 
 
-def test_who_travels_and_never_chose_is_followed(client, ada):
+def test_the_first_sign_in_takes_the_zone_of_the_browser(client, new):
     sign_in(client, "America/Lima")
+    assert zone_of(new) == "America/Lima"
+
+
+@pytest.mark.parametrize("first", ["America/Lima", "UTC"])
+def test_signing_in_elsewhere_changes_nothing_and_says_so(client, new, first):
+    sign_in(client, first)
+    assert "Your timezone is" not in client.get("/").content.decode()
     sign_in(client, "Asia/Tokyo")
-    assert zone_of(ada) == "Asia/Tokyo"
+    assert zone_of(new) == first
+    assert f"Your timezone is still {first}; this device is in Asia/Tokyo." in client.get("/").content.decode()
 
 
-def test_a_chosen_zone_is_not_overridden(client, ada):
+def test_a_chosen_zone_is_not_overridden(client, new, ada):
     sign_in(client, "America/Lima")
     client.post("/settings/", {"first_name": "Ada", "timezone": "UTC"})
     assert zone_of(ada) == "UTC"
@@ -40,9 +50,9 @@ def test_a_chosen_zone_is_not_overridden(client, ada):
     assert zone_of(ada) == "UTC"
 
 
-def test_saving_the_settings_without_touching_the_zone_is_no_choice(client, ada):
+def test_saving_the_settings_without_touching_the_zone_is_no_choice(client, new, ada):
     client.force_login(ada)
-    client.post("/settings/", {"first_name": "Ada", "timezone": "Europe/Zurich"})
+    client.post("/settings/", {"first_name": "Ada", "timezone": "UTC"})
     ada.refresh_from_db()
     assert str(ada) == "Ada"
     sign_in(client, "Asia/Tokyo")

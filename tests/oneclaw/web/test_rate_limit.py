@@ -78,6 +78,6 @@ def test_searches_have_a_limit_of_their_own_on_pages_and_over_the_api(adas, ada,
     for path in ("/search?q=tea", "/memory/search?q=tea"):
         page = client.get(path)
         assert (page.status_code, page["Retry-After"]) == (429, "30")
-        assert "That were too many requests. Wait a little" in page.content.decode()
+        assert "Too many requests. Wait a little" in page.content.decode()
     assert refusal(adas.get("/memory/search", q="tea")) == (429, "too_many_requests")
     assert adas.get("/me").status_code == client.get("/memory/").status_code == 200
