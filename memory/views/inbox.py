@@ -4,6 +4,7 @@ from collections.abc import Iterable
 
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
+from django.db.models import Exists
 from django.http import Http404, HttpResponse, HttpResponseBadRequest
 from django.middleware.csrf import get_token
 from django.shortcuts import get_object_or_404, redirect, render
@@ -15,7 +16,7 @@ from chat.conversations.message_pages import updated_card_html
 from chat.extensions import WaitingItems
 from memory.documents.merge import OverlapError
 from memory.documents.write import DocumentError
-from memory.models import Suggestion
+from memory.models import Decision, Review, Suggestion
 from memory.policy.access import may_write
 from memory.tools import decisions, reviews, saved, suggestions
 from memory.tools.calls import use_that_made
@@ -102,6 +103,17 @@ def with_lines(rows: Iterable[Suggestion]) -> list[Suggestion]:
 
 
 def waiting_items(user: User) -> WaitingItems | None:
-    """Return how much waits for `user`, for the badge of the sidebar; None when nothing does."""
+    """Return how much waits for `user`, for the badge of the sidebar; None when nothing does.
+
+    One statement while nothing waits, because every page of the chat asks.
+    """
+    rows = (
+        Decision.objects.visible_to(user).undecided(),
+        Review.objects.visible_to(user).unanswered(),
+        waiting_for(user),
+    )
+    asked = User.objects.filter(pk=user.pk).values_list(*(Exists(each.order_by()) for each in rows))
+    if not any(any(row) for row in asked):
+        return None
     count = waiting_for(user).count() + len(decisions.open_questions(user)) + len(reviews.pending(user))
     return WaitingItems(count, reverse("memory_inbox")) if count else None
