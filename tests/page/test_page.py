@@ -115,7 +115,7 @@ def test_the_number_of_queries_does_not_grow_with_the_conversation(
     for _ in range(30):
         settle(send(ada))
     # One more reads the turns of all failed answers.
-    with django_assert_max_num_queries(9):
+    with django_assert_max_num_queries(10):
         assert page(signed_in, f"/c/{session.pk}").count("<article") == 42
 
 
