@@ -68,7 +68,7 @@ def test_a_worker_with_a_wrong_clock_ends_the_lost_answers_and_no_others(site: S
 def test_a_web_with_a_wrong_clock_keeps_its_answers_and_its_conversations_are_noted(site: Site, skew: int):
     with wrong(site, "web1", "web", skew):
         session, word = str(uuid.uuid4()), uuid.uuid4().hex
-        site.upstream.notes = lambda transcript: answer(f"- Noted: {word}.")
+        site.upstream.notes = lambda transcript: answer(f"- Something long: {word}.")
         site.upstream.replies.append(answer(text(LONG, pace=0.02)))
         with site.talk(session) as talk:
             send(talk, session, "Something long, please.")
