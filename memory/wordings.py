@@ -1,8 +1,10 @@
 """Define the sentence for each reason code of memory (oneclaw/reasons.py)."""
 
+import datetime as dt
 from collections.abc import Mapping
 from typing import Any
 
+from django.utils.formats import date_format
 from django.utils.text import get_text_list
 from django.utils.translation import gettext, ngettext_lazy
 from django.utils.translation import gettext_lazy as _
@@ -33,6 +35,18 @@ CAME_FROM = {
 def came_from(params: Mapping[str, Any]) -> str:
     """Return the sentence about the source of a text; `params` are the kind of the source and its name."""
     return str(CAME_FROM[params["kind"]]) % {"name": params["name"]}
+
+
+def found_in_notes(params: Mapping[str, Any]) -> str:
+    """Return a search result in a daily log; `params` are its text and day."""
+    day = date_format(dt.date.fromisoformat(params["day"]))
+    return gettext("%(text)s · notes of %(day)s") % {"text": params["text"], "day": day}
+
+
+def found_in_conversation(params: Mapping[str, Any]) -> str:
+    """Return a search result in a conversation; `params` are its text, and the title and day of the conversation."""
+    day = date_format(dt.date.fromisoformat(params["day"]))
+    return gettext("%(text)s · “%(title)s”, %(day)s") % {**params, "day": day}
 
 
 WORDINGS: Mapping[str, Wording] = {
@@ -76,6 +90,10 @@ WORDINGS: Mapping[str, Wording] = {
     "memory.secret_left_out": secret_left_out,
     "memory.found": ngettext_lazy("Found %(number)d passage", "Found %(number)d passages", "number"),
     "memory.found_nothing": _("Found nothing"),
+    "memory.found_saved": _("%(text)s · saved memory"),
+    "memory.found_in_notes": found_in_notes,
+    "memory.found_in_conversation": found_in_conversation,
+    "memory.found_in_file": _("%(text)s · %(path)s"),
     "memory.read": _("Read %(path)s, lines %(first)d–%(last)d"),
     "memory.length": ngettext_lazy("%(path)s has %(count)d line", "%(path)s has %(count)d lines", "count"),
     "memory.missing": _("There is no %(path)s."),

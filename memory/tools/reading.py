@@ -1,5 +1,6 @@
 """Define the tools memory_search and memory_get, by which the model reads memory."""
 
+import re
 from typing import Any
 
 from django.conf import settings
@@ -9,15 +10,21 @@ from chat.extensions import Tool, ToolCall, ToolError, ToolResult
 from chat.models import ChatSession
 from chat.turns.tools import parameter_missing
 from memory.index import transcripts
+from memory.notes.coverage import DAILY_LOG_PATH
 from memory.policy.access import find_document, may_search, sources_of, spaces_of
+from memory.policy.paths import CURATED
 from memory.search.manager import HybridSearchManager
-from memory.search.passage import MessageOrigin
+from memory.search.passage import MessageOrigin, Passage
+from memory.text.terms import terms_of
 from memory.tools.saved import first_line
 from oneclaw.reasons import Reason
 
 # The result of one call of memory_get.
 READING_MAX_LINES = 500
 READING_MAX_CHARS = 20_000
+# The line above a message of a conversation (memory/index/transcripts.py), and the mark of a list item.
+LABEL = re.compile(r"\(\d{4}-\d\d-\d\d \d\d:\d\d\):$")
+MARK = re.compile(r"^\s*(?:[-*+•>]\s+|\d{1,3}[.)]\s+)+")
 
 
 def memory_search(call: ToolCall) -> ToolResult:
@@ -42,7 +49,7 @@ def memory_search(call: ToolCall) -> ToolResult:
         }
         for passage in passages
     ]
-    lines = [f"{location(hit)} {first_line(hit['snippet'])}" for hit in found]
+    lines = [card_line(query, passage) for passage in passages]
     summary = Reason("memory.found", {"number": len(found)}) if found else Reason("memory.found_nothing")
     return ToolResult({"results": found}, summary, lines)
 
@@ -54,11 +61,28 @@ def conversation_labels(origin: MessageOrigin | None) -> dict[str, str]:
     return {"source": "conversation", "title": origin.title, "date": origin.at.date().isoformat(), "role": origin.role}
 
 
-def location(hit: dict[str, Any]) -> str:
-    """Return the location of a search result in words, for the person's card."""
-    if "source" in hit:
-        return f"{hit['title']}, {hit['date']}:"
-    return f"{hit['path']}:{hit['start_line']}–{hit['end_line']}"
+def card_line(query: str, passage: Passage) -> Reason:
+    """Return a search result as the person's card shows it: what was found, and where it is from."""
+    text = best_line(passage.snippet, query)
+    if passage.origin is not None:
+        about = {"title": passage.origin.title, "day": passage.origin.at.date().isoformat()}
+        return Reason("memory.found_in_conversation", {"text": text, **about})
+    if passage.path == CURATED:
+        return Reason("memory.found_saved", {"text": text})
+    if DAILY_LOG_PATH.fullmatch(passage.path) and passage.day is not None:
+        return Reason("memory.found_in_notes", {"text": text, "day": passage.day.isoformat()})
+    return Reason("memory.found_in_file", {"text": text, "path": passage.path})
+
+
+def best_line(snippet: str, query: str) -> str:
+    """Return the line of `snippet` with the most words of `query`, without the marks of Markdown; the first of equals.
+
+    Headings and the labels above the messages of a conversation count only if there is nothing else.
+    """
+    wanted = set(terms_of(query))
+    said = [line for line in snippet.split("\n") if line.strip() and not LABEL.search(line) and line[0] != "#"]
+    best = max(said, key=lambda line: len(wanted & set(terms_of(line))), default=snippet)
+    return first_line(MARK.sub("", best))
 
 
 def memory_get(call: ToolCall) -> ToolResult:

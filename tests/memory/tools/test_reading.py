@@ -8,6 +8,7 @@ from chat.turns.tools import validate
 from memory.documents import write
 from memory.documents.write import Author, Delete, Replace, Source
 from memory.index.documents import try_to_index
+from memory.tools import reading
 from memory.tools.reading import GET, SEARCH
 from oneclaw.models import Space, SpaceMember
 from oneclaw.reasons import Reason
@@ -57,7 +58,25 @@ def test_a_search_gives_passages_with_their_lines_and_shows_them_on_the_card(use
     assert "Ada drinks jasmine tea." in hit["snippet"]
     assert 0 < hit["score"] <= 1
     assert str(result.summary) == "Found 1 passage"
-    assert result.lines[0].startswith(f"MEMORY.md:{hit['start_line']}–{hit['end_line']} ")
+    assert str(result.lines[0]) == "Ada drinks jasmine tea. · saved memory"
+
+
+@pytest.mark.parametrize(
+    ("path", "shown"),
+    [
+        ("memory/2026-11-03.md", "Ada drinks jasmine tea. · notes of 3 November 2026"),
+        ("trip.md", "Ada drinks jasmine tea. · trip.md"),
+    ],
+)
+def test_the_card_says_in_words_where_a_line_is_from(use, space, know, path, shown):
+    know(space, "# Things\n\n- Ada lives in Bern.\n- Ada drinks jasmine tea.", path=path)
+    assert str(use(SEARCH, query="jasmine tea", max_results=1).lines[0]) == shown
+
+
+def test_the_card_shows_what_was_said_and_not_its_label():
+    snippet = "Person (2026-11-22 10:48):\nWhich tea?\n\nAssistant (2026-11-22 10:49):\n1. Jasmine tea is good."
+    assert reading.best_line(snippet, "jasmine") == "Jasmine tea is good."
+    assert reading.best_line("# Tea", "jasmine") == "# Tea"
 
 
 def test_a_search_that_finds_nothing_says_so(use):
