@@ -117,21 +117,22 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]  # channels ha
         session_id, last_seq = frame.session or uuid.uuid4(), frame.last_seq
         # Entered before the rows are read, so that no hint about a later change is lost.
         room = self._enter_room(session_id)
-        try:
-            page = await room.read_stable(
-                lambda: in_admission_thread(replay.open_page, self.user, session_id, last_seq),
-            )
-        except lifecycle.SessionNotFoundError:
-            self._leave_room()
-            raise
-        if room is not self.room:
-            return
-        self._send_frame(ready_frame(session_id, page.newest_seq, reset=page.reset))
-        if page.reset:
-            return
-        if room.outboxes == {self.outbox}:
-            room.complete_seq = max(room.complete_seq, page.complete_seq)
-        self._send_frames(room.with_growing(page.frames))
+        with room.opening():
+            try:
+                page = await room.read_stable(
+                    lambda: in_admission_thread(replay.open_page, self.user, session_id, last_seq),
+                )
+            except lifecycle.SessionNotFoundError:
+                self._leave_room()
+                raise
+            if room is not self.room:
+                return
+            self._send_frame(ready_frame(session_id, page.newest_seq, reset=page.reset))
+            if page.reset:
+                return
+            if room.outboxes == {self.outbox}:
+                room.complete_seq = max(room.complete_seq, page.complete_seq)
+            self._send_frames(room.with_growing(page.frames))
 
     def _release(self) -> None:
         if self.writer is None:

@@ -4,9 +4,10 @@ Text deltas never leave the process. Other processes get a hint and read the row
 """
 
 import asyncio
+import contextlib
 import logging
 import uuid
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from typing import Any, Protocol, TypeVar
 
 from django.conf import settings
@@ -74,6 +75,9 @@ class Room:
         self.version = 0
         self._catching_up: asyncio.Task[None] | None = None
         self._changed_again = False
+        # Sockets that are opening, and whether rows changed meanwhile.
+        self._opening = 0
+        self._changed_while_opening = False
         self._updating: set[asyncio.Task[None]] = set()
         self._unsubscribe = pubsub.subscribe(f"session:{session_id}", self._hinted)
 
@@ -138,9 +142,23 @@ class Room:
             self._changed_again = True
         elif self.running is not None:
             self.behind = True
+        elif self._opening:
+            self._changed_while_opening = True
         elif self.outboxes:
             self.behind = False
             self._catching_up = asyncio.create_task(self._catch_up())
+
+    @contextlib.contextmanager
+    def opening(self) -> Iterator[None]:
+        """Postpone `refresh` while a socket reads what it lacks: only then `complete_seq` is known."""
+        self._opening += 1
+        try:
+            yield
+        finally:
+            self._opening -= 1
+            if self._changed_while_opening and not self._opening:
+                self._changed_while_opening = False
+                self.refresh()
 
     def _hinted(self, payload: dict[str, Any]) -> None:
         """Handle a hint: a process changed the session's rows, or asks its running turn to stop."""

@@ -137,6 +137,7 @@ async def test_what_somebody_else_wrote_arrives_in_the_language_of_who_looks_on(
         # As by another process, which speaks no language of anybody's.
         with translation.override("fr"):
             await in_database(settle, await in_database(send, ada, "From elsewhere", session), "Well.")
+            await in_database(transcript.notify_changed, session)
         article = await client.hear("message", seq=4)
         assert 'aria-label="Antwort"' in article["html"]
 

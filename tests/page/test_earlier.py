@@ -34,8 +34,10 @@ async def test_earlier_messages_come_as_one_scrolls_up(live, ada, long, scripted
             await page.mouse.move(viewport["width"] - 100, 300)
             await page.mouse.wheel(0, -3000)
             await expect(articles).to_have_count(100)
-            await page.get_by_role("link", name="Earlier messages").click()
-            await expect(articles).to_have_count(120)
+            # Near the top, the rest comes by itself.
+            while await articles.count() < 120:
+                await page.mouse.wheel(0, -3000)
+                await page.wait_for_timeout(100)
             await expect(page.get_by_role("link", name="Earlier messages")).to_have_count(0)
             assert await fits(page)
         await ask(page, "And now?")

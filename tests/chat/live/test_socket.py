@@ -587,7 +587,8 @@ async def test_a_command_about_the_context_stores_nothing_and_every_tab_hears_of
         await client.say("send", client_id=str(uuid.uuid4()), session=str(session.pk), text="/compact")
         assert await client.hear("command", command="/compact", session=str(session.pk))
         assert await other.hear("notice", html="")
-        assert not [frame for frame in client.seen + other.seen if frame["type"] in ("ack", "message")]
+        seen = client.seen + other.seen
+        assert not [frame for frame in seen if frame["type"] == "ack" or frame.get("seq", 0) > session.last_seq]
 
 
 async def test_a_client_id_that_is_no_text_is_refused_and_the_socket_lives_on(ada):
@@ -706,3 +707,20 @@ async def test_thinking_is_shown_while_it_grows_and_sent_back_only_when_it_is_wh
     # The unfinished one is kept for the person.
     stored = await in_database(lambda: Message.objects.filter(role="assistant").order_by("seq").first())
     assert stored.content[0]["thinking"].startswith("Let me")
+
+
+async def test_a_change_while_a_socket_opens_sends_nothing_that_the_page_has(ada, monkeypatch):
+    session = await in_database(conversation, ada)
+    open_page = replay.open_page
+
+    def changed_meanwhile(*asked):
+        transcript.notify_changed(session.pk)
+        time.sleep(0.3)  # the hint arrives, and the room would read the rows from the first one on
+        return open_page(*asked)
+
+    monkeypatch.setattr(replay, "open_page", changed_meanwhile)
+    async with Client(ada) as client:
+        await client.open(session.pk, session.last_seq)
+        await asyncio.sleep(0.2)
+        assert await client.socket.receive_nothing()
+        assert [frame["type"] for frame in client.seen if frame["type"] != "notice"] == ["ready"]
