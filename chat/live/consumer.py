@@ -117,7 +117,7 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]  # channels ha
         session_id, last_seq = frame.session or uuid.uuid4(), frame.last_seq
         # Entered before the rows are read, so that no hint about a later change is lost.
         room = self._enter_room(session_id)
-        with room.opening():
+        with room.joining():
             try:
                 page = await room.read_stable(
                     lambda: in_admission_thread(replay.open_page, self.user, session_id, last_seq),

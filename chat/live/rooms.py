@@ -76,8 +76,8 @@ class Room:
         self._catching_up: asyncio.Task[None] | None = None
         self._changed_again = False
         # Sockets that are opening, and whether rows changed meanwhile.
-        self._opening = 0
-        self._changed_while_opening = False
+        self._joining = 0
+        self._changed_while_joining = False
         self._updating: set[asyncio.Task[None]] = set()
         self._unsubscribe = pubsub.subscribe(f"session:{session_id}", self._hinted)
 
@@ -142,22 +142,22 @@ class Room:
             self._changed_again = True
         elif self.running is not None:
             self.behind = True
-        elif self._opening:
-            self._changed_while_opening = True
+        elif self._joining:
+            self._changed_while_joining = True
         elif self.outboxes:
             self.behind = False
             self._catching_up = asyncio.create_task(self._catch_up())
 
     @contextlib.contextmanager
-    def opening(self) -> Iterator[None]:
+    def joining(self) -> Iterator[None]:
         """Postpone `refresh` while a socket reads what it lacks: only then `complete_seq` is known."""
-        self._opening += 1
+        self._joining += 1
         try:
             yield
         finally:
-            self._opening -= 1
-            if self._changed_while_opening and not self._opening:
-                self._changed_while_opening = False
+            self._joining -= 1
+            if self._changed_while_joining and not self._joining:
+                self._changed_while_joining = False
                 self.refresh()
 
     def _hinted(self, payload: dict[str, Any]) -> None:

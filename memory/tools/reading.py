@@ -65,8 +65,8 @@ def card_line(query: str, passage: Passage) -> Reason:
     """Return a search result as the person's card shows it: what was found, and where it is from."""
     text = best_line(passage.snippet, query)
     if passage.origin is not None:
-        about = {"title": passage.origin.title, "day": passage.origin.at.date().isoformat()}
-        return Reason("memory.found_in_conversation", {"text": text, **about})
+        title, day = passage.origin.title, passage.origin.at.date().isoformat()
+        return Reason("memory.found_in_conversation", {"text": text, "title": title, "day": day})
     if passage.path == CURATED:
         return Reason("memory.found_saved", {"text": text})
     if DAILY_LOG_PATH.fullmatch(passage.path) and passage.day is not None:

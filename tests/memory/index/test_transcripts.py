@@ -69,7 +69,7 @@ def test_what_was_said_is_found_with_title_date_and_role(session, talk):
         "role": "assistant",
     }  # fmt: skip
     assert "Assistant (2026-11-21 00:31):\nThe ferry to Naxos leaves at seven." in hit["snippet"]
-    assert result.lines[0].startswith("Ferries, 2026-11-21: ")
+    assert str(result.lines[0]).endswith(" · “Ferries”, 21 November 2026")
 
 
 def test_it_is_read_around_under_its_path_by_the_lines_of_the_result(session, talk):
