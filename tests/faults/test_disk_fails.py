@@ -60,13 +60,13 @@ FAULTS = [full, read_only, a_file] if CAN_MOUNT else [a_file]
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_memory_is_saved_and_its_file_follows_when_the_disk_is_well(site: Site, fault):
     fact, later = f"Fact {uuid.uuid4()}", f"Fact {uuid.uuid4()}"
-    site.ask("Remember that.", answer(tool_use("save_memory", {"content": fact})))
+    site.ask(f"Remember: {fact}", answer(tool_use("save_memory", {"content": fact})))
     ((space,),) = site.rows("SELECT space_id FROM memory_memorydocument WHERE path = 'MEMORY.md'")
     folder = site.house.home / "workspaces" / str(space)
     file = folder / "MEMORY.md"
     until(lambda: file.exists() and fact in file.read_text(), 30, "the file has the fact")
     with fault(folder):
-        session = site.ask("And that.", answer(tool_use("save_memory", {"content": later})))
+        session = site.ask(f"Remember: {later}", answer(tool_use("save_memory", {"content": later})))
         assert site.agreed(session)[-1].status == "complete"
         assert later in site.memory("MEMORY.md")
         behind = "SELECT 1 FROM memory_memorydocument WHERE path = 'MEMORY.md' AND mirrored_version < version"

@@ -90,7 +90,7 @@ def test_a_crash_between_a_tools_effect_and_its_result_neither_repeats_it_nor_bl
         # The tool waits for its document, then its result for the session.
         connection.execute("BEGIN")
         connection.execute("SELECT 1 FROM memory_memorydocument WHERE path = 'MEMORY.md' FOR UPDATE")
-        send(talk, session, "Remember another thing.")
+        send(talk, session, f"Remember another thing: {fact}")
         site.until_waiting()
         with site.house.database() as second, second.transaction():
             second.execute("SELECT 1 FROM chat_chatsession WHERE id = %s FOR NO KEY UPDATE", [session])
