@@ -8,7 +8,8 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 
 from chat.conversations.branches import MessageNotShownError, branch_through
-from chat.conversations.lifecycle import lock, session_key
+from chat.conversations.keys import conversation_key
+from chat.conversations.lifecycle import lock
 from chat.conversations.transcript import SessionBusyError
 from chat.models import ChatSession, ContextRound, Head, Message, Turn
 from oneclaw import pubsub
@@ -34,7 +35,8 @@ def fork(user: User, message_id: int) -> ChatSession:
         raise SessionBusyError
     head = source.head
     made = copy_row(source, pk=uuid.uuid4(), head=None)
-    made.key = session_key(user, source.agent.slug, made.pk)
+    made.key = conversation_key(source.agent.slug, user.pk, made.pk)
+    made.kind = ChatSession.Kind.CONVERSATION
     made.parent = source
     made.title = _("{title} (fork)").format(title=source.name[:180])
     made.last_seq = made.read_seq = made.copied_seq = len(messages)

@@ -7,6 +7,7 @@ from django.db.models import Exists, OuterRef
 from django.utils import timezone
 
 from chat.conversations import model_choice, presence, temporary
+from chat.conversations.keys import conversation_key
 from chat.conversations.model_choice import Choice
 from chat.models import ChatSession, Presence, Turn
 from chat.signals import session_deleted, session_ended, session_switched
@@ -16,11 +17,6 @@ from oneclaw.models import User, clock
 
 class SessionNotFoundError(LookupError):
     """The conversation does not exist, or belongs to another person."""
-
-
-def session_key(user: User, agent_slug: str, session_id: uuid.UUID) -> str:
-    """Return the session key (docs/glossary.md)."""
-    return f"agent:{agent_slug}:user:{user.pk}:{session_id}"
 
 
 def find(user: User, session_id: uuid.UUID) -> ChatSession | None:
@@ -62,7 +58,7 @@ def lock_or_make(user: User, session_id: uuid.UUID, mode: str | None, choice: Ch
     agent = model_choice.agent_for(user, choice)
     return ChatSession(
         pk=session_id,
-        key=session_key(user, agent.slug, session_id),
+        key=conversation_key(agent.slug, user.pk, session_id),
         owner=user,
         agent=agent,
         mode=mode or ChatSession.Mode.AGENT,

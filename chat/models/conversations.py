@@ -28,8 +28,7 @@ class ChatSessionQuerySet(models.QuerySet["ChatSession"]):
 
     def written(self) -> "ChatSessionQuerySet":
         """Return the sessions with messages of a person, newest activity first, without temporary ones."""
-        by_person = Q(parent=None) | Q(copied_seq__gt=0)
-        written = self.filter(by_person, last_seq__gt=0).exclude(mode=ChatSession.Mode.TEMPORARY)
+        written = self.filter(kind="", last_seq__gt=0).exclude(mode=ChatSession.Mode.TEMPORARY)
         return written.order_by("-active_at", "-id")
 
 
@@ -62,13 +61,21 @@ class ChatSession(models.Model):
         CHAT = "chat", "reads memory only"
         TEMPORARY = "temporary", "no memory at all"
 
+    class Kind(models.TextChoices):
+        CONVERSATION = "", "Conversation"
+        # Begun by a tool call in another conversation.
+        SUB_SESSION = "sub", "Sub-session"
+        # Of one scheduled turn; hidden from every list.
+        BEAT = "beat", "Scheduled turn"
+
     class Titled(models.TextChoices):
         NOT_TITLED = "", "Nobody"
         MODEL = "model"
         PERSON = "person"
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
-    # The session key: agent:<slug>:user:<id>:<uuid>.
+    kind = models.CharField(max_length=4, choices=Kind, default=Kind.CONVERSATION, blank=True)
+    # The session key (chat/conversations/keys.py).
     key = models.CharField(max_length=200, unique=True)
     owner = models.ForeignKey(User, on_delete=models.CASCADE, related_name="chat_sessions", db_index=False)
     # The one shared space it sees besides its owner's own, if any.
@@ -294,7 +301,8 @@ class Message(models.Model):
     # Data apart from the API's blocks: "cards", the cards of tools by tool_use id, with summaries and lines that are
     # text or a Reason as JSON; "context", the items that extensions added, and "hook_text", the text that hooks added
     # (chat/context/per_message.py); "sent", what of it was sent first (chat/context/view.py); "continued", whether an
-    # answer continues one that was cut off.
+    # answer continues one that was cut off; "by", who wrote a message of the role user if not the person: "session",
+    # another conversation, or "schedule", a scheduled turn.
     meta = models.JSONField(default=dict)
     # The words of the text blocks, for search and lists.
     text = models.TextField(blank=True)
@@ -335,6 +343,11 @@ class Message(models.Model):
     def is_said(self) -> bool:
         """Return whether the person or the assistant said it."""
         return self.role in (self.Role.USER, self.Role.ASSISTANT)
+
+    @property
+    def is_by_person(self) -> bool:
+        """Return whether the person wrote it, and not another conversation or a schedule in their name."""
+        return self.role == self.Role.USER and "by" not in self.meta
 
     @property
     def file_ids(self) -> list[uuid.UUID]:

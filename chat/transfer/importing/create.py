@@ -10,7 +10,7 @@ from django.db.models import OuterRef, Subquery
 from django.utils import timezone
 
 from chat import extensions
-from chat.conversations import lifecycle
+from chat.conversations.keys import conversation_key
 from chat.conversations.titles import first_words
 from chat.conversations.transcript import content_columns, html_columns
 from chat.library import organise
@@ -87,7 +87,7 @@ def new_session(owner: User, conversation: Conversation, last: dt.datetime) -> C
     active_at = conversation.active_at or last
     session = ChatSession.objects.create(
         pk=session_id,
-        key=lifecycle.session_key(owner, agent.slug, session_id),
+        key=conversation_key(agent.slug, owner.pk, session_id),
         owner=owner,
         agent=agent,
         mode=conversation.mode,
