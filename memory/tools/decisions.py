@@ -16,7 +16,7 @@ from chat.models import Message
 from memory.documents import undo, write
 from memory.documents.write import Author, DocumentError, Replace, Source
 from memory.models import Decision, MemoryDocument, MemoryRevision, content_hash
-from memory.policy.secrets import masked, secrets_in
+from memory.policy.secrets import masked, may_be_kept, secrets_in
 from memory.tools.calls import call_of
 from memory.tools.contradictions import Contradicted
 from oneclaw.models import User
@@ -167,7 +167,8 @@ def decide_together(decision: Decision, others: Iterable[Decision], choice: str,
 def original_text(revision: MemoryRevision) -> str | None:
     """Return the text that the model asked to save, with its secrets.
 
-    Return None unless each secret is in the person's own messages of that conversation; it is stored nowhere else.
+    Return None unless each secret is of a kind that may be kept, and in the person's own messages of that conversation;
+    it is stored nowhere else.
     """
     call, message = call_of(revision), revision.message
     content = str(call["input"].get("content", "")).strip("\n") if call else ""
@@ -176,7 +177,7 @@ def original_text(revision: MemoryRevision) -> str | None:
     wrote = Message.objects.filter(session=message.session_id, session__deleted_at=None, role=Message.Role.USER)
     person_wrote = "\n".join(wrote.filter(seq__lt=message.seq).values_list("text", flat=True))
     secrets = secrets_in(content)
-    return content if secrets and all(secret in person_wrote for secret in secrets) else None
+    return content if secrets and may_be_kept(content) and all(secret in person_wrote for secret in secrets) else None
 
 
 def text_of(revision: MemoryRevision) -> str:

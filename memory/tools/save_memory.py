@@ -21,7 +21,7 @@ from memory.policy import switches, tombstones
 from memory.policy.access import own_space
 from memory.policy.paths import CURATED
 from memory.policy.same_words import occurs_in
-from memory.policy.secrets import masked
+from memory.policy.secrets import are_asked, masked
 from memory.policy.tombstones import LineForgottenError
 from memory.tools import comparisons, decisions, saved
 from memory.tools.calls import operation_key
@@ -74,7 +74,7 @@ def save_memory(call: ToolCall) -> ToolResult:
             raise LineForgottenError(CURATED)
         if suggestion := suggested(call, space, content):
             return waiting(suggestion, content)
-        revision = save_entry(space, append_operation(call.user, content), author, ask=bool(secret))
+        revision = save_entry(space, append_operation(call.user, content), author, ask=are_asked(secret))
     except LineForgottenError as error:
         raise ToolError("forgotten", FORGOTTEN, Reason("memory.line_forgotten")) from error
     except (write.DocumentError, InvalidTextError) as error:
@@ -92,7 +92,8 @@ def save_memory(call: ToolCall) -> ToolResult:
     lines: list[str | Reason] = [content]
     if secret:
         kinds = " and ".join(secret)
-        result["masked"] = f"A {kinds} was left out. Tell the person, and ask whether it was meant to be kept."
+        asked = ", and ask whether it was meant to be kept" if are_asked(secret) else ""
+        result["masked"] = f"A {kinds} was left out. Tell the person{asked}."
         lines.append(Reason("memory.secret_left_out", {"kinds": secret}))
     return ToolResult(result, CURATED, lines, undo=reverse("memory_undo", args=[revision.pk]), made=revision.pk)
 

@@ -127,6 +127,20 @@ def prices(name: str) -> dict[str, tuple[float, ...]]:
     return found
 
 
+def choices(name: str, allowed: Iterable[str], defaults: dict[str, str]) -> dict[str, str]:
+    """Return one of `allowed` for each key of `defaults`, from `key=choice key=choice`, separated by white space or
+    commas."""
+    allowed, found = list(allowed), dict(defaults)
+    for word in words(name):
+        key, _, chosen = word.lower().partition("=")
+        if key not in defaults or chosen not in allowed:
+            raise ImproperlyConfigured(
+                f"{name} says “{word}”; write one of {', '.join(defaults)}, =, and one of {', '.join(allowed)}."
+            )
+        found[key] = chosen
+    return found
+
+
 def sizes(name: str) -> dict[str, int]:
     """Return whole numbers by name, from `name=number other=number`, separated by white space or commas."""
     found: dict[str, int] = {}

@@ -62,6 +62,23 @@ def at(client, ada):
     return client
 
 
+def test_a_secret_that_is_only_masked_is_not_asked_about(save, settings):
+    settings.SCREEN = settings.SCREEN | {"password": "mask"}
+    save(f"The wifi password is {SECRET}", said=f"Remember: the wifi password is {SECRET}")
+    assert MemoryRevision.objects.get().document.content == "- The wifi password is [password removed]\n"
+    assert not Decision.objects.exists()
+
+
+def test_a_text_is_kept_as_said_only_if_all_its_secrets_may_be(save, settings):
+    settings.SCREEN = settings.SCREEN | {"password": "mask"}
+    text = f"The wifi password is {SECRET}, the card 4111 1111 1111 1111"
+    save(text, said=f"Remember: {text}")
+    decision = Decision.objects.get()
+    assert decisions.choices_of(decision) == ["masked", "remove"]
+    settings.SCREEN = settings.SCREEN | {"password": "ask"}
+    assert decisions.choices_of(decision) == ["masked", "as_said", "remove"]
+
+
 def decide(client, choice, **options):
     return client.post(f"/memory/decisions/{Decision.objects.get().pk}", {"choice": choice}, **options)
 
