@@ -166,7 +166,8 @@ def identity(rng: Random) -> tuple[str, str]:
 
     def french() -> str:
         year, month, _ = day()
-        return f"{rng.choice('12')} {year} {month} {rng.randrange(1, 95):02} {digits(rng, 3)} {digits(rng, 3)} {digits(rng, 2)}"
+        place = f"{rng.randrange(1, 95):02} {digits(rng, 3)} {digits(rng, 3)}"
+        return f"{rng.choice('12')} {year} {month} {place} {digits(rng, 2)}"
 
     def chinese() -> str:
         year, month, date = day()
@@ -253,8 +254,16 @@ def password(rng: Random) -> tuple[str, str]:
     number = "".join(rng.choices(string.ascii_letters, k=rng.randrange(5, 10))) + digits(rng, 2)
     number += rng.choice(["", "!", "?x", "#1"])
     around = rng.choice(
-        ["The password is {}", "password: {}", "Mein Passwort ist {}", "Le mot de passe est {}", "La contraseña es {}"]
-        + ["api_key = {}", "postgresql://ada:{}@db.example.org/team", "パスワード password: {}"]
+        [
+            "The password is {}",
+            "password: {}",
+            "Mein Passwort ist {}",
+            "Le mot de passe est {}",
+            "La contraseña es {}",
+            "api_key = {}",
+            "postgresql://ada:{}@db.example.org/team",
+            "パスワード password: {}",
+        ]
     )
     return around.format(number), number
 
