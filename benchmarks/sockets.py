@@ -22,7 +22,6 @@ from pathlib import Path
 from typing import Any
 
 import aiohttp
-from delivery import Watcher
 from stage import (
     ROOT,
     Stage,
@@ -36,6 +35,7 @@ from stage import (
     started,
     wait_for,
 )
+from watchers import Address, Watched, ask, opened
 
 PEOPLE = 50
 # Deltas for each stream: longer than a wave takes, at 50 a second.
@@ -110,6 +110,12 @@ async def reconnected(http: aiohttp.ClientSession, stage: Stage, page: Page) -> 
     raise ConnectionError("closed before ready")
 
 
+async def streamed(http: aiohttp.ClientSession, address: Address, watched: Watched) -> None:
+    """Ask in a new conversation, and note in `watched` how the answer comes."""
+    async with address.connect(http, 0) as socket:
+        await ask(socket, await opened(socket), STREAM_DELTAS, watched)
+
+
 async def measure(candidate: Candidate, stage: Stage, pages: list[Page], count: int, streams: list[str]) -> None:
     async with aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=0)) as http:
         wave = [pages[number % len(pages)] for number in range(count)]
@@ -122,12 +128,10 @@ async def measure(candidate: Candidate, stage: Stage, pages: list[Page], count: 
         await asyncio.sleep(2)
         candidate.idle_kb.append((memory_kb(stage.web.pid) - memory) / count)
         await asyncio.gather(*(socket.close() for socket in sockets))
-        now = asyncio.Event()
-        now.set()
-        watchers = [Watcher() for _ in streams]
+        watchers = [Watched() for _ in streams]
         running = [
-            asyncio.create_task(watcher.run(http, stage, cookie, now))
-            for watcher, cookie in zip(watchers, streams, strict=True)
+            asyncio.create_task(streamed(http, Address(stage.url, [cookie]), watched))
+            for watched, cookie in zip(watchers, streams, strict=True)
         ]
         await asyncio.sleep(3 if streams else 0)
         earlier = [len(watcher.lags) for watcher in watchers]
@@ -142,20 +146,19 @@ async def measure(candidate: Candidate, stage: Stage, pages: list[Page], count: 
 
 def pages_of(count: int) -> list[Page]:
     """`count` people who are signed in, each with a conversation of one message."""
-    from django.db import transaction
-
-    from chat.conversations import lifecycle
-    from chat.models import ChatSession, Message
+    from chat.conversations.keys import conversation_key
+    from chat.models import ChatSession, Message, default_agent
     from oneclaw.models import User
 
     found = []
     for number in range(count):
         cookie = sign_in(number)
         user = User.objects.get(email=f"person{number}@example.org")
-        with transaction.atomic():
-            session = lifecycle.lock(user, uuid.uuid4())
+        id, agent = uuid.uuid4(), default_agent()
+        session = ChatSession.objects.create(
+            pk=id, key=conversation_key(agent.slug, user.pk, id), owner=user, agent=agent, last_seq=1
+        )
         Message.objects.create(session=session, seq=1, role="user", content=[{"type": "text", "text": "Hello."}])
-        ChatSession.objects.filter(pk=session.pk).update(last_seq=1)
         found.append(Page(cookie, str(session.pk), 1))
     return found
 

@@ -57,9 +57,11 @@ async def opened(socket: aiohttp.ClientWebSocketResponse) -> str:
     raise ConnectionError("closed before ready")
 
 
-async def ask(socket: aiohttp.ClientWebSocketResponse, session: str, deltas: int) -> Watched:
-    """Send a message that is answered with `deltas`, and return how the answer came."""
-    watched = Watched()
+async def ask(
+    socket: aiohttp.ClientWebSocketResponse, session: str, deltas: int, watched: Watched | None = None
+) -> Watched:
+    """Send a message that is answered with `deltas`, and return how the answer came, noted in `watched` meanwhile."""
+    watched = watched or Watched()
     sent = time.time()
     text = f"Go on, {deltas} deltas."
     await socket.send_json({"type": "send", "client_id": str(uuid.uuid4()), "session": session, "text": text})

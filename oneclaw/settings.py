@@ -344,7 +344,7 @@ REDIS_URL = environment.address("REDIS_URL", ["redis", "rediss"])
 CELERY_BROKER_URL = REDIS_URL or broker.FOLDER_URL
 CELERY_BROKER_TRANSPORT_OPTIONS = broker.redis_options() if REDIS_URL else broker.folder_options(HOME / "queue")
 # Concurrent tasks of one worker process.
-WORKER_THREADS = environment.whole("ONECLAW_WORKER_THREADS", 4, 1, 64)
+WORKER_THREADS = environment.whole("ONECLAW_WORKER_THREADS", 6, 1, 64)
 CELERY_TASK_IGNORE_RESULT = True
 CELERY_TASK_ACKS_LATE = True
 CELERY_TASK_REJECT_ON_WORKER_LOST = True
