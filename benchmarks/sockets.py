@@ -96,7 +96,7 @@ def serving(candidate: Candidate, environment: dict[str, str], upstream: str) ->
         ours = environment | {"PORT": str(port), "PYTHONPATH": str(candidate.root)}
         web = started(stack, *candidate.command, env=ours, root=candidate.root)
         wait_for(f"http://127.0.0.1:{port}/accounts/login/")
-        yield Stage(f"http://127.0.0.1:{port}", upstream, web, [])
+        yield Stage(f"http://127.0.0.1:{port}", upstream, web, [], [])
 
 
 async def reconnected(http: aiohttp.ClientSession, stage: Stage, page: Page) -> aiohttp.ClientWebSocketResponse:
@@ -198,7 +198,7 @@ def main() -> None:
             with contextlib.ExitStack() as bare_stack:
                 web = started(bare_stack, "benchmarks/sockets.py", "--bare", str(floor_port), env=environment)
                 wait_for(f"http://127.0.0.1:{floor_port}/")
-                running = Stage(f"http://127.0.0.1:{floor_port}", upstream, web, [])
+                running = Stage(f"http://127.0.0.1:{floor_port}", upstream, web, [], [])
                 asyncio.run(measure(floor, running, pages, chosen.sockets, []))
             print(floor.row(), flush=True)
 
