@@ -96,7 +96,7 @@ def serving(candidate: Candidate, environment: dict[str, str], upstream: str) ->
         ours = environment | {"PORT": str(port), "PYTHONPATH": str(candidate.root)}
         web = started(stack, *candidate.command, env=ours, root=candidate.root)
         wait_for(f"http://127.0.0.1:{port}/accounts/login/")
-        yield Stage(f"http://127.0.0.1:{port}", upstream, web, [], [])
+        yield Stage("", [f"http://127.0.0.1:{port}"], upstream, [web], [])
 
 
 async def reconnected(http: aiohttp.ClientSession, stage: Stage, page: Page) -> aiohttp.ClientWebSocketResponse:
@@ -121,12 +121,12 @@ async def measure(candidate: Candidate, stage: Stage, pages: list[Page], count: 
         wave = [pages[number % len(pages)] for number in range(count)]
         sockets = [await reconnected(http, stage, page) for page in (pages * WARM_UP)[:WARM_UP]]
         await asyncio.sleep(1)
-        memory, before = memory_kb(stage.web.pid), cpu_seconds(stage.web.pid)
+        memory, before = memory_kb(stage.processes[0].pid), cpu_seconds(stage.processes[0].pid)
         for page in wave:
             sockets.append(await reconnected(http, stage, page))
-        candidate.processor_ms.append((cpu_seconds(stage.web.pid) - before) * 1000 / count)
+        candidate.processor_ms.append((cpu_seconds(stage.processes[0].pid) - before) * 1000 / count)
         await asyncio.sleep(2)
-        candidate.idle_kb.append((memory_kb(stage.web.pid) - memory) / count)
+        candidate.idle_kb.append((memory_kb(stage.processes[0].pid) - memory) / count)
         await asyncio.gather(*(socket.close() for socket in sockets))
         watchers = [Watched() for _ in streams]
         running = [
@@ -198,7 +198,7 @@ def main() -> None:
             with contextlib.ExitStack() as bare_stack:
                 web = started(bare_stack, "benchmarks/sockets.py", "--bare", str(floor_port), env=environment)
                 wait_for(f"http://127.0.0.1:{floor_port}/")
-                running = Stage(f"http://127.0.0.1:{floor_port}", upstream, web, [], [])
+                running = Stage("", [f"http://127.0.0.1:{floor_port}"], upstream, [web], [])
                 asyncio.run(measure(floor, running, pages, chosen.sockets, []))
             print(floor.row(), flush=True)
 
