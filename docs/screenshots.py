@@ -32,7 +32,7 @@ from chat.library import saved_prompts
 from chat.models import SharedLink
 from memory.skills import importing, writing
 from oneclaw.demo.scripted import ScriptedModel, answer, key_refused, text, tool_use
-from oneclaw.models import User
+from oneclaw.models import Space, User
 from oneclaw.threads import in_database
 from tests.browser import DESKTOP, PHONE, LiveServer, open_page
 
@@ -178,7 +178,7 @@ def arrange(user: User) -> None:
     saved_prompts.save(user, "shorter", "Say the same in half as many words.")
     written = "1. Group the changes into Added, Changed and Fixed.\n2. Write one sentence for each, in the words of a user."
     about = "Writes release notes from merged changes. Use it when a release is prepared."
-    writing.create(user, "release-notes", writing.new_text("release-notes", about, written))
+    writing.create(user, Space.objects.own_of(user), "release-notes", writing.new_text("release-notes", about, written))
     files = {"tax-letters/SKILL.md": LETTERS.encode(), "tax-letters/scripts/deadline.py": DEADLINE.encode()}
     importing.store(user, "skills.zip", importing.skills_in(files))
 

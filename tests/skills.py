@@ -19,7 +19,7 @@ def skill_text(name="release-notes", description=ABOUT, body=BODY, **fields):
 
 def own_skill(user, name="release-notes", **fields):
     """A skill that its person wrote on the page."""
-    writing.create(user, name, skill_text(name, **fields))
+    writing.create(user, Space.objects.own_of(user), name, skill_text(name, **fields))
     return find_skill(user, "own", name)
 
 

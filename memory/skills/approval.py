@@ -16,7 +16,7 @@ from memory.documents import write
 from memory.documents.diff import Hunk, diff
 from memory.models import MemoryDocument, SkillApproval
 from memory.policy.reading import once
-from memory.skills.catalogue import Skill, by_name, find_skill, skills_of_session
+from memory.skills.catalogue import Skill, by_name, find_skill, skills_in, skills_of_session
 from oneclaw.models import Space, SpaceMember, User
 
 
@@ -88,6 +88,12 @@ def usable_skills(session: ChatSession) -> list[Skill]:
     return once(("usable skills", session.owner_id, session.space_id), read) if not session.is_temporary else []
 
 
+def waiting_own_skills(user: User) -> int:
+    """Return how many skills of the own space of `user` wait for their approval."""
+    found = with_states(user, skills_in([Space.objects.own_of(user)]))
+    return sum(each.state in (SkillState.WAITING, SkillState.CHANGED) for each in found)
+
+
 def approve(user: User, skill: Skill, digest: str, *, for_all: bool = False) -> None:
     """Let the model use `skill` for `user`, or `for_all` members of its space. Idempotent.
 
@@ -106,8 +112,8 @@ def switch_off(user: User, skill: Skill) -> None:
     _answer(user, skill, is_used=False, for_all=False)
 
 
-def may_approve_own_edit(user: User, skill: Skill | None) -> bool:
-    """Return whether what `user` writes on the page of the own skill approves it: a new one (None), one without further
+def approves_with_edit(user: User, skill: Skill | None) -> bool:
+    """Return whether what `user` writes on the page of `skill` approves it: a new one (None), one without further
     files, or one that was approved as it is."""
     if skill is None or len(skill.files) <= 1:
         return True
@@ -115,9 +121,9 @@ def may_approve_own_edit(user: User, skill: Skill | None) -> bool:
 
 
 @transaction.atomic
-def approve_own(user: User, folder: str) -> None:
-    """Approve the own skill in `folder` as it is now, because `user` has just written it; not one with faults."""
-    skill = find_skill(user, "own", folder)
+def approve_written(user: User, source: str, folder: str) -> None:
+    """Approve a skill as it is now for `user`, who has just written it; not one with faults."""
+    skill = find_skill(user, source, folder)
     if skill is not None and not skill.faults:
         _answer(user, skill, is_used=True, for_all=False)
 

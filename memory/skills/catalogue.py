@@ -63,9 +63,7 @@ class Skill:
     @property
     def source(self) -> str:
         """Return the source as addresses have it: own, server, or the id of a shared space."""
-        if self.space is None:
-            return SERVER
-        return OWN if self.space.kind == Space.Kind.OWN else str(self.space.pk)
+        return source_in(self.space) if self.space else SERVER
 
     @property
     def path(self) -> str:
@@ -112,6 +110,11 @@ class Skill:
             for file in ordered
             if file.path in held and content_hash(held[file.path]) == file.hash
         }
+
+
+def source_in(space: Space) -> str:
+    """Return the source of the skills in `space`."""
+    return OWN if space.kind == Space.Kind.OWN else str(space.pk)
 
 
 def skills_of_person(user: User) -> list[Skill]:

@@ -183,7 +183,7 @@ def store(user: User, name: str, read: ReadSkills, *, replaces: bool = False) ->
         below = MemoryDocument.objects.filter(space=space, path__startswith=f"{SKILLS}/{folder}/")
         versions = {row.path: row for row in below}
         if not replaces and any(not row.is_deleted for row in versions.values()):
-            raise SkillImportError(_("You already have a skill with the name %(name)s."), name=folder)
+            raise SkillImportError(_("There is already a skill with the name %(name)s."), name=folder)
         wanted = {f"{SKILLS}/{folder}/{path}": text for path, text in texts.items()}
         try:
             for path, text in wanted.items():

@@ -10,11 +10,12 @@ from django.views.decorators.http import require_http_methods, require_POST
 from memory.documents import write
 from memory.policy.line_ends import with_line_ends_of
 from memory.skills import approval, writing
-from memory.skills.catalogue import OWN, Skill
+from memory.skills.catalogue import OWN, Skill, source_in
 from memory.skills.limits import SKILL_MAX_BYTES
 from memory.skills.parsing import DESCRIPTION_MAX_CHARS, NAME_MAX_CHARS
 from memory.views.changes import form_number
-from memory.views.skills.pages import readable_skill, render_skill
+from memory.views.skills.pages import is_writable, readable_skill, render_skill, source_of
+from oneclaw.models import Space, SpaceMember, User
 from oneclaw.people.requests import SignedInRequest
 from oneclaw.text import InvalidTextError
 
@@ -24,30 +25,36 @@ def new_skill(request: SignedInRequest) -> HttpResponse:
     """Show the form of a new skill; POST writes it, and what the person has written is approved with it."""
     fields = {name: request.POST.get(name, "") for name in ("name", "description", "body")}
     limits = {"name_most": NAME_MAX_CHARS, "description_most": DESCRIPTION_MAX_CHARS, "body_most": SKILL_MAX_BYTES}
+    spaces = spaces_to_write_in(request.user)
     refusals: list[str] = []
     if request.method == "POST":
+        space = next((each for each in spaces if source_in(each) == request.POST.get("source", OWN)), None)
+        if space is None:
+            raise Http404
         name = fields["name"].strip()
         body = fields["body"].replace("\r\n", "\n")
         try:
-            writing.create(request.user, name, writing.new_text(name, fields["description"], body))
+            writing.create(request.user, space, name, writing.new_text(name, fields["description"], body))
         except writing.FaultySkillError as error:
             refusals = [str(reason) for reason in error.reasons]
         except (writing.SkillExistsError, write.DocumentError, InvalidTextError) as error:
             refusals = [str(error)]
         else:
             messages.success(request, _("Saved. New conversations can use it."))
-            return redirect("memory_skill", OWN, name)
-    context = {"fields": fields, "refusals": refusals, **limits}
+            return redirect("memory_skill", source_in(space), name)
+    sources = [(source_in(space), source_of(space)) for space in spaces]
+    context = {"fields": fields, "sources": sources, "refusals": refusals, **limits}
+    context["chosen"] = request.POST.get("source", OWN)
     return render(request, "memory/new_skill.html", context, status=422 if refusals else 200)
 
 
 @require_http_methods(["GET", "POST"])
-def edit_skill(request: SignedInRequest, folder: str) -> HttpResponse:
-    """Show the SKILL.md of an own skill in a form; POST saves it.
+def edit_skill(request: SignedInRequest, source: str, folder: str) -> HttpResponse:
+    """Show the SKILL.md of a skill in a form; POST saves it.
 
     After a concurrent change nothing is saved: the form keeps the person's text and shows the other one, status 409.
     """
-    skill = readable_skill(request, OWN, folder)
+    skill = writable_skill(request, source, folder)
     if skill.main is None:
         raise Http404
     context = {"skill": skill, "content": skill.text, "base_version": skill.main.version}
@@ -75,7 +82,7 @@ def edit_skill(request: SignedInRequest, folder: str) -> HttpResponse:
         messages.success(request, _("Saved. New conversations can use it."))
     else:
         messages.success(request, _("Saved. Other files of this skill wait for your approval, so it is not used yet."))
-    return redirect("memory_skill", OWN, folder)
+    return redirect("memory_skill", source, folder)
 
 
 @require_POST
@@ -104,15 +111,30 @@ def switch_off_skill(request: SignedInRequest, source: str, folder: str) -> Http
 
 
 @require_http_methods(["GET", "POST"])
-def delete_skill(request: SignedInRequest, folder: str) -> HttpResponse:
-    """Ask whether to delete an own skill; POST deletes its files, whose history is kept."""
-    skill: Skill = readable_skill(request, OWN, folder)
+def delete_skill(request: SignedInRequest, source: str, folder: str) -> HttpResponse:
+    """Ask whether to delete a skill; POST deletes its files, whose history is kept."""
+    skill = writable_skill(request, source, folder)
     if request.method == "GET":
         return render(request, "memory/delete_skill.html", {"skill": skill})
     try:
         writing.delete(request.user, skill)
     except write.DocumentError as error:
         messages.error(request, str(error))
-        return redirect("memory_skill", OWN, folder)
+        return redirect("memory_skill", source, folder)
     messages.success(request, _("The skill is deleted."))
     return redirect("memory_skills")
+
+
+def writable_skill(request: SignedInRequest, source: str, folder: str) -> Skill:
+    """Return the skill. Raise Http404 unless the person may read it, PermissionDenied unless they may write it."""
+    skill = readable_skill(request, source, folder)
+    if not is_writable(request.user, skill):
+        raise PermissionDenied
+    return skill
+
+
+def spaces_to_write_in(user: User) -> list[Space]:
+    """Return the spaces in which `user` may write a skill, their own first."""
+    roles = SpaceMember.objects.filter(user=user, space__kind__in=[Space.Kind.PROJECT, Space.Kind.TEAM])
+    shared = roles.exclude(role=SpaceMember.Role.READER).select_related("space").order_by("space")
+    return [Space.objects.own_of(user), *(member.space for member in shared)]

@@ -7,10 +7,12 @@ from django.shortcuts import render
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_GET
 
+from memory.policy.access import may_write
 from memory.skills.approval import SkillOfPerson, SkillState, changes_since, owns, with_states
-from memory.skills.catalogue import OWN, SERVER, Skill, find_skill, skills_of_person
+from memory.skills.catalogue import Skill, find_skill, skills_of_person
 from memory.skills.parsing import has_invisible
 from memory.trust.instructions import marked_lines
+from oneclaw.models import Space, User
 from oneclaw.people.requests import SignedInRequest
 from oneclaw.reasons import Reason
 from oneclaw.text import StrOrPromise
@@ -36,7 +38,7 @@ class ShownSkill:
     @classmethod
     def of(cls, found: SkillOfPerson) -> "ShownSkill":
         hidden = _("Not used: another skill has this name")
-        return cls(found, hidden if found.is_hidden else STATES[found.state], source_of(found.skill))
+        return cls(found, hidden if found.is_hidden else STATES[found.state], source_of(found.skill.space))
 
     @property
     def skill(self) -> Skill:
@@ -85,7 +87,7 @@ def render_skill(request: SignedInRequest, skill: Skill, warning: str = "", stat
         "shown": shown,
         "skill": skill,
         "warning": warning,
-        "is_own": skill.source == OWN,
+        "is_writable": is_writable(request.user, skill),
         "may_approve_for_all": owns(request.user, skill.space),
         "lines": marked_lines(skill.text) if shown.may_be_approved else None,
         "changes": changes_since(skill, found.approval) if found.state == SkillState.CHANGED else None,
@@ -104,8 +106,13 @@ def readable_skill(request: SignedInRequest, source: str, folder: str) -> Skill:
     return skill
 
 
-def source_of(skill: Skill) -> StrOrPromise:
-    """Return whose the skill is, as a page says it."""
-    if skill.source == SERVER:
+def is_writable(user: User, skill: Skill) -> bool:
+    """Return whether `user` may change the skill."""
+    return skill.space is not None and may_write(user, skill.space.pk)
+
+
+def source_of(space: Space | None) -> StrOrPromise:
+    """Return whose a skill of `space` is, as a page says it; None: of the server."""
+    if space is None:
         return _("From this server")
-    return _("Yours") if skill.source == OWN or skill.space is None else skill.space.name
+    return _("Yours") if space.kind == Space.Kind.OWN else space.name

@@ -149,7 +149,7 @@ def assert_import(user, files, is_valid, why):
 def test_a_skill_that_is_there_is_replaced_only_if_asked(ada):
     own = own_skill(ada)
     new = {"release-notes/SKILL.md": skill_text(body="Other."), "release-notes/new.txt": "x"}
-    with pytest.raises(SkillImportError, match="You already have a skill"):
+    with pytest.raises(SkillImportError, match="There is already a skill"):
         import_zip(ada, "x.zip", packed(new))
     assert state_of(ada, own) == "used"
     import_zip(ada, "x.zip", packed(new), replaces=True)

@@ -49,7 +49,7 @@ def test_a_new_skill_is_written_and_used(ada_at, ada):
         ({"description": " "}, "“description” is missing"),
         ({"description": "x" * 1025}, "1,025 characters; at most 1,024"),
         ({"body": ""}, "no instructions"),
-        ({"name": "taken"}, "You already have a skill"),
+        ({"name": "taken"}, "There is already a skill"),
     ],
 )
 def test_what_is_wrong_is_said_and_the_fields_are_kept(ada_at, ada, change, why):
@@ -122,7 +122,7 @@ def test_a_skill_is_imported_and_its_page_asks(ada_at, ada):
     assert "Use this skill?" in text
     again = SimpleUploadedFile("s.zip", packed(FILES))
     text = shown(ada_at.post("/memory/skills/import", {"archive": again}), 422)
-    assert "You already have a skill with the name release-notes. Nothing was imported." in text
+    assert "There is already a skill with the name release-notes. Nothing was imported." in text
     files = [SimpleUploadedFile("SKILL.md", skill_text("two").encode())]
     shown(ada_at.post("/memory/skills/import", {"folder": files, "paths": ["two/SKILL.md"]}, follow=True))
     assert find_skill(ada, "own", "two").faults == ()
@@ -166,3 +166,33 @@ def test_the_list_of_commands_has_the_skills_that_may_be_named(ada_at, ada):
     unapproved_skill(ada, "tax-letters")
     mentions = ada_at.get("/commands").json()["mentions"]
     assert [each["name"] for each in mentions] == ["$release-notes"]
+
+
+def test_the_inbox_leads_to_skills_that_wait(ada_at, ada):
+    assert "Nothing is waiting for you." in shown(ada_at.get("/memory/inbox/"))
+    unapproved_skill(ada)
+    text = shown(ada_at.get("/memory/inbox/"))
+    assert "1 skill waits for your approval." in text and "Nothing is waiting" not in text
+
+
+def test_a_document_of_a_skill_leads_to_the_skill(ada_at, ada):
+    own_skill(ada)
+    document = MemoryDocument.objects.get()
+    assert "/memory/skills/own/release-notes/" in shown(ada_at.get(f"/memory/{document.pk}/"))
+
+
+def test_an_editor_writes_a_skill_of_a_space_and_a_reader_does_not(ada_at, ada, stranger):
+    team = Space.objects.create(kind="team", name="Team Tea", owner=stranger)
+    SpaceMember.objects.create(space=team, user=stranger, role="owner")
+    assert "Whose" not in shown(ada_at.get("/memory/skills/new"))
+    fields = {"name": "deploy", "description": "Deploys.", "body": "Steps.", "source": str(team.pk)}
+    assert ada_at.post("/memory/skills/new", fields).status_code == 404
+    member = SpaceMember.objects.create(space=team, user=ada, role="editor")
+    assert "Team Tea" in shown(ada_at.get("/memory/skills/new"))
+    assert "In use" in shown(ada_at.post("/memory/skills/new", fields, follow=True))
+    skill = find_skill(ada, str(team.pk), "deploy")
+    assert (state_of(ada, skill), state_of(stranger, skill)) == ("used", "waiting")
+    member.role = "reader"
+    member.save()
+    for act in ("edit", "delete"):
+        assert ada_at.get(f"/memory/skills/{team.pk}/deploy/{act}").status_code == 403
