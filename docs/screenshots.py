@@ -176,7 +176,9 @@ def arrange(user: User) -> None:
     agents.create(user, agents.AgentDraft("Proofreader", "Mend spelling and grammar. Change nothing else.", "", []))
     saved_prompts.save(user, "weekly-report", "Write the report of week {{number}} for {{team}}, in five lines.")
     saved_prompts.save(user, "shorter", "Say the same in half as many words.")
-    written = "1. Group the changes into Added, Changed and Fixed.\n2. Write one sentence for each, in the words of a user."
+    written = (
+        "1. Group the changes into Added, Changed and Fixed.\n2. Write one sentence for each, in the words of a user."
+    )
     about = "Writes release notes from merged changes. Use it when a release is prepared."
     writing.create(user, Space.objects.own_of(user), "release-notes", writing.new_text("release-notes", about, written))
     files = {"tax-letters/SKILL.md": LETTERS.encode(), "tax-letters/scripts/deadline.py": DEADLINE.encode()}

@@ -107,9 +107,7 @@ def prunable(rows: Sequence[ViewRow], rounds: RoundsInView) -> list[PrunableResu
     found = []
     protected: set[str] = set()
     for row in rows[first : answers[-KEPT_ANSWERS]]:
-        protected |= {
-            use["id"] for use in row.content if use["type"] == "tool_use" and tool_is_protected(use["name"])
-        }
+        protected |= {use["id"] for use in row.content if use["type"] == "tool_use" and tool_is_protected(use["name"])}
         if row.role == Message.Role.TOOL:
             for block in sent_blocks(row, rounds):
                 is_free = block["type"] == "tool_result" and block["tool_use_id"] not in protected

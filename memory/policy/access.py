@@ -128,9 +128,7 @@ def _persons_space(user: User) -> Space:
     skills = documents.filter(path__startswith=f"{SKILLS}/")
     notes = documents.exclude(path__in=WORKSPACE_FILES).exclude(path__startswith=f"{SKILLS}/")
     spaces = Space.objects.filter(owner=user, kind=Space.Kind.OWN)
-    space = spaces.annotate(
-        choices=ArraySubquery(choices), has_notes=Exists(notes), has_skills=Exists(skills)
-    ).first()
+    space = spaces.annotate(choices=ArraySubquery(choices), has_notes=Exists(notes), has_skills=Exists(skills)).first()
     if space is None:
         return Space.objects.own_of(user)
     keep(switches.kept_as(user), {each["switch"]: each["on"] for each in space.choices})

@@ -31,8 +31,8 @@ WORKSPACE_FILES = (
 )
 # The folder with a folder for each skill, and the main file of a skill (memory/skills/).
 SKILLS, SKILL_FILE = "skills", "SKILL.md"
-# Besides Markdown, a skill may have these files of text, such as scripts. No folder of a skill has a dot in its name, so
-# that a folder and a file never have the same path.
+# Besides Markdown, a skill may have these files of text, such as scripts. No folder of a skill has a dot in its name:
+# a folder and a file never have the same path.
 SKILL_SUFFIXES = (
     ".bat", ".c", ".cfg", ".cpp", ".cs", ".css", ".csv", ".dtd", ".go", ".h", ".html", ".ini", ".java", ".js", ".json",
     ".jsonl", ".jsx", ".kt", ".lua", ".md", ".mjs", ".php", ".pl", ".ps1", ".py", ".r", ".rb", ".rs", ".sh", ".sql",

@@ -7,7 +7,7 @@ from chat.extensions import ContextItem
 from chat.models import ChatSession, Message
 from memory.prompt.changes import changed_items, changes_text, is_change
 from memory.prompt.recall import recalled_items, recalled_text
-from memory.skills.offering import message_skills, is_of_skill, skills_text
+from memory.skills.offering import is_of_skill, message_skills, skills_text
 
 
 def message_items(session: ChatSession, message: Message) -> list[ContextItem]:

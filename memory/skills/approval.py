@@ -152,14 +152,10 @@ def _contents_of(skill: Skill, approval: SkillApproval) -> dict[str, str]:
         space=skill.space, path__in=[f"skills/{skill.folder}/{path}" for path in files]
     )
     # Its history, and not a copy: what was forgotten since is in neither.
-    return {
-        row.path.split("/", 2)[2]: write.content_at(row, int(files[row.path.split("/", 2)[2]])) for row in rows
-    }
+    return {row.path.split("/", 2)[2]: write.content_at(row, int(files[row.path.split("/", 2)[2]])) for row in rows}
 
 
-def _state(
-    user: User, skill: Skill, rows: list[SkillApproval]
-) -> tuple[SkillState, SkillApproval | None]:
+def _state(user: User, skill: Skill, rows: list[SkillApproval]) -> tuple[SkillState, SkillApproval | None]:
     """Return the state of `skill` by these answers, and the one that decides."""
     mine = next((row for row in rows if row.user_id == user.pk), None)
     newest = mine or (rows[0] if rows else None)

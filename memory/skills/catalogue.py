@@ -148,9 +148,7 @@ def may_have_skills(session: ChatSession) -> bool:
 def skills_in(spaces: Sequence[Space]) -> list[Skill]:
     """Return the skills of `spaces`, in their order and by name."""
     by_id = {space.pk: space for space in spaces}
-    text = Case(
-        When(path__endswith=f"/{SKILL_FILE}", then=F("content")), default=Value(""), output_field=TextField()
-    )
+    text = Case(When(path__endswith=f"/{SKILL_FILE}", then=F("content")), default=Value(""), output_field=TextField())
     rows = MemoryDocument.objects.present().filter(space__in=by_id, path__startswith=f"{SKILLS}/")
     found = rows.order_by("space", "path").annotate(main_text=text, size=Length("content"))
     columns = found.values_list("space", "path", "content_hash", "size", "pk", "version", "main_text")

@@ -21,6 +21,7 @@ from oneclaw.llm.quoting import quoted
 
 # The name of the extension under which the chat stores the pieces.
 EXTENSION = "memory"
+READING_TOOL = "skill_read"
 # Kinds of pieces: name and description of a skill, and the instructions of one that the person has named.
 SKILL, NAMED = "skill", "named_skill"
 # Skills that one message may name.
@@ -49,7 +50,7 @@ def message_skills(session: ChatSession, message: Message) -> list[ContextItem]:
     named = named_skills(session, message.text)
     found = [_whole(skill) for skill in named]
     skills = offered_skills(session)
-    if len(skills) <= settings.SKILLS_IN_PROMPT:
+    if len(skills) <= settings.SKILLS_IN_PROMPT or not can_read_skills(session):
         return found
     candidates = chosen(skills, message.text, session.owner.day())
     if not candidates:
@@ -80,9 +81,15 @@ def is_of_skill(item: ContextItem) -> bool:
 
 def offered_skills(session: ChatSession) -> list[Skill]:
     """Return the skills that the model may choose in `session`, by name."""
-    if not may_have_skills(session) or "skill_read" in session.agent.tools_off:
+    if not may_have_skills(session) or READING_TOOL in session.agent.tools_off:
         return []
     return [skill for skill in usable_skills(session) if not skill.parsed.is_only_named]
+
+
+def can_read_skills(session: ChatSession) -> bool:
+    """Return whether the head of `session` has the tool for it: one that was made before the first skill has not."""
+    tools = session.head.tools if session.head else None
+    return any(tool["name"] == READING_TOOL for tool in tools or ())
 
 
 def named_skills(session: ChatSession, text: str) -> list[Skill]:
@@ -128,15 +135,11 @@ def cut(text: str, most: int) -> str:
 
 
 def _entry(skill: Skill) -> ContextItem:
-    return ContextItem(
-        kind=SKILL, path=skill.path, revision=_revision(skill), lines=[], text=skill.parsed.description
-    )
+    return ContextItem(kind=SKILL, path=skill.path, revision=_revision(skill), lines=[], text=skill.parsed.description)
 
 
 def _whole(skill: Skill) -> ContextItem:
-    return ContextItem(
-        kind=NAMED, path=skill.path, revision=_revision(skill), lines=[], text=instructions_of(skill)
-    )
+    return ContextItem(kind=NAMED, path=skill.path, revision=_revision(skill), lines=[], text=instructions_of(skill))
 
 
 def _revision(skill: Skill) -> int | None:

@@ -1,10 +1,10 @@
 """Parse the file SKILL.md of a skill, after the specification of agentskills.io, and say what is wrong with it. Pure.
 
-    ---
-    name: release-notes
-    description: Writes release notes from merged changes. Use it when a release is prepared.
-    ---
-    The instructions, in Markdown.
+---
+name: release-notes
+description: Writes release notes from merged changes. Use it when a release is prepared.
+---
+The instructions, in Markdown.
 """
 
 import re
@@ -145,7 +145,7 @@ def read_fields(head: str) -> dict[str, Any]:
 
 
 def has_invisible(text: str) -> bool:
-    """Return whether `text` has characters that cannot be seen, or that show it in another order than the model reads."""
+    """Return whether `text` has characters that cannot be seen, or that show it in another order than a model reads."""
     return INVISIBLE.search(text.removeprefix("\ufeff")) is not None
 
 

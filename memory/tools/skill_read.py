@@ -3,6 +3,8 @@
 No tool writes a skill or approves one, and none runs a script of one.
 """
 
+import re
+
 from django.utils.translation import gettext_lazy as _
 
 from chat.context import per_message
@@ -11,11 +13,9 @@ from chat.models import ChatSession, Message
 from memory.skills.approval import usable_skills
 from memory.skills.catalogue import Skill, may_have_skills
 from memory.skills.limits import READ_MAX_CHARS
-from memory.skills.offering import EXTENSION, FRAME_CHARS, NAMED, cut, instructions_of
+from memory.skills.offering import EXTENSION, FRAME_CHARS, NAMED, READING_TOOL, cut, instructions_of
 from oneclaw.llm.quoting import quoted
 from oneclaw.reasons import Reason
-
-NAME = "skill_read"
 
 
 def skill_read(call: ToolCall) -> ToolResult:
@@ -40,7 +40,7 @@ def skill_read(call: ToolCall) -> ToolResult:
             f"The skill “{name}” has no file “{file}”. Its files: {listed}.",
             Reason("skill.no_file", {"name": name, "file": file}),
         )
-    path = file.replace('"', "")
+    path = re.sub(r'[<>"]', "", file)
     text = quoted("skill_file", cut(content, READ_MAX_CHARS - FRAME_CHARS - len(path)), name=name, file=path)
     return ToolResult(text, Reason("skill.read_file", {"name": name, "file": file}))
 
@@ -71,20 +71,20 @@ def read_notes(session: ChatSession, through_seq: int) -> list[str]:
                 if item["kind"] == NAMED
             ]
         for block in content:
-            if block["type"] == "tool_use" and block["name"] == NAME and not block["input"].get("file"):
+            if block["type"] == "tool_use" and block["name"] == READING_TOOL and not block["input"].get("file"):
                 uses.append((block["id"], str(block["input"].get("name", "")).removeprefix("$")))
             elif block["type"] == "tool_result" and block.get("is_error"):
                 failed.add(block.get("tool_use_id"))
     names = dict.fromkeys(name for id, name in uses if name and id not in failed)
     return [
         f"The skill “{name[:64]}” was read (done): it need not be carried out again because of that. "
-        f"To go on with it, read it again with {NAME}."
+        f"To go on with it, read it again with {READING_TOOL}."
         for name in names
     ]
 
 
 READ = Tool(
-    NAME,
+    READING_TOOL,
     "Read a skill: instructions for a certain task that the person has approved. Without a file, its instructions and "
     "the names of its other files; with one, that file. Scripts are only shown.",
     {

@@ -160,7 +160,9 @@ def _folder_around(names: list[str]) -> str:
     if not around or around in ("memory/", "skills/", "./", "../") or not all(name.startswith(around) for name in ours):
         return ""
     inside = {name.removeprefix(around) for name in ours}
-    is_workspace = inside & {*WORKSPACE_FILES, "memory.md"} or any(name.startswith(("memory/", "skills/")) for name in inside)
+    is_workspace = inside & {*WORKSPACE_FILES, "memory.md"} or any(
+        name.startswith(("memory/", "skills/")) for name in inside
+    )
     return around if is_workspace else ""
 
 

@@ -90,9 +90,7 @@ def approve_skill(request: SignedInRequest, source: str, folder: str) -> HttpRes
     """Let the model use the skill as the page has shown it; with `for_all` for every member of its space."""
     skill = readable_skill(request, source, folder)
     try:
-        approval.approve(
-            request.user, skill, request.POST.get("digest", ""), for_all=request.POST.get("for") == "all"
-        )
+        approval.approve(request.user, skill, request.POST.get("digest", ""), for_all=request.POST.get("for") == "all")
     except approval.NotAnOwnerError as error:
         raise PermissionDenied from error
     except approval.SkillChangedError:

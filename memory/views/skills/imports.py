@@ -26,12 +26,18 @@ def import_skills(request: SignedInRequest) -> HttpResponse:
     count = len(done.names)
     messages.success(
         request,
-        ngettext("%d skill is imported. It waits for your approval.", "%d skills are imported. They wait for your "
-                 "approval.", count) % count,
+        ngettext(
+            "%d skill is imported. It waits for your approval.",
+            "%d skills are imported. They wait for your approval.",
+            count,
+        )
+        % count,
     )
     if left := len(done.skipped):
-        messages.info(request, ngettext("%d file is no text and was left out.", "%d files are no text and were left "
-                                        "out.", left) % left)
+        messages.info(
+            request,
+            ngettext("%d file is no text and was left out.", "%d files are no text and were left out.", left) % left,
+        )
     return redirect("memory_skill", OWN, done.names[0]) if count == 1 else redirect("memory_skills")
 
 

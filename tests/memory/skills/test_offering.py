@@ -1,4 +1,4 @@
-"""Which skills the model is sent: few in the system text, of many those that fit with a message, and named ones whole."""
+"""Which skills the model is sent: few in the system text, of many those that fit a message, and named ones whole."""
 
 import pytest
 from django.test import override_settings
@@ -11,7 +11,15 @@ from oneclaw.models import Space
 from tests.conversations import send, settle
 from tests.skills import approved, own_skill, put, skill_text, unapproved_skill
 
-TASKS = ["release notes", "travel plans", "tax letters", "dinner recipes", "code reviews", "garden work", "piano lessons"]
+TASKS = [
+    "release notes",
+    "travel plans",
+    "tax letters",
+    "dinner recipes",
+    "code reviews",
+    "garden work",
+    "piano lessons",
+]
 
 
 def skills(user, count):
@@ -56,13 +64,17 @@ def test_up_to_five_skills_are_in_the_system_text(ada, count):
 
 def test_of_six_those_that_fit_are_sent_with_the_message_each_once(ada, monkeypatch):
     skills(ada, 6)
-    monkeypatch.setattr(offering, "chosen", lambda found, text, today: [s for s in found if s.folder.split("-")[0] in text])
+    monkeypatch.setattr(
+        offering, "chosen", lambda found, text, today: [s for s in found if s.folder.split("-")[0] in text]
+    )
     request, session = request_for(ada, "Write release notes.")
-    assert "<skill name=" not in system(request) and "There are many" in system(request)
+    assert "<skill name=" not in system(request)
+    assert "There are many" in system(request)
     assert last(request).count('<skill name="release-notes">') == 1
     assert "travel-plans" not in last(request)
     request, _ = request_for(ada, "More release notes, and travel plans.", session)
-    assert 'name="travel-plans"' in str(request.messages[-1]) and 'name="release-notes"' not in str(request.messages[-1])
+    assert 'name="travel-plans"' in str(request.messages[-1])
+    assert 'name="release-notes"' not in str(request.messages[-1])
     request, _ = request_for(ada, "release travel", session)
     assert "<skill" not in str(request.messages[-1])
 
@@ -153,7 +165,9 @@ def test_instructions_are_sent_up_to_20000_characters(ada, size, is_whole):
     assert ("characters are left out here" in text) != is_whole
 
 
-@pytest.mark.parametrize(("most", "floor", "expected"), [(3, 0.35, "abc"), (2, 0.35, "ab"), (9, 0.5, "ab"), (9, 0.35, "abc")])
+@pytest.mark.parametrize(
+    ("most", "floor", "expected"), [(3, 0.35, "abc"), (2, 0.35, "ab"), (9, 0.5, "ab"), (9, 0.35, "abc")]
+)
 def test_candidates_are_the_best_above_the_floor(most, floor, expected):
     scores = [0.9, 0.5, 0.35, 0.349]
     assert choosing.best("abcd", scores, most, floor) == list(expected)

@@ -20,7 +20,8 @@ def test_a_skill_has_all_fields_of_the_specification():
         metadata="\n  author: Ada\n  version: 1.0",
     )
     parsed = parse(text, "release-notes")
-    assert parsed.faults == () and parsed.warnings == ()
+    assert parsed.faults == ()
+    assert parsed.warnings == ()
     assert (parsed.name, parsed.license, parsed.compatibility) == ("release-notes", "MIT", "Needs git")
     assert parsed.metadata == {"author": "Ada", "version": "1.0"}
     assert parsed.allowed_tools == ("Bash(git log *)", "Read")
@@ -73,7 +74,7 @@ def test_more_than_500_lines_are_a_warning(lines, warns):
     assert any(reason.code == "skill.many_lines" for reason in parsed.warnings) == warns
 
 
-@pytest.mark.parametrize(("chars", "warns"), [(4 * 4_999 - 3, False), (4 * 4_999, False), (4 * 5_000, True)])
+@pytest.mark.parametrize(("chars", "warns"), [(4 * 4_998, False), (4 * 4_999, False), (4 * 4_999 + 1, True)])
 def test_5000_tokens_are_a_warning(chars, warns):
     # The body begins after a blank line and ends with a line end.
     parsed = parse(skill_text(body="x" * (chars - 2)), "release-notes")
@@ -113,7 +114,13 @@ def test_the_frontmatter_has_at_most_16000_characters(size, is_valid):
 
 
 def test_hostile_yaml_ends_soon_and_makes_nothing():
-    for head in ("[" * 8_000, "a: " + "{b: " * 3_000, "!!python/object/apply:os.system ['true']", "? [a]\n: b", "a: !!map x"):
+    for head in (
+        "[" * 8_000,
+        "a: " + "{b: " * 3_000,
+        "!!python/object/apply:os.system ['true']",
+        "? [a]\n: b",
+        "a: !!map x",
+    ):
         started = time.monotonic()
         assert faults(f"---\n{head}\n---\nbody")
         assert time.monotonic() - started < 2
@@ -121,7 +128,7 @@ def test_hostile_yaml_ends_soon_and_makes_nothing():
     assert isinstance(tagged.license, str)
 
 
-@pytest.mark.parametrize(("depth", "is_valid"), [(7, True), (8, False)])
+@pytest.mark.parametrize(("depth", "is_valid"), [(5, True), (6, True), (7, False)])
 def test_the_frontmatter_is_nested_at_most_eight_deep(depth, is_valid):
     nested = skill_text(other="[" * depth + "x" + "]" * depth)
     assert any("nested more than 8" in each for each in faults(nested)) != is_valid

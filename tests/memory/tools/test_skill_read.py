@@ -103,11 +103,10 @@ def test_neither_memory_get_nor_a_search_reads_a_skill(ada, session, space):
     assert try_to_index(document.pk)
     document.refresh_from_db()
     assert document.indexed_version == document.version
-    for tool, arguments in ((reading.GET, {"path": document.path}), (reading.SEARCH, {"query": "swordfish word"})):
-        try:
-            assert "swordfish" not in str(tool.call(ToolCall("t", tool.name, arguments, ada, session)).content)
-        except ToolError as refused:
-            assert refused.code == "not_found"
+    found = reading.SEARCH.call(ToolCall("t", "memory_search", {"query": "swordfish word"}, ada, session))
+    assert "swordfish" not in str(found.content)
+    with pytest.raises(ToolError, match="There is no memory file"):
+        reading.GET.call(ToolCall("t", "memory_get", {"path": document.path}, ada, session))
 
 
 def test_its_results_are_never_shortened(ada, say, session, settings):
@@ -170,7 +169,8 @@ def test_a_summary_says_which_skills_were_read(ada, say, session):
     assert read_notes(session, 1) == []
     [note] = read_notes(session, 3)
     assert "“release-notes” was read (done)" in note
-    assert READ.is_protected and extensions.tool_is_protected("skill_read")
+    assert READ.is_protected
+    assert extensions.tool_is_protected("skill_read")
 
 
 def test_the_words_kept_with_a_summary_have_the_skills_that_were_read(ada, scripted):
