@@ -174,8 +174,8 @@ def skills_in(files: Mapping[str, bytes]) -> ReadSkills:
 
 @transaction.atomic
 def store(user: User, name: str, read: ReadSkills, *, replaces: bool = False) -> ImportedSkills:
-    """Write skills that were read into the own space of `user`. Raise SkillImportError when one is there already and not
-    to be replaced (`replaces`)."""
+    """Write skills that were read into the own space of `user`. Raise SkillImportError when one is there already,
+    without `replaces`."""
     space = Space.objects.own_of(user)
     author = Author(Source.IMPORT, user, reason=Reason("change.skill_imported", {"name": shown(name)}))
     for folder, texts in sorted(read.skills.items()):

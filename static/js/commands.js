@@ -93,13 +93,14 @@ export function watchCommands(form, { composer, announcer, session }) {
 
   /** @returns {Promise<Known>} */
   async function fetched() {
+    /** @type {Known} */
     const nothing = { commands: [], mentions: [] };
     try {
       const answer = await fetch(`${list.dataset.from}?current=${session}`);
       if (!answer.ok || answer.redirected) return nothing;
       /** @type {Known} */
       const { commands, mentions } = await answer.json();
-      return { commands, mentions: mentions.map((each) => ({ ...each, kind: "mention" })) };
+      return { commands, mentions: mentions.map((each) => ({ ...each, kind: /** @type {const} */ ("mention") })) };
     } catch {
       return nothing; // no network: a command that is typed in full works all the same
     }
