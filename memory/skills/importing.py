@@ -164,7 +164,9 @@ def skills_in(files: Mapping[str, bytes]) -> ReadSkills:
     skills: dict[str, Mapping[str, str]] = {}
     skipped = [path for path in files if not path.startswith(tuple(roots))]
     for root in roots:
-        texts = _texts_of({path.removeprefix(root): files[path] for path in files if path.startswith(root)}, skipped)
+        inside = {path.removeprefix(root): files[path] for path in files if path.startswith(root)}
+        skipped += [root + path for path in inside if not path.endswith(SKILL_SUFFIXES)]
+        texts = _texts_of(inside)
         name = _checked_name(root, texts)
         if name in skills:
             raise SkillImportError(_("Two skills in it have the name %(name)s."), name=name)
@@ -206,12 +208,11 @@ def _check_entry(entry: zipfile.ZipInfo) -> None:
         raise SkillImportError(words, path=shown(entry.filename))
 
 
-def _texts_of(files: Mapping[str, bytes], skipped: list[str]) -> dict[str, str]:
-    """Return the text files of one skill; the names of others are added to `skipped`. Raise SkillImportError."""
+def _texts_of(files: Mapping[str, bytes]) -> dict[str, str]:
+    """Return the text files of one skill. Raise SkillImportError."""
     texts: dict[str, str] = {}
     for path, content in files.items():
         if not path.endswith(SKILL_SUFFIXES):
-            skipped.append(path)
             continue
         if len(content) > DOCUMENT_MAX_BYTES:
             words = _("%(path)s has more than %(most)s bytes.")

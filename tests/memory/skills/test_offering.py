@@ -182,7 +182,7 @@ def test_a_message_finds_the_skill_that_it_is_about_and_small_talk_none(ada, emb
     with override_settings(EMBEDDINGS=embeddings):
         own_skill(ada, "release-notes")
         own_skill(ada, "tax-letters", description="Answers letters of the tax office, with deadlines and objections.")
-        own_skill(ada, "recipes", description="Plans dinners: recipes, shopping lists and quantities for guests.")
+        own_skill(ada, "recipes", description="Plans dinners with recipes, shopping lists and quantities for guests.")
         session = ChatSession.objects.create(key="c", owner=ada, agent=default_agent())
         found = offering.offered_skills(session)
 
