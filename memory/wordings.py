@@ -98,7 +98,8 @@ OF_SKILLS: Mapping[str, Wording] = {
     "change.skill_deleted": _("Skill deleted"),
 }
 
-WORDINGS: Mapping[str, Wording] = OF_SKILLS | {
+WORDINGS: Mapping[str, Wording] = {
+    **OF_SKILLS,
     # After conversations were deleted.
     "memory.remains": ngettext_lazy(
         "%(number)d line from it stays in memory.", "%(number)d lines from it stay in memory.", "number"
