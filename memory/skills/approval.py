@@ -139,8 +139,16 @@ def changes_since(skill: Skill, approval: SkillApproval | None) -> dict[str, lis
     """Return what differs in each file of `skill` since `approval`: all of it without one. Other files are left out."""
     now = skill.contents()
     then = _contents_of(skill, approval) if approval else {}
-    differing = {path: diff(then.get(path, ""), now.get(path, "")) for path in [*now, *(then.keys() - now.keys())]}
-    return {path: hunks for path, hunks in differing.items() if hunks}
+    paths = [*now, *sorted(then.keys() - now.keys())]
+    return {path: hunks for path in paths if (hunks := _hunks(then.get(path), now.get(path)))}
+
+
+def _hunks(then: str | None, now: str | None) -> list[Hunk]:
+    """Return the difference of two texts of a file; None: there was none, or is none any more."""
+    if then is None or now is None:
+        removed, added = ([] if text is None else text.removesuffix("\n").split("\n") for text in (then, now))
+        return [Hunk(at=0, removed=removed, added=added)]
+    return diff(then, now)
 
 
 def _contents_of(skill: Skill, approval: SkillApproval) -> dict[str, str]:

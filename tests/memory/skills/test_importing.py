@@ -81,9 +81,7 @@ def test_one_bad_file_leaves_nothing_written(ada, files, why):
     assert paths() == []
 
 
-@pytest.mark.parametrize(
-    "data", [b"", b"PK", b"no zip", packed(FILES)[:-40], damaged()]
-)
+@pytest.mark.parametrize("data", [b"", b"PK", b"no zip", packed(FILES)[:-40], damaged()])
 def test_a_damaged_file_is_refused(ada, data):
     with pytest.raises(SkillImportError):
         import_zip(ada, "x.zip", data)
