@@ -30,8 +30,9 @@ from playwright.async_api import Page
 from chat.conversations import agents
 from chat.library import saved_prompts
 from chat.models import SharedLink
+from memory.skills import importing, writing
 from oneclaw.demo.scripted import ScriptedModel, answer, key_refused, text, tool_use
-from oneclaw.models import User
+from oneclaw.models import Space, User
 from oneclaw.threads import in_database
 from tests.browser import DESKTOP, PHONE, LiveServer, open_page
 
@@ -60,6 +61,23 @@ FACT = "Ada moves house on Saturday, 28 November 2026, and prefers short answers
 SEEN = """The sofa has **2.10 m**, and the wall between the doors 2.40 m: it fits, with 15 cm to spare on each side.
 
 The table leaves enough room to walk around it.
+"""
+LETTERS = """---
+name: tax-letters
+description: Answers letters of the tax office. Use it for assessments, deadlines and objections.
+compatibility: Needs the letter as text or PDF.
+allowed-tools: Read
+---
+
+# Letters of the tax office
+
+1. Find the deadline first: it is one month after the letter arrived.
+2. You must never promise a result.
+3. Answer in the language of the letter, in at most one page.
+"""
+DEADLINE = """import datetime as dt
+
+print(dt.date.today() + dt.timedelta(days=30))
 """
 TITLES = ["A birthday present for Grace", "Why the evening sky turns red", "Dinner for six, two of them vegan"]
 
@@ -114,6 +132,7 @@ async def main(folder: Path, chosen: list[str]) -> None:
                 await take(page, folder, "conversations", scheme, "/conversations")
                 await take(page, folder, "forget", scheme, "/memory/forget?q=Ada")
                 await take(page, folder, "memory", scheme, "/memory/")
+                await take(page, folder, "skill", scheme, "/memory/skills/own/tax-letters/")
                 await take(page, folder, "settings", scheme, "/settings/")
                 await take(page, folder, "agents", scheme, "/agents")
                 await page.goto(attachments)
@@ -137,6 +156,7 @@ async def main(folder: Path, chosen: list[str]) -> None:
                 await take(page, folder, "phone-search", scheme)
                 await take(page, folder, "phone-conversations", scheme, "/conversations")
                 await take(page, folder, "phone-memory", scheme, "/memory/")
+                await take(page, folder, "phone-skills", scheme, "/memory/skills/")
                 await take(page, folder, "phone-settings", scheme, "/settings/")
                 await page.goto(attachments)
                 await page.locator("article img").wait_for()
@@ -156,6 +176,13 @@ def arrange(user: User) -> None:
     agents.create(user, agents.AgentDraft("Proofreader", "Mend spelling and grammar. Change nothing else.", "", []))
     saved_prompts.save(user, "weekly-report", "Write the report of week {{number}} for {{team}}, in five lines.")
     saved_prompts.save(user, "shorter", "Say the same in half as many words.")
+    written = (
+        "1. Group the changes into Added, Changed and Fixed.\n2. Write one sentence for each, in the words of a user."
+    )
+    about = "Writes release notes from merged changes. Use it when a release is prepared."
+    writing.create(user, Space.objects.own_of(user), "release-notes", writing.new_text("release-notes", about, written))
+    files = {"tax-letters/SKILL.md": LETTERS.encode(), "tax-letters/scripts/deadline.py": DEADLINE.encode()}
+    importing.store(user, "skills.zip", importing.skills_in(files))
 
 
 def floor_plan() -> bytes:

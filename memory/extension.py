@@ -10,15 +10,17 @@ from memory.policy.access import own_space
 from memory.policy.reading import reading as reading_once
 from memory.prompt import message_context, provenance, recall
 from memory.prompt.items import NAME
-from memory.tools import reading, save_memory
+from memory.skills import offering
+from memory.tools import reading, save_memory, skill_read
 from memory.views import inbox, palette, remains
 
 MEMORY = Extension(
     name=NAME,
     reading=reading_once,
-    tools=(save_memory.SAVE, reading.SEARCH, reading.GET),
+    tools=(save_memory.SAVE, reading.SEARCH, reading.GET, skill_read.READ),
     prompt_sections=(
         PromptSection("memory", 200, recall.workspace_section, recall.workspace_items),
+        PromptSection("skills", 250, offering.skills_section, offering.skill_items),
         PromptSection("recall", 300, recall.guidelines_section),
     ),
     prepare_prompt=recall.prepare_prompt,
@@ -33,4 +35,6 @@ MEMORY = Extension(
     prepare_compaction=compaction.prepare,
     lookup_hint=reading.lookup_hint,
     remains=remains.of_conversations,
+    summary_notes=skill_read.read_notes,
+    mentions=offering.mentions,
 )

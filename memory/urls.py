@@ -16,6 +16,9 @@ from memory.views import (
     search,
     switches,
 )
+from memory.views.skills import changes as skill_changes
+from memory.views.skills import imports as skill_imports
+from memory.views.skills import pages as skill_pages
 
 urlpatterns = [
     path("memory/", home.home_page, name="memory"),
@@ -28,6 +31,14 @@ urlpatterns = [
     path("memory/lab/<int:question_id>/drop", lab.drop_question, name="memory_lab_drop"),
     path("memory/files", documents.document_list, name="memory_files"),
     path("memory/switches", switches.switches_page, name="memory_switches"),
+    path("memory/skills/", skill_pages.skill_list, name="memory_skills"),
+    path("memory/skills/new", skill_changes.new_skill, name="memory_new_skill"),
+    path("memory/skills/import", skill_imports.import_skills, name="memory_import_skills"),
+    path("memory/skills/<str:source>/<str:folder>/", skill_pages.skill_page, name="memory_skill"),
+    path("memory/skills/<str:source>/<str:folder>/edit", skill_changes.edit_skill, name="memory_edit_skill"),
+    path("memory/skills/<str:source>/<str:folder>/delete", skill_changes.delete_skill, name="memory_delete_skill"),
+    path("memory/skills/<str:source>/<str:folder>/approve", skill_changes.approve_skill, name="memory_approve_skill"),
+    path("memory/skills/<str:source>/<str:folder>/off", skill_changes.switch_off_skill, name="memory_skill_off"),
     path("memory/instructions", instructions.instructions, name="memory_instructions"),
     path("memory/export.zip", documents.export, name="memory_export"),
     path("memory/import", imports.import_zip, name="memory_import"),

@@ -49,7 +49,57 @@ def found_in_conversation(params: Mapping[str, Any]) -> str:
     return gettext("%(text)s · “%(title)s”, %(day)s") % {**params, "day": day}
 
 
+# What is wrong with a skill (memory/skills/parsing.py), and what else is said of one.
+OF_SKILLS: Mapping[str, Wording] = {
+    "skill.missing": _("It has no file SKILL.md."),
+    "skill.no_frontmatter": _("SKILL.md must begin with a line “---”, and after it name and description."),
+    "skill.frontmatter_not_closed": _("A second line “---” is missing after name and description."),
+    "skill.frontmatter_too_long": _("The part between the two lines “---” has more than %(most)s characters."),
+    "skill.has_alias": _("The part between the two lines “---” has an alias (*name): write the value out."),
+    "skill.too_deep": _("The part between the two lines “---” is nested more than %(most)s levels deep."),
+    "skill.bad_yaml": _("Line %(line)d is not valid YAML. Put text with a colon into quotation marks."),
+    "skill.unreadable_yaml": _("The part between the two lines “---” is not valid YAML."),
+    "skill.not_fields": _("Between the two lines “---”, each line must be a field such as “name: release-notes”."),
+    "skill.field_twice": _("The field “%(name)s” is there twice."),
+    "skill.no_name": _("The field “name” is missing."),
+    "skill.long_name": _("The name has %(size)s characters; at most %(most)s are possible."),
+    "skill.bad_name": _(
+        "“%(name)s” cannot be a name: write small letters a–z, digits, and single hyphens between them."
+    ),
+    "skill.other_folder": _("The name is “%(name)s”, but the folder is “%(folder)s”: they must be the same."),
+    "skill.no_description": _("The field “description” is missing. It says what the skill does, and when to use it."),
+    "skill.long_description": _("The description has %(size)s characters; at most %(most)s are possible."),
+    "skill.long_compatibility": _("The field “compatibility” has %(size)s characters; at most %(most)s are possible."),
+    "skill.not_text": _("The field “%(name)s” must be text."),
+    "skill.bad_metadata": _("The field “metadata” must have a text for each of its names."),
+    "skill.bad_tools": _("The field “allowed-tools” must be names of tools, separated by spaces."),
+    "skill.many_files": _("It has more than %(most)s files."),
+    "skill.large": _("Its files have more than %(most)s characters."),
+    "skill.no_body": _("It has no instructions below the second line “---”."),
+    "skill.many_lines": _(
+        "The instructions have %(size)s lines; at most %(most)s are recommended. Move details to other files."
+    ),
+    "skill.many_tokens": _(
+        "The instructions have about %(size)s tokens; fewer than %(most)s are recommended. Move details to other files."
+    ),
+    "skill.invisible": _(
+        "%(path)s has characters that cannot be seen, with which instructions can be hidden. Do not approve it."
+    ),
+    "skill.unknown_fields": _("These fields have no effect here: %(names)s."),
+    # Of calls of skill_read.
+    "skill.unknown": _("There is no approved skill “%(name)s”."),
+    "skill.only_named": _("Only you choose the skill “%(name)s”, by its name in a message."),
+    "skill.no_file": _("The skill “%(name)s” has no file %(file)s."),
+    "skill.read": _("Skill “%(name)s”"),
+    "skill.read_file": _("%(file)s of the skill “%(name)s”"),
+    # In the history of a document.
+    "change.skill_written": _("Written on the skills page"),
+    "change.skill_imported": _("Imported as a skill from %(name)s"),
+    "change.skill_deleted": _("Skill deleted"),
+}
+
 WORDINGS: Mapping[str, Wording] = {
+    **OF_SKILLS,
     # After conversations were deleted.
     "memory.remains": ngettext_lazy(
         "%(number)d line from it stays in memory.", "%(number)d lines from it stay in memory.", "number"

@@ -288,6 +288,12 @@ SWITCHES = {
     "reviews": environment.choice("ONECLAW_SWITCH_REVIEWS", SWITCHING, "on"),
 }
 # Whether memory is searched before a request to the model: for the first message of a conversation, each, or none.
+# A folder of the server with skills, which all people may approve: each is a folder with a SKILL.md. Read only.
+SKILLS = environment.existing_folder("ONECLAW_SKILLS")
+# How many skills the search finds for a message; and how many stand in the system text of a conversation, or beside a
+# message when there are more.
+SKILLS_CANDIDATES = environment.whole("ONECLAW_SKILLS_CANDIDATES", 10, 1, 100)
+SKILLS_IN_PROMPT = environment.whole("ONECLAW_SKILLS_IN_PROMPT", 5, 1, 50)
 RECALL = environment.choice("ONECLAW_RECALL", ["off", "first", "every"], "first")
 
 EMBEDDINGS = environment.choice("ONECLAW_EMBEDDINGS", ["auto", "local", "openai", "gemini", "none"], "auto")

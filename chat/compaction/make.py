@@ -319,8 +319,11 @@ def supplement_for(work: Work) -> Supplement:
     earlier = cast(Supplement, work.earlier.supplement if work.earlier else {})
     budget = budget_for(work.session)
     found = supplement_of(said, earlier, budget.quoted, facts_for(work.session).chars_per_token)
-    if work.must_keep:
-        found["notes"] = work.must_keep
+    asked = (each.summary_notes for each in extensions.installed())
+    # Of all messages up to there, also of those that an earlier summary replaced.
+    notes = [note for each in asked if each for note in each(work.session, work.round.through.seq)]
+    if work.must_keep or notes:
+        found["notes"] = [*work.must_keep, *notes]
     return found
 
 

@@ -27,6 +27,7 @@ from chat.context.rounds import (
     text_of_result,
 )
 from chat.context.view import ViewRow
+from chat.extensions import tool_is_protected
 from chat.models import ChatSession, ContextRound, Head, Message
 from oneclaw.llm import Block
 
@@ -98,16 +99,19 @@ def prune(session: ChatSession, meter: Meter, through: Message) -> ContextRound 
 
 def prunable(rows: Sequence[ViewRow], rounds: RoundsInView) -> list[PrunableResult]:
     """Return the results that may be shortened, oldest first: after the first message of the person, and before the
-    third last answer; none in a conversation with fewer answers. Pure."""
+    third last answer; none in a conversation with fewer answers, and none of a protected tool."""
     answers = [index for index, row in enumerate(rows) if row.role == Message.Role.ASSISTANT]
     first = next((index for index, row in enumerate(rows) if row.role == Message.Role.USER), len(rows))
     if len(answers) < KEPT_ANSWERS:
         return []
     found = []
+    protected: set[str] = set()
     for row in rows[first : answers[-KEPT_ANSWERS]]:
+        protected |= {use["id"] for use in row.content if use["type"] == "tool_use" and tool_is_protected(use["name"])}
         if row.role == Message.Role.TOOL:
             for block in sent_blocks(row, rounds):
-                if block["type"] == "tool_result" and rounds.decisions.get(block["tool_use_id"]) != CLEAR:
+                is_free = block["type"] == "tool_result" and block["tool_use_id"] not in protected
+                if is_free and rounds.decisions.get(block["tool_use_id"]) != CLEAR:
                     found.append(PrunableResult(block["tool_use_id"], len(text_of_result(block)), has_images(block)))
     return found
 

@@ -115,6 +115,12 @@ def tool_sends_whole(name: str) -> bool:
     return tool is not None and tool.whole
 
 
+def tool_is_protected(name: str) -> bool:
+    """Return whether the results of the tool `name` are never shortened later."""
+    tool = _tools().get(name)
+    return tool is not None and tool.is_protected
+
+
 def is_about_memory(name: str) -> bool:
     """Return whether the arguments and results of the tool `name` come from a person's memory."""
     tool = _tools().get(name)

@@ -93,6 +93,8 @@ class Tool:
     input_max_bytes: int = INPUT_MAX_BYTES
     # Whether the model is sent long results whole, up to chat.context.results.WHOLE_MAX_CHARS.
     whole: bool = False
+    # Whether its results are never shortened or emptied later, when the window becomes full (chat/compaction/prune.py).
+    is_protected: bool = False
     # Its name where people turn it on and off.
     label: StrOrPromise = ""
 
@@ -173,6 +175,14 @@ class SearchResult:
 
 
 @dataclass(frozen=True)
+class Mention:
+    """Something that a person may name in a message: a sign with a name, such as "$release-notes", and what it is."""
+
+    name: str
+    about: str
+
+
+@dataclass(frozen=True)
 class WaitingItems:
     """How many items of an app wait for a person, at least one, and the URL of the page that lists them."""
 
@@ -217,6 +227,12 @@ class Extension:
     # Called again and again while a summary waits to replace the messages of a session up to the given number: stores
     # what the app keeps of them, or asks for that, and returns whether it is stored.
     prepare_compaction: Callable[[ChatSession, int], bool] | None = None
+    # Returns English sentences that are kept word for word with a summary of the messages of a session up to the given
+    # number: what of the app's work in them is done or open.
+    summary_notes: Callable[[ChatSession, int], list[str]] | None = None
+    # Returns what the person may name in a message of this session, such as "$release-notes"; for the completion in
+    # the composer.
+    mentions: Callable[[ChatSession], list[Mention]] | None = None
     # Returns a function that takes out of a text what the owner of a session has asked to forget; for summaries.
     forgetter: Callable[[ChatSession], Callable[[str], str]] | None = None
     # Returns a text without secrets, such as passwords: for titles, search results and summaries. Pure.

@@ -7,6 +7,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
+from chat import extensions
 from chat.library import saved_prompts
 from chat.library.saved_prompts import split_at_variables, variables
 from chat.models import ChatSession, SavedPrompt, default_agent
@@ -56,10 +57,11 @@ def delete_prompt(request: SignedInRequest, prompt_id: int) -> HttpResponse:
 
 @require_GET
 def command_list(request: SignedInRequest) -> JsonResponse:
-    """Send what `/` offers in the composer of the conversation `current` (a new one when it is not there).
+    """Send what `/` and `$` offer in the composer of the conversation `current` (a new one when it is not there).
 
     Each has its `name`, what it is `about`, and a `kind`: send (leaves as it is), write (begins a message), or insert
-    (a prompt; every second one of its `pieces` is a variable)."""
+    (a prompt; every second one of its `pieces` is a variable). `mentions` are what a message may name, such as $skill.
+    """
     session = pages.session_shown(request, request.GET.get("current", ""))
     session = session or ChatSession(owner=request.user, agent=default_agent())
     says = {
@@ -83,4 +85,6 @@ def command_list(request: SignedInRequest) -> JsonResponse:
         offered.append(
             {"name": f"/{prompt.name}", "about": about, "kind": "insert", "pieces": split_at_variables(prompt.text)}
         )
-    return JsonResponse({"commands": offered})
+    asked = [extension.mentions for extension in extensions.installed() if extension.mentions]
+    mentions = [{"name": each.name, "about": each.about} for mentioned in asked for each in mentioned(session)]
+    return JsonResponse({"commands": offered, "mentions": mentions})

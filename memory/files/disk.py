@@ -61,6 +61,15 @@ def read(root: Path, path: str) -> str:
         raise UnreadableFileError(f"{path} is not valid UTF-8: byte {error.start + 1} cannot be read.") from error
 
 
+def first_bytes(root: Path, path: str, most: int) -> bytes:
+    """Return the first `most` bytes of the regular file at `path`. Raise OSError, also for anything else."""
+    try:
+        with _regular_file(root, path) as stream:
+            return stream.read(most)
+    except UnreadableFileError as error:
+        raise OSError(str(error)) from error
+
+
 def readable_text(root: Path, path: str) -> str:
     """Return the readable text of any regular file, even one that is binary or too large; "" when there is none."""
     try:

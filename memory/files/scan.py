@@ -18,7 +18,7 @@ from memory.files.merge_base import is_imported
 from memory.files.mirror import synchronise
 from memory.files.replaced import find_replaced, is_replaced, is_replaced_of
 from memory.models import MemoryDocument, content_hash
-from memory.policy.paths import BadPathError, checked_path
+from memory.policy.paths import BadPathError, checked_path, may_be_document
 from memory.signals import together
 from oneclaw.models import Space
 from oneclaw.text import InvalidTextError
@@ -54,7 +54,7 @@ def scan_folder(space: Space, since: float = 0, paths: Collection[str] | None = 
                 if not import_rest_of(found.path, folder, documents):
                     being_written.add(found.path)
                 continue
-            if found.is_hidden or not (found.is_link or found.path.endswith(".md")):
+            if found.is_hidden or not (found.is_link or may_be_document(found.path)):
                 continue
             if since and disk.touched_at(folder, found.path) < since:
                 continue

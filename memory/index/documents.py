@@ -8,6 +8,7 @@ from django.db import connection, transaction
 
 from memory.index.vectors import embed_document, embed_documents, embedded_text
 from memory.models import DocumentIndex, MemoryChunk, MemoryDocument
+from memory.policy.paths import is_in_skill
 from memory.text.chunking import Chunk, chunks_of, speakers
 from memory.text.dates import TIME_WORDS, day_in
 from memory.text.index_format import ASKS, HEADING, LAYOUT_VERSION, TELLS_TIME, pack, text_key
@@ -88,8 +89,10 @@ class IndexContent:
 
     @classmethod
     def of(cls, document: MemoryDocument) -> "IndexContent":
-        """Build the index content of `document`: empty if it is deleted."""
-        pieces = chunks_of(document.content) if document.deleted_at is None else []
+        """Build the index content of `document`: empty if it is deleted, or of a skill."""
+        # What a skill says is used only as the person approved it, so that no search may find it.
+        is_searched = document.deleted_at is None and not is_in_skill(document.path)
+        pieces = chunks_of(document.content) if is_searched else []
         language = language_of(document.content)
         day = day_in(document.path)
         names = speakers(chunk.text for chunk in pieces)

@@ -1,5 +1,5 @@
-"""Define the tables of memory: documents, their revisions, the search index, flushes, decisions, suggestions, reviews
-and forgettings."""
+"""Define the tables of memory: documents, their revisions, the search index, flushes, decisions, suggestions, reviews,
+approvals of skills, and forgettings."""
 
 from memory.models.choices import AgentSpace, SwitchChoice
 from memory.models.decisions import Comparison, Decision
@@ -10,4 +10,5 @@ from memory.models.index import DocumentIndex, EmbeddingModel, MemoryChunk, Text
 from memory.models.lab import GoldenQuestion, LabRun
 from memory.models.overview import DocumentOverview, Topic
 from memory.models.reviews import Review
+from memory.models.skills import SkillApproval
 from memory.models.suggestions import Suggestion

@@ -16,7 +16,7 @@ from chat.models import Agent, ChatSession
 from memory.models import AgentSpace, MemoryDocument
 from memory.models.documents import MemoryDocumentQuerySet
 from memory.policy import switches
-from memory.policy.paths import WORKSPACE_FILES, BadPathError, checked_path, recent_path
+from memory.policy.paths import SKILLS, WORKSPACE_FILES, BadPathError, checked_path, is_in_skill, recent_path
 from memory.policy.reading import keep, once
 from memory.policy.switches import Switch
 from oneclaw.locks import hold
@@ -112,16 +112,23 @@ def own_space(session: ChatSession) -> Space:
     """
     if session.agent.own_memory:
         return agent_space(session.agent, session.owner)
-    return once(("own space", session.owner_id), lambda: _persons_space(session.owner))
+    return persons_space(session.owner)
+
+
+def persons_space(user: User) -> Space:
+    """Return the own space of `user`, also for a session whose agent has its own memory."""
+    return once(("own space", user.pk), lambda: _persons_space(user))
 
 
 def _persons_space(user: User) -> Space:
-    """Return the own space of `user`, with `has_notes`: whether it has documents besides the workspace files. What
-    `user` chose of the switches is read by the same statement."""
+    """Return the own space of `user`, with `has_notes` (whether it has documents besides the workspace files and
+    skills) and `has_skills`. What `user` chose of the switches is read by the same statement."""
     choices = switches.newest_choices(OuterRef("owner")).values(choice=JSONObject(switch="switch", on="on"))
-    notes = MemoryDocument.objects.present().filter(space=OuterRef("pk")).exclude(path__in=WORKSPACE_FILES)
+    documents = MemoryDocument.objects.present().filter(space=OuterRef("pk"))
+    skills = documents.filter(path__startswith=f"{SKILLS}/")
+    notes = documents.exclude(path__in=WORKSPACE_FILES).exclude(path__startswith=f"{SKILLS}/")
     spaces = Space.objects.filter(owner=user, kind=Space.Kind.OWN)
-    space = spaces.annotate(choices=ArraySubquery(choices), has_notes=Exists(notes)).first()
+    space = spaces.annotate(choices=ArraySubquery(choices), has_notes=Exists(notes), has_skills=Exists(skills)).first()
     if space is None:
         return Space.objects.own_of(user)
     keep(switches.kept_as(user), {each["switch"]: each["on"] for each in space.choices})
@@ -164,12 +171,15 @@ def may_read_path(path: str, on: frozenset[str]) -> bool:
 
 
 def find_document(session: ChatSession, path: str) -> MemoryDocument | None:
-    """Return the document at `path` that `session` may read, its own space before a shared one; None without one."""
+    """Return the document at `path` that `session` may read, its own space before a shared one; None without one.
+
+    A skill is read as its person approved it (memory/skills/), and not as a document.
+    """
     try:
         path = checked_path(path)
     except BadPathError:
         return None
-    if not may_read_path(path, switches.on_for(session.owner)):
+    if is_in_skill(path) or not may_read_path(path, switches.on_for(session.owner)):
         return None
     for space in spaces_of(session):
         document = space.documents.present().filter(path=path).first()

@@ -1,5 +1,6 @@
 """Define which paths a document may have, which of them have a meaning, and how large a document may be."""
 
+import re
 import unicodedata
 
 from django.conf import settings
@@ -28,6 +29,16 @@ WORKSPACE_FILES = (
     "BOOTSTRAP.md",
     CURATED,
 )
+# The folder with a folder for each skill, and the main file of a skill (memory/skills/).
+SKILLS, SKILL_FILE = "skills", "SKILL.md"
+# Besides Markdown, a skill may have these files of text, such as scripts. No folder of a skill has a dot in its name:
+# a folder and a file never have the same path.
+SKILL_SUFFIXES = (
+    ".bat", ".c", ".cfg", ".cpp", ".cs", ".css", ".csv", ".dtd", ".go", ".h", ".html", ".ini", ".java", ".js", ".json",
+    ".jsonl", ".jsx", ".kt", ".lua", ".md", ".mjs", ".php", ".pl", ".ps1", ".py", ".r", ".rb", ".rs", ".sh", ".sql",
+    ".svg", ".swift", ".tex", ".toml", ".ts", ".tsv", ".tsx", ".txt", ".xml", ".xsd", ".xsl", ".yaml", ".yml",
+)  # fmt: skip
+IN_SKILL = re.compile(rf"{SKILLS}/[^/]+(?:/[^/]+)+")
 
 
 class BadPathError(UserFacingError, ValueError):
@@ -39,8 +50,19 @@ def recent_path() -> str:
     return f"{settings.RECENT_FOLDER}/{RECENT_NAME}" if settings.RECENT_FOLDER else RECENT_NAME
 
 
+def is_in_skill(path: str) -> bool:
+    """Return whether `path` is that of a file of a skill: skills/NAME/FILE, also in a folder of it. Pure."""
+    return IN_SKILL.fullmatch(path) is not None
+
+
+def may_be_document(path: str) -> bool:
+    """Return whether the name of a file is that of a document: of Markdown, or of another text of a skill. Pure."""
+    return path.endswith(SKILL_SUFFIXES) if is_in_skill(path) else path.endswith(".md")
+
+
 def checked_path(path: str) -> str:
-    """Return `path` in Unicode form NFC. Raise BadPathError unless it is the relative path of a Markdown file."""
+    """Return `path` in Unicode form NFC. Raise BadPathError unless a document may have it: the relative path of a
+    Markdown file, or of another text file of a skill."""
     path = unicodedata.normalize("NFC", path)
     if fault := _fault_of(path):
         shown = "".join(char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in path)[:80]
@@ -62,6 +84,10 @@ def _fault_of(path: str) -> StrOrPromise | None:
             return _("“%(path)s” cannot be a file of a memory: no part of its path may be empty, . or ..")
         if name.startswith(".") or name != name.strip():
             return _("“%(path)s” cannot be a file of a memory: no name may be hidden or begin or end with space.")
-    if ".md/" in path:
+    if ".md/" in path or (is_in_skill(path) and "." in path.rpartition("/")[0]):
         return _("“%(path)s” cannot be a file of a memory: a folder may not be named like a file.")
-    return None if path.endswith(".md") else _("“%(path)s” cannot be a file of a memory: its name must end with .md.")
+    if may_be_document(path):
+        return None
+    if is_in_skill(path):
+        return _("“%(path)s” cannot be a file of a skill: only text files are possible, such as .md, .txt or .py.")
+    return _("“%(path)s” cannot be a file of a memory: its name must end with .md.")

@@ -1,5 +1,5 @@
 """Provide what memory sends to the model before the text of a message: changes of the curated memory, then recalled
-passages."""
+passages, then skills."""
 
 from collections.abc import Sequence
 
@@ -7,18 +7,21 @@ from chat.extensions import ContextItem
 from chat.models import ChatSession, Message
 from memory.prompt.changes import changed_items, changes_text, is_change
 from memory.prompt.recall import recalled_items, recalled_text
+from memory.skills.offering import is_of_skill, message_skills, skills_text
 
 
 def message_items(session: ChatSession, message: Message) -> list[ContextItem]:
     """Return everything of memory that is sent to the model with `message`."""
     changes = changed_items(session, message)
-    return [*changes, *recalled_items(session, message, changes)]
+    recalled = recalled_items(session, message, changes)
+    return [*changes, *recalled, *message_skills(session, message)]
 
 
 def message_text(found: Sequence[ContextItem]) -> str:
     """Return the text of the items that were stored with a message."""
     parts = [
         changes_text([item for item in found if is_change(item)]),
-        recalled_text([item for item in found if not is_change(item)]),
+        recalled_text([item for item in found if not is_change(item) and not is_of_skill(item)]),
+        skills_text([item for item in found if is_of_skill(item)]),
     ]
     return "\n\n".join(part for part in parts if part)

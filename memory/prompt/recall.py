@@ -17,8 +17,8 @@ from memory.files.recent_changes import import_recent_changes
 from memory.index.embeddings.failures import EmbeddingError
 from memory.models import MemoryDocument
 from memory.policy import switches
-from memory.policy.access import Sources, may_read, recall_sources_of, spaces_of
-from memory.policy.paths import WORKSPACE_FILES
+from memory.policy.access import Sources, may_read, persons_space, recall_sources_of, spaces_of
+from memory.policy.paths import SKILLS, WORKSPACE_FILES
 from memory.policy.same_words import occurs_in
 from memory.prompt import items
 from memory.prompt.context import by_document, context_items
@@ -43,6 +43,7 @@ def prepare_prompt(session: ChatSession) -> None:
     for space in spaces_of(session):
         if import_recent_changes(space):
             vars(space).pop("has_notes", None)
+            vars(space).pop("has_skills", None)
 
 
 def workspace_items(session: ChatSession) -> list[ContextItem]:
@@ -76,6 +77,8 @@ def guidelines_section(session: ChatSession, _: Sequence[ContextItem]) -> str:
 
 def prompt_condition(session: ChatSession) -> str:
     """Return a key of all else that the prompt sections depend on: the person's switches and the agent's tools."""
+    # The same statement reads the switches, and whether there are skills (memory/skills/catalogue.py).
+    persons_space(session.owner)
     return ",".join(
         [
             *sorted(switches.on_for(session.owner) - {switches.Switch.REVIEWS}),
@@ -137,7 +140,7 @@ def has_notes(spaces: Sequence[Space]) -> bool:
     if None not in known:
         return any(known)
     documents = MemoryDocument.objects.present().filter(space__in=spaces).exclude(path__in=WORKSPACE_FILES)
-    return documents.exists()
+    return documents.exclude(path__startswith=f"{SKILLS}/").exists()
 
 
 def piece_of(passage: Passage, document: MemoryDocument | None) -> ContextItem:

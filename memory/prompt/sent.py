@@ -12,8 +12,9 @@ from chat.extensions import ContextItem
 from chat.models import ChatSession, ContextRound, Message
 from memory.prompt.items import NAME, REMOVED
 
-# Tools whose results are text from memory.
+# Tools whose results are passages of memory as JSON, and the one whose results are text.
 READING_TOOLS = ("memory_search", "memory_get")
+SKILL_TOOL = "skill_read"
 
 
 def text_sent(session: ChatSession, noted_seq: int | None = None) -> str:
@@ -68,12 +69,17 @@ def _items(session: ChatSession) -> list[ContextItem]:
 def _results(session: ChatSession) -> Iterator[dict[str, Any]]:
     """Yield each passage in the results of memory's tools in the conversation."""
     reading: set[str] = set()
+    reading_skills: set[str] = set()
     rows = session.messages.exclude(role=Message.Role.USER).order_by("seq").values_list("content", flat=True)
     for block in (block for content in rows for block in content):
         if block["type"] == "tool_use" and block["name"] in READING_TOOLS:
             reading.add(block["id"])
         elif block["type"] == "tool_result" and block.get("tool_use_id") in reading:
             yield from passages_of(block.get("content"))
+        elif block["type"] == "tool_use" and block["name"] == SKILL_TOOL:
+            reading_skills.add(block["id"])
+        elif block["type"] == "tool_result" and block.get("tool_use_id") in reading_skills:
+            yield {"text": block.get("content")}
 
 
 def passages_of(content: object) -> Iterator[dict[str, Any]]:

@@ -12,7 +12,7 @@ from django.utils.translation import gettext_lazy as _
 
 from memory.documents import write
 from memory.models import MemoryDocument
-from memory.policy.paths import DOCUMENT_MAX_BYTES, WORKSPACE_FILES, BadPathError, checked_path
+from memory.policy.paths import DOCUMENT_MAX_BYTES, WORKSPACE_FILES, BadPathError, checked_path, may_be_document
 from oneclaw.models import Space, User
 from oneclaw.text import InvalidTextError, UserFacingError, formatted_number
 
@@ -127,7 +127,7 @@ def _is_ignored(entry: zipfile.ZipInfo, name: str) -> bool:
     """Return whether the file is hidden, added by an operating system, or no Markdown (links are refused instead)."""
     parts = name.split("/")
     is_hidden = any(part.startswith(".") and part not in (".", "..") for part in parts) or parts[0] == "__MACOSX"
-    return is_hidden or not (name.endswith(".md") or _kind(entry) == stat.S_IFLNK)
+    return is_hidden or not (may_be_document(name) or _kind(entry) == stat.S_IFLNK)
 
 
 def _path_of(entry: zipfile.ZipInfo, name: str) -> str:
@@ -157,10 +157,12 @@ def _folder_around(names: list[str]) -> str:
     """Return the folder, with its /, that contains all files and is a workspace; "" without one."""
     ours = [name for name in names if not name.startswith("__MACOSX/")]
     around = ours[0].partition("/")[0] + "/" if ours and "/" in ours[0] else ""
-    if not around or around in ("memory/", "./", "../") or not all(name.startswith(around) for name in ours):
+    if not around or around in ("memory/", "skills/", "./", "../") or not all(name.startswith(around) for name in ours):
         return ""
     inside = {name.removeprefix(around) for name in ours}
-    is_workspace = inside & {*WORKSPACE_FILES, "memory.md"} or any(name.startswith("memory/") for name in inside)
+    is_workspace = inside & {*WORKSPACE_FILES, "memory.md"} or any(
+        name.startswith(("memory/", "skills/")) for name in inside
+    )
     return around if is_workspace else ""
 
 

@@ -9,7 +9,7 @@ from memory.documents import write
 from memory.documents.write import Author, Replace, Source
 from memory.files import disk
 from memory.models import MemoryDocument, content_hash
-from memory.policy.paths import BadPathError, checked_path
+from memory.policy.paths import BadPathError, checked_path, may_be_document
 from memory.trust import instructions
 from oneclaw import files
 from oneclaw.models import Space, User
@@ -47,7 +47,7 @@ def import_folder(folder: Path, space: Space, user: User) -> Report:
     held = {path: (version, hash, deleted_at is None) for path, version, hash, deleted_at in rows}
     taken: dict[str, str] = {}
     for found in disk.walk(folder):
-        if found.is_hidden or (found.is_file and not found.path.endswith(".md")):
+        if found.is_hidden or (found.is_file and not may_be_document(found.path)):
             report.skipped.append(found.path)
             continue
         try:

@@ -10,6 +10,7 @@ from memory.policy.imported import imported_through
 from memory.policy.paths import CURATED, CURATED_ALTERNATIVE
 from memory.prompt import items
 from memory.prompt.sent import READING_TOOLS, passages_of, strings_of, texts_of_summary
+from memory.skills.offering import is_of_skill
 from memory.trust.confirmed import confirmed_text
 from memory.trust.matching import SourceText, TextSources
 from memory.trust.typed import parts_of
@@ -81,7 +82,7 @@ def _of_prompt(session: ChatSession) -> Iterator[SourceText]:
 
 def _of_items(found: list[Any]) -> Iterator[SourceText]:
     for item in found:
-        if item["kind"] == items.FILE:
+        if item["kind"] == items.FILE or is_of_skill(item):
             yield SourceText(Kind.WORKSPACE, item["path"], items.shown(item))
         elif item["kind"] in (items.RECENT, items.RECALLED):
             yield from _of_memory(item["path"], items.shown(item), item.get("heading", ""))

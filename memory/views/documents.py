@@ -4,6 +4,7 @@ from django.core.paginator import Paginator
 from django.db.models import Case, IntegerField, Q, Value, When
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, render
+from django.urls import reverse
 from django.utils.safestring import mark_safe
 from django.views.decorators.http import require_GET
 
@@ -15,7 +16,9 @@ from memory.models import MemoryDocument
 from memory.notes import coverage
 from memory.policy import switches
 from memory.policy.access import may_forget, may_write
+from memory.policy.paths import is_in_skill
 from memory.prompt.context import CutFile, cut_files
+from memory.skills.catalogue import source_in
 from memory.transfer.archive import export_archive
 from oneclaw.models import Space
 from oneclaw.people.requests import SignedInRequest
@@ -68,6 +71,7 @@ def document(request: SignedInRequest, document_id: int) -> HttpResponse:
         "may_write": may_write(request.user, shown.space_id),
         "may_forget": may_forget(request.user, shown.space),
         "cut": cut_here(shown),
+        "skill": skill_address(shown),
     }
     return render(request, "memory/document.html", context)
 
@@ -82,6 +86,13 @@ def export(request: SignedInRequest) -> HttpResponse:
         content_type="application/zip",
         headers={"Content-Disposition": f'attachment; filename="{name}"', "Cache-Control": "private, no-store"},
     )
+
+
+def skill_address(document: MemoryDocument) -> str:
+    """Return the URL of the skill that the document belongs to; "" when there is none."""
+    if not is_in_skill(document.path) or document.is_deleted or document.space.kind == Space.Kind.AGENT:
+        return ""
+    return reverse("memory_skill", args=[source_in(document.space), document.path.split("/")[1]])
 
 
 def cut_here(document: MemoryDocument) -> list[CutFile]:

@@ -18,6 +18,7 @@ from memory.documents.merge import OverlapError
 from memory.documents.write import DocumentError
 from memory.models import Decision, Review, Suggestion
 from memory.policy.access import may_write
+from memory.skills.approval import waiting_own_skills
 from memory.tools import decisions, reviews, saved, suggestions
 from memory.tools.calls import use_that_made
 from memory.trust.instructions import marked_lines
@@ -38,6 +39,7 @@ def inbox(request: SignedInRequest) -> HttpResponse:
         "questions": decisions.open_questions(request.user),
         "suggestions": with_lines(rows[:SHOWN_MAX_SUGGESTIONS]),
         "reviews": reviews.pending(request.user),
+        "waiting_skills": waiting_own_skills(request.user),
         "more": max(0, rows.count() - SHOWN_MAX_SUGGESTIONS),
     }
     return render(request, "memory/inbox.html", context)

@@ -66,13 +66,19 @@ def words(name: str, default: Iterable[str] = ()) -> list[str]:
 
 def folder(name: str, package: str) -> str:
     """Return the variable `name`, the path of a folder that is read with the package `package`; "" when not set."""
-    value = text(name)
-    if value and not Path(value).expanduser().is_dir():
-        raise ImproperlyConfigured(f"{name} is “{value}”; it must be the path of a folder.")
+    value = existing_folder(name)
     if value and find_spec(package) is None:
         raise ImproperlyConfigured(
             f"{name} needs the package {package}; install it with {sys.executable} -m pip install {package}"
         )
+    return value
+
+
+def existing_folder(name: str) -> str:
+    """Return the variable `name`, the path of a folder; "" when not set."""
+    value = text(name)
+    if value and not Path(value).expanduser().is_dir():
+        raise ImproperlyConfigured(f"{name} is “{value}”; it must be the path of a folder.")
     return value
 
 

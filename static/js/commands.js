@@ -1,16 +1,20 @@
-// The list of commands and saved prompts that a slash at the beginning of a message opens. The focus stays in the text
-// field, which names the active entry (aria-activedescendant); a textarea must not have another role.
+// The list of commands and saved prompts that a slash at the beginning of a message opens, and that of skills, which a
+// dollar sign opens anywhere. The focus stays in the text field, which names the active entry (aria-activedescendant); a
+// textarea must not have another role.
 
 /** @import { Announcer } from "./announcer.js" */
 /** @import { Composer } from "./composer.js" */
 
 import { around, find } from "./dom.js";
+import { matching, mentionAt } from "./mentions.js";
 import { words } from "./words.js";
 
 /**
  * A command, or a saved prompt: its text in pieces, every second of which is the name of a variable.
  * @typedef {{ name: string, about: string, kind: "insert", pieces: string[] }} Prompt
- * @typedef {{ name: string, about: string, kind: "send" } | { name: string, about: string, kind: "write" } | Prompt} Command
+ * @typedef {{ name: string, about: string, kind: "mention" }} Mention
+ * @typedef {{ name: string, about: string, kind: "send" } | { name: string, about: string, kind: "write" } | Prompt | Mention} Command
+ * @typedef {{ commands: Command[], mentions: Mention[] }} Known
  */
 
 // A slash and a part of a name, and nothing else.
@@ -25,8 +29,8 @@ export function watchCommands(form, { composer, announcer, session }) {
   const list = find(form, "[data-commands-list]", HTMLElement);
   const dialog = find(document, "#prompt-asks", HTMLDialogElement);
   const asked = find(dialog, "[data-asked]", HTMLElement);
-  // The promise of the server's commands, requested again for each slash.
-  /** @type {Promise<Command[]> | null} */
+  // The promise of the server's commands and skills, requested again for each slash and dollar sign.
+  /** @type {Promise<Known> | null} */
   let known = null;
   /** @type {Command[]} */
   let shown = [];
@@ -39,6 +43,8 @@ export function watchCommands(form, { composer, announcer, session }) {
   text.setAttribute("aria-autocomplete", "list");
   text.setAttribute("aria-controls", list.id);
   text.addEventListener("input", offer);
+  // The caret has left the name that was being typed.
+  text.addEventListener("click", () => list.hidden || offer());
   text.addEventListener("blur", close);
   // In the capture phase, before the composer handles the key.
   text.addEventListener("keydown", pressed, { capture: true });
@@ -59,29 +65,44 @@ export function watchCommands(form, { composer, announcer, session }) {
   });
 
   async function offer() {
-    if (!TYPED.test(text.value) || text.value === dismissed) {
+    if (!isTyped() || text.value === dismissed) {
       close();
       return;
     }
     dismissed = "";
-    if (!known || text.value === "/") known = fetched();
-    const commands = await known;
-    if (!TYPED.test(text.value) || document.activeElement !== text) return;
-    const typed = text.value.slice(1).toLowerCase();
-    const named = commands.filter(({ name }) => name.slice(1).includes(typed));
+    if (!known || text.value === "/" || mention()?.typed === "") known = fetched();
+    const { commands, mentions } = await known;
+    if (!isTyped() || document.activeElement !== text) {
+      close();
+      return;
+    }
+    const named = mention();
     // Names that begin with the typed text come first.
-    shown = named.sort((one, other) => Number(other.name.startsWith(text.value)) - Number(one.name.startsWith(text.value)));
+    shown = named ? matching(mentions, named.typed) : matching(commands, text.value.slice(1).toLowerCase());
     active = 0;
     show();
   }
 
-  /** @returns {Promise<Command[]>} */
+  function isTyped() {
+    return TYPED.test(text.value) || mention() !== null;
+  }
+
+  function mention() {
+    return text.selectionStart === text.selectionEnd ? mentionAt(text.value, text.selectionStart) : null;
+  }
+
+  /** @returns {Promise<Known>} */
   async function fetched() {
+    /** @type {Known} */
+    const nothing = { commands: [], mentions: [] };
     try {
       const answer = await fetch(`${list.dataset.from}?current=${session}`);
-      return answer.ok && !answer.redirected ? (await answer.json()).commands : [];
+      if (!answer.ok || answer.redirected) return nothing;
+      /** @type {Known} */
+      const { commands, mentions } = await answer.json();
+      return { commands, mentions: mentions.map((each) => ({ ...each, kind: /** @type {const} */ ("mention") })) };
     } catch {
-      return []; // no network: a command that is typed in full works all the same
+      return nothing; // no network: a command that is typed in full works all the same
     }
   }
 
@@ -152,8 +173,18 @@ export function watchCommands(form, { composer, announcer, session }) {
     if (command.kind === "send") {
       composer.value = command.name;
       form.requestSubmit();
-    } else if (command.kind === "write") insert(`${command.name} `);
+    } else if (command.kind === "mention") complete(command);
+    else if (command.kind === "write") insert(`${command.name} `);
     else ask(command);
+  }
+
+  /** @param {Mention} named */
+  function complete(named) {
+    const { start } = mention() ?? { start: text.selectionStart };
+    const before = `${text.value.slice(0, start)}${named.name} `;
+    composer.value = before + text.value.slice(text.selectionEnd).replace(/^ /, "");
+    text.focus();
+    text.setSelectionRange(before.length, before.length);
   }
 
   /** @param {Prompt} command */

@@ -23,6 +23,7 @@ from tests import files
 from tests.browser import PHONE, open_page, requested
 from tests.browser import violations_in_both_schemes as violations
 from tests.conversations import send, settle
+from tests.skills import unapproved_skill
 from tests.summaries import summarised
 
 pytestmark = pytest.mark.browser
@@ -121,6 +122,8 @@ def parts(live, ada):
         # Of the same conversation.
         "number": round_of(session).number,
         "token": token,
+        "source": "own",
+        "folder": unapproved_skill(ada).folder,
         "document_id": revision.document_id,
         "topic": Topic.OTHER.value,
         "line": 3,

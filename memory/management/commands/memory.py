@@ -1,4 +1,4 @@
-"""Provide memory in the shell: `memory status|index|search|lab|flush|forget|export|import`."""
+"""Provide memory in the shell: `memory status|index|search|skills|lab|flush|forget|export|import`."""
 
 import datetime as dt
 import json
@@ -26,6 +26,9 @@ from memory.policy import switches
 from memory.policy.access import Sources
 from memory.search.manager import PASSAGE_SLACK_POINTS, HybridSearchManager
 from memory.search.passage import Passage
+from memory.skills import importing
+from memory.skills.approval import with_states
+from memory.skills.catalogue import skills_of_person
 from memory.transfer import workspace
 from oneclaw.models import Space, User
 
@@ -88,11 +91,18 @@ class Command(BaseCommand):
         forget.add_argument("--dry-run", action="store_true", help="only list what would go")
         forget.set_defaults(do=self.forget)
 
+        skills = actions.add_parser("skills", help="list the skills of a person, and what is wrong with them")
+        skills.add_argument(
+            "folder", nargs="?", type=Path, help="take the skills of this folder or zip file in first, to be approved"
+        )
+        skills.add_argument("--replace", action="store_true", help="also those that are there already")
+        skills.set_defaults(do=self.skills)
+
         lab = actions.add_parser("lab", help="ask the golden questions, and say how many find their line")
         lab.set_defaults(do=self.lab)
 
-        for action in (lab, status, index, search, flushing, importing, exporting, forget):
-            needed = action in (lab, search, importing, exporting, forget)
+        for action in (skills, lab, status, index, search, flushing, importing, exporting, forget):
+            needed = action in (skills, lab, search, importing, exporting, forget)
             action.add_argument("--user", metavar="EMAIL", required=needed, help="whose memory")
             action.add_argument("--json", action="store_true", help="one JSON document on standard output")
 
@@ -134,6 +144,26 @@ class Command(BaseCommand):
             return
         found = manager.search(query, *limits, user.day(), slack)
         self.write_result([as_result(one) for one in found], json, passage_lines)
+
+    def skills(self, *, user: User, folder: Path | None, replace: bool, json: bool, **_: Any) -> None:
+        """List the skills of the person, after an import if `folder` is given. Raise CommandError if one of them cannot
+        be used, or nothing could be imported."""
+        if folder is not None:
+            import_skills(user, folder, replaces=replace)
+        listed = with_states(user, skills_of_person(user))
+        rows = [
+            {
+                "name": each.skill.folder,
+                "source": each.skill.source,
+                "state": each.state.value,
+                "faults": [reason.in_english for reason in each.skill.faults],
+                "warnings": [reason.in_english for reason in each.skill.parsed.warnings],
+            }
+            for each in listed
+        ]
+        self.write_result(rows, json, skill_lines)
+        if faulty := [row["name"] for row in rows if row["faults"]]:
+            raise CommandError(f"{len(faulty)} skills cannot be used: {', '.join(map(str, faulty))}.")
 
     def lab(self, *, user: User, json: bool, **_: Any) -> None:
         """Run the golden questions of the person. Raise CommandError if fewer find their line since the last change."""
@@ -252,6 +282,27 @@ def import_lines(report: workspace.Report) -> Iterator[str]:
     if report.waiting:
         yield f"Used after a yes in the inbox: {', '.join(report.waiting)}."
     yield from report.refused.values()
+
+
+def import_skills(user: User, source: Path, *, replaces: bool) -> None:
+    """Import the skills of a folder or a zip file. Raise CommandError."""
+    try:
+        if source.is_dir():
+            importing.import_folder(user, source, replaces=replaces)
+        else:
+            importing.import_zip(user, source.name, source.read_bytes(), replaces=replaces)
+    except importing.SkillImportError as error:
+        raise CommandError(str(error)) from error
+    except OSError as error:
+        raise CommandError(f"{source} cannot be read: {error.strerror}.") from error
+
+
+def skill_lines(rows: list[dict[str, Any]]) -> Iterator[str]:
+    for row in rows:
+        yield f"{row['name']} ({row['source']}): {row['state']}"
+        yield from (f"    {sentence}" for sentence in [*row["faults"], *row["warnings"]])
+    if not rows:
+        yield "There are no skills."
 
 
 def flush_lines(result: dict[str, Any]) -> Iterator[str]:

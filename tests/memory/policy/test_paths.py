@@ -5,7 +5,17 @@ import pytest
 from memory.policy.paths import BadPathError, checked_path
 
 
-@pytest.mark.parametrize("path", ["MEMORY.md", "memory/2026-11-21.md", "Recent Conversations.md", "a/b/ü 🫖.md"])
+@pytest.mark.parametrize(
+    "path",
+    [
+        "MEMORY.md",
+        "memory/2026-11-21.md",
+        "Recent Conversations.md",
+        "a/b/ü 🫖.md",
+        "skills/a/run.py",
+        "skills/a/b/c.json",
+    ],
+)
 def test_a_relative_markdown_file_is_taken_as_it_is(path):
     assert checked_path(path) == path
 
@@ -33,6 +43,12 @@ def test_a_decomposed_name_is_stored_composed():
         ("memory/.md", "hidden"),
         ("memory /x.md", "space"),
         ("x.txt", "must end with .md"),
+        ("skills/x.py", "must end with .md"),
+        ("skills/a/logo.png", "only text files"),
+        ("skills/a/run.py.refused", "only text files"),
+        ("skills/a/v1.2/x.md", "a folder may not be named like a file"),
+        ("skills/a/../x.py", "may be empty"),
+        ("skills/a/.env.py", "hidden"),
         ("memory", "must end with .md"),
         ("notes.md/x.md", "a folder may not be named like a file"),
         ("é" * 127 + ".md", "longer than 255 bytes"),
