@@ -31,7 +31,8 @@ SELECT count(*) FILTER (WHERE document.path LIKE 'memory/%%') AS logs,
                        WHERE member.user_id = %(user)s AND review.answered_at IS NULL)
            OR EXISTS (SELECT FROM memory_suggestion suggestion
                         JOIN oneclaw_spacemember member ON member.space_id = suggestion.space_id
-                       WHERE member.user_id = %(user)s AND suggestion.status = 'waiting') AS has_waiting
+                       WHERE member.user_id = %(user)s AND suggestion.status = 'waiting') AS has_waiting,
+       EXISTS (SELECT FROM memory_labrun WHERE space_id = %(space)s) AS has_lab_runs
   FROM memory_memorydocument document LEFT JOIN memory_documentindex index ON index.document_id = document.id
  WHERE document.space_id = %(space)s AND document.deleted_at IS NULL
 """
@@ -53,6 +54,8 @@ class MemoryState:
     to_note: int
     # Whether something waits for the person, in whatever memory.
     has_waiting: bool
+    # Whether golden questions were ever run (memory/lab/golden.py).
+    has_lab_runs: bool
 
 
 def state_of(space: Space, user: User) -> MemoryState:

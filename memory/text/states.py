@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from functools import cache
 
 JOB, ROLE, HOME = "job", "role", "home"
+# A longer line says more than where somebody works or lives.
+LINE_MAX_CHARS = 400
 
 
 @dataclass(frozen=True)
@@ -205,7 +207,7 @@ def contradict(newer: Iterable[State], older: Iterable[State], *, in_one_section
 def states_in(line: str, names: Collection[str] = ()) -> list[State]:
     """Return what `line` says of where somebody works or lives, in its order."""
     text = _MARK.sub("", line).strip()
-    if not _hint().search(text):
+    if len(text) > LINE_MAX_CHARS or not _hint().search(text):
         return []
     own = frozenset(word.lower() for name in names for word in _WORD.findall(name))
     found: list[State] = []

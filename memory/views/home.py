@@ -10,6 +10,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_GET
 
 from memory.index.vectors import notice
+from memory.lab import golden
 from memory.models import MemoryDocument, Topic
 from memory.overview import days, grouping, home
 from memory.overview.entries import entry_at, newest_by_topic, newest_overview, overview_of
@@ -52,6 +53,7 @@ def home_page(request: SignedInRequest) -> HttpResponse:
         "made_calendar": partial(days.calendar_of, space, today),
         "state": state,
         "waiting": waiting_items(request.user) if state.has_waiting else None,
+        "drop": golden.drop(space) if state.has_lab_runs else None,
         "notice": notice(MemoryDocument.objects.filter(space=space)) if state.has_notice else "",
         "may_write": memories.may_write(space),
         "may_forget": memories.owns(space) or (request.user.is_staff and may_forget(request.user, space)),

@@ -16,13 +16,14 @@ from chat.conversations.message_pages import updated_card_html
 from chat.extensions import WaitingItems
 from memory.documents.merge import OverlapError
 from memory.documents.write import DocumentError
+from memory.lab import golden
 from memory.models import Decision, Review, Suggestion
 from memory.policy.access import may_write
 from memory.tools import decisions, reviews, saved, suggestions
 from memory.tools.calls import use_that_made
 from memory.trust.instructions import marked_lines
 from memory.trust.suggestions import decline, waiting_for
-from oneclaw.models import User
+from oneclaw.models import Space, User
 from oneclaw.people.requests import SignedInRequest
 from oneclaw.text import InvalidTextError
 
@@ -39,6 +40,7 @@ def inbox(request: SignedInRequest) -> HttpResponse:
         "suggestions": with_lines(rows[:SHOWN_MAX_SUGGESTIONS]),
         "reviews": reviews.pending(request.user),
         "more": max(0, rows.count() - SHOWN_MAX_SUGGESTIONS),
+        "drop": golden.drop(Space.objects.own_of(request.user)),
     }
     return render(request, "memory/inbox.html", context)
 
