@@ -25,7 +25,7 @@ MARKUP = re.compile(r"^\s*(?:[-*+•>]\s+|#{1,6}\s+|\d{1,3}[.)]\s+)+|\*\*|__|`",
 
 
 def setup() -> str:
-    """Return what the results of a search depend on besides memory: release, model, settings and layout of the index."""
+    """Return what the results of a search depend on besides memory: release, model, settings, layout of the index."""
     model = embedder()
     parts = {
         "release": release.version(),

@@ -35,8 +35,8 @@ class DocumentOverview(models.Model):
     # The first and last lines of the entries, from 1, one pair after another.
     spans = ArrayField(models.PositiveIntegerField())
     # What the home page shows of it, so that a page need not read the lists above: for each topic with entries, in the
-    # order of Topic, [topic, number of entries, indexes of its newest ones (each as [first line, last line, revision])].
-    # None: not compiled yet.
+    # order of Topic, [topic, number of entries, its newest ones (each as [first line, last line, revision])]. None: not
+    # compiled yet.
     newest = models.JSONField(null=True, blank=True)
     # Whether the fast model has chosen the topic of every entry.
     is_grouped = models.BooleanField(default=False)

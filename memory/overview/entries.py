@@ -46,7 +46,9 @@ class TopicEntries:
 def newest_entries(overview: DocumentOverview) -> list[TopicEntries]:
     """Return the newest TOPIC_SHOWN_ENTRIES entries of each topic of `overview`, and how many each has."""
     return [
-        TopicEntries(Topic(topic), [Entry(first, last, revision, Topic(topic)) for first, last, revision in newest], count)
+        TopicEntries(
+            Topic(topic), [Entry(first, last, revision, Topic(topic)) for first, last, revision in newest], count
+        )
         for topic, count, newest in overview.newest or []
     ]
 

@@ -32,24 +32,29 @@ class State:
 
 
 # Words for the person.
-_SELF = frozenset(
-    "i we user users ich wir nutzer nutzerin benutzer benutzerin je j nous on utilisateur utilisatrice yo nosotros usuario"
-    " usuaria 私 僕 俺 ユーザー ユーザ 我 用户 使用者".split()
+_SELF_WORDS = (
+    "i we user users ich wir nutzer nutzerin benutzer benutzerin je j nous on utilisateur utilisatrice yo "
+    "nosotros usuario usuaria 私 僕 俺 ユーザー ユーザ 我 用户 使用者"
 )
+_SELF = frozenset(_SELF_WORDS.split())
 # What is read over before a verb.
-_ADVERBS = frozenset(
-    "now currently recently just finally still already today has have had is am are ve m s re jetzt nun inzwischen"
-    " mittlerweile aktuell derzeit neuerdings heute hat habe haben ist bin sind maintenant désormais actuellement récemment"
-    " a ai est suis ahora actualmente recientemente ya ha he está estoy se me n ne does do did".split()
+_ADVERBS_WORDS = (
+    "now currently recently just finally still already today has have had is am are ve m s re jetzt nun "
+    "inzwischen mittlerweile aktuell derzeit neuerdings heute hat habe haben ist bin sind maintenant désormais "
+    "actuellement récemment a ai est suis ahora actualmente recientemente ya ha he está estoy se me n ne does do "
+    "did"
 )
-_OWNERS = frozenset("my our the mein meine unser unsere der die das mon ma mes notre nos le la l mi mis nuestro el".split())
+_ADVERBS = frozenset(_ADVERBS_WORDS.split())
+_OWNERS_WORDS = "my our the mein meine unser unsere der die das mon ma mes notre nos le la l mi mis nuestro el"
+_OWNERS = frozenset(_OWNERS_WORDS.split())
 # Pronouns that may mean anybody, and words that make a sentence something else than a plain statement.
-_NO_SUBJECTS = frozenset(
-    "he she it they you who that which this there and or but so if when to not never would might could should will can may"
-    " must want wants her his their er sie es du ihr ihre sein seine wer und oder aber wenn nicht nie würde könnte sollte"
-    " wird kann no longer doesn don didn isn aren wasn nicht mehr il elle ils elles tu vous qui que et ou mais si pas sa son ses él ella ellos tú usted quien y o pero no"
-    " nunca su sus".split()
+_NO_SUBJECTS_WORDS = (
+    "he she it they you who that which this there and or but so if when to not never would might could should "
+    "will can may must want wants her his their er sie es du ihr ihre sein seine wer und oder aber wenn nicht nie "
+    "würde könnte sollte wird kann no longer doesn don didn isn aren wasn mehr il elle ils elles tu vous qui que "
+    "et ou mais si pas sa son ses él ella ellos tú usted quien y o pero nunca su sus"
 )
+_NO_SUBJECTS = frozenset(_NO_SUBJECTS_WORDS.split())
 _SUBJECT_MAX_WORDS = 2
 _CJK = re.compile(r"[぀-ヿ㐀-鿿]")
 _CJK_BEFORE = re.compile(r"(?:は|が|も)?[、,，]?\s*(?:現在|いま|今|最近|现在|目前|已经|已經|刚刚|刚|就|也)?\s*$")
@@ -66,10 +71,13 @@ _ZH = r"(?P<value>[^\s、。,，（）()了在到从:：]{1,20}?)"
 _PRESENT = {
     JOB: (
         rf"\b(?:works?|working|employed)(?:\s+as\s+[^,;.]{{1,40}}?)?\s+(?:at|for|by)\s+{_NAME}",
-        rf"\b(?:(?:has|have|got)\s+)?(?:a\s+)?(?:new\s+)?(?:job|position)(?:\s+as\s+[^,;.]{{1,40}}?)?\s+(?:at|with)\s+{_NAME}",
-        rf"\b(?:started|begun|began)\s+(?:(?:a|the)?\s*(?:new )?(?:job|work|working|position)\s+)?(?:at|with|for)\s+{_NAME}",
+        rf"\b(?:(?:has|have|got)\s+)?(?:a\s+)?(?:new\s+)?(?:job|"
+        rf"position)(?:\s+as\s+[^,;.]{{1,40}}?)?\s+(?:at|with)\s+{_NAME}",
+        rf"\b(?:started|begun|began)\s+(?:(?:a|the)?\s*(?:new )?(?:job|"
+        rf"work|working|position)\s+)?(?:at|with|for)\s+{_NAME}",
         rf"\b(?:switched|changed|moved)\s+jobs?\s+(?:to|and (?:now )?works? (?:at|for))\s+{_NAME}",
-        rf"\barbeite[nt]?(?:\s+(?:jetzt|nun|inzwischen|seit\s+\S+(?:\s+\d{{4}})?|als\s+\S+)){{0,3}}\s+(?:bei|für)\s+{_NAME}",
+        rf"\barbeite[nt]?(?:\s+(?:jetzt|nun|inzwischen|seit\s+\S+(?:\s+\d{{4}})?|"
+        rf"als\s+\S+)){{0,3}}\s+(?:bei|für)\s+{_NAME}",
         rf"\b(?:eine[n]?\s+)?neue[nr]?\s+(?:Stelle|Job|Arbeit)\s+bei\s+{_NAME}",
         rf"\bbei\s+{_NAME}\s+(?:angefangen|angestellt|begonnen)",
         rf"\bzu\s+{_NAME}\s+gewechselt",
@@ -91,7 +99,8 @@ _PRESENT = {
     HOME: (
         rf"\b(?:lives?|living|resides?)\s+(?:now\s+)?in\s+{_NAME}",
         rf"\b(?:moved|relocated)\s+(?:(?:from\s+[^,;.]{{1,30}}?|house|home|back|away)\s+)?to\s+{_NAME}",
-        rf"\b(?:wohn(?:t|e|en)|leb(?:t|e|en))(?:\s+(?:jetzt|nun|inzwischen|seit\s+\S+(?:\s+\d{{4}})?)){{0,2}}\s+in\s+{_NAME}",
+        rf"\b(?:wohn(?:t|e|en)|leb(?:t|e|en))(?:\s+(?:jetzt|nun|inzwischen|"
+        rf"seit\s+\S+(?:\s+\d{{4}})?)){{0,2}}\s+in\s+{_NAME}",
         rf"\b(?:von\s+\S+\s+)?nach\s+{_NAME}\s+(?:um)?gezogen",
         rf"\b(?:habit(?:e|ons|ent)|vi(?:t|s|vons))(?:\s+(?:maintenant|désormais))?\s+(?:à|au|aux|en)\s+{_NAME}",
         rf"\b(?:déménagé|installée?)\s+(?:de\s+\S+\s+)?(?:à|au|aux|en)\s+{_NAME}",
@@ -105,14 +114,16 @@ _PRESENT = {
 _LABELS = {
     JOB: "employer|company|arbeitgeber|employeur|empleador|empresa|勤務先|雇主|工作单位",
     ROLE: "job|profession|occupation|job title|beruf|métier|profesión|ocupación|職業|职业",
-    HOME: "home|home town|city|address|lives in|wohnort|adresse|domicile|ville|domicilio|dirección|ciudad|住所|住址|居住地",
+    HOME: "home|home town|city|address|lives in|wohnort|adresse|domicile|"
+    "ville|domicilio|dirección|ciudad|住所|住址|居住地",
 }
 # What is over. A value is optional where the line says enough without it.
 _AT = rf"(?:\s+(?:at|for|from|with|bei|chez|en|de)\s+{_NAME})?"
 _ENDS = {
     JOB: (
         rf"\b(?:no longer|not|n['’]t)\s+(?:work(?:s|ing)?|employed)(?:\s+(?:at|for)\s+{_NAME})?",
-        rf"\b(?:quit|left|lost|resigned from|gave up)\s+(?:(?:my|her|his|their|the|a)\s+)?(?:old\s+|previous\s+)?(?:job|position){_AT}",
+        rf"\b(?:quit|left|lost|resigned from|gave up)\s+(?:(?:my|her|his|"
+        rf"their|the|a)\s+)?(?:old\s+|previous\s+)?(?:job|position){_AT}",
         rf"\b(?:was|were|been|got)\s+(?:laid off|fired|made redundant){_AT}",
         rf"\b(?:has |have )?retired\b{_AT}",
         rf"\barbeite[nt]?\s+nicht\s+mehr(?:\s+(?:bei|für)\s+{_NAME})?",
@@ -142,15 +153,18 @@ _ENDS = {
 }
 # The rest of the sentence after a name.
 _TAIL = re.compile(
-    r"\s+(?:and|to|as|since|for|with|in|on|from|because|where|who|now|again|every|und|als|seit|mit|in|am|wo|weil|jetzt|et|comme|"
-    r"depuis|avec|où|dans|y|como|desde|con|donde|gracias|last|next|this|yesterday|today|recently|anymore|any more)\b.*$",
+    r"\s+(?:and|to|as|since|for|with|in|on|from|because|where|who|"
+    r"now|again|every|und|als|seit|mit|in|am|wo|weil|jetzt|et|comme|"
+    r"depuis|avec|où|dans|y|como|desde|con|donde|gracias|last|next|"
+    r"this|yesterday|today|recently|anymore|any more)\b.*$",
     re.IGNORECASE,
 )
 _ARTICLE = re.compile(rf"^\s*(?:(?:the|la|le|les|los|las|el|der|dem|den|die|das|{_A})\s+|l['’])", re.IGNORECASE)
 _INDEFINITE = re.compile(r"^\s*(?:an?|eine?[mnr]?|une?|una?)\s", re.IGNORECASE)
 # Words with a capital letter in German, or at any place, that name no employer and no town.
 _NO_PLACE = re.compile(
-    r"(?:Nähe|Haus|Hause|Wohnung|Stadt|Innenstadt|Dorf|WG|Home|Nacht|Zeit|Teilzeit|Vollzeit|Homeoffice|Monday|Tuesday|"
+    r"(?:Nähe|Haus|Hause|Wohnung|Stadt|Innenstadt|Dorf|WG|Home|Nacht|"
+    r"Zeit|Teilzeit|Vollzeit|Homeoffice|Monday|Tuesday|"
     r"Wednesday|Thursday|Friday|Saturday|Sunday|I|It)\b|家|自宅|夜"
 )
 _SENTENCE = re.compile(r"(?<=[.!?。！？;；])\s*")
@@ -159,22 +173,28 @@ _YEAR = re.compile(r"(?<!\d)(?:19|20)\d\d(?!\d)")
 _WORD = re.compile(r"[^\W_]+")
 # Words that make a statement a wish, a doubt or a thing of the past, wherever they are in the sentence.
 _DOUBT = re.compile(
-    r"\?|？|\b(?:used to|formerly|previously|until|if|would|might|could|will|going to|plans?|planning|wants?|wanted|hopes?|"
-    r"dreams?|wish(?:es)?|applied|applying|interview\w*|maybe|perhaps|almost|thinking|considering|also|additionally|second|"
-    r"part[- ]time|früher|ehemals|bis|falls|wenn|würde|möchte|plant|hofft|vielleicht|bewirbt|beworben|auch|zusätzlich|nebenbei|"
-    r"avant|autrefois|jusqu|aimerait|voudrait|veut|espère|peut-être|aussi|antes|hasta|quiere|quisiera|espera|quizás?|también|"
+    r"\?|？|\b(?:used to|formerly|previously|until|if|would|might|"
+    r"could|will|going to|plans?|planning|wants?|wanted|hopes?|"
+    r"dreams?|wish(?:es)?|applied|applying|interview\w*|maybe|perhaps|"
+    r"almost|thinking|considering|also|additionally|second|"
+    r"part[- ]time|früher|ehemals|bis|falls|wenn|würde|möchte|plant|"
+    r"hofft|vielleicht|bewirbt|beworben|auch|zusätzlich|nebenbei|"
+    r"avant|autrefois|jusqu|aimerait|voudrait|veut|espère|peut-être|"
+    r"aussi|antes|hasta|quiere|quisiera|espera|quizás?|también|"
     r"además)\b|以前|かもしれ|たい|予定|つもり|副業|も働|曾|以前|想|打算|计划|可能|如果|兼职|也在",
     re.IGNORECASE,
 )
 # A place of another size says nothing: who lives in Bern lives in Switzerland.
-_COUNTRIES = frozenset(
-    "germany deutschland allemagne alemania switzerland schweiz suisse suiza austria österreich autriche france frankreich"
-    " francia spain spanien espagne españa italy italien italie italia portugal england uk britain grossbritannien"
-    " großbritannien angleterre inglaterra scotland ireland irland irlande netherlands niederlande belgium belgien belgique"
-    " denmark dänemark sweden schweden suède suecia norway norwegen finland finnland poland polen usa us america amerika"
-    " canada kanada mexico mexiko argentina brazil brasilien china japan japon japón korea india indien australia australien"
-    " europe europa asia africa 日本 中国 韩国 韓国 美国 アメリカ 德国 ドイツ 法国 フランス 英国 イギリス スイス 瑞士".split()
+_COUNTRIES_WORDS = (
+    "germany deutschland allemagne alemania switzerland schweiz suisse suiza austria österreich autriche france "
+    "frankreich francia spain spanien espagne españa italy italien italie italia portugal england uk britain "
+    "grossbritannien großbritannien angleterre inglaterra scotland ireland irland irlande netherlands niederlande "
+    "belgium belgien belgique denmark dänemark sweden schweden suède suecia norway norwegen finland finnland "
+    "poland polen usa us america amerika canada kanada mexico mexiko argentina brazil brasilien china japan japon "
+    "japón korea india indien australia australien europe europa asia africa 日本 中国 韩国 韓国 美国 アメリカ "
+    "德国 ドイツ 法国 フランス 英国 イギリス スイス 瑞士"
 )
+_COUNTRIES = frozenset(_COUNTRIES_WORDS.split())
 
 
 def supersedes(newer: str, older: str, year: int, names: Collection[str] = ()) -> bool:
@@ -311,7 +331,8 @@ def _hint() -> re.Pattern[str]:
     """Return a pattern that every line with a state has, to leave the others out quickly."""
     labels = "|".join(label for labels in _LABELS.values() for label in labels.split("|"))
     return re.compile(
-        r"work|employ|\bjob|start|beg[au]n|switch|chang|mov|reloc|liv|resid|quit|left|lost|resign|laid|fired|redundant|retire"
+        r"work|employ|\bjob|start|beg[au]n|switch|chang|mov|reloc|liv|"
+        r"resid|quit|left|lost|resign|laid|fired|redundant|retire"
         r"|position|arbeit|stelle|gewechselt|gezogen|wohn|leb|kündig|entlass|rente|pension|angef|angest|begonn"
         r"|travail|emploi|poste|commenc|habit|\bvi[tsv]|déménag|install|quitt|démission|licenci|retraite"
         r"|trabaj|empez|emple|viv|mud|dej|desped|jubil"

@@ -57,9 +57,7 @@ def superseded_lines(
     return found
 
 
-def _of_document(
-    document: MemoryDocument, written: Mapping[str, dt.datetime], names: list[str]
-) -> Iterator[NewerLine]:
+def _of_document(document: MemoryDocument, written: Mapping[str, dt.datetime], names: list[str]) -> Iterator[NewerLine]:
     section = ""
     for line in document.content.split("\n"):
         if line.startswith("#"):

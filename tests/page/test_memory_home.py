@@ -27,9 +27,7 @@ def filled(ada):
         path = f"memory/{ada.day() - dt.timedelta(days=days_ago)}.md"
         documents.apply(space, path, Append("- noted\n" * (days_ago % 7 + 1)), Author(Source.FLUSH, ada))
     document = MemoryDocument.objects.get(space=space, path="MEMORY.md")
-    Review.objects.create(
-        document=document, kind=Review.Kind.STILL_TRUE, line_hash=content_hash("- Works at Nordwind")
-    )
+    Review.objects.create(document=document, kind=Review.Kind.STILL_TRUE, line_hash=content_hash("- Works at Nordwind"))
 
 
 def content():

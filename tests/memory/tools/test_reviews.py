@@ -1,4 +1,4 @@
-"""A few lines a week, plans whose day has passed, and lines that a newer one contradicts, are asked about: still true?"""
+"""A few lines a week, passed plans, and lines that a newer one contradicts are asked about: still true?"""
 
 import datetime as dt
 from unittest import mock
