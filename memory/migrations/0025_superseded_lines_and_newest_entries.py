@@ -40,6 +40,6 @@ class Migration(migrations.Migration):
         ),
         migrations.AddConstraint(
             model_name='review',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('day', None), ('kind', 'still_true'), ('newer_document', None), ('newer_hash', '')), models.Q(('day__isnull', False), ('kind', 'outdated'), ('newer_document', None), ('newer_hash', '')), models.Q(models.Q(('day', None), ('kind', 'superseded'), ('newer_document__isnull', False)), models.Q(('newer_hash', ''), _negated=True)), _connector='OR'), name='review_has_what_its_kind_needs'),
+            constraint=models.CheckConstraint(condition=models.Q(models.Q(('day', None), ('kind', 'still_true'), ('newer_document', None), ('newer_hash', '')), models.Q(('day__isnull', False), ('kind', 'outdated'), ('newer_document', None), ('newer_hash', '')), models.Q(('day', None), ('kind', 'superseded'), ('newer_document__isnull', False), models.Q(('newer_hash', ''), _negated=True)), _connector='OR'), name='review_has_what_its_kind_needs'),
         ),
     ]

@@ -14,6 +14,7 @@ from memory.models import DocumentOverview, MemoryDocument, MemoryRevision, Revi
 from memory.overview.entries import LISTS, Entry, newest_entries
 from memory.policy.paths import CURATED
 from oneclaw.models import Space, SpaceMember, User
+from oneclaw.models.spaces import make_own_space
 
 Source = MemoryRevision.Source
 LIST_MARK = re.compile(r"\s*(?:[-*+•]|\d{1,3}[.)])\s+(?:\[[ xX]\]\s+)?")
@@ -83,9 +84,9 @@ class Memories:
     roles: Mapping[int, str]
 
     @property
-    def own(self) -> Space | None:
-        """Return the person's own memory; None before it is made."""
-        return next((space for space in self.spaces if space.kind == Space.Kind.OWN), None)
+    def own(self) -> Space:
+        """Return the person's own memory."""
+        return self.spaces[0]
 
     def may_write(self, space: Space) -> bool:
         """Return whether the person may change documents of `space`."""
@@ -97,8 +98,12 @@ class Memories:
 
 
 def memories_of(user: User) -> Memories:
-    """Return the memories that `user` may look at, by one statement."""
-    found = list(Space.objects.visible_to(user).annotate(role=F("members__role")))
+    """Return the memories that `user` may look at, by one statement. The own one is made on first use."""
+    mine = Space.objects.visible_to(user).annotate(role=F("members__role"))
+    found = list(mine)
+    if all(space.kind != Space.Kind.OWN for space in found):
+        make_own_space(user)
+        found = list(mine.all())
     found.sort(key=lambda space: (space.kind != Space.Kind.OWN, space.pk))
     return Memories(found, {space.pk: space.role for space in found})
 

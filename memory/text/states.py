@@ -210,18 +210,10 @@ def is_present(line: str, year: int) -> bool:
     return all(int(named) >= year for named in _YEAR.findall(line))
 
 
-def contradict(newer: Iterable[State], older: Iterable[State], *, in_one_section: bool = True) -> bool:
-    """Return whether one of the states `newer` ends or replaces one of `older`.
-
-    Where the two are not `in_one_section` of a document, a line without a subject may be about somebody else.
-    """
+def contradict(newer: Iterable[State], older: Iterable[State]) -> bool:
+    """Return whether one of the states `newer` ends or replaces one of `older`."""
     known = [state for state in older if not state.is_end]
-    return any(
-        _ends(fresh, state)
-        for fresh in newer
-        for state in known
-        if in_one_section or (fresh.is_named and state.is_named)
-    )
+    return any(_ends(fresh, state) for fresh in newer for state in known)
 
 
 def states_in(line: str, names: Collection[str] = ()) -> list[State]:

@@ -21,9 +21,9 @@ SECTION = re.compile(r"#{2,6}\s+(\D.*)")
 
 
 @dataclass(frozen=True)
-class NewerLine:
-    """A line that says where somebody works or lives, when it was written, and the section of the document (None: a
-    note, in which a line without a subject may be about anybody)."""
+class DatedLine:
+    """A line that says where somebody works or lives, when it was written, and its section ("": before the first one,
+    None: a note, in which a line without a subject may be about anybody)."""
 
     document_id: int
     text: str
@@ -31,10 +31,19 @@ class NewerLine:
     section: str | None
     states: list[State]
 
+    def beside(self, other: "DatedLine") -> list[State]:
+        """Return what the line says as far as it can be compared with `other`.
+
+        In a section, a line without a subject may be about the person of its heading, as all of that section are.
+        """
+        if self.section == "" or (self.section is not None and self.section == other.section):
+            return self.states
+        return [state for state in self.states if state.is_named]
+
 
 def superseded_lines(
     document: MemoryDocument, since: Mapping[str, dt.datetime], written: Mapping[str, dt.datetime], user: User
-) -> dict[str, NewerLine]:
+) -> dict[str, DatedLine]:
     """Return those lines of `since` that a newer line contradicts, with the newest such line.
 
     `since` says when each line was written or confirmed, `written` when each line of `document` was written.
@@ -50,24 +59,23 @@ def superseded_lines(
         for line in newer:
             if line.written_at <= since[older.text]:
                 break
-            in_one_section = line.section is not None and line.section == older.section
-            if is_present(line.text, year) and contradict(line.states, older.states, in_one_section=in_one_section):
+            if is_present(line.text, year) and contradict(line.beside(older), older.beside(line)):
                 found[older.text] = line
                 break
     return found
 
 
-def _of_document(document: MemoryDocument, written: Mapping[str, dt.datetime], names: list[str]) -> Iterator[NewerLine]:
+def _of_document(document: MemoryDocument, written: Mapping[str, dt.datetime], names: list[str]) -> Iterator[DatedLine]:
     section = ""
     for line in document.content.split("\n"):
         if line.startswith("#"):
             match = SECTION.match(line)
             section = match[1].strip().lower() if match else ""
         elif line in written and (states := states_in(line, names)):
-            yield NewerLine(document.pk, line, written[line], section, states)
+            yield DatedLine(document.pk, line, written[line], section, states)
 
 
-def _of_notes(document: MemoryDocument, user: User, names: list[str]) -> Iterator[NewerLine]:
+def _of_notes(document: MemoryDocument, user: User, names: list[str]) -> Iterator[DatedLine]:
     """Yield the lines of the daily logs of the same memory, as if each was written when its day began: then it is newer
     only than lines of earlier days."""
     first = f"memory/{user.day() - NOTES_MAX_AGE}.md"
@@ -79,4 +87,4 @@ def _of_notes(document: MemoryDocument, user: User, names: list[str]) -> Iterato
         begin = dt.datetime.combine(day, dt.time.min, tzinfo=user.zone)
         for line in content.split("\n"):
             if not line.startswith("#") and (states := states_in(line, names)):
-                yield NewerLine(pk, line, begin, None, states)
+                yield DatedLine(pk, line, begin, None, states)

@@ -94,6 +94,8 @@ def rows_context(request: SignedInRequest, document: MemoryDocument | None, back
     query = reverse("memory", query={"version": document.version, "next": back or request.get_full_path()})
     return {
         "document": document,
+        # Part of the ids of a row: another version may have another entry in the same line.
+        "entries_key": str(document.version),
         "entries_url": f"{reverse('memory_document', args=[document.pk])}entries/",
         "entries_query": query.partition("?")[2],
     }
@@ -111,7 +113,7 @@ def chosen_space(request: SignedInRequest, memories: Memories) -> Space:
     """Return the space of the address (`?space=`) among `memories`, the person's own without one. Raise Http404 for
     another's."""
     if "space" not in request.GET:
-        return memories.own or Space.objects.own_of(request.user)
+        return memories.own
     number = parsed_number(request.GET["space"])
     for space in memories.spaces:
         if space.pk == number:

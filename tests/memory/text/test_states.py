@@ -2,7 +2,7 @@
 
 import pytest
 
-from memory.text.states import contradict, states_in, supersedes
+from memory.text.states import states_in, supersedes
 
 # (newer, older): the older line is no longer so.
 OUTDATED = [
@@ -95,11 +95,10 @@ def test_a_line_does_not_end_itself():
     assert [older for _, older in OUTDATED if supersedes(older, older, 2024, ["Ada"])] == []
 
 
-def test_lines_that_name_nobody_are_compared_within_one_section():
-    newer, older = states_in("- Works at Südwind"), states_in("- Works at Nordwind")
-    assert contradict(newer, older)
-    assert not contradict(newer, older, in_one_section=False)
-    assert contradict(states_in("- I work at Südwind"), states_in("- I work at Nordwind"), in_one_section=False)
+def test_whether_a_line_names_its_subject_is_known():
+    assert [state.is_named for state in states_in("- Works at Südwind")] == [False]
+    assert [state.is_named for state in states_in("- Ada works at Südwind", ["Ada"])] == [True]
+    assert [state.is_named for state in states_in("- 私はNordwindで働いています")] == [True]
 
 
 def test_a_long_line_is_left_alone():

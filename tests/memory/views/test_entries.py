@@ -52,10 +52,10 @@ def test_an_entry_is_edited_in_its_row(row, document_of, space):
     assert document_of(space).content == "- Likes tea\n- Works at Südwind\n- since May\n- Lives in Bern\n"
     assert changed.count("<li") == 2
     assert "Saved." in changed
-    assert 'id="line-3"' in changed
+    assert 'id="line-2-3"' in changed
     # A row that was on the page before finds its entry in its new line.
     assert "Lives in Bern" in row(3)
-    assert 'id="line-4"' in row(3, "/row")
+    assert 'id="line-2-4"' in row(3, "/row")
 
 
 def test_an_entry_is_deleted_in_its_row_and_the_row_offers_undo(row, at, document_of, space):
