@@ -62,13 +62,14 @@ class ShownEntry:
         return self.source.split("\n")
 
 
-@dataclass(frozen=True)
+@dataclass
 class ShownTopic:
-    """The newest entries of one topic, and how many there are."""
+    """The newest entries of one topic, and how many there are. `rows` is their HTML (memory/overview/rows.py)."""
 
     topic: Topic
     shown: list[ShownEntry]
     count: int
+    rows: str = ""
 
     @property
     def more(self) -> int:

@@ -23,11 +23,12 @@ from memory.models import MemoryDocument
 from memory.overview import home
 from memory.overview.entries import entries_of
 from memory.overview.home import ShownEntry
+from memory.overview.rows import RowsOf, rows_html
 from memory.policy.access import may_forget
 from memory.tools import reviews
 from memory.views.changes import form_number, writable_document
 from memory.views.forgetting import parsed_number
-from memory.views.home import mark, rows_context
+from memory.views.home import mark
 from oneclaw.people.requests import SignedInRequest
 from oneclaw.reasons import Reason
 from oneclaw.text import InvalidTextError
@@ -129,18 +130,14 @@ def rows(request: SignedInRequest, document: MemoryDocument, lines: range, said:
     chosen = [entry for entry in entries_of(document) if entry.line in lines]
     entries = home.shown_entries(document, chosen, request.user)
     mark(request, document, entries)
-    return render(request, "memory/_entries.html", about(request, document) | {"entries": entries, "said": said})
+    of = RowsOf(document, back(request), may_write=True, may_forget=may_forget(request.user, document.space))
+    return HttpResponse(rows_html(entries, of, said))
 
 
-def about(request: SignedInRequest, document: MemoryDocument, shown: ShownEntry | None = None) -> dict[str, Any]:
-    """Return the context of a row or form."""
-    return {
-        "shown": shown,
-        "next": back(request),
-        "may_write": True,
-        "may_forget": may_forget(request.user, document.space),
-        **rows_context(request, document, back(request)),
-    }
+def about(request: SignedInRequest, document: MemoryDocument, shown: ShownEntry) -> dict[str, Any]:
+    """Return the context of the form of an entry."""
+    of = RowsOf(document, back(request), may_write=True, may_forget=may_forget(request.user, document.space))
+    return {"shown": shown, "document": document, "next": of.next, "may_forget": of.may_forget, "row": of.context}
 
 
 def refused(request: SignedInRequest, sentence: str) -> HttpResponse:

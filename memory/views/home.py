@@ -1,7 +1,6 @@
 """Serve the home page of a memory, with its entries by topic, and the page of one topic."""
 
 from functools import partial
-from typing import Any
 
 from django.core.paginator import Paginator
 from django.http import Http404, HttpResponse
@@ -15,6 +14,7 @@ from memory.models import MemoryDocument, Topic
 from memory.overview import days, grouping, home
 from memory.overview.entries import entry_at, newest_by_topic, newest_overview, overview_of
 from memory.overview.home import Memories, ShownEntry
+from memory.overview.rows import RowsOf, rows_html
 from memory.overview.state import state_of
 from memory.policy.access import may_forget, may_write
 from memory.tools.waiting import marks_of
@@ -36,6 +36,8 @@ def home_page(request: SignedInRequest) -> HttpResponse:
     space = chosen_space(request, memories)
     document = home.curated_of(space)
     state = state_of(space, request.user)
+    may_change = memories.may_write(space)
+    may_erase = memories.owns(space) or (request.user.is_staff and may_forget(request.user, space))
     topics = []
     if document is not None:
         overview = newest_overview(document)
@@ -43,6 +45,9 @@ def home_page(request: SignedInRequest) -> HttpResponse:
         topics = home.topics_of(document, overview, request.user)
         if state.has_waiting:
             mark(request, document, [shown for topic in topics for shown in topic.shown])
+        of = RowsOf(document, request.get_full_path(), may_change, may_erase)
+        for topic in topics:
+            topic.rows = rows_html(topic.shown, of)
     today = request.user.day()
     context = {
         "space": space,
@@ -55,10 +60,9 @@ def home_page(request: SignedInRequest) -> HttpResponse:
         "waiting": waiting_items(request.user) if state.has_waiting else None,
         "drop": golden.drop(space) if state.has_lab_runs else None,
         "notice": notice(MemoryDocument.objects.filter(space=space)) if state.has_notice else "",
-        "may_write": memories.may_write(space),
-        "may_forget": memories.owns(space) or (request.user.is_staff and may_forget(request.user, space)),
+        "document": document,
     }
-    return render(request, "memory/home.html", context | rows_context(request, document))
+    return render(request, "memory/home.html", context)
 
 
 @require_GET
@@ -73,32 +77,15 @@ def topic_page(request: SignedInRequest, topic: int) -> HttpResponse:
     page = Paginator(numbers, PAGE_MAX_ENTRIES).get_page(request.GET.get("page"))
     entries = home.shown_entries(document, [entry_at(overview, number) for number in page.object_list], request.user)
     mark(request, document, entries)
+    rights = may_write(request.user, space.pk), may_forget(request.user, space)
+    of = RowsOf(document, request.get_full_path(), *rights)
     context = {
         "space": space,
         "topic": Topic(topic),
         "page": page,
-        "entries": entries,
-        "may_write": may_write(request.user, space.pk),
-        "may_forget": may_forget(request.user, space),
+        "rows": rows_html(entries, of),
     }
-    return render(request, "memory/topic.html", context | rows_context(request, document))
-
-
-def rows_context(request: SignedInRequest, document: MemoryDocument | None, back: str = "") -> dict[str, Any]:
-    """Return what memory/_entries.html needs besides the entries: the document, and the query of their addresses.
-
-    `back` is the page to return to; the requested one without it.
-    """
-    if document is None:
-        return {"document": None}
-    query = reverse("memory", query={"version": document.version, "next": back or request.get_full_path()})
-    return {
-        "document": document,
-        # Part of the ids of a row: another version may have another entry in the same line.
-        "entries_key": str(document.version),
-        "entries_url": f"{reverse('memory_document', args=[document.pk])}entries/",
-        "entries_query": query.partition("?")[2],
-    }
+    return render(request, "memory/topic.html", context)
 
 
 def mark(request: SignedInRequest, document: MemoryDocument, entries: list[ShownEntry]) -> None:
