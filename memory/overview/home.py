@@ -141,7 +141,7 @@ def _origins(document: MemoryDocument, numbers: set[int], user: User) -> dict[in
         "number", "source", "created_at", "message_id", "message__session_id", "message__seq", "author_id",
         "author__first_name", "author__last_name", "author__email",
     )  # fmt: skip
-    words = {Source.TOOL: _("You, in a conversation"), Source.PAGE: _("You")}
+    words: dict[str, str] = {Source.TOOL: _("You, in a conversation"), Source.PAGE: _("You")}
     found, days = {}, _Days(user)
     for number, source, created_at, message_id, session_id, seq, author_id, first, last, email in rows:
         said_by = words.get(source) or str(Source(source).label)
@@ -158,7 +158,8 @@ def _add_confirmations(document: MemoryDocument, shown: Sequence[ShownEntry], us
     rows = Review.objects.filter(document=document, line_hash__in=hashes).exclude(answered_at=None)
     days, confirmed = _Days(user), _("still true on %(day)s")
     for line_hash, answered_at in rows.order_by("answered_at").values_list("line_hash", "answered_at"):
-        hashes[line_hash].confirmed = confirmed % {"day": days.of(answered_at)}
+        if answered_at is not None:
+            hashes[line_hash].confirmed = confirmed % {"day": days.of(answered_at)}
 
 
 class _Days:

@@ -41,7 +41,7 @@ class RowsOf:
 
 def rows_html(entries: Iterable[ShownEntry], of: RowsOf, said: str = "") -> SafeString:
     """Return the rows of `entries`, the first with the sentence `said`."""
-    shared, found = of.context, []
+    shared, found = of.context, list[str]()
     for shown in entries:
         texts = shared | {name: getattr(shown, name) for name in TEXTS if name not in shared}
         if shown.marks or said:

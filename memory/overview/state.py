@@ -1,6 +1,7 @@
 """Read the state of a memory for its home page by one statement: counts, coverage, index, and what waits."""
 
 from dataclasses import dataclass, fields
+from typing import Any
 
 from django.db import connection
 
@@ -61,7 +62,7 @@ class MemoryState:
 def state_of(space: Space, user: User) -> MemoryState:
     """Return the state of `space`, which the caller has read for its member `user`."""
     model = embedder()
-    values = {
+    values: dict[str, Any] = {
         "space": space.pk,
         "user": user.pk,
         "open": list(OPEN_STATUSES),

@@ -41,7 +41,7 @@ def address(kind: str, pk: int) -> str:
 
 
 def _sentence(shown: reviews.PendingReview) -> str:
-    if shown.review.kind == Review.Kind.OUTDATED:
+    if shown.review.day is not None:
         return _("%(day)s has passed. Still true?") % {"day": date_format(shown.review.day, "DATE_FORMAT")}
     if shown.review.kind == Review.Kind.SUPERSEDED:
         return _("A newer line says otherwise")
