@@ -1,4 +1,5 @@
-"""Find in a line where somebody works or lives, to ask about an older line when a newer one says otherwise. Pure.
+"""Find the employer, the profession and the home that a line names, to ask about an older line when a newer one says
+otherwise. Pure.
 
     supersedes("- Works at Südwind", "- Works at Nordwind", year=2025)      # True
 
@@ -161,8 +162,8 @@ _TAIL = re.compile(
 )
 _ARTICLE = re.compile(rf"^\s*(?:(?:the|la|le|les|los|las|el|der|dem|den|die|das|{_A})\s+|l['’])", re.IGNORECASE)
 _INDEFINITE = re.compile(r"^\s*(?:an?|eine?[mnr]?|une?|una?)\s", re.IGNORECASE)
-# Words with a capital letter in German, or at any place, that name no employer and no town.
-_NO_PLACE = re.compile(
+# Words with a capital letter in German, or anywhere, that name no employer and no town.
+_NO_NAMES = re.compile(
     r"(?:Nähe|Haus|Hause|Wohnung|Stadt|Innenstadt|Dorf|WG|Home|Nacht|"
     r"Zeit|Teilzeit|Vollzeit|Homeoffice|Monday|Tuesday|"
     r"Wednesday|Thursday|Friday|Saturday|Sunday|I|It)\b|家|自宅|夜"
@@ -184,7 +185,7 @@ _DOUBT = re.compile(
     r"además)\b|以前|かもしれ|たい|予定|つもり|副業|も働|曾|以前|想|打算|计划|可能|如果|兼职|也在",
     re.IGNORECASE,
 )
-# A place of another size says nothing: who lives in Bern lives in Switzerland.
+# A region of another size says nothing: who lives in Bern lives in Switzerland.
 _COUNTRIES_WORDS = (
     "germany deutschland allemagne alemania switzerland schweiz suisse suiza austria österreich autriche france "
     "frankreich francia spain spanien espagne españa italy italien italie italia portugal england uk britain "
@@ -217,7 +218,7 @@ def contradict(newer: Iterable[State], older: Iterable[State]) -> bool:
 
 
 def states_in(line: str, names: Collection[str] = ()) -> list[State]:
-    """Return what `line` says of where somebody works or lives, in its order."""
+    """Return what `line` says of employers, professions and homes, in its order."""
     text = _MARK.sub("", line).strip()
     if len(text) > LINE_MAX_CHARS or not _hint().search(text):
         return []
@@ -265,7 +266,7 @@ def _is_name(value: str, kind: str) -> bool:
         return False
     rest = value[article.end() :] if article and value[0].islower() else value
     first = rest.lstrip("“\"«„'‘")[:1]
-    return first.isalpha() and not first.islower() and not _NO_PLACE.match(rest)
+    return first.isalpha() and not first.islower() and not _NO_NAMES.match(rest)
 
 
 def _subject(before: str, own: frozenset[str]) -> tuple[str, bool] | None:

@@ -92,15 +92,15 @@ def pending(user: User) -> list[PendingReview]:
         if review.newer_document_id is not None:
             wanted[review.newer_document_id].add(review.newer_hash)
     documents = MemoryDocument.objects.present().select_related("space").in_bulk(wanted)
-    places = {pk: _places(document.content, wanted[pk]) for pk, document in documents.items()}
+    lines = {pk: _lines_by_hash(document.content, wanted[pk]) for pk, document in documents.items()}
     found: dict[tuple[int, str], PendingReview] = {}
     for review in rows:
-        place = places.get(review.document_id, {}).get(review.line_hash)
-        newer = places.get(review.newer_document_id or 0, {}).get(review.newer_hash)
-        if place is None or (newer is None and review.kind == Review.Kind.SUPERSEDED):
+        known = lines.get(review.document_id, {}).get(review.line_hash)
+        newer = lines.get(review.newer_document_id or 0, {}).get(review.newer_hash)
+        if known is None or (newer is None and review.kind == Review.Kind.SUPERSEDED):
             continue
         review.document = documents[review.document_id]
-        shown = PendingReview(review, place[1], place[0])
+        shown = PendingReview(review, known[1], known[0])
         if newer is not None:
             where = documents[review.newer_document_id or 0]
             shown = replace(shown, newer_line=newer[0], newer=newer[1], newer_document=where)
@@ -144,7 +144,7 @@ def _address(document: MemoryDocument, line: int) -> str:
     return f"{reverse('memory_document', args=[document.pk])}#line-{line + 1}"
 
 
-def _places(content: str, hashes: set[str]) -> dict[str, tuple[int, str]]:
+def _lines_by_hash(content: str, hashes: set[str]) -> dict[str, tuple[int, str]]:
     """Return the index and the text of the first line of `content` with each of `hashes`."""
     found: dict[str, tuple[int, str]] = {}
     for number, line in enumerate(content.split("\n")):

@@ -22,8 +22,10 @@ SECTION = re.compile(r"#{2,6}\s+(\D.*)")
 
 @dataclass(frozen=True)
 class DatedLine:
-    """A line that says where somebody works or lives, when it was written, and its section ("": before the first one,
-    None: a note, in which a line without a subject may be about anybody)."""
+    """A line that names an employer, a profession or a home, and when it was written.
+
+    `section` is "" before the first one, and None in a note, whose lines without a subject may be about anybody.
+    """
 
     document_id: int
     text: str
@@ -31,7 +33,7 @@ class DatedLine:
     section: str | None
     states: list[State]
 
-    def beside(self, other: "DatedLine") -> list[State]:
+    def comparable_with(self, other: "DatedLine") -> list[State]:
         """Return what the line says as far as it can be compared with `other`.
 
         In a section, a line without a subject may be about the person of its heading, as all of that section are.
@@ -59,7 +61,7 @@ def superseded_lines(
         for line in newer:
             if line.written_at <= since[older.text]:
                 break
-            if is_present(line.text, year) and contradict(line.beside(older), older.beside(line)):
+            if is_present(line.text, year) and contradict(line.comparable_with(older), older.comparable_with(line)):
                 found[older.text] = line
                 break
     return found

@@ -41,7 +41,7 @@ def change_entry(request: SignedInRequest, document_id: int, line: int) -> HttpR
     if request.method == "GET":
         shown = requested_entry(request, document, line)
         if shown is None:
-            return gone(request)
+            return changed_meanwhile(request)
         return render(
             request, "memory/_entry_form.html" if request.htmx else "memory/entry.html", about(request, document, shown)
         )
@@ -72,7 +72,7 @@ def entry_row(request: SignedInRequest, document_id: int, line: int) -> HttpResp
     """Return the row of an entry, to put it back after its form was closed."""
     document = writable_document(request, document_id)
     shown = requested_entry(request, document, line)
-    return gone(request) if shown is None else rows(request, document, range(shown.line, shown.line + 1))
+    return changed_meanwhile(request) if shown is None else rows(request, document, range(shown.line, shown.line + 1))
 
 
 @require_POST
@@ -81,7 +81,7 @@ def confirm_entry(request: SignedInRequest, document_id: int, line: int) -> Http
     document = writable_document(request, document_id)
     shown = requested_entry(request, document, line)
     if shown is None:
-        return gone(request)
+        return changed_meanwhile(request)
     reviews.confirm(document, shown.lines)
     if request.htmx:
         return rows(request, document, range(shown.line, shown.line + 1), _("Noted: still true."))
@@ -95,7 +95,7 @@ def forget_entry(request: SignedInRequest, document_id: int, line: int) -> HttpR
     document = writable_document(request, document_id)
     shown = requested_entry(request, document, line)
     if shown is None or not may_forget(request.user, document.space):
-        return gone(request)
+        return changed_meanwhile(request)
     if not request.htmx:
         return redirect(reverse("memory_forget", query={"q": shown.text, "space": document.space_id}))
     context = about(request, document, shown)
@@ -143,17 +143,17 @@ def about(request: SignedInRequest, document: MemoryDocument, shown: ShownEntry)
 def refused(request: SignedInRequest, sentence: str) -> HttpResponse:
     """Say why nothing was saved: in the row, or on the page to which it goes back."""
     if request.htmx:
-        return render(request, "memory/_entry_gone.html", {"sentence": sentence, "next": back(request)})
+        return render(request, "memory/_entry_changed.html", {"sentence": sentence, "next": back(request)})
     messages.error(request, sentence)
     return redirect(back(request))
 
 
-def gone(request: SignedInRequest) -> HttpResponse:
+def changed_meanwhile(request: SignedInRequest) -> HttpResponse:
     """Say in the row that its entry was changed meanwhile. Raise Http404 without htmx."""
     if not request.htmx:
         raise Http404
     sentence = _("That entry was changed in the meantime.")
-    return render(request, "memory/_entry_gone.html", {"sentence": sentence, "next": back(request)})
+    return render(request, "memory/_entry_changed.html", {"sentence": sentence, "next": back(request)})
 
 
 def back(request: SignedInRequest) -> str:
