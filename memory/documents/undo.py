@@ -1,4 +1,4 @@
-"""Undo one change while later ones are kept, or restore the content of an earlier revision."""
+"""Undo one change while later ones are kept, restore an earlier version, and find and change lines of one."""
 
 from django.db import transaction
 from django.utils.translation import gettext_lazy as _
@@ -75,6 +75,18 @@ def change_lines(
     hunks = rebased(locked, base_version, [Hunk(at=line, removed=removed, added=added)])
     content = apply_hunks(locked.content, hunks)
     return write.apply(locked.space, locked.path, Replace(content, locked.version), author)
+
+
+def line_now(document: MemoryDocument, line: int, version: int) -> int:
+    """Return the number, from 1, of what was `line` of the content at `version`.
+
+    Raise OverlapError when that line was changed since, or lines of the document were forgotten.
+    """
+    if version >= document.version:
+        return line
+    if tombstones.forgotten_since(document, version):
+        raise OverlapError("Lines were forgotten meanwhile, so that others stand in their places.")
+    return rebased(document, version, [Hunk(at=line - 1, removed=[""], added=[])])[0]["at"] + 1
 
 
 def rebased(document: MemoryDocument, number: int, hunks: list[Hunk]) -> list[Hunk]:

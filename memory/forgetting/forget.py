@@ -180,8 +180,9 @@ def _forget(space: Space, wanted: LinesToForget, user: User | None, digest: str 
             if wanted.known.is_in_text(row.error):
                 type(row).objects.filter(pk=row.pk).update(error="")
     # Decisions and reviews hold hashes of the removed lines, and pending uploads may hold the lines.
-    Decision.objects.filter(revision__document__in=[erasure.document_id for erasure in made.documents]).delete()
-    Review.objects.filter(document__in=[erasure.document_id for erasure in made.documents]).delete()
+    erased = [erasure.document_id for erasure in made.documents]
+    Decision.objects.filter(revision__document__in=erased).delete()
+    Review.objects.filter(Q(document__in=erased) | Q(newer_document__in=erased)).delete()
     Upload.objects.filter(owner=space.owner).delete()
     for question in space.golden_questions.all():
         if wanted.known.is_in_text(question.question) or wanted.known.is_in_text(question.expected):

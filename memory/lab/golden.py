@@ -15,6 +15,7 @@ from memory.policy.access import Sources
 from memory.search.manager import HybridSearchManager
 from memory.search.passage import Passage
 from memory.text.index_format import LAYOUT_VERSION
+from oneclaw.config import release
 from oneclaw.models import Space, User
 
 # Questions of one space; the oldest leave. Runs that are kept, and the results among which the line must be.
@@ -24,15 +25,18 @@ MARKUP = re.compile(r"^\s*(?:[-*+•>]\s+|#{1,6}\s+|\d{1,3}[.)]\s+)+|\*\*|__|`",
 
 
 def setup() -> str:
-    """Return what the results of a search depend on besides memory: model, settings and layout of the index."""
+    """Return what the results of a search depend on besides memory: release, model, settings, layout of the index."""
     model = embedder()
     parts = {
+        "release": release.version(),
         "model": model_name(model) if model else "none",
         "layout": LAYOUT_VERSION,
         "floor": settings.SEARCH_FLOOR,
         "snippet": settings.SNIPPET_LENGTH,
         "half-life": settings.HALF_LIFE,
         "mmr": settings.MMR,
+        "words": settings.TEXT_WEIGHT,
+        "meaning": settings.VECTOR_WEIGHT,
     }
     return ", ".join(f"{name} {value}" for name, value in parts.items())[:400]
 

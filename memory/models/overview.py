@@ -34,6 +34,12 @@ class DocumentOverview(models.Model):
     topics = ArrayField(models.PositiveSmallIntegerField())
     # The first and last lines of the entries, from 1, one pair after another.
     spans = ArrayField(models.PositiveIntegerField())
+    # What the home page shows of it, so that a page need not read the lists above: for each topic with entries, in the
+    # order of Topic, [topic, number of entries, its newest ones (each as [first line, last line, revision])]. None: not
+    # compiled yet.
+    newest = models.JSONField(null=True, blank=True)
+    # Whether the fast model has chosen the topic of every entry.
+    is_grouped = models.BooleanField(default=False)
     # When the fast model was asked last.
     asked_at = models.DateTimeField(null=True, blank=True)
 

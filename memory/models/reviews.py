@@ -26,6 +26,8 @@ class Review(models.Model):
     class Kind(models.TextChoices):
         # A plan whose day has passed.
         OUTDATED = "outdated"
+        # A line that a newer one contradicts by its words: another job, another home.
+        SUPERSEDED = "superseded"
         # One of a few lines a week that were confirmed longest ago.
         STILL_TRUE = "still_true"
 
@@ -34,6 +36,11 @@ class Review(models.Model):
     line_hash = models.CharField(max_length=64)
     # The day that has passed.
     day = models.DateField(null=True, blank=True)
+    # The newer line that says otherwise: its document, and its hash.
+    newer_document = models.ForeignKey(
+        MemoryDocument, on_delete=models.CASCADE, null=True, blank=True, related_name="+", db_index=False
+    )
+    newer_hash = models.CharField(max_length=64, blank=True)
     # By the database's clock (oneclaw/models/clock.py).
     asked_at = models.DateTimeField(db_default=Now())
     # When the person said that it is still true; a line that is not is deleted or edited.
@@ -46,8 +53,10 @@ class Review(models.Model):
         constraints = [
             models.UniqueConstraint(fields=["document", "kind", "line_hash"], name="line_reviewed_once"),
             models.CheckConstraint(
-                condition=Q(kind="still_true", day=None) | Q(kind="outdated", day__isnull=False),
-                name="outdated_line_has_its_day",
+                condition=Q(kind="still_true", day=None, newer_document=None, newer_hash="")
+                | Q(kind="outdated", day__isnull=False, newer_document=None, newer_hash="")
+                | Q(kind="superseded", day=None, newer_document__isnull=False) & ~Q(newer_hash=""),
+                name="review_has_what_its_kind_needs",
             ),
         ]
 

@@ -38,11 +38,6 @@ class Calendar:
     months: list[tuple[int, dt.date]]
 
     @property
-    def key(self) -> int:
-        """Return a number that differs when the drawing does, for the cache of its HTML."""
-        return hash((self.last, *((day.document_id, day.day, day.notes) for day in self.days)))
-
-    @property
     def width(self) -> int:
         """Return the width of the drawing, in its units."""
         return SHOWN_WEEKS * STEP_SIZE

@@ -2,7 +2,8 @@
 
     for entry in entries_of(document): …
 
-What is derived is kept in DocumentOverview; after a change, only the later revisions are read.
+What is derived is kept in DocumentOverview; after a change, only the later revisions are read. The home page reads
+no more of it than `newest`.
 """
 
 from collections.abc import Sequence
@@ -16,6 +17,10 @@ from memory.overview.topics import topics_of
 from memory.text.chunking import chunks_of
 
 FORGET = MemoryRevision.Source.FORGET
+# Entries of one topic on the home page. Changing it needs a migration that sets `newest` of all overviews to None.
+TOPIC_SHOWN_ENTRIES = 5
+# The lists of an overview, which the home page does not read.
+LISTS = ("revisions", "topics", "spans")
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +31,37 @@ class Entry:
     last_line: int
     revision: int
     topic: Topic
-    is_by_model: bool
+    is_by_model: bool = False
+
+
+@dataclass(frozen=True)
+class TopicEntries:
+    """The newest entries of one topic, and how many there are."""
+
+    topic: Topic
+    newest: list[Entry]
+    count: int
+
+
+def newest_entries(overview: DocumentOverview) -> list[TopicEntries]:
+    """Return the newest TOPIC_SHOWN_ENTRIES entries of each topic of `overview`, and how many each has."""
+    return [
+        TopicEntries(
+            Topic(topic), [Entry(first, last, revision, Topic(topic)) for first, last, revision in newest], count
+        )
+        for topic, count, newest in overview.newest or []
+    ]
+
+
+def newest_overview(document: MemoryDocument) -> DocumentOverview:
+    """Return the overview of `document` at its version, whose LISTS may be deferred.
+
+    Without a query when the document was read together with its overview (select_related), and that is up to date.
+    """
+    known: DocumentOverview | None = getattr(document, "overview", None)
+    if known is not None and known.version == document.version and known.newest is not None:
+        return known
+    return overview_of(document)
 
 
 def entries_of(document: MemoryDocument) -> list[Entry]:
@@ -56,7 +91,7 @@ def newest_by_topic(overview: DocumentOverview) -> dict[Topic, list[int]]:
 def overview_of(document: MemoryDocument) -> DocumentOverview:
     """Return the overview of `document` at its version, brought up to date and stored if it was not."""
     known = DocumentOverview.objects.filter(document=document).first()
-    if known is not None and known.version == document.version:
+    if known is not None and known.version == document.version and known.newest is not None:
         return known
     changes = list(
         document.revisions.order_by("number")
@@ -89,8 +124,26 @@ def overview_of(document: MemoryDocument) -> DocumentOverview:
         spans=[line for first, chunk in spans.items() for line in (first, chunk.end_line)],
         asked_at=known.asked_at if known else None,
     )
+    compile_newest(made)
     _store(made)
     return made
+
+
+def compile_newest(overview: DocumentOverview) -> None:
+    """Set what the home page shows of `overview`, after its lists have changed. The caller stores it."""
+    overview.newest = [
+        [
+            topic.value,
+            len(numbers),
+            [[each.line, each.last_line, each.revision] for each in _first(overview, numbers)],
+        ]
+        for topic, numbers in newest_by_topic(overview).items()
+    ]
+    overview.is_grouped = all(overview.topics[line - 1] > DocumentOverview.BY_MODEL for line in overview.spans[::2])
+
+
+def _first(overview: DocumentOverview, numbers: list[int]) -> list[Entry]:
+    return [entry_at(overview, number) for number in numbers[:TOPIC_SHOWN_ENTRIES]]
 
 
 def _follow(number: int, hunks: Sequence[Hunk], revisions: list[int], topics: list[int]) -> None:
@@ -107,5 +160,5 @@ def _store(made: DocumentOverview) -> None:
         [made],
         update_conflicts=True,
         unique_fields=["document"],
-        update_fields=["version", "revisions", "topics", "spans"],
+        update_fields=["version", "revisions", "topics", "spans", "newest", "is_grouped"],
     )

@@ -8,9 +8,10 @@ from django.conf import settings
 from django.db import transaction
 from django.db.models import Q
 from django.template.loader import get_template
+from django.utils import timezone
 
 from memory.models import DocumentOverview, MemoryDocument, Topic
-from memory.overview.entries import Entry, entries_of
+from memory.overview.entries import Entry, compile_newest, entries_of
 from oneclaw import llm
 from oneclaw.llm.quoting import quoted
 from oneclaw.models import clock
@@ -30,7 +31,10 @@ logger = logging.getLogger(__name__)
 def group_soon(overview: DocumentOverview) -> None:
     """Enqueue a request about the document of `overview`, if some entry has no topic by the model, the model is no
     demo, and the last request was ASK_INTERVAL ago. A task that is lost is enqueued again by a later visit."""
-    if llm.is_demo() or all(overview.topics[line - 1] > DocumentOverview.BY_MODEL for line in overview.spans[::2]):
+    if llm.is_demo() or overview.is_grouped:
+        return
+    # By this process's clock, to save a statement; the database decides.
+    if overview.asked_at is not None and timezone.now() - overview.asked_at < ASK_INTERVAL:
         return
     now = clock.database_now()
     is_due = Q(asked_at=None) | Q(asked_at__lt=now - ASK_INTERVAL)
@@ -85,5 +89,6 @@ def _store(document: MemoryDocument, chosen: dict[int, Topic]) -> int:
             return 0
         for line, topic in chosen.items():
             overview.topics[line - 1] = topic + DocumentOverview.BY_MODEL
-        overview.save(update_fields=["topics"])
+        compile_newest(overview)
+        overview.save(update_fields=["topics", "newest", "is_grouped"])
     return len(chosen)

@@ -1,30 +1,55 @@
-"""Compile what the home page of a memory shows: the entries of MEMORY.md by topic, and counts of what there is."""
+"""Compile what the home page of a memory shows: the entries of MEMORY.md by topic, and where each comes from."""
 
+import datetime as dt
 import re
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 
-from django.db.models import Count, F, Q
+from django.db.models import F
 from django.urls import reverse
+from django.utils.formats import date_format
+from django.utils.translation import gettext as _
 
-from memory.models import DocumentOverview, MemoryDocument, MemoryRevision, Topic
-from memory.overview.entries import Entry, entry_at, newest_by_topic
+from memory.models import DocumentOverview, MemoryDocument, MemoryRevision, Review, Topic, content_hash
+from memory.overview.entries import LISTS, Entry, newest_entries
 from memory.policy.paths import CURATED
-from oneclaw.models import Space, User
+from oneclaw.models import Space, SpaceMember, User
+from oneclaw.models.spaces import make_own_space
 
-# Entries of one topic on the home page.
-TOPIC_SHOWN_ENTRIES = 5
+Source = MemoryRevision.Source
 LIST_MARK = re.compile(r"\s*(?:[-*+•]|\d{1,3}[.)])\s+(?:\[[ xX]\]\s+)?")
 
 
-@dataclass(frozen=True)
+@dataclass
 class ShownEntry:
-    """An entry as it is shown: its text without the mark of a list, and the change that wrote it."""
+    """An entry as it is shown: its text without the mark of a list, and where it comes from, in words.
+
+    All is text, so that a page with many of them needs neither lookups nor translations.
+    """
 
     entry: Entry
+    # The lines of the entry as they are stored.
     source: str
     text: str
-    change: MemoryRevision | None
+    # Whose words it is, and the address of the message that it comes from; both may be empty.
+    said_by: str = ""
+    conversation: str = ""
+    # When it was written, for people and for programs, and when the person said last that it is still true.
+    day: str = ""
+    moment: str = ""
+    confirmed: str = ""
+    # What waits about it: sentences, each with the address of its item in the inbox.
+    marks: list[tuple[str, str]] = field(default_factory=list)
+
+    @property
+    def line(self) -> int:
+        """Return the number of its first line, from 1."""
+        return self.entry.line
+
+    @property
+    def number(self) -> str:
+        """Return the number of its first line as text, which a template need not format."""
+        return str(self.entry.line)
 
     @property
     def count(self) -> int:
@@ -32,21 +57,19 @@ class ShownEntry:
         return self.entry.last_line - self.entry.line + 1
 
     @property
-    def conversation(self) -> str:
-        """Return the address of the message that the entry comes from; empty without one."""
-        message = self.change and self.change.message
-        if not message:
-            return ""
-        return f"{reverse('conversation', args=[message.session_id])}#message-{message.pk}@{message.seq}"
+    def lines(self) -> list[str]:
+        """Return its lines as they are stored."""
+        return self.source.split("\n")
 
 
-@dataclass(frozen=True)
-class TopicEntries:
-    """The newest entries of one topic, and how many there are."""
+@dataclass
+class ShownTopic:
+    """The newest entries of one topic, and how many there are. `rows` is their HTML (memory/overview/rows.py)."""
 
     topic: Topic
     shown: list[ShownEntry]
     count: int
+    rows: str = ""
 
     @property
     def more(self) -> int:
@@ -55,54 +78,100 @@ class TopicEntries:
 
 
 @dataclass(frozen=True)
-class Counts:
-    """How many documents of a memory there are, how many of them are daily logs, and how many wait for their index."""
+class Memories:
+    """The memories that a person may look at, the own one first, and the role of the person in each, by its id."""
 
-    logs: int
-    others: int
-    waiting: int
+    spaces: Sequence[Space]
+    roles: Mapping[int, str]
+
+    @property
+    def own(self) -> Space:
+        """Return the person's own memory."""
+        return self.spaces[0]
+
+    def may_write(self, space: Space) -> bool:
+        """Return whether the person may change documents of `space`."""
+        return self.roles.get(space.pk) in (SpaceMember.Role.OWNER, SpaceMember.Role.EDITOR)
+
+    def owns(self, space: Space) -> bool:
+        """Return whether the person is an owner of `space`."""
+        return self.roles.get(space.pk) == SpaceMember.Role.OWNER
+
+
+def memories_of(user: User) -> Memories:
+    """Return the memories that `user` may look at, by one statement. The own one is made on first use."""
+    mine = Space.objects.visible_to(user).annotate(role=F("members__role"))
+    found = list(mine)
+    if all(space.kind != Space.Kind.OWN for space in found):
+        make_own_space(user)
+        found = list(mine.all())
+    found.sort(key=lambda space: (space.kind != Space.Kind.OWN, space.pk))
+    return Memories(found, {space.pk: space.role for space in found})
 
 
 def curated_of(space: Space) -> MemoryDocument | None:
-    """Return the curated memory of `space`; None while there is none."""
-    return space.documents.present().filter(path=CURATED).first()
+    """Return the curated memory of `space` with its overview, without the lists of that; None while there is none."""
+    found = space.documents.present().filter(path=CURATED).select_related("overview")
+    return found.defer(*(f"overview__{name}" for name in LISTS)).first()
 
 
-def topics_of(document: MemoryDocument, overview: DocumentOverview) -> list[TopicEntries]:
+def topics_of(document: MemoryDocument, overview: DocumentOverview, user: User) -> list[ShownTopic]:
     """Return the entries of `document` by topic, the newest first; topics without entries are left out."""
-    by_topic = newest_by_topic(overview)
-    chosen = [number for numbers in by_topic.values() for number in numbers[:TOPIC_SHOWN_ENTRIES]]
-    shown = iter(shown_entries(document, [entry_at(overview, number) for number in chosen]))
-    return [
-        TopicEntries(topic, [next(shown) for _ in numbers[:TOPIC_SHOWN_ENTRIES]], len(numbers))
-        for topic, numbers in by_topic.items()
-    ]
+    topics = newest_entries(overview)
+    shown = iter(shown_entries(document, [entry for topic in topics for entry in topic.newest], user))
+    return [ShownTopic(topic.topic, [next(shown) for _ in topic.newest], topic.count) for topic in topics]
 
 
-def shown_entries(document: MemoryDocument, entries: Iterable[Entry]) -> list[ShownEntry]:
-    """Return `entries` of `document` as they are shown."""
+def shown_entries(document: MemoryDocument, entries: Iterable[Entry], user: User) -> list[ShownEntry]:
+    """Return `entries` of `document` as they are shown to `user`."""
     entries, lines = list(entries), document.content.split("\n")
-    numbers = {entry.revision for entry in entries}
-    changes = document.revisions.filter(number__in=numbers).select_related("author", "message").defer("hunks")
-    by_number = {change.number: change for change in changes}
+    origins = _origins(document, {entry.revision for entry in entries}, user)
     found = []
     for entry in entries:
         source = "\n".join(lines[entry.line - 1 : entry.last_line])
-        found.append(ShownEntry(entry, source, LIST_MARK.sub("", source, count=1), by_number.get(entry.revision)))
+        origin = origins.get(entry.revision, ("", "", "", ""))
+        found.append(ShownEntry(entry, source, LIST_MARK.sub("", source, count=1), *origin))
+    _add_confirmations(document, found, user)
     return found
 
 
-def counts_of(space: Space) -> Counts:
-    """Return the counts of the documents of `space`."""
-    is_log = Q(path__startswith="memory/")
-    found = space.documents.present().aggregate(
-        logs=Count("pk", filter=is_log),
-        others=Count("pk", filter=~is_log),
-        waiting=Count("pk", filter=Q(indexed_version__lt=F("version"))),
-    )
-    return Counts(**found)
+def _origins(document: MemoryDocument, numbers: set[int], user: User) -> dict[int, tuple[str, str, str, str]]:
+    """Return whose words each revision of `numbers` wrote, the address of its message, its day and its moment."""
+    rows = document.revisions.filter(number__in=numbers).values_list(
+        "number", "source", "created_at", "message_id", "message__session_id", "message__seq", "author_id",
+        "author__first_name", "author__last_name", "author__email",
+    )  # fmt: skip
+    words: dict[str, str] = {Source.TOOL: _("You, in a conversation"), Source.PAGE: _("You")}
+    found, days = {}, _Days(user)
+    for number, source, created_at, message_id, session_id, seq, author_id, first, last, email in rows:
+        said_by = words.get(source) or str(Source(source).label)
+        if author_id not in (None, user.pk):
+            said_by = f"{said_by} · {f'{first} {last}'.strip() or email}"
+        url = f"{reverse('conversation', args=[session_id])}#message-{message_id}@{seq}" if session_id else ""
+        found[number] = (said_by, url, days.of(created_at), created_at.isoformat())
+    return found
 
 
-def spaces_shown_to(user: User) -> Sequence[Space]:
-    """Return the memories that `user` may look at, their own first."""
-    return sorted(Space.objects.visible_to(user), key=lambda space: (space.kind != Space.Kind.OWN, space.pk))
+def _add_confirmations(document: MemoryDocument, shown: Sequence[ShownEntry], user: User) -> None:
+    """Set on each of `shown` when the person said last that a line of it is still true."""
+    hashes = {content_hash(line): each for each in shown for line in each.lines}
+    rows = Review.objects.filter(document=document, line_hash__in=hashes).exclude(answered_at=None)
+    days, confirmed = _Days(user), _("still true on %(day)s")
+    for line_hash, answered_at in rows.order_by("answered_at").values_list("line_hash", "answered_at"):
+        if answered_at is not None:
+            hashes[line_hash].confirmed = confirmed % {"day": days.of(answered_at)}
+
+
+class _Days:
+    """The days of moments as `user` reads them; each is formatted once."""
+
+    def __init__(self, user: User) -> None:
+        self._zone = user.zone
+        self._shown: dict[dt.date, str] = {}
+
+    def of(self, moment: dt.datetime) -> str:
+        """Return the day of `moment`."""
+        day = moment.astimezone(self._zone).date()
+        if day not in self._shown:
+            self._shown[day] = date_format(day, "DATE_FORMAT")
+        return self._shown[day]

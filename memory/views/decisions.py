@@ -1,4 +1,4 @@
-"""Take the person's answer to a decision about a saved line, from the card in the chat or from the memory page."""
+"""Take the person's answer to a decision about a saved line, from the card in the chat or from the inbox."""
 
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
@@ -54,10 +54,8 @@ def decide(request: SignedInRequest, decision_id: int) -> HttpResponse:
         return HttpResponse(updated_card_html(message, call["id"], since[decision.revision_id]))
     if refusal:
         messages.error(request, refusal)
-    elif request.POST.get("from") == "inbox":
-        return redirect("memory_inbox")
     elif message is not None and request.POST.get("from") == "chat":
         return redirect("conversation", message.session_id)
     else:
         messages.success(request, _("Your decision was saved."))
-    return redirect("memory")
+    return redirect("memory_inbox")

@@ -16,6 +16,7 @@ from chat.conversations.message_pages import updated_card_html
 from chat.extensions import WaitingItems
 from memory.documents.merge import OverlapError
 from memory.documents.write import DocumentError
+from memory.lab import golden
 from memory.models import Decision, Review, Suggestion
 from memory.policy.access import may_write
 from memory.skills.approval import waiting_own_skills
@@ -23,7 +24,7 @@ from memory.tools import decisions, reviews, saved, suggestions
 from memory.tools.calls import use_that_made
 from memory.trust.instructions import marked_lines
 from memory.trust.suggestions import decline, waiting_for
-from oneclaw.models import User
+from oneclaw.models import Space, User
 from oneclaw.people.requests import SignedInRequest
 from oneclaw.text import InvalidTextError
 
@@ -41,6 +42,7 @@ def inbox(request: SignedInRequest) -> HttpResponse:
         "reviews": reviews.pending(request.user),
         "waiting_skills": waiting_own_skills(request.user),
         "more": max(0, rows.count() - SHOWN_MAX_SUGGESTIONS),
+        "drop": golden.drop(Space.objects.own_of(request.user)),
     }
     return render(request, "memory/inbox.html", context)
 

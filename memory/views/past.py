@@ -1,6 +1,7 @@
 """Serve a memory as it was on a past day, what changed since, and put lines back."""
 
 import datetime as dt
+from functools import partial
 
 from django.contrib import messages
 from django.http import HttpResponse, HttpResponseBadRequest
@@ -13,6 +14,7 @@ from memory.documents import write
 from memory.documents.write import Append, Author, Source
 from memory.models import MemoryDocument
 from memory.overview import days, past
+from memory.overview.state import state_of
 from memory.policy.access import may_write
 from memory.views.changes import form_number, writable_document
 from memory.views.home import shown_space
@@ -40,7 +42,9 @@ def past_page(request: SignedInRequest) -> HttpResponse:
         "span": (today - first).days,
         "documents": [each for each in found if each.version],
         "changed": [each for each in found if each.is_changed],
-        "calendar": days.calendar_of(space, today),
+        "state": state_of(space, request.user),
+        # Made only when its drawing is not cached.
+        "made_calendar": partial(days.calendar_of, space, today),
         "may_write": may_write(request.user, space.pk),
     }
     return render(request, "memory/past.html", context)

@@ -27,4 +27,7 @@ document.addEventListener("keydown", (event) => {
   event.preventDefault();
 });
 
-items()[0]?.focus({ preventScroll: true });
+// A line of memory links to the item about it.
+const linked = location.hash && document.getElementById(location.hash.slice(1));
+if (linked instanceof HTMLElement && linked.matches("[data-inbox-item]")) linked.focus();
+else items()[0]?.focus({ preventScroll: true });

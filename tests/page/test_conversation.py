@@ -114,7 +114,11 @@ async def test_a_failure_is_a_sentence_and_retry_answers(live, ada, scripted, wr
     async with open_page(live, ada) as page:
         await page.goto("/")
         await write(page, "Hello")
-        await expect(page.locator("article[data-status=failed]")).to_contain_text("refused the API key")
+        failed = page.locator("article[data-status=failed]")
+        await expect(failed).to_contain_text("refused the API key")
+        # Whom to ask, and not to start the server again.
+        await expect(failed).to_contain_text("your administrator")
+        await expect(failed).not_to_contain_text("start OneClaw")
         await expect(page.locator("article[data-role=user]")).to_have_text("Hello")
         await page.get_by_role("button", name="Retry").click()
         await expect(page.locator("article[data-status=failed]")).to_have_count(0)

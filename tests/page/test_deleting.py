@@ -48,6 +48,18 @@ async def test_what_stays_in_memory_is_said_and_can_be_forgotten(live, ada, reme
     assert "sage" not in contents
 
 
+async def test_a_search_for_what_to_forget_lists_only_lines_with_its_words(live, ada, remembered):
+    async with open_page(live, ada) as page:
+        await page.goto("/memory/forget")
+        await page.get_by_role("searchbox").fill("sage")
+        await page.keyboard.press("Enter")
+        await expect(page.get_by_role("checkbox")).to_have_count(2)
+        await expect(page.get_by_label("- Likes sage tea.")).to_be_checked()
+        await expect(page.get_by_text("Elsewhere")).to_have_count(0)
+        await expect(page.get_by_label("14:05 Tea")).to_have_count(0)
+        assert await violations(page) == ""
+
+
 def test_of_another_person_nothing_is_offered(client, stranger, remembered):
     client.force_login(stranger)
     assert "Likes sage" not in client.get("/memory/forget", {"conversation": str(remembered)}).content.decode()

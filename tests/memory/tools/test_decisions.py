@@ -101,7 +101,11 @@ def test_of_two_lines_that_contradict_each_other_the_person_keeps_what_is_right(
     page = at.get(f"/c/{contradiction.pk}").content.decode()
     assert "<dd>- Ada lives in Zurich.</dd>" in page
     assert "<dd>- Ada lives in Bern.</dd>" in page
-    assert "Waiting for your decision" in at.get("/memory/").content.decode()
+    assert "Which is right?" in at.get("/memory/inbox/").content.decode()
+    home = at.get("/memory/").content.decode()
+    assert "1 thing waits for you in the inbox" in home
+    assert "A newer line contradicts it" in home
+    assert "It contradicts an older line" in home
     before = MemoryRevision.objects.count()
     card = decide(at, choice, headers={"HX-Request": "true"}).content.decode()
     assert card.startswith("<section")
@@ -113,7 +117,8 @@ def test_of_two_lines_that_contradict_each_other_the_person_keeps_what_is_right(
         assert "contradicted each other" in str(MemoryRevision.objects.latest("pk").reason)
     # As it is stored, and after a reload.
     assert told in shown(contradiction)
-    assert "Waiting for your decision" not in at.get("/memory/").content.decode()
+    assert "waits for you in the inbox" not in at.get("/memory/").content.decode()
+    assert "Nothing is waiting for you." in at.get("/memory/inbox/").content.decode()
 
 
 @pytest.mark.parametrize(
@@ -160,7 +165,8 @@ def test_a_decision_about_a_line_that_was_changed_since_says_that_it_cannot_be_d
 ):
     content = "- Ada lives in Zurich, Wiedikon.\n- Ada lives in Bern.\n"
     write.apply(space, "MEMORY.md", Replace(content, 2), Author(Source.PAGE))
-    assert "Waiting for your decision" not in at.get("/memory/").content.decode()
+    assert "waits for you in the inbox" not in at.get("/memory/").content.decode()
+    assert "Nothing is waiting for you." in at.get("/memory/inbox/").content.decode()
     card = decide(at, "new", headers={"HX-Request": "true"}).content.decode()
     assert "was changed in the meantime" in card
     assert document_of(space).content == content

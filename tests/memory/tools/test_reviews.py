@@ -1,4 +1,4 @@
-"""A few lines a week, and plans whose day has passed, are asked about: still true?"""
+"""A few lines a week, passed plans, and lines that a newer one contradicts are asked about: still true?"""
 
 import datetime as dt
 from unittest import mock
@@ -6,10 +6,13 @@ from unittest import mock
 import pytest
 from django.utils import timezone
 
+from memory.documents import write
+from memory.forgetting.forget import forget
 from memory.models import Review
 from memory.policy import switches
 from memory.text.plans import passed_day
-from memory.tools import reviews
+from memory.tools import decisions, reviews
+from memory.tools.contradictions import Contradicted
 
 WRITTEN, TODAY = dt.date(2026, 3, 1), dt.date(2026, 11, 23)
 
@@ -100,6 +103,81 @@ def test_a_line_that_is_no_longer_true_is_deleted(ada, space, written_ago, at, d
     at.post(f"/memory/reviews/{review.pk}", {"answer": "no"})
     assert document_of(space).content == "- Likes green tea\n"
     assert at.post(f"/memory/reviews/{review.pk}", {"answer": "no"}).status_code == 404
+
+
+def test_confirming_lines_by_oneself_does_not_use_up_the_questions_of_the_week(ada, space, written_ago, document_of):
+    written_ago(space, 200, "Lives in Zurich", "Likes green tea")
+    reviews.confirm(document_of(space), ["- Lives in Zurich"])
+    reviews.ask(ada)
+    assert shown(ada) == ["- Likes green tea"]
+
+
+def test_a_line_is_asked_about_when_a_newer_one_says_otherwise(ada, space, written_ago, at, document_of):
+    written_ago(space, 60, "Works at Nordwind", "Likes green tea")
+    written_ago(space, 10, "Now works at Südwind")
+    reviews.ask(ada)
+    reviews.ask(ada)
+    (only,) = reviews.pending(ada)
+    assert (only.text, only.newer) == ("- Works at Nordwind", "- Now works at Südwind")
+    page = at.get("/memory/inbox/").content.decode()
+    assert "A newer line says otherwise. Is this still true?" in page
+    assert f'<a href="/memory/{document_of(space).pk}/#line-3">- Now works at Südwind</a>' in page
+    assert "A newer line says otherwise" in at.get("/memory/").content.decode()
+    at.post(f"/memory/reviews/{only.review.pk}", {"answer": "no"})
+    assert document_of(space).content == "- Likes green tea\n- Now works at Südwind\n"
+    assert not Review.objects.exists()
+
+
+def test_a_confirmed_line_is_asked_about_again_only_after_another_newer_line(ada, space, written_ago):
+    written_ago(space, 60, "Works at Nordwind")
+    written_ago(space, 10, "Works at Südwind")
+    reviews.ask(ada)
+    reviews.answer(reviews.pending(ada)[0], "yes", ada)
+    reviews.ask(ada)
+    assert shown(ada) == []
+    written_ago(space, -1, "Works at Westwind")
+    reviews.ask(ada)
+    newer = {each.text: each.newer for each in reviews.pending(ada)}
+    assert newer == {"- Works at Nordwind": "- Works at Westwind", "- Works at Südwind": "- Works at Westwind"}
+
+
+def test_a_note_of_a_later_day_counts_and_one_that_names_nobody_does_not(ada, space, written_ago, append):
+    written_ago(space, 40, "Lives in Bern", "Works at Nordwind")
+    day = timezone.now().date()
+    append(space, "- Works at Südwind\n- Ada moved to Basel.\n", f"memory/{day - dt.timedelta(days=5)}.md")
+    append(space, "- Ada lives in Genf.\n", f"memory/{day - dt.timedelta(days=45)}.md")
+    reviews.ask(ada)
+    (only,) = reviews.pending(ada)
+    assert (only.text, only.newer) == ("- Lives in Bern", "- Ada moved to Basel.")
+    assert only.newer_document.path == f"memory/{day - dt.timedelta(days=5)}.md"
+
+
+def test_without_its_newer_line_nothing_is_asked(ada, space, written_ago, document_of, append):
+    written_ago(space, 60, "Works at Nordwind")
+    written_ago(space, 10, "Works at Südwind")
+    reviews.ask(ada)
+    forget(space, ["- Works at Südwind"], ada)
+    assert shown(ada) == []
+    assert not Review.objects.exists()
+
+
+def test_what_the_person_decided_about_a_contradiction_is_not_asked_again(ada, space, written_ago, document_of):
+    written_ago(space, 60, "Works at Nordwind")
+    written_ago(space, 10, "Works at Südwind")
+    revision = document_of(space).revisions.get(number=2)
+    decisions.ask_about_contradiction(revision, Contradicted("MEMORY.md", 1, 1, "- Works at Nordwind"))
+    reviews.ask(ada)
+    assert shown(ada) == []
+
+
+def test_lines_of_different_sections_are_compared_only_when_they_name_somebody(ada, space, written_ago):
+    written_ago(space, 60, "Works at Nordwind", "Ada lives in Bern")
+    at = timezone.now() - dt.timedelta(days=10)
+    with mock.patch("django.utils.timezone.now", return_value=at):
+        content = "- Works at Nordwind\n- Ada lives in Bern\n\n## Tom\n\n- Works at Südwind\n- Ada lives in Basel\n"
+        write.apply(space, "MEMORY.md", write.Replace(content, 1), write.Author(write.Source.PAGE, ada))
+    reviews.ask(ada)
+    assert shown(ada) == ["- Ada lives in Bern"]
 
 
 def test_a_changed_line_is_not_asked_about(ada, space, written_ago, at, document_of):

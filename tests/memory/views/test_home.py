@@ -12,7 +12,8 @@ from memory.documents import write
 from memory.documents.write import Append, Author, Delete, Replace, Source
 from memory.forgetting.forget import forget
 from memory.index.documents import index_document
-from memory.models import DocumentOverview, Topic
+from memory.lab import golden
+from memory.models import DocumentOverview, Flush, LabRun, MemoryDocument, Topic
 from oneclaw.demo.scripted import answer, bad_request
 from oneclaw.models import Space, SpaceMember
 
@@ -80,66 +81,16 @@ def test_a_topic_with_many_entries_shows_the_newest_and_a_link_to_all(page, on):
     page("/memory/topics/99", status=404)
 
 
-def test_an_entry_is_edited_where_it_stands(client, page, on, document_of, space):
-    on("2026-11-03", Append("- Likes tea\n- Works at Nordwind\n"))
-    text = page("/memory/")
-    where = re.search(r'href="([^"]+)" hx-get="[^"]+" [^>]+ aria-label="Change: Works at Nordwind"', text)[1].replace(
-        "&amp;", "&"
-    )
-    assert page(where).count("<html") == 1
-    part = client.get(where, headers={"HX-Request": "true"}).content.decode()
-    assert "<html" not in part
-    form = dict(re.findall(r'name="(count|base_version|next)" value="([^"]+)"', part))
-    assert form == {"count": "1", "base_version": "1", "next": "/memory/"}
-    on("2026-11-04", Append("- Later\n"))
-    address = reverse("memory_entry", args=[document_of(space).pk, 1])
-    assert client.post(where, form | {"text": "- Works at Südwind\r\n- since May"})["Location"] == "/memory/"
-    assert document_of(space).content == "- Likes tea\n- Works at Südwind\n- since May\n- Later\n"
-    client.post(address, {"count": 1, "base_version": 3, "text": ""})
-    assert document_of(space).content == "- Works at Südwind\n- since May\n- Later\n"
-    client.post(address[:-1] + "2", {"count": 1, "base_version": 4, "text": "- since May", "delete": "yes"})
-    assert document_of(space).content == "- Works at Südwind\n- Later\n"
-    page(f"{address}99", status=404)
-
-
-def test_a_text_that_cannot_be_saved_is_not_lost(client, page, on, document_of, space):
-    on("2026-11-03", Append("- Likes tea\n"))
-    page("/memory/")
-    on("2026-11-04", Replace("- Likes coffee\n", 1))
-    document = document_of(space)
-    form = {"count": 1, "base_version": 1, "text": "- Likes mate"}
-    response = client.post(reverse("memory_entry", args=[document.pk, 1]), form, follow=True)
-    assert "Your text: - Likes mate" in response.content.decode()
-    assert document_of(space).content == "- Likes coffee\n"
-
-
-@pytest.mark.parametrize("broken", [{"count": "x"}, {"base_version": ""}, {"count": "9" * 12}])
-def test_a_broken_form_is_refused(client, ada, on, document_of, space, broken):
-    on("2026-11-03", Append("- Likes tea\n"))
-    client.force_login(ada)
-    form = {"count": "1", "base_version": "1", "text": "x"} | broken
-    assert client.post(reverse("memory_entry", args=[document_of(space).pk, 1]), form).status_code == 400
-
-
-def test_another_persons_entry_is_not_there(client, stranger, ada, on, document_of, space):
+def test_another_persons_memory_is_not_there(client, stranger, ada, on, document_of, space):
     on("2026-11-03", Append("- Likes tea\n"))
     client.force_login(stranger)
     document = document_of(space)
-    assert client.post(reverse("memory_entry", args=[document.pk, 1]), {}).status_code == 404
     assert client.get(f"/memory/?space={space.pk}").status_code == 404
     assert client.get(f"/memory/past?space={space.pk}").status_code == 404
     assert client.get(f"/memory/topics/1?space={space.pk}").status_code == 404
     assert client.get(reverse("memory_version", args=[document.pk, 1])).status_code == 404
     assert client.post(reverse("memory_put_back", args=[document.pk]), {"number": 1, "line": 0}).status_code == 404
     assert "Likes tea" not in client.get("/memory/").content.decode()
-
-
-def test_a_page_after_the_form_is_of_this_site_only(client, ada, on, document_of, space):
-    on("2026-11-03", Append("- Likes tea\n"))
-    client.force_login(ada)
-    form = {"count": 1, "base_version": 1, "text": "x", "next": "//evil.example/"}
-    response = client.post(reverse("memory_entry", args=[document_of(space).pk, 1]), form)
-    assert response["Location"] == "/memory/"
 
 
 def test_the_memory_of_an_agent_or_a_space_has_its_name(page, ada, stranger):
@@ -150,7 +101,47 @@ def test_the_memory_of_an_agent_or_a_space_has_its_name(page, ada, stranger):
     text = page(f"/memory/?space={team.pk}")
     assert "What “Kitchen” remembers" in text
     assert "Likes tea" in text
-    assert 'class="entry__change"' not in text
+    assert 'class="entry__acts"' not in text
+
+
+def test_opening_it_takes_seven_statements_however_much_there_is(
+    client, ada, on, space, django_assert_num_queries, django_capture_on_commit_callbacks
+):
+    client.force_login(ada)
+    words = ["likes", "works", "lives", "birthday", "doctor", "sister", "plans"]
+    for lines, days in ((14, 2), (700, 60)):
+        version = MemoryDocument.objects.filter(path="MEMORY.md").values_list("version", flat=True).first() or 0
+        content = "".join(f"- Entry {n} {words[n % 7]}\n" for n in range(lines))
+        on("2026-11-03", Replace(content, version))
+        for number in range(days):
+            path = f"memory/{ada.day() - dt.timedelta(days=number)}.md"
+            if not MemoryDocument.objects.filter(path=path).exists():
+                on("2026-11-03", Append("- noted\n"), path)
+        client.get("/memory/")
+        # The session, the person, the memories, the curated memory, the changes that wrote its newest entries, which of
+        # them were confirmed, and the state of everything else.
+        with django_assert_num_queries(7):
+            assert client.get("/memory/").status_code == 200
+
+
+def test_a_lower_share_of_golden_questions_is_told_on_the_home_page_and_in_the_inbox(page, on, space, settings, ada):
+    on("2026-11-03", Append("- The boat is called Heron\n"))
+    golden.keep(space, "What is the boat called?", "The ship is called Heron")
+    LabRun.objects.create(space=space, found=1, total=1, setup="release 0")
+    golden.run(space, ada)
+    for address in ("/memory/", "/memory/inbox/", "/memory/lab"):
+        assert "Fewer questions find their line since the last change: 0 of 1, before 1 of 1." in page(address)
+    LabRun.objects.all().delete()
+    assert "Fewer questions" not in page("/memory/")
+
+
+def test_what_is_not_done_yet_is_in_the_line_at_the_end(page, on, space, session, document_of):
+    on("2026-11-03", Append("- Likes tea\n"))
+    assert "1 file waits for the search index" in page("/memory/")
+    index_document(document_of(space).pk)
+    assert "everything can be found by search" in page("/memory/")
+    Flush.objects.create(session=session, space=space, owner=space.owner, reason="idle")
+    assert "1 conversation is being noted" in page("/memory/")
 
 
 def test_the_calendar_leads_to_the_log_of_each_day(page, ada, on, space, document_of):

@@ -1,0 +1,75 @@
+"""Read the state of a memory for its home page by one statement: counts, coverage, index, and what waits."""
+
+from dataclasses import dataclass, fields
+from typing import Any
+
+from django.db import connection
+
+from memory.index.embeddings import embedder
+from memory.index.models import current_model_id
+from memory.text.index_format import text_key
+from oneclaw.jobs import OPEN_STATUSES
+from oneclaw.models import Space, User
+
+STATE = """
+SELECT count(*) FILTER (WHERE document.path LIKE 'memory/%%') AS logs,
+       count(*) FILTER (WHERE document.path NOT LIKE 'memory/%%') AS others,
+       count(*) FILTER (WHERE document.indexed_version < document.version) AS to_index,
+       hashtextextended(string_agg(concat_ws(' ', document.id, document.path, index.units), ',' ORDER BY document.id)
+                        FILTER (WHERE document.path LIKE 'memory/%%'), 0) AS calendar,
+       coalesce(bool_or(index.units > 0 AND index.embedded_by_id <> %(model)s), false)
+           OR EXISTS (SELECT FROM memory_embeddingmodel WHERE id = %(model_name)s AND error IS NOT NULL)
+           AS has_notice,
+       (SELECT count(DISTINCT flush.session_id) FROM memory_flush flush
+         WHERE flush.space_id = %(space)s AND flush.status = ANY(%(open)s)) AS to_note,
+       EXISTS (SELECT FROM memory_decision decision
+                 JOIN memory_memoryrevision revision ON revision.id = decision.revision_id
+                 JOIN oneclaw_spacemember member ON member.space_id = revision.space_id
+                WHERE member.user_id = %(user)s AND decision.decided_at IS NULL)
+           OR EXISTS (SELECT FROM memory_review review
+                        JOIN memory_memorydocument reviewed ON reviewed.id = review.document_id
+                        JOIN oneclaw_spacemember member ON member.space_id = reviewed.space_id
+                       WHERE member.user_id = %(user)s AND review.answered_at IS NULL)
+           OR EXISTS (SELECT FROM memory_suggestion suggestion
+                        JOIN oneclaw_spacemember member ON member.space_id = suggestion.space_id
+                       WHERE member.user_id = %(user)s AND suggestion.status = 'waiting') AS has_waiting,
+       EXISTS (SELECT FROM memory_labrun WHERE space_id = %(space)s) AS has_lab_runs
+  FROM memory_memorydocument document LEFT JOIN memory_documentindex index ON index.document_id = document.id
+ WHERE document.space_id = %(space)s AND document.deleted_at IS NULL
+"""
+
+
+@dataclass(frozen=True)
+class MemoryState:
+    """How many daily logs and other documents a memory has, and what is still to be done."""
+
+    logs: int
+    others: int
+    # Documents that wait for the search index.
+    to_index: int
+    # A number that differs when the days with notes do, for the cache of their drawing.
+    calendar: int | None
+    # Whether there may be something to say about vectors (memory/index/vectors.py, notice).
+    has_notice: bool
+    # Conversations of which notes are queued or being written.
+    to_note: int
+    # Whether something waits for the person, in whatever memory.
+    has_waiting: bool
+    # Whether golden questions were ever run (memory/lab/golden.py).
+    has_lab_runs: bool
+
+
+def state_of(space: Space, user: User) -> MemoryState:
+    """Return the state of `space`, which the caller has read for its member `user`."""
+    model = embedder()
+    values: dict[str, Any] = {
+        "space": space.pk,
+        "user": user.pk,
+        "open": list(OPEN_STATUSES),
+        "model": current_model_id(model) if model else None,
+        "model_name": text_key(model.name) if model else None,
+    }
+    with connection.cursor() as cursor:
+        cursor.execute(STATE, values)
+        row = cursor.fetchone()
+    return MemoryState(**{each.name: value for each, value in zip(fields(MemoryState), row, strict=True)})
