@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 from django.contrib.postgres.indexes import GinIndex
 from django.contrib.postgres.search import SearchVectorField
 from django.db import models
-from django.db.models import Max, Q
+from django.db.models import F, Max, Q
 from django.db.models.functions import Now
 from django.utils import timezone
 from django.utils.translation import gettext
@@ -258,6 +258,10 @@ class MessageQuerySet(models.QuerySet["Message"]):
     def finished(self) -> "MessageQuerySet":
         return self.exclude(status=Message.Status.RUNNING)
 
+    def with_rating(self) -> "MessageQuerySet":
+        """Annotate each message with `rated`: whether its owner found it good; None without a rating."""
+        return self.annotate(rated=F("rating__is_good"))
+
     def said(self) -> "MessageQuerySet":
         """Return what the person and the assistant said."""
         return self.filter(role__in=[Message.Role.USER, Message.Role.ASSISTANT])
@@ -294,7 +298,7 @@ class Message(models.Model):
     # Data apart from the API's blocks: "cards", the cards of tools by tool_use id, with summaries and lines that are
     # text or a Reason as JSON; "context", the items that extensions added, and "hook_text", the text that hooks added
     # (chat/context/per_message.py); "sent", what of it was sent first (chat/context/view.py); "continued", whether an
-    # answer continues one that was cut off.
+    # answer continues one that was cut off; "answer_lines", the numbers of the lines under it.
     meta = models.JSONField(default=dict)
     # The words of the text blocks, for search and lists.
     text = models.TextField(blank=True)

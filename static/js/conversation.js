@@ -223,6 +223,7 @@ function become(shown, fresh) {
     if ((came.get(shown) ?? shown.innerHTML) === html) return;
     came.set(shown, html);
     shown.replaceChildren(...fresh.childNodes);
+    alive(shown);
     return;
   }
   const blocks = childrenOf(freshBody);
@@ -243,6 +244,7 @@ function become(shown, fresh) {
   const index = parts.indexOf(freshBody);
   body.before(...parts.slice(0, index));
   body.after(...parts.slice(index + 1));
+  for (const rest of shown.children) if (rest !== body) alive(rest);
 }
 
 /**
