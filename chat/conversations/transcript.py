@@ -368,10 +368,8 @@ def interrupt_own_turn(turn: Turn) -> None:
 
 @transaction.atomic
 def request_stop(user: User, session_id: uuid.UUID | None, message_id: int | None) -> None:
-    """Ask for the stop of a turn: that of `message_id`, or without one any running turn of the session.
-
-    The row gets the flag `stop_requested`, and the process that runs the turn gets a hint.
-    """
+    """Ask for the stop of a turn, that of `message_id` or any running one of the session: its row gets the flag
+    `stop_requested`, and the process that runs it gets a hint."""
     turns = Turn.objects.running().filter(session__owner=user)
     of_message = Q(messages=message_id) | Q(prompt=message_id)
     asked = of_message if message_id is not None else Q(session=session_id)

@@ -23,7 +23,7 @@ class Card(TypedDict):
     addresses: NotRequired[list[str]]
     # What the model got, shortened, and the values in it that a person can read, by their names.
     result: NotRequired[str]
-    fields: NotRequired[dict[str, str]]
+    fields: NotRequired[dict[str, str | bool]]
     # What the tool keeps for itself.
     kept: NotRequired[dict[str, Any]]
     seconds: NotRequired[float]

@@ -75,7 +75,9 @@ def answer_lines(message: Message) -> list[tuple[str, str]]:
     if not numbers:
         return []
     shown = ((each.name, each.answer_line) for each in extensions.installed())
-    return [(line.sentence(numbers[name]), line.address(message.pk)) for name, line in shown if line and name in numbers]
+    return [
+        (line.sentence(numbers[name]), line.address(message.pk)) for name, line in shown if line and name in numbers
+    ]
 
 
 def actions_html(message: Message) -> SafeString:
@@ -227,8 +229,13 @@ def card_html(use: Mapping[str, Any], card: Card) -> str:
 
 
 def fields_of(tool: str, values: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Return label and text of each value, for a person; lists and objects are only in the details as JSON."""
-    named = ((name, readable(value)) for name, value in values.items())
+    """Return label and text of each value, for a person; lists and objects are only in the details as JSON.
+
+    What an app masks, such as a password, is masked in what a tool of memory was given.
+    """
+    named = [(name, readable(value)) for name, value in values.items()]
+    if extensions.is_about_memory(tool):
+        named = [(name, extensions.masked(text)) for name, text in named]
     return [(extensions.field_label(tool, name), text) for name, text in named if text]
 
 

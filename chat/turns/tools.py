@@ -77,8 +77,9 @@ def as_stored(text: str | Reason) -> str | dict[str, Any]:
     return text.as_json if isinstance(text, Reason) else text
 
 
-def readable_fields(text: str) -> dict[str, str]:
-    """Return the texts and numbers of a JSON object, by their names, shortened; {} for any other result. Pure."""
+def readable_fields(text: str) -> dict[str, str | bool]:
+    """Return the texts, numbers and truth values of a JSON object, by their names, shortened; {} for any other result.
+    Pure."""
     try:
         found = json.loads(text) if text.startswith("{") else None
     except ValueError:
@@ -86,7 +87,9 @@ def readable_fields(text: str) -> dict[str, str]:
     if not isinstance(found, dict):
         return {}
     values = {name: value for name, value in found.items() if isinstance(value, str | int | float) and value != ""}
-    return {name: str(value)[:FIELD_SHOWN_MAX_CHARS] for name, value in values.items()}
+    return {
+        name: value if isinstance(value, bool) else str(value)[:FIELD_SHOWN_MAX_CHARS] for name, value in values.items()
+    }
 
 
 def run(session: ChatSession, answer: Message, use: Block, broken: str) -> ToolResult:

@@ -1,7 +1,7 @@
 """Keep what a person says about a line that memory has found, take it back, and say what it does.
 
-It counts in later searches of that person alone (memory/search/opinions.py), and becomes a golden question of the recall
-lab (memory/lab/golden.py).
+It counts in later searches of that person alone (memory/search/opinions.py), and becomes a golden question of the
+recall lab (memory/lab/golden.py).
 """
 
 from django.db import transaction
@@ -33,7 +33,7 @@ def explained(given: LineFeedback, user: User) -> str:
 
 @transaction.atomic
 def give(user: User, shown: ShownMemory, kind: Kind) -> None:
-    """Keep what `user` says about a memory, in place of what they said before. Do nothing when it is no longer there."""
+    """Keep what `user` says about a memory, in place of what they said before. Do nothing when it is not there."""
     if shown.space is None or not shown.keys:
         return
     take_back(user, shown)
@@ -67,4 +67,3 @@ def take_back(user: User, shown: ShownMemory) -> None:
     asked = list(given.values_list("golden", flat=True))
     given.delete()
     GoldenQuestion.objects.filter(pk__in=asked, is_from_feedback=True, feedback=None).delete()
-

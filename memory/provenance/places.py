@@ -33,8 +33,8 @@ Source = MemoryRevision.Source
 
 @dataclass
 class ShownMemory:
-    """A memory of an answer as it is shown. `keys` are the text keys of its chunks in `space`, none when its text is not
-    in memory any more."""
+    """A memory of an answer as it is shown. `keys` are the text keys of its chunks in `space`; none when its text is
+    not in memory any more."""
 
     memory: UsedMemory
     text: str

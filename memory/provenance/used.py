@@ -1,7 +1,7 @@
 """Find what of memory an answer has used, from the data that is stored with it. Pure.
 
-Passages that were recalled for the message, or found by memory_search, count as they are. The curated memory is in every
-prompt, and memory_get returns many lines: of those, a line counts when the answer says something of it.
+Passages that were recalled for the message, or found by memory_search, count as they are. The curated memory is in
+every prompt, and memory_get returns many lines: of those, a line counts when the answer says something of it.
 """
 
 import hashlib

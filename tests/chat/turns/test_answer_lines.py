@@ -13,7 +13,9 @@ from tests.talk import Talk
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
-ROLL = Tool("roll_dice", "Rolls.", {"type": "object"}, lambda call: ToolResult({"rolled": 4}, "Four.", kept={"by": "me"}))
+ROLL = Tool(
+    "roll_dice", "Rolls.", {"type": "object"}, lambda call: ToolResult({"rolled": 4}, "Four.", kept={"by": "me"})
+)
 RED = ContextItem(kind="dice", path="dice.md", revision=1, lines=[1, 1], text="red dice")
 
 

@@ -65,7 +65,7 @@ async def test_what_was_recalled_is_listed_with_its_day_place_and_reason(asked, 
     document = await in_database(lambda: MemoryDocument.objects.get(path="memory/2026-11-03.md"))
     assert f'<a href="/memory/{document.pk}/#line-1">Notes of 3 November 2026</a>' in html
     assert "Found for your message" in html
-    assert "its words" in html
+    assert "same words" in html
     assert "<meter" in html
     assert "/memory/forget?q=The%20ferry" in html
 

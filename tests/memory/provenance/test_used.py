@@ -24,7 +24,11 @@ def search(*snippets, by=(), query="ferry"):
 def test_recalled_and_found_passages_count_each_text_once():
     recalled = item(items.RECALLED, "- The ferry leaves at seven.", found_by=["words"], score=0.9)
     answer = FinishedAnswer(
-        "When?", "At seven.", [], [recalled], [search("The ferry leaves at seven", "Bread", by=["meaning"]), search("Bread")]
+        "When?",
+        "At seven.",
+        [],
+        [recalled],
+        [search("The ferry leaves at seven", "Bread", by=["meaning"]), search("Bread")],
     )
     first, second = used_in(answer)
     assert (first.how, first.found_by, first.score, first.question) == (RECALL, ("words",), 0.9, "When?")

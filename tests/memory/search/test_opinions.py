@@ -1,4 +1,4 @@
-"""What a person says about a line ranks it lower or higher: within bounds, for questions like it, and for them alone."""
+"""What a person says about a line moves it in the ranking: within bounds, for questions like it, for them alone."""
 
 import numpy as np
 import pytest
@@ -44,7 +44,11 @@ def test_points_are_bounded_and_other_lines_keep_theirs():
 @pytest.fixture
 def boats(ada, write):
     """Two lines that answer one question, the first one better."""
-    write(ada, "MEMORY.md", "- The boat of Ada is called Heron\n- The old boat of Ada was called Gannet\n- Ada likes tea\n")
+    write(
+        ada,
+        "MEMORY.md",
+        "- The boat of Ada is called Heron\n- The old boat of Ada was called Gannet\n- Ada likes tea\n",
+    )
     return Space.objects.own_of(ada)
 
 
