@@ -10,7 +10,7 @@ from django.utils.translation import gettext_lazy
 
 from memory.lab import golden
 from memory.models import GoldenQuestion, LineFeedback
-from memory.provenance.places import ShownMemory
+from memory.provenance.shown import ShownMemory
 from memory.search.opinions import packed_terms
 from oneclaw.models import User, clock
 
@@ -26,9 +26,9 @@ SENTENCES = {
 }
 
 
-def explained(given: LineFeedback, user: User) -> str:
+def explained(said: LineFeedback, user: User) -> str:
     """Return what `user` said, on which day, and what it does."""
-    return str(SENTENCES[Kind(given.kind)]) % {"day": date_format(user.day(given.created_at))}
+    return str(SENTENCES[Kind(said.kind)]) % {"day": date_format(user.day(said.created_at))}
 
 
 @transaction.atomic
@@ -63,7 +63,7 @@ def give(user: User, shown: ShownMemory, kind: Kind) -> None:
 @transaction.atomic
 def take_back(user: User, shown: ShownMemory) -> None:
     """Delete what `user` has said about a memory, and the golden question that it became."""
-    given = LineFeedback.objects.filter(user=user, space=shown.space, text_key__in=shown.keys)
-    asked = list(given.values_list("golden", flat=True))
-    given.delete()
+    rows = LineFeedback.objects.filter(user=user, space=shown.space, text_key__in=shown.keys)
+    asked = list(rows.values_list("golden", flat=True))
+    rows.delete()
     GoldenQuestion.objects.filter(pk__in=asked, is_from_feedback=True, feedback=None).delete()

@@ -53,7 +53,7 @@ COSINE = np.dtype([("key", ">i8"), ("cosine", ">f4")])
 # answer. Without a limit each is filled to SNIPPET_LENGTH characters: fewer passages with more context.
 PASSAGE_SLACK_POINTS = 0.5
 # The least cosine of a text near to a question, for a model that was not measured.
-UNMEASURED_NEAR_COSINE = 0.3
+NEAR_COSINE_MIN_SCORE = 0.3
 # Further characters of any query are ignored.
 QUERY_READ_MAX_CHARS = 10_000
 
@@ -148,7 +148,7 @@ class HybridSearchManager:
         sought = Sought(
             frozenset(term for one in question.concepts if one.is_name for term, own in one.terms.items() if own == 1),
             question.periods,
-            UNMEASURED_NEAR_COSINE if weighed.unrelated is None else weighed.unrelated,
+            NEAR_COSINE_MIN_SCORE if weighed.unrelated is None else weighed.unrelated,
         )
         return [
             build_passage(

@@ -14,7 +14,7 @@ from memory.models import LineFeedback, MemoryRevision
 from memory.policy.access import may_forget
 from memory.prompt.items import NAME
 from memory.provenance import feedback
-from memory.provenance.places import ShownMemory, shown_memories
+from memory.provenance.shown import ShownMemory, shown_memories
 from memory.provenance.used import saved_in, used_in
 from memory.tools import decisions
 from oneclaw.people.requests import SignedInRequest

@@ -1,6 +1,7 @@
-"""Find where the memories of an answer are now: their lines, who wrote them and when, and what the person said of them.
+"""Describe the memories of an answer as a person reads them: who wrote each line and when, where it is now, and what
+the person said of it.
 
-The text of a memory is as the model read it; its place is that of the same text today.
+The text of a memory is as the model read it; its address is that of the same text today.
 """
 
 import datetime as dt
@@ -62,10 +63,10 @@ def shown_memories(used: Iterable[UsedMemory], session: ChatSession, user: User)
         else:
             _find_line(each, documents.get(each.memory.path, []), user)
     keys = [key for each in shown for key in each.keys]
-    given = LineFeedback.objects.filter(user=user, space__in=spaces, text_key__in=keys)
-    by_key = {(row.space_id, row.text_key): row for row in given}
+    said = LineFeedback.objects.filter(user=user, space__in=spaces, text_key__in=keys)
+    by_key = {(row.space_id, row.text_key): row for row in said}
     for each in shown:
-        rows = [by_key[place] for key in each.keys if each.space and (place := (each.space.pk, key)) in by_key]
+        rows = [by_key[each.space.pk, key] for key in each.keys if each.space and (each.space.pk, key) in by_key]
         each.feedback = max(rows, key=lambda row: row.created_at, default=None)
     return shown
 
