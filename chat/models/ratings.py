@@ -11,7 +11,7 @@ from chat.models.conversations import Message
 
 
 class RatingQuerySet(models.QuerySet["Rating"]):
-    def counts(self) -> models.QuerySet["Rating", dict[str, Any]]:
+    def counts(self) -> models.QuerySet["Rating", Any]:
         """Return how many answers were rated good and bad by day, agent and model, the newest day first.
 
         Agents that people made for themselves have no name here.

@@ -9,7 +9,6 @@ from chat.context import per_message
 from chat.extensions import ContextItem, FinishedAnswer, FinishedCall
 from chat.models import Message
 from chat.rendering.messages import ANSWER_LINES_KEY
-from oneclaw.llm import Block
 
 logger = logging.getLogger(__name__)
 
@@ -30,7 +29,7 @@ def counted(
         if extension.answer_line is None:
             continue
         items = per_message.items_of(prompt.meta, extension.name)
-        ended = FinishedAnswer(prompt.text, text, prompt_items.get(extension.name, ()), items, calls)
+        ended = FinishedAnswer(prompt.text, text, prompt_items.get(extension.name, []), items, calls)
         try:
             numbers = extension.answer_line.count(ended)
         except Exception:
@@ -72,7 +71,7 @@ def calls_in(parts: Sequence[Message]) -> list[FinishedCall]:
     return found
 
 
-def finished_call(use: Block, result: Block, card: Mapping[str, Any]) -> FinishedCall:
+def finished_call(use: Mapping[str, Any], result: Mapping[str, Any], card: Mapping[str, Any]) -> FinishedCall:
     """Return the call of the tool_use block `use`, whose result and card these are."""
     return FinishedCall(
         name=use["name"],

@@ -50,7 +50,7 @@ class UsedMemory:
 
     @property
     def is_of_conversation(self) -> bool:
-        """Return whether it is what somebody said in a conversation."""
+        """Return whether it was said in a conversation."""
         return self.path.startswith("/c/")
 
 

@@ -14,7 +14,7 @@ from memory.models import LineFeedback, MemoryRevision
 from memory.policy.access import may_forget
 from memory.prompt.items import NAME
 from memory.provenance import feedback
-from memory.provenance.shown import ShownMemory, shown_memories
+from memory.provenance.shown import ShownMemory, readable, shown_memories
 from memory.provenance.used import saved_in, used_in
 from memory.tools import decisions
 from oneclaw.people.requests import SignedInRequest
@@ -93,6 +93,6 @@ def saved_rows(request: SignedInRequest, revision_ids: list[int]) -> list[dict[s
     rows = mine.select_related("document").order_by("pk")
     texts = ((row, decisions.text_of(row)) for row in rows)
     return [
-        {"revision": row, "text": text, "is_present": decisions.has_lines(text, row.document.content)}
+        {"revision": row, "text": readable(text), "is_present": decisions.has_lines(text, row.document.content)}
         for row, text in texts
     ]

@@ -19,6 +19,13 @@ export class Conversation {
     this.#list = list;
     this.#announcer = announcer;
     new MutationObserver(() => (welcome.hidden = list.childElementCount > 0)).observe(list, { childList: true });
+    // A card that a button in it has changed takes the focus, which was in the old one.
+    list.addEventListener("htmx:load", ({ target }) => {
+      const heading = target instanceof Element && target.matches(".card") ? target.querySelector("summary") : null;
+      if (!heading) return;
+      heading.focus({ preventScroll: true });
+      announcer.say(plainText(heading));
+    });
   }
 
   // The newest seq with no unfinished message before it: messages up to here need not be sent again.

@@ -76,7 +76,7 @@ async def test_what_can_be_done_with_a_message(live, ada, scripted, ask, viewpor
         await expect(answer.get_by_text("Hm, **tea**.")).to_be_hidden()
         await answer.get_by_text("Thinking").click()
         await expect(answer.get_by_text("Hm, **tea**.")).to_be_visible()
-        card = page.get_by_role("region", name="Saved to memory")
+        card = page.get_by_role("group", name="Saved to memory")
         await expect(card.locator(".card__seconds")).to_contain_text(" s")
         await expect(card.locator("summary").first).to_contain_text("Saved to memory · Tea.")
         await card.locator("summary").first.click()

@@ -169,7 +169,7 @@ async def test_a_tool_shows_as_a_card_that_stays_open(live, ada, scripted, write
     async with open_page(live, ada) as page:
         await page.goto("/")
         await write(page, "Remember that I like tea")
-        card = page.get_by_role("region", name="Saved to memory")
+        card = page.get_by_role("group", name="Saved to memory")
         await expect(card).to_contain_text("Ada likes <tea>.")
         await card.get_by_text("Input", exact=True).click()
         await expect(page.locator("article[data-role=assistant]").last).to_have_text("Saved.")

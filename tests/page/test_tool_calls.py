@@ -42,7 +42,7 @@ async def test_three_searches_take_less_room_than_a_paragraph(live, ada, scripte
         await ask(page, "Look it up")
         cards = page.locator(".card")
         await expect(cards).to_have_count(3)
-        await page.get_by_text("leaves at seven in the morning").wait_for()
+        await page.locator("article[data-role=assistant] p", has_text="in the morning").wait_for()
         first, last = await cards.first.bounding_box(), await cards.last.bounding_box()
         paragraph = await page.locator("article[data-role=assistant] p").last.bounding_box()
         assert last["y"] + last["height"] - first["y"] < paragraph["height"]

@@ -30,6 +30,7 @@ def test_an_answer_is_rated_again_and_not_at_all(client, ada, answer):
     assert rate(client, answer, reason="It  has no caffeine. ").status_code == 204
     rating = Rating.objects.get()
     assert (rating.is_good, rating.reason) == (False, "It  has no caffeine.")
+    assert "Bad: It  has no caffeine." in client.get(f"/messages/{answer.pk}/details").content.decode()
     assert rate(client, answer, value="").status_code == 204
     assert not Rating.objects.exists()
     assert rate(client, answer, value="great").status_code == 400

@@ -6,7 +6,7 @@ import pytest
 
 from memory.documents.write import Append, Author, Source, apply
 from memory.forgetting.forget import forget
-from memory.index.conversations import rebuild
+from memory.index import conversations
 from memory.index.documents import index_document
 from memory.models import GoldenQuestion, LineFeedback, MemoryDocument
 from oneclaw.demo import scripted as model
@@ -71,7 +71,7 @@ async def test_what_was_recalled_is_listed_with_its_day_place_and_reason(asked, 
 
 
 async def test_what_a_search_found_and_the_prompt_held_is_listed_in_the_same_way(asked, client):
-    search = model.answer(model.tool_use("memory_search", {"query": "ferry Naxos"}))
+    search = model.answer(model.tool_use("memory_search", {"query": "ferry Naxos", "max_results": 1}))
     answer = await asked("Tell me about my sister.", search, model.answer("Your sister lives in Lisbon."))
     html = await listed(client, answer)
     assert html.count('<li class="memory"') == 2
@@ -152,8 +152,8 @@ async def test_a_line_that_was_changed_since_says_so(asked, client, known, ada):
 async def test_what_was_said_in_a_conversation_leads_to_its_moment(ada, known, scripted, client):
     earlier = Talk(ada, scripted)
     await earlier.say("The harbour master of Naxos is called Stavros.")
-    await in_database(rebuild, {earlier.session_id})
-    search = model.answer(model.tool_use("memory_search", {"query": "harbour master Stavros"}))
+    await in_database(lambda: conversations.run(conversations.request(earlier.session)))
+    search = model.answer(model.tool_use("memory_search", {"query": "harbour master Stavros", "max_results": 1}))
     scripted.script(search, model.answer("Stavros."))
     last = await Talk(ada, scripted).say("Who is the harbour master?")
     await in_database(client.force_login, ada)

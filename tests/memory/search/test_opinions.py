@@ -53,7 +53,7 @@ def boats(ada, write):
 
 
 def best(user, space, asked_by=None):
-    found = HybridSearchManager([space], Sources(asked_by=asked_by)).search("What is Ada's boat called?", 1)
+    found = HybridSearchManager([space], Sources(asked_by=asked_by)).search("What is Ada's boat called?", 1, slack=0)
     return found[0].snippet
 
 
