@@ -102,7 +102,7 @@ class Tool:
     label: StrOrPromise = ""
     # The labels of its arguments and of the fields of its results on its card, by their names.
     field_labels: Mapping[str, StrOrPromise] = field(default_factory=dict)
-    # Whether the heading of its card shows the first line in place of the summary.
+    # Whether the heading of its card shows the first line in place of a summary that is no Reason.
     shows_first_line: bool = False
 
 

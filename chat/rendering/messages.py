@@ -29,7 +29,7 @@ TIME_SLOT = "-message-time-"
 ANSWER_LINES_KEY = "answer_lines"
 
 # A card in the HTML of an answer. Its content is escaped, so that the first end tag is its own.
-CARD = re.compile(r'<section class="card [^>]*?data-tool="([^"]*)".*?</section>', re.DOTALL)
+CARD = re.compile(r'<tool-card class="card [^>]*?data-tool="([^"]*)".*?</tool-card>', re.DOTALL)
 
 
 def messages_html(messages: Iterable[Message], results: Mapping[str, Card]) -> SafeString:
@@ -208,7 +208,9 @@ def card_html(use: Mapping[str, Any], card: Card) -> str:
     """Return the card of the tool_use block `use`."""
     state, since, name = card["state"], card.get("since"), use["name"]
     lines = [worded(line) for line in card["lines"]]
-    summary = lines[0] if lines and extensions.shows_first_line(name) else worded(card["summary"])
+    # A reason, such as that it waits, says more than the line.
+    names_line = bool(lines) and Reason.of(card["summary"]) is None and extensions.shows_first_line(name)
+    summary = lines[0] if names_line else worded(card["summary"])
     context = {
         "id": use["id"],
         "state": state,

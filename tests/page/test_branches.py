@@ -78,7 +78,7 @@ async def test_what_can_be_done_with_a_message(live, ada, scripted, ask, viewpor
         await expect(answer.get_by_text("Hm, **tea**.")).to_be_visible()
         card = page.get_by_role("group", name="Saved to memory")
         await expect(card.locator(".card__seconds")).to_contain_text(" s")
-        await expect(card.locator("summary").first).to_contain_text("Saved to memory · Tea.")
+        await expect(card.locator("summary").first).to_contain_text("Saved to memory Tea.")
         await card.locator("summary").first.click()
         await expect(card.locator("dd").first).to_have_text("Tea.")
         await expect(card.locator("pre").last).to_be_hidden()

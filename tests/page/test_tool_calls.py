@@ -50,7 +50,7 @@ async def test_three_searches_take_less_room_than_a_paragraph(live, ada, scripte
         assert await violations(page) == ""
         line = cards.first.locator("summary").first
         await expect(line).to_contain_text("Searched memory")
-        await expect(line).to_contain_text("Found 2 passages")
+        await expect(line).to_contain_text("Found 1 passage")
         await expect(cards.last).to_contain_text("Found nothing")
         # It opens by keyboard.
         await line.press("Enter")
