@@ -1,13 +1,17 @@
 """The admin of agents, which can be edited, and of conversations, turns and imports, shown without content."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from django.contrib import admin
+from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
+from django.template.response import TemplateResponse
+from django.urls import URLPattern, path
 from django.utils.translation import gettext_lazy as _
 
-from chat.models import Agent, ChatSession, ContextRound, ImportJob, Turn
+from chat.models import Agent, ChatSession, ContextRound, ImportJob, Rating, Turn
 from oneclaw.admin import JobAdmin, ReadOnlyAdmin
 
 
@@ -104,3 +108,33 @@ class ImportJobAdmin(JobAdmin):
     def lookup_allowed(self, lookup: str, value: str, request: HttpRequest) -> bool:
         """Return whether a query string may filter by `lookup`: the file's name could be guessed letter by letter."""
         return lookup == "status__exact"
+
+
+@admin.register(Rating)
+class RatingAdmin(ReadOnlyAdmin):
+    """The numbers of good and bad answers by day, agent and model. No page shows a single rating or its reason."""
+
+    about = _(
+        "How many answers people rated good and bad, by day, agent and model. What was said, by whom, and the reasons "
+        "are not shown."
+    )
+    # Rows of numbers that are shown, the newest.
+    SHOWN_ROWS = 500
+
+    def get_urls(self) -> list[URLPattern]:
+        """Return the list alone: every other page of a model would show its rows."""
+        view = self.admin_site.admin_view(self.changelist_view)
+        return [path("", view, name="chat_rating_changelist")]
+
+    def changelist_view(self, request: HttpRequest, extra_context: Mapping[str, Any] | None = None) -> HttpResponse:
+        """Show the numbers. Raise PermissionDenied for admins who may not see ratings."""
+        if not self.has_view_permission(request):
+            raise PermissionDenied
+        context = {
+            **self.admin_site.each_context(request),
+            "title": _("Ratings"),
+            "opts": self.opts,
+            "about": self.about,
+            "counts": Rating.objects.counts()[: self.SHOWN_ROWS],
+        }
+        return TemplateResponse(request, "admin/chat/ratings.html", context)

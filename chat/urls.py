@@ -61,6 +61,7 @@ urlpatterns = [
     path("messages/<int:message_id>/details", messages.details, name="message_details"),
     path("messages/<int:message_id>/context", context.message_context, name="message_context"),
     path("messages/<int:message_id>/context.json", context.message_context_json, name="message_context_json"),
+    path("messages/<int:message_id>/rate", messages.rate, name="message_rate"),
     path("messages/<int:message_id>/raw", messages.raw, name="message_raw"),
     path("messages/<int:message_id>/edit", messages.edit, name="message_edit"),
     path("messages/<int:message_id>/show", messages.show, name="message_show"),

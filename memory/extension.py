@@ -1,15 +1,17 @@
-"""Define the chat extension of memory: tools, prompt sections, command, details of answers, search, and what is stored
-before a summary."""
+"""Define the chat extension of memory: tools, prompt sections, command, the line under answers, details of answers,
+search, and what is stored before a summary."""
 
+from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 
-from chat.extensions import Extension, MessageContext, PromptSection, ToolCommand
+from chat.extensions import AnswerLine, Extension, MessageContext, PromptSection, ToolCommand
 from memory.notes import compaction
 from memory.policy import secrets, tombstones
 from memory.policy.access import own_space
 from memory.policy.reading import reading as reading_once
-from memory.prompt import message_context, provenance, recall
+from memory.prompt import message_context, recall
 from memory.prompt.items import NAME
+from memory.provenance import details, used
 from memory.skills import offering
 from memory.tools import reading, save_memory, skill_read
 from memory.views import inbox, palette, remains
@@ -27,7 +29,8 @@ MEMORY = Extension(
     prompt_condition=recall.prompt_condition,
     message_context=MessageContext(message_context.message_items, message_context.message_text),
     commands={"/remember": ToolCommand("save_memory", "content", _("Save to memory"), _("I will remember that."))},
-    details=provenance.details,
+    answer_line=AnswerLine(used.count, used.sentence, lambda id: reverse("message_memories", args=[id])),
+    details=details.details,
     search=palette.search,
     waiting=inbox.waiting_items,
     forgetter=lambda session: tombstones.of_space(own_space(session).pk).without_forgotten_words,

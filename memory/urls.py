@@ -14,6 +14,7 @@ from memory.views import (
     instructions,
     lab,
     past,
+    provenance,
     search,
     switches,
 )
@@ -26,6 +27,8 @@ urlpatterns = [
     path("memory/topics/<int:topic>", home.topic_page, name="memory_topic"),
     path("memory/search", search.search_page, name="memory_search"),
     path("memory/past", past.past_page, name="memory_past"),
+    path("messages/<int:message_id>/memories", provenance.memories, name="message_memories"),
+    path("messages/<int:message_id>/memories/<slug:memory_id>", provenance.say, name="memory_feedback"),
     path("memory/lab", lab.lab_page, name="memory_lab"),
     path("memory/lab/keep", lab.keep_question, name="memory_lab_keep"),
     path("memory/lab/run", lab.run_questions, name="memory_lab_run"),

@@ -5,7 +5,7 @@ import uuid
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
-from django.db.models import QuerySet, prefetch_related_objects
+from django.db.models import F, QuerySet, prefetch_related_objects
 from django.template.loader import render_to_string
 from django.utils.safestring import SafeString
 
@@ -93,7 +93,7 @@ def newest(session_id: uuid.UUID, before: int) -> QuerySet[Message]:
 
 
 def as_shown(messages: QuerySet[Message]) -> QuerySet[Message]:
-    return versions.with_families(messages).only(*SHOWN_COLUMNS)
+    return versions.with_families(messages).annotate(rated=F("rating__is_good")).only(*SHOWN_COLUMNS)
 
 
 def articles(listed: Sequence[Message], csrf_token: str = "") -> SafeString:

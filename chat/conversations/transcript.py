@@ -6,7 +6,7 @@ Each transaction here is idempotent: a commit may have succeeded although its re
 import datetime as dt
 import logging
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -260,11 +260,12 @@ def finish_turn(
     *,
     code: str = "",
     error: Reason | None = None,
+    more_meta: Callable[[], Mapping[str, Any]] = dict,
     **fields: Any,
 ) -> Message:
-    """Store the end of a turn: the answer as far as it came, and its status. Raise LeaseLostError."""
+    """Store the end of a turn: the answer, its status, and what `more_meta` adds to its meta. Raise LeaseLostError."""
     ended = {"status": Turn.Status(status), "error_code": code, "error": error}
-    written = {"status": status, "meta": answer.meta, **content_columns(content), **fields}
+    written = {"status": status, "meta": {**answer.meta, **more_meta()}, **content_columns(content), **fields}
     if not any(block["type"] == "tool_use" for block in written["content"]):
         _end(turn, answer, ended, written | html_columns(written["content"], {}))
         return answer
@@ -367,10 +368,8 @@ def interrupt_own_turn(turn: Turn) -> None:
 
 @transaction.atomic
 def request_stop(user: User, session_id: uuid.UUID | None, message_id: int | None) -> None:
-    """Ask for the stop of a turn: that of `message_id`, or without one any running turn of the session.
-
-    The row gets the flag `stop_requested`, and the process that runs the turn gets a hint.
-    """
+    """Ask for the stop of a turn, that of `message_id` or any running one of the session: its row gets the flag
+    `stop_requested`, and the process that runs it gets a hint."""
     turns = Turn.objects.running().filter(session__owner=user)
     of_message = Q(messages=message_id) | Q(prompt=message_id)
     asked = of_message if message_id is not None else Q(session=session_id)

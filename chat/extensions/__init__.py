@@ -22,6 +22,7 @@ from chat.extensions.hooks import (
     TurnFinished,
 )
 from chat.extensions.registry import (
+    field_label,
     find_tool,
     hooks_at,
     installed,
@@ -29,6 +30,7 @@ from chat.extensions.registry import (
     masked,
     reading,
     register,
+    shows_first_line,
     tool_heading,
     tool_is_protected,
     tool_labels,
@@ -40,10 +42,13 @@ from chat.extensions.registry import (
 )
 from chat.extensions.run_hooks import HookRun, run_hooks
 from chat.extensions.types import (
+    AnswerLine,
     CallUpdate,
     ContextItem,
     Detail,
     Extension,
+    FinishedAnswer,
+    FinishedCall,
     Mention,
     MessageContext,
     PromptSection,

@@ -100,6 +100,18 @@ def tool_heading(name: str, state: str, summary: object = "") -> str:
     return str(tool.headings.get(reason.code, of_state) if reason else of_state)
 
 
+def field_label(name: str, field: str) -> str:
+    """Return the label of an argument of the tool `name`, or of a field of its results."""
+    tool = _tools().get(name)
+    return str(tool.field_labels.get(field, "") if tool else "") or _readable(field)
+
+
+def shows_first_line(name: str) -> bool:
+    """Return whether the heading of a card of the tool `name` shows the first line in place of the summary."""
+    tool = _tools().get(name)
+    return tool is not None and tool.shows_first_line
+
+
 def tool_updates(name: str, made: Sequence[int], csrf_token: str = "") -> Mapping[int, CallUpdate]:
     """Return {number: update} for what earlier calls of the tool `name` have made, whose numbers are `made`.
 

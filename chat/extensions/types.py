@@ -44,7 +44,8 @@ class ToolCall:
 @dataclass(frozen=True)
 class ToolResult:
     """The result of a call: `content` for the model (a string or a JSON value), `summary` and `lines` for the person's
-    card, and `undo`, the URL of a page where the person can undo the call.
+    card, and `undo`, the URL of a page where the person can undo the call. A POST by htmx to it undoes the call at
+    once and returns the changed card.
 
     A summary or line is either literal text, such as a path, or a Reason, which is worded when the card is shown.
     """
@@ -56,6 +57,10 @@ class ToolResult:
     undo: str = ""
     # The id of what the call made, in the tool's own numbering; the card looks up its later state by it (Tool.since).
     made: int | None = None
+    # The URL of the place of each line, in the order of `lines`; "" or missing: none.
+    addresses: Sequence[str] = ()
+    # What the app keeps with the card for itself: a JSON object without text of the person, who may have it forgotten.
+    kept: Mapping[str, Any] = field(default_factory=dict)
 
 
 class CallUpdate(TypedDict):
@@ -97,6 +102,10 @@ class Tool:
     is_protected: bool = False
     # Its name where people turn it on and off.
     label: StrOrPromise = ""
+    # The labels of its arguments and of the fields of its results on its card, by their names.
+    field_labels: Mapping[str, StrOrPromise] = field(default_factory=dict)
+    # Whether the heading of its card shows the first line in place of a summary that is no Reason.
+    shows_first_line: bool = False
 
 
 class ContextItem(TypedDict):
@@ -119,6 +128,9 @@ class ContextItem(TypedDict):
     cut: NotRequired[bool]
     # The heading above the piece in its document.
     heading: NotRequired[str]
+    # By what the app's search found the piece, and how likely it answers the message, from 0 to 1; not rendered.
+    found_by: NotRequired[list[str]]
+    score: NotRequired[float]
 
 
 @dataclass(frozen=True)
@@ -163,6 +175,47 @@ class Detail:
     name: str
     text: str = ""
     address: str = ""
+
+
+@dataclass(frozen=True)
+class FinishedCall:
+    """A tool call of an answer: the name of its tool, its arguments, the result as the model read it, and what the tool
+    keeps with its card (`ToolResult.kept` and `ToolResult.made`)."""
+
+    name: str
+    input: Mapping[str, Any]
+    result: str
+    is_error: bool = False
+    kept: Mapping[str, Any] = field(default_factory=dict)
+    made: int | None = None
+
+
+@dataclass(frozen=True)
+class FinishedAnswer:
+    """An answer that has ended, with what one app gave to the model for it.
+
+    `question` is the person's message, `answer` the text of the answer in all its parts, `prompt_items` are the app's
+    items in the system text, `message_items` those sent with the message, and `calls` the answer's tool calls.
+    """
+
+    question: str
+    answer: str
+    prompt_items: Sequence[ContextItem] = ()
+    message_items: Sequence[ContextItem] = ()
+    calls: Sequence[FinishedCall] = ()
+
+
+@dataclass(frozen=True)
+class AnswerLine:
+    """A quiet line under an answer that says in numbers what an app had to do with it, and opens on click."""
+
+    # Returns the numbers of an answer, by names of the app; {} for none. Called before the end of the answer is stored,
+    # which waits for it: pure, without a query.
+    count: Callable[[FinishedAnswer], Mapping[str, int]]
+    # Returns the sentence for such numbers, in the active language.
+    sentence: Callable[[Mapping[str, int]], str]
+    # Returns the URL of what opens, for the id of the answer's last message: a fragment for htmx, else a page.
+    address: Callable[[int], str]
 
 
 @dataclass(frozen=True)
@@ -217,6 +270,8 @@ class Extension:
     reading: Callable[[], AbstractContextManager[None]] | None = None
     # {word: command}, such as "/remember".
     commands: Mapping[str, ToolCommand] = field(default_factory=dict)
+    # The line of the app under each answer that has numbers.
+    answer_line: AnswerLine | None = None
     # Returns what the app sent to the model with this person's message.
     details: Callable[[ChatSession, Message], list[Detail]] | None = None
     # Returns results visible to this person that contain every one of the words (lower case, at least one), best first,

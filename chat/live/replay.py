@@ -27,7 +27,7 @@ def frames_after(owner_id: int, session_id: uuid.UUID, seq: int) -> tuple[list[R
     checkpoint, without `done`. An answer whose tools are running is incomplete: its cards will change. Sync.
     """
     own = Message.objects.filter(session_id=session_id, session__owner_id=owner_id)
-    messages = list(own.filter(active=True, seq__gt=seq).select_related("turn").order_by("seq"))
+    messages = list(own.filter(active=True, seq__gt=seq).with_rating().select_related("turn").order_by("seq"))
     versions.mark(messages)
     cards = cards_of(messages)
     using_tools = {
@@ -51,7 +51,7 @@ def frames_after(owner_id: int, session_id: uuid.UUID, seq: int) -> tuple[list[R
 
 def updated_frame(owner_id: int, message_id: str) -> MessageFrame | None:
     """Return the frame of a finished message of the owner as it is now, with its cards; None without one. Sync."""
-    own = Message.objects.filter(session__owner_id=owner_id, active=True).select_related("turn")
+    own = Message.objects.filter(session__owner_id=owner_id, active=True).with_rating().select_related("turn")
     message = own.filter(pk=message_id).exclude(status=Message.Status.RUNNING).first()
     if message is None:
         return None

@@ -1,5 +1,5 @@
-"""The models of the chat: agents, conversations with their turns and messages, attachments, links, prompts, imports,
-rounds, hooks."""
+"""The models of the chat: agents, conversations with their turns and messages, ratings, attachments, links, prompts,
+imports, rounds, hooks."""
 
 from chat.models.agents import Agent, Effort, default_agent
 from chat.models.attachments import Attachment, AttachmentQuerySet, MessageFile
@@ -18,5 +18,6 @@ from chat.models.hooks import SwitchedOffHook
 from chat.models.imports import ImportJob
 from chat.models.links import SharedLink, SharedLinkQuerySet
 from chat.models.prompts import SavedPrompt
+from chat.models.ratings import Rating
 from chat.models.rounds import ContextRound
 from chat.models.versions import Version

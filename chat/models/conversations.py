@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 from django.contrib.postgres.indexes import GinIndex
 from django.contrib.postgres.search import SearchVectorField
 from django.db import models
-from django.db.models import Max, Q
+from django.db.models import F, Max, Q
 from django.db.models.functions import Now
 from django.utils import timezone
 from django.utils.translation import gettext
@@ -265,6 +265,10 @@ class MessageQuerySet(models.QuerySet["Message"]):
     def finished(self) -> "MessageQuerySet":
         return self.exclude(status=Message.Status.RUNNING)
 
+    def with_rating(self) -> "MessageQuerySet":
+        """Annotate each message with `rated`: whether its owner found it good; None without a rating."""
+        return self.annotate(rated=F("rating__is_good"))
+
     def said(self) -> "MessageQuerySet":
         """Return what the person and the assistant said."""
         return self.filter(role__in=[Message.Role.USER, Message.Role.ASSISTANT])
@@ -302,7 +306,7 @@ class Message(models.Model):
     # text or a Reason as JSON; "context", the items that extensions added, and "hook_text", the text that hooks added
     # (chat/context/per_message.py); "sent", what of it was sent first (chat/context/view.py); "continued", whether an
     # answer continues one that was cut off; "by", who wrote a message of the role user if not the person: "session",
-    # another conversation, or "schedule", a scheduled turn.
+    # another conversation, or "schedule", a scheduled turn; "answer_lines", the numbers of the lines under an answer.
     meta = models.JSONField(default=dict)
     # The words of the text blocks, for search and lists.
     text = models.TextField(blank=True)

@@ -19,8 +19,13 @@ class Card(TypedDict):
     made: NotRequired[int | None]
     # The tool's update of it.
     since: NotRequired[CallUpdate | None]
-    # What the model got, shortened.
+    # The URL of the place of each line; "" or missing: none.
+    addresses: NotRequired[list[str]]
+    # What the model got, shortened, and the values in it that a person can read, by their names.
     result: NotRequired[str]
+    fields: NotRequired[dict[str, str | bool]]
+    # What the tool keeps for itself.
+    kept: NotRequired[dict[str, Any]]
     seconds: NotRequired[float]
 
 

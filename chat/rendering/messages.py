@@ -6,11 +6,12 @@ import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from html import unescape
+from itertools import zip_longest
 from typing import Any
 
 from django.template.loader import render_to_string
 from django.utils.safestring import SafeString, mark_safe
-from django.utils.translation import get_language
+from django.utils.translation import get_language, gettext
 
 from chat import extensions
 from chat.models import Message, Version
@@ -24,8 +25,11 @@ ID_SLOT = "-message-id-"
 # Placeholder of its time.
 TIME_SLOT = "-message-time-"
 
+# The key in Message.meta of the numbers of the lines under an answer, by the name of their extension.
+ANSWER_LINES_KEY = "answer_lines"
+
 # A card in the HTML of an answer. Its content is escaped, so that the first end tag is its own.
-CARD = re.compile(r'<section class="card [^>]*?data-tool="([^"]*)".*?</section>', re.DOTALL)
+CARD = re.compile(r'<tool-card class="card [^>]*?data-tool="([^"]*)".*?</tool-card>', re.DOTALL)
 
 
 def messages_html(messages: Iterable[Message], results: Mapping[str, Card]) -> SafeString:
@@ -57,6 +61,7 @@ def article(message: Message, results: Mapping[str, Card]) -> dict[str, Any]:
             for block in (message.content if by_person else [])
             if block["type"] == "attachment"
         ],
+        "lines": [] if by_person else answer_lines(message),
         "actions": actions_html(message),
         "is_continued": message.meta.get("continued", False),
         "has_ending": not by_person and has_ending(message),
@@ -64,13 +69,24 @@ def article(message: Message, results: Mapping[str, Card]) -> dict[str, Any]:
     }
 
 
+def answer_lines(message: Message) -> list[tuple[str, str]]:
+    """Return sentence and URL of each line that an app shows under the answer."""
+    numbers = message.meta.get(ANSWER_LINES_KEY)
+    if not numbers:
+        return []
+    shown = ((each.name, each.answer_line) for each in extensions.installed())
+    return [
+        (line.sentence(numbers[name]), line.address(message.pk)) for name, line in shown if line and name in numbers
+    ]
+
+
 def actions_html(message: Message) -> SafeString:
     """Return the row under a message: its versions and what can be done with it; "" while it is being written."""
     if message.is_running:
         return SafeString()
-    is_complete = message.status == Message.Status.COMPLETE
-    if message.version:
-        return render_actions(str(message.pk), time_of(message), message.role, is_complete, message.version)
+    is_complete, rated = message.status == Message.Status.COMPLETE, vars(message).get("rated")
+    if message.version or rated is not None:
+        return render_actions(str(message.pk), time_of(message), message.role, is_complete, message.version, rated)
     # A page has many of them, which differ by the id and the time alone.
     row = row_of(message.role, is_complete, get_language())
     filled = row.replace(ID_SLOT, str(message.pk)).replace(TIME_SLOT, time_of(message))
@@ -87,8 +103,12 @@ def row_of(role: str, is_complete: bool, language: str | None) -> SafeString:
     return render_actions(ID_SLOT, TIME_SLOT, role, is_complete, None)
 
 
-def render_actions(id: str, time: str, role: str, is_complete: bool, version: Version | None) -> SafeString:
+def render_actions(
+    id: str, time: str, role: str, is_complete: bool, version: Version | None, rated: bool | None = None
+) -> SafeString:
+    """Return the row of a message; `rated` says whether its owner found it good, None: they have not said."""
     context = {
+        "rated": rated,
         "id": id,
         "time": time,
         "by_person": role == Message.Role.USER,
@@ -186,22 +206,51 @@ def thinking_html(text: str) -> str:
 
 def card_html(use: Mapping[str, Any], card: Card) -> str:
     """Return the card of the tool_use block `use`."""
-    state, since = card["state"], card.get("since")
+    state, since, name = card["state"], card.get("since"), use["name"]
+    lines = [worded(line) for line in card["lines"]]
+    # A reason, such as that it waits, says more than the line.
+    names_line = bool(lines) and Reason.of(card["summary"]) is None and extensions.shows_first_line(name)
+    summary = lines[0] if names_line else worded(card["summary"])
     context = {
         "id": use["id"],
-        "name": use["name"],
         "state": state,
-        "heading": (since and since["heading"]) or extensions.tool_heading(use["name"], state, card["summary"]),
-        "summary": worded(card["summary"]),
-        "lines": [worded(line) for line in card["lines"]],
+        "heading": (since and since["heading"]) or extensions.tool_heading(name, state, card["summary"]),
+        "summary": summary,
+        "lines": list(zip_longest(lines, card.get("addresses", [])[: len(lines)], fillvalue="")),
+        "fields": fields_of(name, use["input"]),
+        "outcome": fields_of(name, card.get("fields", {})),
         "undo": card.get("undo", "") if since is None or since["can_undo"] else "",
         "since": mark_safe(since["html"]) if since else "",  # noqa: S308 - the tool's own template made it
         "input": json.dumps(use["input"], ensure_ascii=False, indent=2) if use["input"] else "",
         "result": card.get("result", ""),
+        "is_json": card.get("result", "").startswith(("{", "[")),
         "seconds": card.get("seconds"),
         "words": get_language(),
     }
     return render_to_string("chat/_tool_card.html", context)
+
+
+def fields_of(tool: str, values: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Return label and text of each value, for a person; lists and objects are only in the details as JSON.
+
+    What an app masks, such as a password, is masked in what a tool of memory was given.
+    """
+    named = [(name, readable(value)) for name, value in values.items()]
+    if extensions.is_about_memory(tool):
+        named = [(name, extensions.masked(text)) for name, text in named]
+    return [(extensions.field_label(tool, name), text) for name, text in named if text]
+
+
+def readable(value: object) -> str:
+    """Return a text, number, truth value or list of such as it is read; "" for anything else."""
+    match value:
+        case bool():
+            return gettext("Yes") if value else gettext("No")
+        case str() | int() | float():
+            return str(value).strip()
+        case list() if value and all(isinstance(each, str | int | float) for each in value):
+            return ", ".join(map(str, value))
+    return ""
 
 
 def worded(text: object) -> str:

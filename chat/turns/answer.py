@@ -49,6 +49,11 @@ class GrowingAnswer:
         self._texts: list[GrowingText | GrowingThinking | str] = []
         self._growing: dict[int, GrowingText | GrowingThinking] = {}
 
+    @property
+    def text(self) -> str:
+        """Return the text of the answer so far, without thinking."""
+        return "\n\n".join(block["text"] for block in self.content if block["type"] == "text")
+
     def start(self, index: int, block: Block) -> None:
         """Begin block `index` of the API's answer. A tool call is added only by `finish`."""
         if (kind := block["type"]) in GROWING:

@@ -146,7 +146,7 @@ def before_result_is_stored(
     if run.failed:
         name = run.failed[0].hook.name
         summary = Reason("call.result_withheld", {"name": name})
-        return replace(result, content=WITHHELD.format(name=name), summary=summary, lines=())
+        return replace(result, content=WITHHELD.format(name=name), summary=summary, lines=(), addresses=(), kept={})
     return result_after(run, result)
 
 
@@ -154,7 +154,8 @@ def result_after(run: HookRun[ToolResultPersist], result: ToolResult) -> ToolRes
     """Return `result` with what the hooks changed."""
     content = run.value.content
     if content != result.content:
-        result = replace(result, summary=Reason("call.result_changed", {"names": ", ".join(run.changed_by)}), lines=())
+        summary = Reason("call.result_changed", {"names": ", ".join(run.changed_by)})
+        result = replace(result, summary=summary, lines=(), addresses=(), kept={})
     if run.value.is_untrusted:
         content = UNTRUSTED + quoted("tool_result", content)
     return replace(result, content=content)

@@ -23,11 +23,11 @@ from chat.context.prompt import answer_meta, build_request, withhold_earlier_thi
 from chat.context.results import shares_of
 from chat.context.view import META_KEY
 from chat.conversations import transcript
-from chat.extensions import BeforeAgentStart, TurnFinished
+from chat.extensions import BeforeAgentStart, FinishedCall, TurnFinished
 from chat.models import ChatSession, Message, Turn
 from chat.rendering.cards import Card
 from chat.signals import turn_finished
-from chat.turns import commands, hooks
+from chat.turns import answer_lines, commands, hooks
 from chat.turns.answer import GrowingAnswer
 from chat.turns.checkpoints import checkpoints
 from chat.turns.listener import TurnListener
@@ -80,6 +80,11 @@ class RunningTurn:
         self._offered: frozenset[str] = frozenset()
         # The model that hooks chose for this turn, "" for that of the conversation; None before they were asked.
         self._model: str | None = None
+        # The finished tool calls, and what the answer said with them.
+        self._calls: list[FinishedCall] = []
+        self._said: list[str] = []
+        # Whether a request was built, so that the session is loaded with its head.
+        self._has_asked = False
         self.listener = listen(self)
         self.task = asyncio.create_task(self._run())
         self.task.add_done_callback(log_failure)
@@ -255,6 +260,7 @@ class RunningTurn:
             self.turn.session.is_just_made = False
             self._model = await self._while_waiting(in_tool_thread(hooks.before_agent_start, self.turn))
         request = await self._request()
+        self._has_asked = True
         if self._model:
             request = replace(request, model=self._model)
         self._offered = frozenset(tool["name"] for tool in request.tools)
@@ -281,6 +287,7 @@ class RunningTurn:
     ) -> None:
         """Run the calls `uses` of this answer in order, and begin the next answer, which also reads `notices`."""
         answer = self.answer.message
+        self._said.append(self.answer.text)
         results = await persist(transcript.finish_round, self.turn, answer, self.answer.content, **columns_of(finished))
         content: list[llm.Block] = []
         cards: dict[str, Card] = {}
@@ -288,6 +295,7 @@ class RunningTurn:
             result, card = await in_tool_thread(call_tool, self.turn, answer, use, broken.get(use["id"], ""))
             content.append(result)
             cards[use["id"]] = card
+            self._calls.append(answer_lines.finished_call(use, result, card))
             self.listener.tool_finished(use, card)
         content += notices
         if shares := shares_of(content, uses, self._offered):
@@ -310,9 +318,16 @@ class RunningTurn:
             status,
             code=failure.code if failure else "",
             error=failure.reason if failure else None,
+            more_meta=self._line_meta,
             **(columns_of(finished) if finished else {}),
         )
         self.listener.finished(message, failure)
+
+    def _line_meta(self) -> dict[str, Any]:
+        """Return what is stored with the answer for the lines under it. Sync."""
+        # A command asks no model, so nothing was sent.
+        sent = self.turn.session.context if self._has_asked else {}
+        return answer_lines.counted(self.turn.prompt, sent, self._calls, "\n\n".join([*self._said, self.answer.text]))
 
     async def _notify_receivers(self) -> None:
         """Send turn_finished, and notify the hooks."""

@@ -27,6 +27,8 @@ logger = logging.getLogger(__name__)
 
 # How much of a result its card shows.
 RESULT_SHOWN_MAX_CHARS = 4_000
+# How much of one value in it.
+FIELD_SHOWN_MAX_CHARS = 1_000
 # How long a call may wait for a row lock; a write takes milliseconds.
 LOCK_WAIT_SECONDS = 5
 
@@ -58,8 +60,13 @@ def call_tool(turn: Turn, answer: Message, use: Block, broken: str) -> tuple[Blo
         "undo": result.undo,
         "made": result.made,
         "result": text[:RESULT_SHOWN_MAX_CHARS],
+        "fields": readable_fields(text),
         "seconds": round(time.monotonic() - started, 3),
     }
+    if result.addresses:
+        card["addresses"] = list(result.addresses)
+    if result.kept:
+        card["kept"] = dict(result.kept)
     if result.made is not None:
         card["since"] = extensions.tool_updates(use["name"], [result.made]).get(result.made)
     return block, card
@@ -68,6 +75,21 @@ def call_tool(turn: Turn, answer: Message, use: Block, broken: str) -> tuple[Blo
 def as_stored(text: str | Reason) -> str | dict[str, Any]:
     """Return a summary or line in the form of a card in Message.meta."""
     return text.as_json if isinstance(text, Reason) else text
+
+
+def readable_fields(text: str) -> dict[str, str | bool]:
+    """Return the texts, numbers and truth values of a JSON object, by their names, shortened; {} for any other result.
+    Pure."""
+    try:
+        found = json.loads(text) if text.startswith("{") else None
+    except ValueError:
+        return {}
+    if not isinstance(found, dict):
+        return {}
+    values = {name: value for name, value in found.items() if isinstance(value, str | int | float) and value != ""}
+    return {
+        name: value if isinstance(value, bool) else str(value)[:FIELD_SHOWN_MAX_CHARS] for name, value in values.items()
+    }
 
 
 def run(session: ChatSession, answer: Message, use: Block, broken: str) -> ToolResult:

@@ -3,16 +3,16 @@
 import uuid
 
 from django.core.exceptions import SuspiciousOperation
-from django.http import Http404, HttpResponse, HttpResponseBase
+from django.http import Http404, HttpResponse, HttpResponseBadRequest, HttpResponseBase
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from chat.context.cache_misses import reason_of_miss
-from chat.conversations import branches, forking, lifecycle, transcript
+from chat.conversations import branches, forking, lifecycle, ratings, transcript
 from chat.live.errors import FrameError
 from chat.live.frames import EditFrame, RetryFrame, frame_of
 from chat.live.handle import handle
-from chat.models import Message
+from chat.models import Message, Rating
 from chat.rendering.details import details_of
 from chat.turns import retry
 from chat.views import toasts
@@ -70,6 +70,31 @@ def raw(request: SignedInRequest, message_id: int) -> HttpResponse:
     response = HttpResponse(text, content_type="text/plain; charset=utf-8")
     response["X-Content-Type-Options"] = "nosniff"
     return response
+
+
+@require_POST
+def rate(request: SignedInRequest, message_id: int) -> HttpResponse:
+    """Rate an answer (`value`: good, bad, or nothing to take it back), or store the `reason` of a rating.
+
+    A bad answer is followed by a question for the reason: in a dialog for a script, else on a page.
+    """
+    message = own_message(request.user, message_id)
+    if message.role != Message.Role.ASSISTANT or message.is_running:
+        raise Http404
+    value, done = request.POST.get("value", ""), HttpResponse(status=204) if request.htmx else back(request, message)
+    if "reason" in request.POST:
+        ratings.give_reason(message, request.POST["reason"])
+        return done
+    if value not in ("", "good", "bad"):
+        return HttpResponseBadRequest()
+    if not value:
+        ratings.take_back(message)
+        return done
+    ratings.rate(message, value == "good")
+    if value == "good":
+        return done
+    template = "chat/_rating.html" if request.htmx else "chat/rating.html"
+    return render(request, template, {"message": message, "most": Rating.REASON_MAX_CHARS})
 
 
 @require_http_methods(["GET", "POST"])

@@ -163,6 +163,7 @@ def _columns(message: Message, calls: dict[str, Message], eraser: Eraser) -> dic
             columns["content"] = message.content
             # A line of a card may be cut anywhere.
             fresh = {"lines": [BLANK] if lines else [], "undo": "", "result": BLANK if card.get("result") else ""}
+            fresh |= {name: type(card[name])() for name in ("addresses", "fields", "kept") if name in card}
             cards[block["tool_use_id"]] = {**card, **fresh}
             message.meta = columns["meta"] = {**message.meta, "cards": cards}
     return columns

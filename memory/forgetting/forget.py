@@ -42,6 +42,7 @@ from memory.models import (
     Flush,
     Forgetting,
     ForgottenLine,
+    LineFeedback,
     MemoryDocument,
     MemoryRevision,
     Review,
@@ -188,6 +189,7 @@ def _forget(space: Space, wanted: LinesToForget, user: User | None, digest: str 
         if wanted.known.is_in_text(question.question) or wanted.known.is_in_text(question.expected):
             question.delete()
     suggestions.forget(space, wanted.known)
+    LineFeedback.objects.of_removed_lines(space).delete()
     forgetting.counts = made.counts
     forgetting.save(update_fields=["counts"])
     for erasure in made.documents:

@@ -41,14 +41,18 @@ def setup() -> str:
     return ", ".join(f"{name} {value}" for name, value in parts.items())[:400]
 
 
-def keep(space: Space, question: str, expected: str) -> GoldenQuestion | None:
-    """Keep `question` with the line that it must find, once; None when either is blank."""
+def keep(space: Space, question: str, expected: str, **options: bool) -> GoldenQuestion | None:
+    """Keep `question` with the line that it must find, once; None when either is blank.
+
+    `options` are `is_unwanted`, for a line that it must not find first, and `is_from_feedback`.
+    """
     question, expected = " ".join(question.split())[:1000], bare(expected)[:EXPECTED_MAX_CHARS]
     if not question or not expected:
         return None
-    key = hashlib.sha256(f"{question}\0{expected}".encode()).hexdigest()
+    unwanted = "\0unwanted" if options.get("is_unwanted") else ""
+    key = hashlib.sha256(f"{question}\0{expected}{unwanted}".encode()).hexdigest()
     made, _ = GoldenQuestion.objects.get_or_create(
-        space=space, key=key, defaults={"question": question, "expected": expected}
+        space=space, key=key, defaults={"question": question, "expected": expected, **options}
     )
     newest = space.golden_questions.order_by("-pk").values("pk")[:MAX_QUESTIONS]
     space.golden_questions.exclude(pk__in=list(newest.values_list("pk", flat=True))).delete()
@@ -68,7 +72,7 @@ def run(space: Space, user: User) -> LabRun | None:
         GoldenQuestion.objects.bulk_update(questions, ["rank"])
         made = LabRun.objects.create(
             space=space,
-            found=sum(question.rank is not None for question in questions),
+            found=sum(question.is_met for question in questions),
             total=len(questions),
             setup=setup(),
         )
@@ -94,7 +98,8 @@ def drop(space: Space) -> tuple[LabRun, LabRun] | None:
 
 def sources_of(user: User) -> Sources:
     """Return what the lab searches for `user`: documents, and transcripts if their switch is on."""
-    return Sources(transcripts_of=user if switches.is_on(user, switches.Switch.TRANSCRIPTS) else None)
+    said_by = user if switches.is_on(user, switches.Switch.TRANSCRIPTS) else None
+    return Sources(transcripts_of=said_by, asked_by=user)
 
 
 def rank_of(expected: str, passages: Iterable[Passage]) -> int | None:

@@ -1,9 +1,10 @@
 """Define the tables of memory: documents, their revisions, the search index, flushes, decisions, suggestions, reviews,
-approvals of skills, and forgettings."""
+approvals of skills, feedback and forgettings."""
 
 from memory.models.choices import AgentSpace, SwitchChoice
 from memory.models.decisions import Comparison, Decision
 from memory.models.documents import MemoryDocument, MemoryDocumentQuerySet, MemoryRevision, Upload, content_hash
+from memory.models.feedback import LineFeedback
 from memory.models.flushes import DocumentJob, Flush
 from memory.models.forgetting import Forgetting, ForgottenLine
 from memory.models.index import DocumentIndex, EmbeddingModel, MemoryChunk, TextVector, TranscriptChunk, TranscriptIndex

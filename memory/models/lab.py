@@ -15,6 +15,10 @@ class GoldenQuestion(models.Model):
     expected = models.TextField()
     # SHA-256 of both, so that each is kept once.
     key = models.CharField(max_length=64)
+    # Whether a search must rather find something else first: the person said that the line is no good answer.
+    is_unwanted = models.BooleanField(default=False)
+    # Whether it was made of feedback, and leaves with it.
+    is_from_feedback = models.BooleanField(default=False)
     # Its rank in the newest run, from 1; None: it was not found, or not asked yet.
     rank = models.PositiveSmallIntegerField(null=True, blank=True)
     created_at = models.DateTimeField(default=timezone.now)
@@ -24,6 +28,11 @@ class GoldenQuestion(models.Model):
 
     def __str__(self) -> str:
         return f"golden question {self.pk} of space {self.space_id}"
+
+    @property
+    def is_met(self) -> bool:
+        """Return whether the newest run found the line or, if it is unwanted, did not find it first."""
+        return self.rank != 1 if self.is_unwanted else self.rank is not None
 
 
 class LabRun(models.Model):

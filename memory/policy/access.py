@@ -5,7 +5,7 @@ switches allow.
 """
 
 import uuid
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from django.contrib.postgres.expressions import ArraySubquery
 from django.db import transaction
@@ -30,6 +30,7 @@ class Sources:
 
     Of the transcript of `but_session`, the conversation that asks, it reads only the messages up to
     `but_session_after`, which the model is not sent any more; and without `other_transcripts` no other transcript.
+    What `asked_by` has said about lines counts in the ranking.
     """
 
     notes: bool = True
@@ -38,6 +39,7 @@ class Sources:
     but_session: uuid.UUID | None = None
     but_session_after: int = 0
     other_transcripts: bool = True
+    asked_by: User | None = field(default=None, compare=False)
 
     def __bool__(self) -> bool:
         return self.notes or self.recent or self.transcripts_of is not None
@@ -50,8 +52,9 @@ def sources_of(session: ChatSession) -> Sources:
     """
     on = frozenset() if session.is_temporary else switches.on_for(session.owner)
     if not _may_read_transcripts(session, on):
-        return Sources(Switch.SAVED in on, Switch.RECENT in on)
-    return Sources(Switch.SAVED in on, Switch.RECENT in on, session.owner, session.pk, session.summarised_seq())
+        return Sources(Switch.SAVED in on, Switch.RECENT in on, asked_by=session.owner)
+    through = session.summarised_seq()
+    return Sources(Switch.SAVED in on, Switch.RECENT in on, session.owner, session.pk, through, asked_by=session.owner)
 
 
 def recall_sources_of(session: ChatSession) -> Sources:
@@ -76,7 +79,8 @@ def _may_read_transcripts(session: ChatSession, on: frozenset[str]) -> bool:
 def sources_for(user: User) -> Sources:
     """Return what API clients of `user` may search, by the switches of `user`."""
     on = switches.on_for(user)
-    return Sources(Switch.SAVED in on, Switch.RECENT in on, user if Switch.TRANSCRIPTS in on else None)
+    said_by = user if Switch.TRANSCRIPTS in on else None
+    return Sources(Switch.SAVED in on, Switch.RECENT in on, said_by, asked_by=user)
 
 
 def lock_session(session_id: uuid.UUID) -> ChatSession | None:

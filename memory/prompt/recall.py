@@ -151,6 +151,7 @@ def piece_of(passage: Passage, document: MemoryDocument | None) -> ContextItem:
     text = passage.snippet[:PASSAGE_MAX_CHARS].rstrip("\n")
     revision = document.indexed_version if document is not None else 0
     item = passage_piece(passage.path, revision, [passage.start_line, passage.end_line], text, source)
+    item["found_by"], item["score"] = list(passage.found_by), round(passage.score, 3)
     if passage.heading:
         item["heading"] = passage.heading
     return item

@@ -18,10 +18,12 @@ from memory.index import models, vectors
 from memory.index.embeddings import Embedder, embedder, near_words
 from memory.policy.access import Sources
 from memory.policy.paths import recent_path
+from memory.search import opinions
 from memory.search.approximate import ApproximateScores
 from memory.search.cache import PackedDocument, SearchData, array_literal, cached, discard, store
 from memory.search.confidence import Evidence, PassageRank, contains, probability, relatedness
-from memory.search.passage import Line, Passage, build_passage
+from memory.search.opinions import Opinion
+from memory.search.passage import Line, Passage, Sought, build_passage
 from memory.search.query import ParsedQuestion, without_names
 from memory.search.ranking import LegWeights, Run, ages, passages, score_by_words
 from memory.search.statements import (
@@ -34,6 +36,7 @@ from memory.search.statements import (
     LINES,
     NARROW,
     NARROW_MAX_DIMENSIONS,
+    OPINIONS,
     SAID_LINES,
     SAMPLE_VECTORS,
     TRANSCRIPTS,
@@ -49,6 +52,8 @@ COSINE = np.dtype([("key", ">i8"), ("cosine", ">f4")])
 # A passage includes neighbours that score at most this many points less than its best line: short passages with the
 # answer. Without a limit each is filled to SNIPPET_LENGTH characters: fewer passages with more context.
 PASSAGE_SLACK_POINTS = 0.5
+# The least cosine of a text near to a question, for a model that was not measured.
+NEAR_COSINE_MIN_SCORE = 0.3
 # Further characters of any query are ignored.
 QUERY_READ_MAX_CHARS = 10_000
 
@@ -88,7 +93,7 @@ class HybridSearchManager:
         # A shell passes bytes that are not Unicode as lone surrogates.
         query, model = replace_unstorable(query.strip()[:QUERY_READ_MAX_CHARS]), embedder()
         asked = QuestionVector.by(model, query)
-        found, cosines = self._read(asked)
+        found, cosines, said = self._read(asked)
         corpus = found.corpus
         if not len(corpus):
             return []
@@ -101,6 +106,8 @@ class HybridSearchManager:
         weighed = leg_weights(model)
         age = ages(corpus, found.lasting, today.toordinal(), settings.HALF_LIFE)
         words = score_by_words(corpus, question, weighed, age)
+        if said:
+            words = replace(words, total=words.total + opinions.points(corpus.chunks["key"], said, query))
         lines: dict[int, Line] = {}
         # If most chunks have no vector yet, words decide alone.
         if asked.vector is not None and is_large(found) and found.signed.mean() >= 0.5:
@@ -138,6 +145,11 @@ class HybridSearchManager:
         won = scored(list(runs), scores.total, scores.evidence, min_score)[:max_results]
         if missing := [at for at in chunks_of([run for run, _ in won]) if at not in lines]:
             lines |= self._lines(found, missing)[0]
+        sought = Sought(
+            frozenset(term for one in question.concepts if one.is_name for term, own in one.terms.items() if own == 1),
+            question.periods,
+            NEAR_COSINE_MIN_SCORE if weighed.unrelated is None else weighed.unrelated,
+        )
         return [
             build_passage(
                 run,
@@ -147,6 +159,7 @@ class HybridSearchManager:
                 cosine=0.0 if scores.vector is None else float(scores.vector[run.best]),
                 text_score=float(scores.text[run.best]) / highest_text,
                 owner=self.sources.transcripts_of,
+                sought=sought,
             )
             for run, confidence in won
             # Skip a run whose document was indexed again in between: the next search finds it.
@@ -154,8 +167,9 @@ class HybridSearchManager:
             and len(held) == run.last + 1 - run.first
         ]
 
-    def _read(self, asked: "QuestionVector") -> tuple[SearchData, NDArray[np.void]]:
-        """Return the current corpus, and the keys and cosines of all vectors unless there are too many."""
+    def _read(self, asked: "QuestionVector") -> tuple[SearchData, NDArray[np.void], list[Opinion]]:
+        """Return the current corpus, the keys and cosines of all vectors unless there are too many, and what the person
+        who asks has said about lines."""
         sources, owner = self.sources, self.sources.transcripts_of
         read = (owner.pk if owner else None, sources.notes, sources.recent, sources.other_transcripts)
         key = (tuple(self.spaces), asked.model, read)
@@ -174,6 +188,9 @@ class HybridSearchManager:
         }
         sql = HELD + CHUNKS if owner is None else HELD + HELD_TRANSCRIPTS + CHUNKS + TRANSCRIPTS
         sql += IDS if known else ""
+        if sources.asked_by is not None:
+            parameters["asked_by"] = sources.asked_by.pk
+            sql += OPINIONS
         if asked.vector is not None:
             parameters |= {"width": len(asked.vector), "vector": asked.text}
             sql += COSINES + (NARROW if len(asked.vector) <= NARROW_MAX_DIMENSIONS else "")
@@ -181,6 +198,7 @@ class HybridSearchManager:
             cursor.execute(sql, parameters)
             rows = cursor.fetchall()
         fresh = [PackedDocument.of(*row) for row in rows if row[0] is not None]
+        said = [Opinion.of(key, kind, terms) for _, name, key, kind, terms, _ in rows if name == "opinion"]
         extras = {row[1]: row[4] or b"" for row in rows if row[0] is None}
         found = known.changed(np.frombuffer(extras["ids"], ">i8"), fresh) if known else SearchData.of(fresh)
         if known is not None and is_large(known) != is_large(found):
@@ -193,7 +211,7 @@ class HybridSearchManager:
             _ = found.corpus.postings
         else:
             store(key, found)
-        return found, np.frombuffer(extras.get("cosines", b""), COSINE)
+        return found, np.frombuffer(extras.get("cosines", b""), COSINE), said
 
     def _sampled(self, found: SearchData, known: SearchData | None, asked: "QuestionVector") -> SearchData:
         """Return `found` with the vectors of its sample: from the cache (`known`), or read if the sample differs."""

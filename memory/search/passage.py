@@ -7,15 +7,41 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from django.conf import settings
+from django.urls import reverse
 
 from memory.index.transcripts import message_label
 from memory.search.cache import PackedDocument
 from memory.search.ranking import Run
-from memory.text.dates import day_in
+from memory.text.dates import Period, day_in
+from memory.text.terms import terms_of
 from oneclaw.models import User
 
 # The length of a query that a person types, and the number of passages that its page shows.
 QUERY_MAX_CHARS, RESULTS_SHOWN = 1000, 20
+# A passage whose best line has at least this share of the highest score by words was found by them.
+WORDS_MIN_SCORE = 0.3
+# By what a passage can be found: words of the question, its meaning, a day that it names, a name in it.
+FOUND_BY: tuple[str, ...] = ("words", "meaning", "day", "name")
+
+
+@dataclass(frozen=True)
+class Sought:
+    """What of a question tells by what a passage was found: its names, its days, and the least cosine of a text that is
+    near to it in meaning."""
+
+    names: frozenset[int]
+    periods: Sequence[Period]
+    near_cosine: float
+
+    def ways(self, text: str, text_score: float, cosine: float, day: dt.date | None) -> tuple[str, ...]:
+        """Return by what a passage with this `text`, these scores and this `day` was found, of FOUND_BY."""
+        found = {
+            "words": text_score >= WORDS_MIN_SCORE,
+            "meaning": cosine >= self.near_cosine,
+            "day": day is not None and any(period.first <= day <= period.last for period in self.periods),
+            "name": bool(self.names) and not self.names.isdisjoint(terms_of(text)),
+        }
+        return tuple(way for way in FOUND_BY if found[way])
 
 
 @dataclass(frozen=True)
@@ -25,6 +51,9 @@ class MessageOrigin:
     title: str
     at: dt.datetime
     role: str
+    # The id and the sequence number of the message; 0: not known.
+    message_id: int = 0
+    seq: int = 0
 
 
 @dataclass(frozen=True)
@@ -47,10 +76,27 @@ class Passage:
     heading: str = ""
     day: dt.date | None = None
     origin: MessageOrigin | None = None
+    # By what it was found, of FOUND_BY.
+    found_by: tuple[str, ...] = ()
+
+    @property
+    def address(self) -> str:
+        """Return the URL of its first line in its document, or of its message in the conversation."""
+        if self.document_id is not None:
+            return line_address(self.document_id, self.start_line)
+        if self.origin is None or not self.origin.message_id:
+            return self.path
+        return f"{self.path}#message-{self.origin.message_id}@{self.origin.seq}"
+
+
+def line_address(document_id: int, line: int) -> str:
+    """Return the URL of a line, from 1, on the page of its document."""
+    return f"{reverse('memory_document', args=[document_id])}#line-{line}"
 
 
 class Line(NamedTuple):
-    """A chunk to show. In a transcript, `seq`, `role` and `at` are those of its message, and `heading` is the title."""
+    """A chunk to show. In a transcript, `seq`, `role`, `at` and `message_id` are those of its message, and `heading` is
+    the title."""
 
     start_line: int
     end_line: int
@@ -59,6 +105,7 @@ class Line(NamedTuple):
     seq: int = 0
     role: str = ""
     at: dt.datetime | None = None
+    message_id: int | None = None
 
 
 def build_passage(
@@ -69,10 +116,12 @@ def build_passage(
     cosine: float,
     text_score: float,
     owner: User | None,
+    sought: Sought | None = None,
 ) -> Passage:
     """Return the passage that shows the `lines` of `run`.
 
-    `cosine` is that of the best line, NaN if it has no vector yet; `owner` is the owner of the transcripts searched.
+    `cosine` is that of the best line, NaN if it has no vector yet; `owner` is the owner of the transcripts searched;
+    `sought` is the question, from which follows by what it was found.
     """
     text, last, seq = "", lines[0].end_line, 0
     for line in lines:
@@ -84,20 +133,23 @@ def build_passage(
         last = line.end_line
     best = lines[run.best - run.first]
     origin = (
-        MessageOrigin(best.heading, owner.local(best.at), best.role)
+        MessageOrigin(best.heading, owner.local(best.at), best.role, best.message_id or 0, best.seq)
         if best.at is not None and owner is not None
         else None
     )
+    day = origin.at.date() if origin else day_in(lines[0].heading) or day_in(document.path)
+    cosine = 0.0 if math.isnan(cosine) else cosine
     return Passage(
         document_id=None if document.is_transcript else document.id,
         path=document.path,
         start_line=lines[0].start_line,
         end_line=last,
         score=round(score, 4),
-        vector_score=0.0 if math.isnan(cosine) else round(cosine, 4),
+        vector_score=round(cosine, 4),
         text_score=round(text_score, 4),
         snippet=text.strip()[: settings.SNIPPET_LENGTH],
         heading=lines[0].heading,
-        day=origin.at.date() if origin else day_in(lines[0].heading) or day_in(document.path),
+        day=day,
         origin=origin,
+        found_by=sought.ways(text, text_score, cosine, day) if sought else (),
     )

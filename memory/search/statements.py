@@ -62,11 +62,17 @@ SELECT NULL, 'cosines', NULL, NULL,
  WHERE NOT (SELECT are FROM many) AND space_id = ANY(%(spaces)s::bigint[]) AND model_id = %(model)s::bigint
    AND vector_dims(vector) = %(width)s
 """
+# What the person who asks has said about lines (memory/search/opinions.py).
+OPINIONS = """
+UNION ALL
+SELECT NULL, 'opinion', text_key, kind::int, question_terms, NULL FROM memory_linefeedback
+ WHERE user_id = %(asked_by)s AND space_id = ANY(%(spaces)s::bigint[])
+"""
 # The condition of the covering index; the vectors of wider models are read from the table.
 NARROW, NARROW_MAX_DIMENSIONS = " AND vector_dims(vector) <= 1280", 1280
 LINES = """
 SELECT chunk.document_id, chunk.ordinal, chunk.start_line, chunk.end_line, chunk.heading, chunk.text,
-       0::bigint, '', NULL::timestamptz
+       0::bigint, '', NULL::timestamptz, 0::bigint
   FROM memory_memorychunk chunk
   JOIN unnest(%(ids)s::bigint[], %(ordinals)s::int[], %(keys)s::bigint[]) AS won (document_id, ordinal, text_key)
  USING (document_id, ordinal, text_key)
@@ -75,20 +81,21 @@ SELECT chunk.document_id, chunk.ordinal, chunk.start_line, chunk.end_line, chunk
 SAID_LINES = """
 UNION ALL
 SELECT -chunk.index_id, chunk.ordinal, chunk.start_line, chunk.end_line, session.title, chunk.text,
-       chunk.seq, chunk.role, chunk.at
+       chunk.seq, chunk.role, chunk.at, message.id
   FROM memory_transcriptchunk chunk
   JOIN unnest(%(said_ids)s::bigint[], %(said_ordinals)s::int[], %(said_keys)s::bigint[])
     AS won (index_id, ordinal, text_key)
  USING (index_id, ordinal, text_key)
   JOIN memory_transcriptindex index ON index.id = chunk.index_id
   JOIN chat_chatsession session ON session.id = index.session_id
+  LEFT JOIN chat_message message ON message.session_id = session.id AND message.seq = chunk.seq
  WHERE index.owner_id = %(owner)s AND session.deleted_at IS NULL
    AND (session.id IS DISTINCT FROM %(but_session)s::uuid OR chunk.seq <= %(but_session_after)s)
 """
 # The exact cosines of some texts, in the same statement as the lines of some chunks.
 EXACTLY = """
 UNION ALL
-SELECT near.text_key, NULL, NULL, NULL, NULL, near.cosine::text, NULL, NULL, NULL
+SELECT near.text_key, NULL, NULL, NULL, NULL, near.cosine::text, NULL, NULL, NULL, NULL
   FROM unnest(%(texts)s::bigint[]) AS asked (key) CROSS JOIN LATERAL (
        SELECT text_key, -(vector <#> %(vector)s::halfvec) AS cosine FROM memory_textvector
         WHERE space_id = ANY(%(spaces)s::bigint[]) AND model_id = %(model)s::bigint AND text_key = asked.key

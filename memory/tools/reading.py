@@ -50,8 +50,10 @@ def memory_search(call: ToolCall) -> ToolResult:
         for passage in passages
     ]
     lines = [card_line(query, passage) for passage in passages]
+    ways = [{"by": list(passage.found_by), "score": round(passage.score, 3)} for passage in passages]
     summary = Reason("memory.found", {"number": len(found)}) if found else Reason("memory.found_nothing")
-    return ToolResult({"results": found}, summary, lines)
+    addresses = [passage.address for passage in passages]
+    return ToolResult({"results": found}, summary, lines, addresses=addresses, kept={"found": ways})
 
 
 def conversation_labels(origin: MessageOrigin | None) -> dict[str, str]:
@@ -140,6 +142,7 @@ SEARCH = Tool(
     whole=True,
     label=_("Search memory"),
     headings={"running": _("Searching memory …"), "done": _("Searched memory"), "failed": _("Could not search memory")},
+    field_labels={"query": _("Question"), "max_results": _("At most"), "min_score": _("Least score")},
 )
 
 GET = Tool(
@@ -161,4 +164,12 @@ GET = Tool(
     whole=True,
     label=_("Read memory files"),
     headings={"running": _("Reading memory …"), "done": _("Read memory"), "failed": _("Could not read memory")},
+    field_labels={
+        "path": _("File"),
+        "from_line": _("From line"),
+        "lines": _("Lines"),
+        "total_lines": _("Lines in the file"),
+        "text": _("Text"),
+        "cut": _("Shortened"),
+    },
 )

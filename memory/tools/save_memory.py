@@ -204,4 +204,6 @@ SAVE = Tool(
     },
     input_max_bytes=ARGUMENTS_MAX_BYTES,
     since=saved.states,
+    field_labels={"content": _("What to remember")},
+    shows_first_line=True,
 )

@@ -7,9 +7,12 @@ from collections.abc import Mapping, Sequence
 from django.template.loader import render_to_string
 from django.utils.translation import gettext as _
 
+from chat.conversations.message_pages import updated_card_html
 from chat.extensions import CallUpdate
 from memory.models import Decision, MemoryDocument, MemoryRevision, Suggestion
 from memory.tools import decisions
+from memory.tools.calls import call_of, use_that_made
+from oneclaw.models import User
 
 
 def states(made: Sequence[int], csrf_token: str = "", refusal: str = "") -> Mapping[int, CallUpdate]:
@@ -23,14 +26,35 @@ def states(made: Sequence[int], csrf_token: str = "", refusal: str = "") -> Mapp
     )
 
 
+def card_html(revision: MemoryRevision, owner: User, csrf_token: str, refusal: str = "") -> str:
+    """Return the card of the call that wrote `revision`, or whose suggestion was accepted by it, as it is now; "" when
+    the revision comes from no call of a conversation of `owner`.
+
+    `refusal` says why the person's last choice was not possible.
+    """
+    message = revision.message
+    if message is None or message.session.owner_id != owner.pk:
+        return ""
+    made, call = revision.pk, call_of(revision)
+    use_id = call["id"] if call else None
+    if use_id is None:
+        made = -(Suggestion.objects.filter(revision=revision).values_list("pk", flat=True).first() or 0)
+        use_id = use_that_made(message, made) if made else None
+    if use_id is None:
+        return ""
+    return updated_card_html(message, use_id, states([made], csrf_token, refusal)[made])
+
+
 def suggested(suggestion_ids: Sequence[int], csrf_token: str, refusal: str) -> dict[int, CallUpdate]:
     """Return the present state of each suggestion, by its negative id."""
     found: dict[int, CallUpdate] = {}
     headings = {Suggestion.Status.ACCEPTED: _("Saved to memory"), Suggestion.Status.DECLINED: _("Not saved")}
-    for row in Suggestion.objects.filter(pk__in=suggestion_ids).select_related("revision"):
+    for row in Suggestion.objects.filter(pk__in=suggestion_ids).select_related("revision__document"):
+        saved = row.revision
+        is_present = saved is None or decisions.has_lines(decisions.text_of(saved), saved.document.content)
         context = {"suggestion": row, "refusal": refusal, "csrf_token": csrf_token, "in_chat": True}
-        html = render_to_string("memory/_suggestion_since.html", context).strip()
-        heading = headings.get(Suggestion.Status(row.status), "")
+        html = render_to_string("memory/_suggestion_since.html", context | {"is_present": is_present}).strip()
+        heading = headings.get(Suggestion.Status(row.status), "") if is_present else _("No longer in memory")
         found[-row.pk] = CallUpdate(heading=heading, html=html, can_undo=False)
     return found
 

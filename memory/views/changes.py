@@ -3,6 +3,7 @@
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse, HttpResponseBadRequest
+from django.middleware.csrf import get_token
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST
@@ -16,6 +17,7 @@ from memory.models import MemoryDocument, MemoryRevision
 from memory.policy import tombstones
 from memory.policy.access import may_write
 from memory.policy.line_ends import with_line_ends_of
+from memory.tools import saved
 from memory.views.forgetting import parsed_number
 from oneclaw.people.requests import SignedInRequest
 from oneclaw.reasons import Reason
@@ -93,18 +95,23 @@ def restore(request: SignedInRequest, document_id: int) -> HttpResponse:
 
 @require_http_methods(["GET", "POST"])
 def undo_change(request: SignedInRequest, revision_id: int) -> HttpResponse:
-    """Show a change and ask for confirmation; POST undoes it."""
+    """Show a change and ask for confirmation; POST undoes it, and returns the updated card to htmx."""
     mine = MemoryRevision.objects.filter(space__members__user=request.user)
-    revision = get_object_or_404(mine.select_related("document", "message"), pk=revision_id)
+    revision = get_object_or_404(mine.select_related("document", "message__session"), pk=revision_id)
     if not may_write(request.user, revision.space_id):
         raise PermissionDenied
     if request.method == "GET":
         return render(request, "memory/undo.html", {"revision": revision, "document": revision.document})
     author = Author(Source.UNDO, request.user, reason=Reason("change.taken_back", {"number": revision.number}))
+    refusal = ""
     try:
         undo.undo(revision, author)
     except write.DocumentError as error:
-        messages.error(request, str(error))
+        refusal = str(error)
+    if request.htmx and (card := saved.card_html(revision, request.user, get_token(request), refusal)):
+        return HttpResponse(card)
+    if refusal:
+        messages.error(request, refusal)
     else:
         messages.success(request, _("Undone. Later changes were kept."))
     return redirect("memory_document", revision.document_id)

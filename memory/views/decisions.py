@@ -8,13 +8,11 @@ from django.shortcuts import get_object_or_404, redirect
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST
 
-from chat.conversations.message_pages import updated_card_html
 from memory.documents.write import DocumentError
 from memory.forgetting import message_secrets
 from memory.models import Decision
 from memory.policy.access import may_write
 from memory.tools import decisions, saved
-from memory.tools.calls import call_of
 from oneclaw.people.requests import SignedInRequest
 from oneclaw.text import InvalidTextError
 
@@ -34,7 +32,7 @@ def take_out_secret(request: SignedInRequest, decision_id: int) -> HttpResponse:
 @require_POST
 def decide(request: SignedInRequest, decision_id: int) -> HttpResponse:
     """Carry out the choice. Return the updated card to htmx, and a redirect to a page without scripts."""
-    mine = Decision.objects.visible_to(request.user).select_related("revision__message")
+    mine = Decision.objects.visible_to(request.user).select_related("revision__message__session")
     decision = get_object_or_404(mine, pk=decision_id)
     if not may_write(request.user, decision.revision.space_id):
         raise PermissionDenied
@@ -48,10 +46,10 @@ def decide(request: SignedInRequest, decision_id: int) -> HttpResponse:
         decisions.decide_together(decision, others.order_by("pk"), choice, request.user)
     except (DocumentError, InvalidTextError) as error:
         refusal = str(error)
-    message, call = decision.revision.message, call_of(decision.revision)
-    if request.htmx and message is not None and call is not None:
-        since = saved.outcomes([decision.revision_id], get_token(request), refusal)
-        return HttpResponse(updated_card_html(message, call["id"], since[decision.revision_id]))
+    message = decision.revision.message
+    card = saved.card_html(decision.revision, request.user, get_token(request), refusal) if request.htmx else ""
+    if card:
+        return HttpResponse(card)
     if refusal:
         messages.error(request, refusal)
     elif message is not None and request.POST.get("from") == "chat":

@@ -7,7 +7,6 @@ from typing import Any
 
 from django.http import HttpResponse, QueryDict
 from django.shortcuts import render
-from django.urls import reverse
 from django.utils.dateparse import parse_date
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy as _
@@ -81,11 +80,8 @@ class ShownPassage:
 
     @property
     def address(self) -> str:
-        """Return the address of the first line in its document, or of the conversation."""
-        passage = self.passage
-        if passage.document_id is None:
-            return passage.path
-        return f"{reverse('memory_document', args=[passage.document_id])}#line-{passage.start_line}"
+        """Return the address of the first line in its document, or of the message in its conversation."""
+        return self.passage.address
 
 
 @require_GET
@@ -112,7 +108,7 @@ def search_page(request: SignedInRequest) -> HttpResponse:
 def search_results(user: User, query: str, filters: Filters) -> list[ShownPassage]:
     """Return what memory has for `query` in the spaces of `user`, curated memory before what is hardly better."""
     said_by = user if switches.is_on(user, switches.Switch.TRANSCRIPTS) else None
-    manager = HybridSearchManager(_spaces(user, filters), Sources(transcripts_of=said_by))
+    manager = HybridSearchManager(_spaces(user, filters), Sources(transcripts_of=said_by, asked_by=user))
     wanted = RESULTS_SHOWN * (FILTERED_FACTOR if filters else 1)
     found = [each for each in manager.search(query, max_results=wanted, today=user.day()) if filters.includes(each)]
     words, shown = words_of(query), curated_first(found)[:RESULTS_SHOWN]

@@ -3,6 +3,7 @@
 import { copy } from "./clipboard.js";
 import { alive, around, find } from "./dom.js";
 import { enlarge } from "./enlarging.js";
+import { rate } from "./rating.js";
 import { words } from "./words.js";
 
 // Milliseconds for which a button shows that it has succeeded.
@@ -33,6 +34,7 @@ export function watchActions(main, details, on) {
     edit: (_, article) => on.edit?.(article),
     retry: (_, article) => on.again?.(article.id.replace("message-", "")),
     enlarge: (link) => enlarge(link),
+    rate: (button, article) => rate(button, article, details, on),
     details: (button) => openDetails(details, button.getAttribute("href") ?? "", on),
   };
   main.addEventListener("click", (event) => {

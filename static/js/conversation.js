@@ -19,6 +19,13 @@ export class Conversation {
     this.#list = list;
     this.#announcer = announcer;
     new MutationObserver(() => (welcome.hidden = list.childElementCount > 0)).observe(list, { childList: true });
+    // A card that a button in it has changed takes the focus, which was in the old one.
+    list.addEventListener("htmx:load", ({ target }) => {
+      const heading = target instanceof Element && target.matches(".card") ? target.querySelector("summary") : null;
+      if (!heading) return;
+      heading.focus({ preventScroll: true });
+      announcer.say(plainText(heading));
+    });
   }
 
   // The newest seq with no unfinished message before it: messages up to here need not be sent again.
@@ -223,6 +230,7 @@ function become(shown, fresh) {
     if ((came.get(shown) ?? shown.innerHTML) === html) return;
     came.set(shown, html);
     shown.replaceChildren(...fresh.childNodes);
+    alive(shown);
     return;
   }
   const blocks = childrenOf(freshBody);
@@ -243,6 +251,7 @@ function become(shown, fresh) {
   const index = parts.indexOf(freshBody);
   body.before(...parts.slice(0, index));
   body.after(...parts.slice(index + 1));
+  for (const rest of shown.children) if (rest !== body) alive(rest);
 }
 
 /**

@@ -34,9 +34,9 @@ export function detailOf(event) {
 }
 
 /**
- * Have htmx process HTML that was added later, such as the forms in cards.
+ * Have htmx process HTML that was added later, such as the forms in cards and the lines under answers.
  * @param {Element} element
  */
 export function alive(element) {
-  if (element.querySelector("[hx-post]")) window.htmx?.process(element);
+  if (element.querySelector("[hx-get], [hx-post]")) window.htmx?.process(element);
 }

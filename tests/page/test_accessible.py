@@ -128,6 +128,7 @@ def parts(live, ada):
         "topic": Topic.OTHER.value,
         "line": 3,
         "question_id": 1,
+        "memory_id": "0",
         "revision_id": revision.pk,
         "forgetting_id": forget.forget(space, ["- milk"], ada).pk,
     }
@@ -175,7 +176,8 @@ async def test_the_chat_in_each_of_its_states(live, ada, scripted, ask, write, s
         await page.goto("/")
         assert await violations(page) == ""
         await ask(page, "Remember that I like tea")
-        await page.get_by_text("Input", exact=True).click()
+        await page.locator(".card summary").first.click()
+        await page.locator(".card").get_by_text("Details", exact=True).click()
         await ask(page, "And now?")
         assert await violations(page) == ""
         await write(page, "Count")
@@ -216,7 +218,7 @@ async def test_the_keyboard_reaches_everything(live, ada, scripted, ask):
         await ask(page, "Tea")
         await page.locator(".skip-link").focus()
         reached = []
-        for _ in range(27):
+        for _ in range(29):
             reached.append(await page.evaluate(NAME_OF_FOCUSED))
             await page.keyboard.press("Tab")
         wanted = ["Skip to content", "OneClaw", "Hide the sidebar", "New conversation", "Search", "Tea"]
@@ -225,7 +227,7 @@ async def test_the_keyboard_reaches_everything(live, ada, scripted, ask):
         wanted += ["End", "More for this conversation", "Messages"]
         fork = "Fork into a new conversation from here"
         wanted += ["Copy", "Edit", fork, "Details"]
-        wanted += ["Copy", "Regenerate", "Show source", fork, "Details"]
+        wanted += ["Copy", "Regenerate", "Good answer", "Bad answer", "Show source", fork, "Details"]
         wanted += ["Effort", "Attach files", "Message", "Send"]
         assert reached[:-1] == wanted
         assert reached[-1].startswith("Context: ")

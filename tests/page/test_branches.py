@@ -76,9 +76,13 @@ async def test_what_can_be_done_with_a_message(live, ada, scripted, ask, viewpor
         await expect(answer.get_by_text("Hm, **tea**.")).to_be_hidden()
         await answer.get_by_text("Thinking").click()
         await expect(answer.get_by_text("Hm, **tea**.")).to_be_visible()
-        card = page.get_by_role("region", name="Saved to memory")
+        card = page.get_by_role("group", name="Saved to memory")
         await expect(card.locator(".card__seconds")).to_contain_text(" s")
-        await card.get_by_text("Result", exact=True).click()
+        await expect(card.locator("summary").first).to_contain_text("Saved to memory Tea.")
+        await card.locator("summary").first.click()
+        await expect(card.locator("dd").first).to_have_text("Tea.")
+        await expect(card.locator("pre").last).to_be_hidden()
+        await card.get_by_text("Details", exact=True).click()
         await expect(card.locator("pre").last).to_be_visible()
         # The last answer of the turn has the row.
         last = page.locator("article[data-role=assistant]").last

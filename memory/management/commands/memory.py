@@ -136,7 +136,7 @@ class Command(BaseCommand):
         limits = options["max_results"], options["min_score"]
         slack = PASSAGE_SLACK_POINTS if options["slack"] is None else options["slack"]
         said_by = user if switches.is_on(user, switches.Switch.TRANSCRIPTS) else None
-        manager = HybridSearchManager([Space.objects.own_of(user)], Sources(transcripts_of=said_by))
+        manager = HybridSearchManager([Space.objects.own_of(user)], Sources(transcripts_of=said_by, asked_by=user))
         if queries is not None:
             for asked in read_queries(queries, user):
                 found = manager.search(asked["query"], *limits, asked["today"], slack)

@@ -136,3 +136,20 @@ def test_a_call_that_waits_too_long_for_somebody_else_tells_the_model_so(ada, mo
         extensions.unregister(extension)
     assert error_of(result)["code"] == "busy"
     assert patience_after == patience()
+
+
+@pytest.mark.parametrize(
+    ("result", "fields"),
+    [
+        (
+            '{"path": "a.md", "lines": 3, "cut": true, "": "", "results": [1]}',
+            {"path": "a.md", "lines": "3", "cut": True},
+        ),
+        ('{"text": "' + "x" * 2000 + '"}', {"text": "x" * tools.FIELD_SHOWN_MAX_CHARS}),
+        ("Plain text", {}),
+        ("{broken", {}),
+        ("[1, 2]", {}),
+    ],
+)
+def test_the_values_of_a_result_are_kept_as_a_person_reads_them(result, fields):
+    assert tools.readable_fields(result) == fields

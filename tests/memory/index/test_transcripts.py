@@ -300,7 +300,9 @@ def test_the_person_finds_it_on_the_memory_page_and_nobody_elses(ada, stranger, 
     talk("The ferry to Naxos sinks.", owner=stranger)
     client.force_login(ada)
     shown = client.get("/memory/search?q=ferry+Naxos").content.decode()
-    assert f'class="result" href="/c/{mine.pk}"' in shown
+    # It leads to the message.
+    said = mine.messages.get(text__contains="Naxos", role="user")
+    assert f'class="result" href="/c/{mine.pk}#message-{said.pk}@{said.seq}"' in shown
     assert ("at seven" in shown, "sinks" in shown) == (True, False)
 
 

@@ -6,7 +6,8 @@ import pytest
 
 from chat.context.heads import head_of, make_head
 from chat.extensions import ContextFile, Hook
-from memory.prompt import provenance, recall
+from memory.prompt import recall
+from memory.provenance import details as provenance
 
 
 @pytest.fixture

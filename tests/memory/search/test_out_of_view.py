@@ -15,7 +15,8 @@ from memory.models import TranscriptChunk
 from memory.policy import switches
 from memory.policy.access import Sources, recall_sources_of, sources_of, spaces_of
 from memory.policy.switches import Switch
-from memory.prompt import provenance, recall
+from memory.prompt import recall
+from memory.provenance import details as provenance
 from memory.search import cache
 from memory.search.manager import HybridSearchManager
 from memory.tools.reading import GET, SEARCH

@@ -108,7 +108,7 @@ def test_of_two_lines_that_contradict_each_other_the_person_keeps_what_is_right(
     assert "It contradicts an older line" in home
     before = MemoryRevision.objects.count()
     card = decide(at, choice, headers={"HX-Request": "true"}).content.decode()
-    assert card.startswith("<section")
+    assert card.startswith("<tool-card")
     assert told in card
     decide(at, choice)
     assert document_of(space).content == content

@@ -46,7 +46,7 @@ def test_the_card_of_a_saved_memory_leads_to_its_undo(save, client, ada, space, 
     assert result.undo == f"/memory/undo/{MemoryRevision.objects.get().pk}"
     use = {"id": "toolu_1", "name": "save_memory", "input": {}}
     card = card_html(use, {"state": "done", "summary": result.summary, "lines": result.lines, "undo": result.undo})
-    assert f'<a href="{result.undo}">Undo</a>' in card
+    assert f'href="{result.undo}" hx-post="{result.undo}"' in card
     client.force_login(ada)
     client.post(result.undo)
     assert document_of(space).is_deleted

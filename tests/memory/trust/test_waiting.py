@@ -99,7 +99,7 @@ def test_the_card_asks_and_shows_what_was_answered(suggested, at, space, documen
     assert "Waits in your inbox" in page
     assert "It came from the file “minutes.txt”." in page
     card = answer_with(at, "accept", headers={"HX-Request": "true"}).content.decode()
-    assert card.startswith("<section")
+    assert card.startswith("<tool-card")
     assert "You accepted this." in card
     assert document_of(space).content == f"- {FACT}\n"
     revision = document_of(space).revisions.get()

@@ -1,0 +1,155 @@
+"""Describe the memories of an answer as a person reads them: who wrote each line and when, where it is now, and what
+the person said of it.
+
+The text of a memory is as the model read it; its address is that of the same text today.
+"""
+
+import datetime as dt
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, field
+from uuid import UUID
+
+from django.urls import reverse
+from django.utils.formats import date_format
+from django.utils.translation import gettext as _
+
+from chat.models import ChatSession, Message
+from memory.index.transcripts import TRANSCRIPT_PATH
+from memory.models import LineFeedback, MemoryChunk, MemoryDocument, MemoryRevision, TranscriptChunk
+from memory.notes.coverage import DAILY_LOG_PATH
+from memory.overview.entries import entries_of
+from memory.overview.home import shown_entries
+from memory.policy.access import own_space, spaces_of
+from memory.policy.paths import CURATED, recent_path
+from memory.policy.same_words import MARKS
+from memory.provenance.used import UsedMemory
+from memory.search.passage import line_address
+from memory.text.chunking import chunks_of
+from memory.text.dates import day_in
+from memory.tools.reading import LABEL
+from oneclaw.models import Space, User
+
+Source = MemoryRevision.Source
+
+
+@dataclass
+class ShownMemory:
+    """A memory of an answer as it is shown. `keys` are the text keys of its chunks in `space`; none when its text is
+    not in memory any more."""
+
+    memory: UsedMemory
+    text: str
+    space: Space | None = None
+    keys: list[int] = field(default_factory=list)
+    # Who said or wrote it, and when: "You, 3 November 2026".
+    source: str = ""
+    address: str = ""
+    feedback: LineFeedback | None = None
+
+    @property
+    def percent(self) -> int | None:
+        """Return how likely it answers the question, in percent."""
+        return None if self.memory.score is None else round(100 * self.memory.score)
+
+
+def shown_memories(used: Iterable[UsedMemory], session: ChatSession, user: User) -> list[ShownMemory]:
+    """Return the memories `used` for an answer in `session`, which belongs to `user`, with their places."""
+    spaces = spaces_of(session)
+    shown = [ShownMemory(each, readable(each.text)) for each in used]
+    documents = _documents(spaces, {each.memory.path for each in shown})
+    for each in shown:
+        if each.memory.is_of_conversation:
+            _find_said(each, session)
+        else:
+            _find_line(each, documents.get(each.memory.path, []), user)
+    keys = [key for each in shown for key in each.keys]
+    said = LineFeedback.objects.filter(user=user, space__in=spaces, text_key__in=keys)
+    by_key = {(row.space_id, row.text_key): row for row in said}
+    for each in shown:
+        rows = [by_key[each.space.pk, key] for key in each.keys if each.space and (each.space.pk, key) in by_key]
+        each.feedback = max(rows, key=lambda row: row.created_at, default=None)
+    return shown
+
+
+def readable(text: str) -> str:
+    """Return `text` as a person reads it: without the marks of list items, and the labels above messages."""
+    kept = [line for line in text.split("\n") if not LABEL.search(line)]
+    return "\n".join(MARKS.sub("", line) for line in kept).strip().replace("**", "")
+
+
+def texts_of(memory: UsedMemory) -> set[str]:
+    """Return the texts of the chunks that `memory` consists of."""
+    if not memory.is_of_conversation:
+        return {chunk.text for chunk in chunks_of(memory.text) if not chunk.is_heading}
+    said = "\n".join("" if LABEL.search(line) else line for line in memory.text.split("\n"))
+    return {chunk.text for chunk in chunks_of(said)}
+
+
+def _documents(spaces: Sequence[Space], paths: Collection[str]) -> dict[str, list[MemoryDocument]]:
+    """Return the documents of `spaces` with these `paths`, by path, in the order of the spaces."""
+    found: dict[str, list[MemoryDocument]] = {}
+    rows = MemoryDocument.objects.present().filter(space__in=spaces, path__in=paths).select_related("space")
+    order = {space.pk: number for number, space in enumerate(spaces)}
+    for row in sorted(rows, key=lambda row: order[row.space_id]):
+        found.setdefault(row.path, []).append(row)
+    return found
+
+
+def _find_line(shown: ShownMemory, documents: Sequence[MemoryDocument], user: User) -> None:
+    texts = texts_of(shown.memory)
+    for document in documents:
+        if found := list(MemoryChunk.objects.filter(document=document, text__in=texts).order_by("ordinal")):
+            shown.space, shown.keys = document.space, [chunk.text_key for chunk in found]
+            shown.address = line_address(document.pk, found[0].start_line)
+            shown.source = _source_of(document, found[0], user)
+            return
+    if documents:
+        shown.address = reverse("memory_document", args=[documents[0].pk])
+    shown.source = _name_of(shown.memory.path)
+
+
+def _find_said(shown: ShownMemory, session: ChatSession) -> None:
+    named = TRANSCRIPT_PATH.fullmatch(shown.memory.path)
+    mine = ChatSession.objects.visible_to(session.owner)
+    other = mine.filter(pk=UUID(named[1])).first() if named else None
+    if other is None:
+        shown.source = _("A deleted conversation")
+        return
+    shown.space, shown.address = own_space(session), other.get_absolute_url()
+    rows = TranscriptChunk.objects.filter(index__session=other, text__in=texts_of(shown.memory)).order_by("ordinal")
+    chunks = list(rows)
+    if not chunks:
+        shown.source = _("“%(title)s”") % {"title": other.name}
+        return
+    shown.keys, first = [chunk.text_key for chunk in chunks], chunks[0]
+    speaker = _("You") if first.role == Message.Role.USER else _("Assistant")
+    about = {"who": speaker, "title": other.name, "day": date_format(session.owner.day(first.at))}
+    shown.source = _("%(who)s in “%(title)s”, %(day)s") % about
+    if message_id := Message.objects.filter(session=other, seq=first.seq).values_list("pk", flat=True).first():
+        shown.address += f"#message-{message_id}@{first.seq}"
+
+
+def _source_of(document: MemoryDocument, chunk: MemoryChunk, user: User) -> str:
+    """Return who wrote the line, and on which day of the person."""
+    if document.path != CURATED:
+        return _name_of(document.path, day_in(chunk.heading))
+    entries = [entry for entry in entries_of(document) if entry.line <= chunk.start_line <= entry.last_line]
+    change = shown_entries(document, entries)[0].change if entries else None
+    if change is None:
+        return _("Saved memory")
+    who = str(Source(change.source).label).capitalize()
+    if change.source in (Source.TOOL, Source.PAGE):
+        who = _("You") if change.author in (user, None) else str(change.author)
+    return _("%(who)s, %(day)s") % {"who": who, "day": date_format(user.day(change.created_at))}
+
+
+def _name_of(path: str, day: dt.date | None = None) -> str:
+    """Return the name of a document for a person."""
+    day = day or day_in(path)
+    if path == CURATED:
+        return _("Saved memory")
+    if path == recent_path():
+        return _("Recent conversations")
+    if DAILY_LOG_PATH.fullmatch(path) and day is not None:
+        return _("Notes of %(day)s") % {"day": date_format(day)}
+    return path

@@ -1,0 +1,144 @@
+"""Find what of memory an answer has used, from the data that is stored with it. Pure.
+
+Passages that were recalled for the message, or found by memory_search, count as they are. The curated memory is in
+every prompt, and memory_get returns many lines: of those, a line counts when the answer says something of it.
+"""
+
+import hashlib
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from django.utils.translation import gettext, ngettext
+
+from chat.extensions import ContextItem, FinishedAnswer, FinishedCall
+from memory.policy.same_words import words_of
+from memory.policy.tombstones import BLANK
+from memory.prompt.items import ADDED, CURATED, RECALLED, shown
+from memory.text.terms import terms_of
+
+SAVE_TOOL, SEARCH_TOOL, GET_TOOL = "save_memory", "memory_search", "memory_get"
+# How a piece came to the model: with the message, by a search, in the prompt, by reading a file.
+RECALL, SEARCH, PROMPT, READ = "recall", "search", "prompt", "read"
+# An answer says something of a line when it and the question have at least this share of the line's terms, and the
+# answer has one of them that the question has not.
+SAID_MIN_SHARE = 0.5
+HEADING = re.compile(r" {0,3}#{1,6}(?:\s|$)")
+
+
+@dataclass(frozen=True)
+class UsedMemory:
+    """A piece of memory that went into an answer: its text as the model read it, from a document or, with the path
+    `/c/…`, a conversation. `question` is what it was found for."""
+
+    path: str
+    text: str
+    how: str
+    question: str
+    found_by: tuple[str, ...] = ()
+    # How likely it answers the question, from 0 to 1; None when it was not searched for.
+    score: float | None = None
+    # Of a conversation: its title.
+    title: str = ""
+
+    @property
+    def id(self) -> str:
+        """Return an identifier that is the same whenever the answer is looked at."""
+        return hashlib.sha256(f"{self.path}\0{self.text}".encode()).hexdigest()[:16]
+
+    @property
+    def is_of_conversation(self) -> bool:
+        """Return whether it was said in a conversation."""
+        return self.path.startswith("/c/")
+
+
+def count(answer: FinishedAnswer) -> dict[str, int]:
+    """Return how many memories `answer` has used and saved; {} for neither."""
+    numbers = {"used": len(used_in(answer)), "saved": len(saved_in(answer))}
+    return {name: number for name, number in numbers.items() if number}
+
+
+def sentence(numbers: Mapping[str, int]) -> str:
+    """Return the line under an answer with these numbers, of count()."""
+    used, saved = numbers.get("used", 0), numbers.get("saved", 0)
+    of_used = ngettext("Used %(number)d memory", "Used %(number)d memories", used) % {"number": used}
+    if not saved:
+        return of_used
+    if not used:
+        return ngettext("Saved %(number)d memory", "Saved %(number)d memories", saved) % {"number": saved}
+    return gettext("%(used)s · saved %(number)d") % {"used": of_used, "number": saved}
+
+
+def used_in(answer: FinishedAnswer) -> list[UsedMemory]:
+    """Return what `answer` has used, each text once: first what was found for it, then what it says of other lines."""
+    found: dict[str, UsedMemory] = {}
+    for each in (*_recalled(answer), *_searched(answer), *_said(answer)):
+        if words_of(each.text) and BLANK not in each.text:
+            found.setdefault(words_of(each.text), each)
+    return list(found.values())
+
+
+def saved_in(answer: FinishedAnswer) -> list[int]:
+    """Return the ids of the revisions that `answer` has made by saving."""
+    saves = (call.made for call in answer.calls if call.name == SAVE_TOOL and not call.is_error)
+    return [made for made in saves if made is not None and made > 0]
+
+
+def _recalled(answer: FinishedAnswer) -> Iterator[UsedMemory]:
+    for item in answer.message_items:
+        if item["kind"] == RECALLED:
+            found_by, title = tuple(item.get("found_by", ())), item.get("heading", "")
+            yield UsedMemory(item["path"], shown(item), RECALL, answer.question, found_by, item.get("score"), title)
+
+
+def _searched(answer: FinishedAnswer) -> Iterator[UsedMemory]:
+    for call in answer.calls:
+        if call.name != SEARCH_TOOL or call.is_error:
+            continue
+        ways = call.kept.get("found", [])
+        for number, result in enumerate(_json_of(call).get("results", [])):
+            way = ways[number] if number < len(ways) else {}
+            yield UsedMemory(
+                path=result["path"],
+                text=result["snippet"],
+                how=SEARCH,
+                question=str(call.input.get("query", "")),
+                found_by=tuple(way.get("by", ())),
+                score=way.get("score", result.get("score")),
+                title=result.get("title", ""),
+            )
+
+
+def _said(answer: FinishedAnswer) -> Iterator[UsedMemory]:
+    """Yield the lines that the answer says something of, among those that the model was sent for another reason."""
+    asked, said = frozenset(terms_of(answer.question)), frozenset(terms_of(answer.answer))
+    for how, path, text in _read(answer):
+        for line in text.split("\n"):
+            if not HEADING.match(line) and is_said(frozenset(terms_of(line)), asked, said):
+                yield UsedMemory(path, line, how, answer.question)
+
+
+def is_said(line: frozenset[int], asked: frozenset[int], said: frozenset[int]) -> bool:
+    """Return whether an answer with the terms `said` to a question with the terms `asked` says something of a line."""
+    return bool((line & said) - asked) and len(line & (asked | said)) >= SAID_MIN_SHARE * len(line)
+
+
+def _read(answer: FinishedAnswer) -> Iterator[tuple[str, str, str]]:
+    """Yield how, path and text of what the model read without a search."""
+    pieces: Iterable[ContextItem] = (*answer.prompt_items, *answer.message_items)
+    yield from ((PROMPT, item["path"], shown(item)) for item in pieces if item["kind"] in (CURATED, ADDED))
+    for call in answer.calls:
+        found = _json_of(call) if call.name == GET_TOOL and not call.is_error else {}
+        if found and not found["path"].startswith("/c/"):
+            yield READ, found["path"], found["text"]
+
+
+def _json_of(call: FinishedCall) -> dict[str, Any]:
+    """Return the result of a call as the tool made it; {} when a hook has changed it."""
+    try:
+        found = json.loads(call.result)
+    except ValueError:
+        return {}
+    return found if isinstance(found, dict) else {}

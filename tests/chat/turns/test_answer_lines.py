@@ -1,0 +1,74 @@
+"""An app has its quiet line under an answer: counted when the answer ends, opened on click."""
+
+import pytest
+
+from chat import extensions
+from chat.extensions import AnswerLine, ContextItem, Extension, MessageContext, Tool, ToolResult
+from chat.models import Message
+from chat.rendering.messages import ANSWER_LINES_KEY
+from chat.turns.answer_lines import finished_answer
+from oneclaw.demo import scripted as model
+from oneclaw.threads import in_database
+from tests.talk import Talk
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+ROLL = Tool(
+    "roll_dice", "Rolls.", {"type": "object"}, lambda call: ToolResult({"rolled": 4}, "Four.", kept={"by": "me"})
+)
+RED = ContextItem(kind="dice", path="dice.md", revision=1, lines=[1, 1], text="red dice")
+
+
+@pytest.fixture
+def dice():
+    """dice(count): register an app that counts so; what it was asked about is in `dice.seen`."""
+    made = []
+
+    def register(count):
+        line = AnswerLine(count, lambda numbers: f"Rolled {numbers['rolls']} times", lambda id: f"/dice/{id}")
+        context = MessageContext(lambda session, message: [RED], lambda items: "Red dice.")
+        made.append(extensions.register(Extension("dice", tools=[ROLL], answer_line=line, message_context=context)))
+
+    yield register
+    for each in made:
+        extensions.unregister(each)
+
+
+async def test_the_numbers_of_an_answer_are_stored_and_shown(ada, scripted, dice, client):
+    seen = []
+
+    def count(answer):
+        seen.append(answer)
+        return {"rolls": len(answer.calls)}
+
+    dice(count)
+    scripted.script(model.answer(model.text("I roll."), model.tool_use("roll_dice", {})), model.answer("A four."))
+    talk = Talk(ada, scripted)
+    last = await talk.say("Roll")
+    assert last.meta[ANSWER_LINES_KEY] == {"dice": {"rolls": 1}}
+    (answer,) = seen
+    assert (answer.question, answer.answer, answer.message_items) == ("Roll", "I roll.\n\nA four.", [RED])
+    (call,) = answer.calls
+    assert (call.name, call.result, call.kept) == ("roll_dice", '{"rolled": 4}', {"by": "me"})
+    # What opens is made of the rows.
+    assert await in_database(lambda: finished_answer(Message.objects.get(pk=last.pk), "dice")) == answer
+    await in_database(client.force_login, ada)
+    html = (await in_database(client.get, f"/c/{talk.session_id}")).content.decode()
+    assert "<summary>Rolled 1 times</summary>" in html
+    assert f'hx-get="/dice/{last.pk}"' in html
+
+
+async def test_without_numbers_there_is_no_line(ada, scripted, dice, client):
+    dice(lambda answer: {})
+    talk = Talk(ada, scripted)
+    last = await talk.say("Hello")
+    assert ANSWER_LINES_KEY not in last.meta
+    await in_database(client.force_login, ada)
+    assert "answer-line" not in (await in_database(client.get, f"/c/{talk.session_id}")).content.decode()
+
+
+async def test_an_app_that_cannot_count_does_not_lose_the_answer(ada, scripted, dice, caplog):
+    dice(lambda answer: 1 // 0)
+    last = await Talk(ada, scripted).say("Hello")
+    assert last.text == "Hello from the scripted model."
+    assert "The line of dice under an answer could not be counted." in caplog.text
