@@ -1,5 +1,5 @@
-"""Define the chat extension of memory: tools, prompt sections, command, details of answers, search, and what is stored
-before a summary."""
+"""Define the chat extension of memory: tools, prompt sections, command, details of answers, search, what is stored
+before a summary, and the walk of a demo."""
 
 from django.utils.translation import gettext_lazy as _
 
@@ -12,6 +12,7 @@ from memory.prompt import message_context, provenance, recall
 from memory.prompt.items import NAME
 from memory.tools import reading, save_memory
 from memory.views import inbox, palette, remains
+from memory.walk import card
 
 MEMORY = Extension(
     name=NAME,
@@ -33,4 +34,5 @@ MEMORY = Extension(
     prepare_compaction=compaction.prepare,
     lookup_hint=reading.lookup_hint,
     remains=remains.of_conversations,
+    introduction=card.card,
 )

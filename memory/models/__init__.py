@@ -1,5 +1,5 @@
-"""Define the tables of memory: documents, their revisions, the search index, flushes, decisions, suggestions, reviews
-and forgettings."""
+"""Define the tables of memory: documents, their revisions, the search index, flushes, decisions, suggestions, reviews,
+forgettings and the walk of a demo."""
 
 from memory.models.choices import AgentSpace, SwitchChoice
 from memory.models.decisions import Comparison, Decision
@@ -11,3 +11,4 @@ from memory.models.lab import GoldenQuestion, LabRun
 from memory.models.overview import DocumentOverview, Topic
 from memory.models.reviews import Review
 from memory.models.suggestions import Suggestion
+from memory.models.walk import DemoWalk

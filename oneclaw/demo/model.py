@@ -7,6 +7,7 @@ sends it requests over HTTP as to any other model.
 import json
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 from oneclaw.demo import intents
@@ -52,7 +53,7 @@ class DemoModel(MessagesServer):
     """The demo model on a loopback port."""
 
     def __init__(self, port: int = 0) -> None:
-        super().__init__(reply, (MODEL,), port, record=False)
+        super().__init__(reply_as_demo, (MODEL,), port, record=False)
 
 
 def start(port: int = 0) -> DemoModel:
@@ -62,6 +63,12 @@ def start(port: int = 0) -> DemoModel:
     # While it already listens: the first request does not wait for it.
     load_shapes()
     return model
+
+
+def reply_as_demo(body: dict[str, Any]) -> Reply:
+    """Return the answer to the JSON of a request under the demo model's own name, whichever model was asked."""
+    made = reply(body)
+    return replace(made, fields={**made.fields, "model": MODEL})
 
 
 def reply(body: dict[str, Any]) -> Reply:

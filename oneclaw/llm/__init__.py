@@ -38,7 +38,7 @@ from oneclaw.llm.failures import (
 )
 from oneclaw.llm.known_models import Facts
 from oneclaw.llm.request import Request
-from oneclaw.llm.server import is_demo
+from oneclaw.llm.server import DEMO_MODEL, is_demo
 
 __all__ = [
     "AnswerRefusedError",
@@ -55,6 +55,7 @@ __all__ = [
     "CompactionUnsupportedError",
     "ContextTooLongError",
     "CutOffError",
+    "DEMO_MODEL",
     "EmptyAnswerError",
     "Event",
     "Facts",

@@ -83,7 +83,7 @@ def test_a_topic_with_many_entries_shows_the_newest_and_a_link_to_all(page, on):
 def test_an_entry_is_edited_where_it_stands(client, page, on, document_of, space):
     on("2026-11-03", Append("- Likes tea\n- Works at Nordwind\n"))
     text = page("/memory/")
-    where = re.search(r'href="([^"]+)" hx-get="[^"]+" [^>]+ aria-label="Change: Works at Nordwind"', text)[1].replace(
+    where = re.search(r'href="([^"]+)" hx-get="[^"]+" [^>]+ aria-label="Edit: Works at Nordwind"', text)[1].replace(
         "&amp;", "&"
     )
     assert page(where).count("<html") == 1
@@ -251,8 +251,8 @@ def test_a_line_and_a_document_are_put_back(client, page, on, document_of, space
     document = document_of(space)
     version = reverse("memory_version", args=[document.pk, 1])
     text = page(version)
-    assert "Put line 1 back" in text
-    assert "Put line 2 back" not in text
+    assert "Restore line 1" in text
+    assert "Restore line 2" not in text
     address = reverse("memory_put_back", args=[document.pk])
     assert client.post(address, {"number": 1, "line": 0})["Location"] == version
     assert document_of(space).content == "- Likes tea\n- Lives in Zurich\n"
