@@ -54,10 +54,11 @@ def card(user: User, session_id: uuid.UUID, csrf_token: str) -> SafeString:
     save = progress.first_save(user)
     progress.advance(walk, save)
     is_done = {step: bool(getattr(walk, step)) for step in progress.STEPS}
+    is_where_saved = save is not None and save.session_id == session_id
     # A new conversation has no row before its first message.
-    is_done[progress.MOVED] = is_done[progress.MOVED] or bool(save and save.session_id != session_id)
+    is_done[progress.MOVED] |= save is not None and not is_where_saved
     current = next((step for step in progress.STEPS if not is_done[step]), "")
-    context = {"session_id": session_id, "csrf_token": csrf_token, "current": current}
+    context = {"session_id": session_id, "csrf_token": csrf_token, "current": current, "is_where_saved": is_where_saved}
     context["steps"] = [(name, LABELS[name], is_done[name]) for name in progress.STEPS]
     if current == progress.UNDONE:
         context["newest"] = progress.saves_of(user).latest("pk")

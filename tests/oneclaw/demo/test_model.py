@@ -162,7 +162,7 @@ async def test_it_answers_from_what_the_search_found():
     ]
     said, calls = await ask("Who is my cat?", *called("memory_search", {"query": "cat"}, {"results": found}))
     # What is curated is authoritative.
-    assert said == "From what you asked me to remember: **My cat is called Miso**. I also find: *Miso is a cat*."
+    assert said == "From what you asked me to remember: **My cat is called Miso**. I also found: *Miso is a cat*."
     assert calls == []
 
 
