@@ -1,6 +1,7 @@
 """Serve the card of the walk: four steps that show a new person of a demo installation what memory does."""
 
 import uuid
+from http import HTTPStatus
 
 from django.http import HttpResponse
 from django.middleware.csrf import get_token
@@ -16,7 +17,6 @@ from oneclaw import llm
 from oneclaw.models import User
 from oneclaw.people.requests import SignedInRequest
 
-NO_CONTENT = 204
 LABELS = {
     progress.SAVED: _("Save"),
     progress.MOVED: _("New conversation"),
@@ -29,7 +29,7 @@ LABELS = {
 def walk_page(request: SignedInRequest, session_id: uuid.UUID) -> HttpResponse:
     """Show the card as it is now, on the page of the conversation `session_id`; status 204 when there is none."""
     shown = card(request.user, session_id, get_token(request))
-    return HttpResponse(shown) if shown else HttpResponse(status=NO_CONTENT)
+    return HttpResponse(shown) if shown else HttpResponse(status=HTTPStatus.NO_CONTENT)
 
 
 @require_POST
@@ -61,5 +61,5 @@ def card(user: User, session_id: uuid.UUID, csrf_token: str) -> SafeString:
     context = {"session_id": session_id, "csrf_token": csrf_token, "current": current, "is_where_saved": is_where_saved}
     context["steps"] = [(name, LABELS[name], is_done[name]) for name in progress.STEPS]
     if current == progress.UNDONE:
-        context["newest"] = progress.saves_of(user).latest("pk")
+        context["newest"] = progress.saves_of(user).order_by("-pk").first()
     return render_to_string("memory/_walk.html", context)

@@ -10,12 +10,11 @@ from chat.context.per_message import META_KEY
 from chat.models import ChatSession, Message
 from memory.models import DemoWalk, MemoryRevision
 from memory.prompt.items import NAME
+from memory.prompt.sent import READING_TOOLS
 from oneclaw.models import User, clock
 
 # The steps in their order, as fields of DemoWalk.
 SAVED, MOVED, RECALLED, UNDONE = STEPS = ("saved_at", "moved_at", "recalled_at", "undone_at")
-# The tools by which a model reads memory.
-READING_TOOLS = ("memory_search", "memory_get")
 
 
 @dataclass(frozen=True)

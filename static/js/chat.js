@@ -362,9 +362,10 @@ main.addEventListener("click", (event) => {
 // A card may have been answered or undone in place.
 list.addEventListener("htmx:afterSwap", () => document.body.dispatchEvent(new CustomEvent("answered")));
 
-// The button that closed an introduction is not there any more.
-main.addEventListener("htmx:afterSwap", ({ target }) => {
-  if (target instanceof Element && target.closest(".hints") && document.activeElement === document.body) composer.focus();
+// The button that closed an introduction is gone; on a phone, focus in the field would open the keyboard.
+main.addEventListener("htmx:afterRequest", ({ target }) => {
+  const isClosed = target instanceof Element && target.classList.contains("hints");
+  if (isClosed && document.activeElement === document.body) main.focus({ preventScroll: true });
 });
 
 // A page that is restored from the browser's back/forward cache may show cards of changes that were undone meanwhile.

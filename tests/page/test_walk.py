@@ -78,7 +78,7 @@ async def test_it_is_closed_on_a_phone_and_stays_closed(live, ada, demo_model):
         assert box["height"] >= 44
         await close.tap()
         await expect(walk).to_have_count(0)
-        await expect(page.get_by_label("Message", exact=True)).to_be_focused()
+        await expect(page.get_by_role("main")).to_be_focused()
         assert (await in_database(DemoWalk.objects.get)).closed_at is not None
         await page.reload()
         await expect(page.get_by_label("Message", exact=True)).to_be_visible()
