@@ -252,7 +252,7 @@ def remember(user: User) -> None:
 def write(space: Space, user: User, day: dt.date, path: str, text: str) -> MemoryRevision:
     """Append `text` to a document as if it were the morning of `day`."""
     morning = dt.datetime.combine(day, dt.time(7, 30), dt.UTC)
-    with mock.patch("django.utils.timezone.now", lambda: morning):
+    with mock.patch("django.utils.timezone.now", return_value=morning):
         revision = documents.apply(space, path, Append(text), Author(Source.TOOL, user))
     assert revision is not None
     return revision

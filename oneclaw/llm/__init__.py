@@ -41,6 +41,7 @@ from oneclaw.llm.request import Request
 from oneclaw.llm.server import DEMO_MODEL, is_demo
 
 __all__ = [
+    "DEMO_MODEL",
     "AnswerRefusedError",
     "AnswerTooLargeError",
     "ApiMessage",
@@ -55,7 +56,6 @@ __all__ = [
     "CompactionUnsupportedError",
     "ContextTooLongError",
     "CutOffError",
-    "DEMO_MODEL",
     "EmptyAnswerError",
     "Event",
     "Facts",

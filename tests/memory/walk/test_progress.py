@@ -1,4 +1,4 @@
-"""The walk of a demo installation: its steps are done by what happens, and it is shown until they are or it is closed."""
+"""The walk of a demo installation: what happens does its steps, and it is shown until all are done or it is closed."""
 
 import re
 import uuid
