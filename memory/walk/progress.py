@@ -55,7 +55,9 @@ def store(walk: DemoWalk, names: Collection[str]) -> None:
 def first_save(user: User) -> Save | None:
     """Return what the assistant saved first for `user`; None when nothing."""
     revision = saves_of(user).select_related("message").order_by("pk").first()
-    return revision and Save(revision, revision.message.session_id if revision.message else None)
+    if revision is None:
+        return None
+    return Save(revision, revision.message.session_id if revision.message else None)
 
 
 def saves_of(user: User) -> QuerySet[MemoryRevision]:
