@@ -25,7 +25,7 @@ WORDINGS: Mapping[str, Wording] = {
     "call.parameter_wrong": _("“%(name)s” is not valid."),
     "call.unknown_result": _("There is no such result in this conversation."),
     "call.read_result": _("%(size)s characters read"),
-    "call.busy": _("Another process is writing there, so this was not done."),
+    "call.busy": _("Another process is writing at the moment, so nothing was done."),
     "call.refused_by_rule": _("A rule of this server refused the call: %(sentence)s"),
     "call.check_failed": _("A check of this server failed (%(name)s), so the call was not run."),
     "call.arguments_changed": _("A rule of this server changed the arguments (%(names)s)."),

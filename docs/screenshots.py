@@ -7,11 +7,13 @@ It runs the product on a data folder of its own that is thrown away, with a scri
 
 import argparse
 import asyncio
+import datetime as dt
 import io
 import os
 import sys
 import tempfile
 from pathlib import Path
+from unittest import mock
 
 HOME = tempfile.TemporaryDirectory(prefix="oneclaw-screenshots-")
 os.environ["ONECLAW_HOME"] = HOME.name
@@ -24,13 +26,23 @@ django.setup()
 
 from django.conf import settings
 from django.core.management import call_command
+from django.utils import timezone
 from PIL import Image, ImageDraw
 from playwright.async_api import Page
 
 from chat.conversations import agents
 from chat.library import saved_prompts
 from chat.models import SharedLink
+from memory.documents import write as documents
+from memory.documents.write import Append, Author, Source
+from memory.lab import golden
+from memory.models import MemoryDocument, MemoryRevision, Suggestion, Topic
 from memory.skills import importing, writing
+from memory.tools import decisions, reviews
+from memory.tools.contradictions import Contradicted
+from memory.trust.matching import SourceText
+from memory.trust.suggestions import wait
+from oneclaw.demo import model as demo
 from oneclaw.demo.scripted import ScriptedModel, answer, key_refused, text, tool_use
 from oneclaw.models import Space, User
 from oneclaw.threads import in_database
@@ -81,6 +93,30 @@ print(dt.date.today() + dt.timedelta(days=30))
 """
 TITLES = ["A birthday present for Grace", "Why the evening sky turns red", "Dinner for six, two of them vegan"]
 
+# What was saved how many days ago.
+MEMORIES = [
+    (171, "My sister Ines lives in Lisbon with her two sons."),
+    (164, "I am vegetarian, and allergic to hazelnuts."),
+    (158, "I work at the harbour office; my boss is Grace Hopper."),
+    (120, "The piano lesson is on Tuesdays at 18:00."),
+    (96, "I like green tea in the morning, and no coffee after noon."),
+    (88, "The spare key of the flat lies with our neighbour, Mr. Okoye."),
+    (61, "My mother’s birthday is on 3 May."),
+    (40, "Plan: the boat is painted on {passed}."),
+    (23, "My cat is called Miso and sleeps on the radiator."),
+    (12, "We want to travel to the Azores in spring."),
+    (5, "The deadline of the lighthouse project is 18 December."),
+]
+CONTRADICTION = "The piano lesson is on Thursdays at 18:00 now."
+NOTES = [
+    "Compared three moving companies; Nordwind is the cheapest.",
+    "Ines visits over Easter and brings both boys.",
+    "The lighthouse project needs a second electrician.",
+    "Tried the lentil soup with lemon: keep the recipe.",
+    "The surgery moved the check-up to the afternoon.",
+]
+OFFER = "The offer of Nordwind Removals is valid until the end of the month."
+
 # The pictures that are taken; none named: all.
 wanted: set[str] = set()
 
@@ -90,6 +126,7 @@ async def main(folder: Path, chosen: list[str]) -> None:
     await in_database(call_command, "migrate", verbosity=0)
     ada = await in_database(User.objects.create_user, "ada@example.org", None, first_name="Ada Lovelace")
     settings.STATIC_ROOT.mkdir(exist_ok=True)
+    await in_database(remember, ada)
     with ScriptedModel() as model, LiveServer() as live:
         settings.ANTHROPIC_API_KEY, settings.ANTHROPIC_BASE_URL = "scripted", model.url
         async with open_page(live, ada) as page:
@@ -133,6 +170,11 @@ async def main(folder: Path, chosen: list[str]) -> None:
                 await take(page, folder, "forget", scheme, "/memory/forget?q=Ada")
                 await take(page, folder, "memory", scheme, "/memory/")
                 await take(page, folder, "skill", scheme, "/memory/skills/own/tax-letters/")
+                await take(page, folder, "topic", scheme, f"/memory/topics/{Topic.PEOPLE}")
+                await take(page, folder, "memory-search", scheme, "/memory/search?q=sister")
+                await take(page, folder, "past", scheme, f"/memory/past?day={days_ago(25)}")
+                await take(page, folder, "inbox", scheme, "/memory/inbox/")
+                await take(page, folder, "lab", scheme, "/memory/lab?q=Where+does+my+sister+live%3F")
                 await take(page, folder, "settings", scheme, "/settings/")
                 await take(page, folder, "agents", scheme, "/agents")
                 await page.goto(attachments)
@@ -157,6 +199,9 @@ async def main(folder: Path, chosen: list[str]) -> None:
                 await take(page, folder, "phone-conversations", scheme, "/conversations")
                 await take(page, folder, "phone-memory", scheme, "/memory/")
                 await take(page, folder, "phone-skills", scheme, "/memory/skills/")
+                await take(page, folder, "phone-topic", scheme, f"/memory/topics/{Topic.PEOPLE}")
+                await take(page, folder, "phone-past", scheme, f"/memory/past?day={days_ago(25)}")
+                await take(page, folder, "phone-inbox", scheme, "/memory/inbox/")
                 await take(page, folder, "phone-settings", scheme, "/settings/")
                 await page.goto(attachments)
                 await page.locator("article img").wait_for()
@@ -167,6 +212,70 @@ async def main(folder: Path, chosen: list[str]) -> None:
                 await page.goto(f"{conversation}/share")
                 await page.get_by_role("button", name="Create link").click()
                 await take(page, folder, "phone-share", scheme)
+        await walk(live, folder)
+
+
+async def walk(live: LiveServer, folder: Path) -> None:
+    """Draw the steps that lead a new person of an installation without a key through memory."""
+    settings.ANTHROPIC_API_KEY = settings.ANTHROPIC_BASE_URL = ""
+    model = demo.start()
+    settings.DEMO_URL = model.url
+    for scheme in ("light", "dark"):
+        grace = await in_database(User.objects.create_user, f"{scheme}@example.org", None, first_name="Grace Hopper")
+        async with open_page(live, grace, color_scheme=scheme, viewport=DESKTOP) as page:
+            await take(page, folder, "walk", scheme, "/")
+            await take_step(page, "Remember that my cat is called Miso.")
+            await page.get_by_role("main").get_by_role("link", name="New conversation").click()
+            await take_step(page, "What is my cat called?")
+            await take(page, folder, "walk-undo", scheme)
+            conversation = page.url
+        async with open_page(live, grace, color_scheme=scheme, viewport=PHONE) as page:
+            await take(page, folder, "phone-walk", scheme, conversation)
+    model.stop()
+
+
+async def take_step(page: Page, words: str) -> None:
+    """Send what a step of the walk suggests, and wait for the next step."""
+    current = page.locator(".walk [aria-current=step]")
+    step = await current.inner_text()
+    await page.get_by_role("button", name=words).click()
+    await ask(page, words)
+    await page.locator(".walk [aria-current=step]").get_by_text(step, exact=True).wait_for(state="detached")
+
+
+def days_ago(count: int) -> dt.date:
+    return timezone.localdate() - dt.timedelta(days=count)
+
+
+def remember(user: User) -> None:
+    """Fill the memory of half a year, the inbox and the recall lab."""
+    space = Space.objects.own_of(user)
+    passed = f"{days_ago(9):%-d %B}"
+    for days in range(180, 0, -1):
+        day = days_ago(days)
+        for line in (line.format(passed=passed) for before, line in MEMORIES if before == days):
+            write(space, user, day, "MEMORY.md", f"- {line}\n")
+        if days * days % 11 < 4:
+            notes = "".join(f"- {NOTES[(days + number) % len(NOTES)]}\n" for number in range(1 + days % 3))
+            write(space, user, day, f"memory/{day}.md", f"# {day}\n\n{notes}")
+    revision = write(space, user, days_ago(0), "MEMORY.md", f"- {CONTRADICTION}\n")
+    lines = MemoryDocument.objects.get(space=space, path="MEMORY.md").content.split("\n")
+    number = next(number for number, line in enumerate(lines, 1) if "on Tuesdays" in line)
+    decisions.ask_about_contradiction(revision, Contradicted("MEMORY.md", number, number, lines[number - 1]))
+    wait(space, "MEMORY.md", OFFER, SourceText(Suggestion.Kind.ATTACHMENT, "offer.pdf", ""))
+    reviews.ask(user)
+    golden.keep(space, "Where does my sister live?", MEMORIES[0][1])
+    golden.keep(space, "What must I not eat?", MEMORIES[1][1])
+    golden.run(space, user)
+
+
+def write(space: Space, user: User, day: dt.date, path: str, text: str) -> MemoryRevision:
+    """Append `text` to a document as if it were the morning of `day`."""
+    morning = dt.datetime.combine(day, dt.time(7, 30), dt.UTC)
+    with mock.patch("django.utils.timezone.now", return_value=morning):
+        revision = documents.apply(space, path, Append(text), Author(Source.TOOL, user))
+    assert revision is not None
+    return revision
 
 
 def arrange(user: User) -> None:

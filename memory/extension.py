@@ -1,5 +1,5 @@
 """Define the chat extension of memory: tools, prompt sections, command, the line under answers, details of answers,
-search, and what is stored before a summary."""
+search, what is stored before a summary, and the walk of a demo."""
 
 from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
@@ -15,6 +15,7 @@ from memory.provenance import details, used
 from memory.skills import offering
 from memory.tools import reading, save_memory, skill_read
 from memory.views import inbox, palette, remains
+from memory.walk import card
 
 MEMORY = Extension(
     name=NAME,
@@ -40,4 +41,5 @@ MEMORY = Extension(
     remains=remains.of_conversations,
     summary_notes=skill_read.read_notes,
     mentions=offering.mentions,
+    introduction=card.card,
 )

@@ -21,6 +21,7 @@ from memory.views import (
 from memory.views.skills import changes as skill_changes
 from memory.views.skills import imports as skill_imports
 from memory.views.skills import pages as skill_pages
+from memory.walk import card
 
 urlpatterns = [
     path("memory/", home.home_page, name="memory"),
@@ -64,6 +65,8 @@ urlpatterns = [
     path("memory/reviews/<int:review_id>", inbox.answer_review, name="memory_review"),
     path("memory/decisions/<int:decision_id>", decisions.decide, name="memory_decide"),
     path("memory/undo/<int:revision_id>", changes.undo_change, name="memory_undo"),
+    path("memory/walk/<uuid:session_id>", card.walk_page, name="memory_walk"),
+    path("memory/walk/<uuid:session_id>/close", card.close_walk, name="memory_walk_close"),
     path("memory/forget", forgetting.forget, name="memory_forget"),
     path("memory/forget/<int:forgetting_id>", forgetting.receipt, name="memory_forgotten"),
     path("memory/forget/<int:forgetting_id>/receipt.json", forgetting.receipt_file, name="memory_receipt"),

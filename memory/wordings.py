@@ -118,24 +118,24 @@ WORDINGS: Mapping[str, Wording] = {
     "change.folder_imported": _("Imported"),
     "change.taken_over": _("Moved from %(path)s to MEMORY.md"),
     "change.imported": _("Imported from %(name)s"),
-    "change.forgotten": _("Something was forgotten"),
+    "change.forgotten": _("Lines were forgotten"),
     "change.saved": _("Saved in a conversation"),
     "change.accepted": came_from,
     "change.no_longer_true": _("Deleted because it is no longer true"),
     "change.kept_new": _("Kept the new of two lines that contradicted each other"),
     "change.kept_old": _("Kept the old of two lines that contradicted each other"),
-    "change.saved_as_said": _("Saved as it was said, with its secret"),
+    "change.saved_as_said": _("Saved with its secret"),
     "change.line_removed": _("Removed a line from which a secret was left out"),
     "change.admin_edited": _("Edited in the admin"),
     "change.admin_deleted": _("Deleted in the admin"),
     "change.api_written": _("Written by a program"),
     "change.api_added": _("Added by a program"),
-    "change.restored": _("Restored change %(number)d"),
+    "change.restored": _("Restored version %(number)d"),
     "change.taken_back": _("Undid change %(number)d"),
     # The outcome of a tool call, on its card.
     "memory.waits": came_from,
     "memory.declined": _("You have declined this before."),
-    "memory.already_known": _("Already known: %(path)s"),
+    "memory.already_known": _("Already in memory: %(path)s"),
     "memory.contradicted": _("Contradicts line %(line)d: %(text)s"),
     "memory.secret_left_out": secret_left_out,
     "memory.found": ngettext_lazy("Found %(number)d passage", "Found %(number)d passages", "number"),
@@ -151,7 +151,7 @@ WORDINGS: Mapping[str, Wording] = {
     "memory.unstorable": _("%(path)s cannot hold this text: it contains NUL or half a surrogate pair."),
     "memory.document_too_large": _("%(path)s would have %(size)s bytes; at most %(most)s are possible."),
     "memory.line_forgotten": _(
-        "You have had this forgotten, so it was not saved. You can write it again on the memory page."
+        "You asked to forget this, so it was not saved. You can write it again on the memory page."
     ),
     "memory.not_stored": _("The database did not accept it."),
     # Why the embedding model makes no vectors.

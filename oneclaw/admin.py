@@ -126,7 +126,7 @@ class SpaceAdmin(NoAddAdmin):
 class ApiKeyAdmin(NoAddAdmin):
     """API keys: whose they are and when they were used. Deleting a key revokes it; its token is never shown."""
 
-    about = _("Each row is an API key with which a program acts for its person. Delete it to revoke it.")
+    about = _("Each row is an API key with which a program acts for a person. Delete it to revoke it.")
     list_display = ["__str__", "user", "created_at", "last_used_at", "expires_at"]
     list_select_related = ["user"]
     search_fields = ["user__email", "ending"]

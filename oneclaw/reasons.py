@@ -42,7 +42,7 @@ class Reason:
         except (KeyError, TypeError, ValueError):
             # Another version stored other parameters: the general sentence is returned.
             pass
-        return gettext("For a reason that this version has no words for (%(code)s).") % {"code": self.code}
+        return gettext("Reason unknown (%(code)s).") % {"code": self.code}
 
     @property
     def as_json(self) -> dict[str, Any]:

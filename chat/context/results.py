@@ -97,9 +97,9 @@ CHAT = Extension(
             read_result,
             label=_("Read long results"),
             headings={
-                "running": _("Reading on …"),
-                "done": _("Read on in a long result"),
-                "failed": _("Reading on failed"),
+                "running": _("Reading the rest of a long result …"),
+                "done": _("Read the rest of a long result"),
+                "failed": _("Could not read the rest of a long result"),
             },
             whole=True,
             offered=lambda session: any(tool.name != READ_RESULT for each in installed() for tool in each.tools),

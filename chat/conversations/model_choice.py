@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from django.conf import settings
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from chat.models import Agent, ChatSession, Effort, default_agent
@@ -59,8 +60,18 @@ NO_CHOICE = Choice()
 
 
 def offered_models() -> dict[str, str]:
-    """Return {model: label} of the models that every person may choose, the server's default among them."""
+    """Return {model: label} of the models that every person may choose, the server's default among them.
+
+    The demo model answers in place of each of them.
+    """
+    if llm.is_demo():
+        return {settings.MODEL: label_of(llm.DEMO_MODEL)}
     return settings.MODELS if settings.MODEL in settings.MODELS else {settings.MODEL: settings.MODEL, **settings.MODELS}
+
+
+def label_of(model: str) -> str:
+    """Return the name of `model` that people are shown."""
+    return gettext("Demo") if model == llm.DEMO_MODEL else model
 
 
 def model_of(session: ChatSession) -> str:

@@ -26,6 +26,7 @@ from chat.extensions.registry import (
     find_tool,
     hooks_at,
     installed,
+    introduction_for,
     is_about_memory,
     masked,
     reading,

@@ -2,6 +2,9 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
+from uuid import UUID
+
+from django.utils.safestring import SafeString
 
 from chat.extensions import hook_failures
 from chat.extensions.hooks import Hook, HookValue
@@ -150,6 +153,12 @@ def waiting_for(user: User) -> WaitingItems | None:
     """Return what waits for `user` in the first extension that has something; None when nothing waits."""
     found = (each.waiting(user) for each in installed() if each.waiting)
     return next(filter(None, found), None)
+
+
+def introduction_for(user: User, session_id: UUID, csrf_token: str) -> SafeString:
+    """Return what the first extension that has something shows `user` above the messages; "" when none has."""
+    shown = (each.introduction(user, session_id, csrf_token) for each in installed() if each.introduction)
+    return next(filter(None, shown), SafeString())
 
 
 def _sort_hooks() -> None:

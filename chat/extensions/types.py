@@ -279,6 +279,9 @@ class Extension:
     search: Callable[[User, list[str], int], list[SearchResult]] | None = None
     # Returns what of the app waits for this person, or None. Called for every page of the chat.
     waiting: Callable[[User], WaitingItems | None] | None = None
+    # Returns what the app shows a new person above the messages of the conversation with this id, which may have no row
+    # yet: safe HTML, or "". The last argument is the CSRF token. Called for every page of the chat.
+    introduction: Callable[[User, UUID, str], SafeString] | None = None
     # Called again and again while a summary waits to replace the messages of a session up to the given number: stores
     # what the app keeps of them, or asks for that, and returns whether it is stored.
     prepare_compaction: Callable[[ChatSession, int], bool] | None = None

@@ -149,7 +149,7 @@ def decoded(text: str | None) -> dict[str, Any]:
         raise FrameError("bad_frame", "Frames are JSON text.")
     size = len(text.encode(errors="surrogatepass"))
     if size > FRAME_MAX_BYTES:
-        words = _("This frame has %(size)s bytes; at most %(most)s can be sent at once.")
+        words = _("This is too large to send: it has %(size)s bytes, at most %(most)s are possible.")
         raise FrameError(
             "too_large", words % {"size": formatted_number(size), "most": formatted_number(FRAME_MAX_BYTES)}
         )

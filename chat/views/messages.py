@@ -8,7 +8,7 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from chat.context.cache_misses import reason_of_miss
-from chat.conversations import branches, forking, lifecycle, ratings, transcript
+from chat.conversations import branches, forking, lifecycle, model_choice, ratings, transcript
 from chat.live.errors import FrameError
 from chat.live.frames import EditFrame, RetryFrame, frame_of
 from chat.live.handle import handle
@@ -52,7 +52,8 @@ def details(request: SignedInRequest, message_id: int) -> HttpResponse:
     template = "chat/_details.html" if request.htmx else "chat/details.html"
     requests = message.turn.messages.filter(usage__isnull=False).order_by("seq") if message.turn else []
     misses = [reason for each in requests if (reason := reason_of_miss(each))]
-    return render(request, template, {"details": details_of(message), "message": message, "misses": misses})
+    context = {"details": details_of(message), "message": message, "misses": misses}
+    return render(request, template, context | {"model": model_choice.label_of(message.model)})
 
 
 @require_GET

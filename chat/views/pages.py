@@ -101,6 +101,7 @@ def page(
         "file_size": settings.FILE_SIZE,
         "most_files": settings.FILES_OF_A_MESSAGE,
         "is_demo": llm.is_demo(),
+        "introduction": extensions.introduction_for(request.user, session_id, get_token(request)),
         "has_model": bool(settings.ANTHROPIC_API_KEY or settings.ANTHROPIC_BASE_URL or settings.DEMO_URL),
         "refusal": refusal,
         "text": text,

@@ -154,7 +154,7 @@ def listed(round: ContextRound, *, is_earlier: bool) -> dict[str, Any]:
     is_prune = round.kind == ContextRound.Kind.PRUNE
     return {
         "round": round,
-        "kind": _("Older results of tools are shortened") if is_prune else _("Summary"),
+        "kind": _("Older tool results are shortened") if is_prune else _("Summary"),
         "state": STATE_NAMES[State.SUPERSEDED if is_earlier else round.state],
         "reason": REASON_NAMES[Why(round.reason)],
         "maker": MAKER_NAMES[Maker(round.maker)] if round.maker else "",

@@ -1,5 +1,5 @@
 """Define the tables of memory: documents, their revisions, the search index, flushes, decisions, suggestions, reviews,
-approvals of skills, feedback and forgettings."""
+approvals of skills, feedback, forgettings and the walk of a demo."""
 
 from memory.models.choices import AgentSpace, SwitchChoice
 from memory.models.decisions import Comparison, Decision
@@ -13,3 +13,4 @@ from memory.models.overview import DocumentOverview, Topic
 from memory.models.reviews import Review
 from memory.models.skills import SkillApproval
 from memory.models.suggestions import Suggestion
+from memory.models.walk import DemoWalk

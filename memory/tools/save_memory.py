@@ -198,7 +198,7 @@ SAVE = Tool(
         "running": _("Saving to memory …"),
         "done": _("Saved to memory"),
         ALREADY_KNOWN: _("Nothing new to save"),
-        WAITS: _("Waits in your inbox"),
+        WAITS: _("Waiting in your inbox"),
         "memory.declined": _("Not saved"),
         "failed": _("Could not save to memory"),
     },

@@ -94,7 +94,7 @@ def answer_review(request: SignedInRequest, review_id: int) -> HttpResponse:
     except OverlapError:
         messages.error(request, _("That line was changed in the meantime, so it was not deleted."))
     else:
-        messages.success(request, _("Noted: still true.") if choice == "yes" else _("Line deleted."))
+        messages.success(request, _("Marked as still true.") if choice == "yes" else _("Line deleted."))
     return redirect("memory_inbox")
 
 

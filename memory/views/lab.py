@@ -50,7 +50,7 @@ def keep_question(request: SignedInRequest) -> HttpResponse:
     if may_write(request.user, space.pk) and golden.keep(
         space, request.POST.get("question", ""), request.POST.get("expected", "")
     ):
-        messages.success(request, _("Kept. It is asked again whenever the lab runs."))
+        messages.success(request, _("Saved. It is part of every run from now on."))
     return redirect(reverse("memory_lab", query={"q": request.POST.get("question", ""), "space": space.pk}))
 
 

@@ -31,6 +31,10 @@ PAST = re.compile(
     |\b(?:weißt|weisst|erinnerst|kennst)\s+du\b
     |\b(?:was|wann|wo|wer|wen|wem|wessen|welche\w*|warum|wieso|wie)\b.*\b(?:ich|mein\w*|mir|mich|wir|unser\w*|uns|gestern)\b
     |\bhabe?\s+ich\b
+    |\b(?:comment|que|quoi|quel\w*|où|quand|qui|pourquoi)\b.*\b(?:mon|ma|mes|je|moi|nous|notre|nos)\b
+    |(?:cómo|qué|dónde|cuándo|quién|cuál)\b.*\b(?:mi|mis|yo|me|nosotros|nuestr\w+)\b
+    |我.*(?:什么|谁|哪|几|多少).*[？?]
+    |(?:私|僕|うち|わたし).*[？?]
     |\bque\s+(?:savez-vous|sais-tu)\s+(?:de|sur)\b|\b(?:vous\s+souvenez-vous|te\s+souviens-tu)\b
     |\bqué\s+(?:recuerdas|sabes)\b|\bte\s+acuerdas\b
     |记得.*[？?]|知道.*我.*[？?]

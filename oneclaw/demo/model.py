@@ -7,6 +7,7 @@ sends it requests over HTTP as to any other model.
 import json
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 from oneclaw.demo import intents
@@ -41,10 +42,10 @@ WHAT_I_AM = (
     "To talk with a real model, set `ANTHROPIC_API_KEY` and start OneClaw again."
 )
 WHAT_I_DO = (
-    "Until then you can try out how OneClaw remembers:\n\n"
+    "Until then you can try how OneClaw remembers:\n\n"
     "- *Remember that my cat is called Miso.* – I save it to your memory.\n"
     "- *What is my cat called?* – I search your memory and answer from it.\n"
-    "- Press *End*, or go back to an earlier conversation: what you told me here is noted in the daily log."
+    "- Press *End*, or open another conversation: notes of what you told me here are kept in your memory."
 )
 
 
@@ -52,7 +53,7 @@ class DemoModel(MessagesServer):
     """The demo model on a loopback port."""
 
     def __init__(self, port: int = 0) -> None:
-        super().__init__(reply, (MODEL,), port, record=False)
+        super().__init__(reply_as_demo, (MODEL,), port, record=False)
 
 
 def start(port: int = 0) -> DemoModel:
@@ -62,6 +63,12 @@ def start(port: int = 0) -> DemoModel:
     # While it already listens: the first request does not wait for it.
     load_shapes()
     return model
+
+
+def reply_as_demo(body: dict[str, Any]) -> Reply:
+    """Return the answer to the JSON of a request under the demo model's own name, whichever model was asked."""
+    made = reply(body)
+    return replace(made, fields={**made.fields, "model": MODEL})
 
 
 def reply(body: dict[str, Any]) -> Reply:
@@ -91,13 +98,13 @@ def _answer(body: dict[str, Any], asked: str) -> Reply:
     tools = set() if body.get("tool_choice") == {"type": "none"} else {tool["name"] for tool in body.get("tools") or []}
     keep = intents.to_remember(asked)
     if keep and "save_memory" in tools:
-        return _say("I save that.", tool_use("save_memory", {"content": keep[:5000]}))
+        return _say("I will save that.", tool_use("save_memory", {"content": keep[:5000]}))
     if files := _files(body["messages"][-1]):
         return _say(f"You sent {files}. A real model would read it; I cannot.\n\n{WHAT_I_AM}")
     if intents.about_the_past(asked):
         if "memory_search" in tools:
             return _say("Let me look.", tool_use("memory_search", _search(asked)))
-        return _say("I find nothing about that.")
+        return _say("I found nothing about that.")
     first = len(body["messages"]) == 1
     if intents.HELP.search(asked):
         return _say(f"{WHAT_I_AM}\n\n{WHAT_I_DO}")
@@ -154,12 +161,12 @@ def _found(result: dict[str, Any], question: str) -> str:
             if said and speaker_is_person and not line.lstrip().startswith("#") and not said.endswith("?"):
                 lines.append((-len(asked & _content_words(said)), rank, said, each["path"]))
     if not lines:
-        return "I find nothing about that in your memory. Tell me, and ask me to remember it."
+        return "I found nothing about that in your memory. Tell me, and ask me to remember it."
     best, *rest = sorted(lines, key=lambda line: line[:2])
     answer = f"From {_origin(best[3])}: **{best[2].rstrip('.')}**."
     others = [said for _, _, said, _ in dict.fromkeys(rest) if said != best[2]]
     if others := list(dict.fromkeys(others))[:MORE_LINES]:
-        answer += " I also find: " + "; ".join(f"*{each.rstrip('.')}*" for each in others) + "."
+        answer += " I also found: " + "; ".join(f"*{each.rstrip('.')}*" for each in others) + "."
     return answer
 
 

@@ -38,9 +38,10 @@ from oneclaw.llm.failures import (
 )
 from oneclaw.llm.known_models import Facts
 from oneclaw.llm.request import Request
-from oneclaw.llm.server import is_demo
+from oneclaw.llm.server import DEMO_MODEL, is_demo
 
 __all__ = [
+    "DEMO_MODEL",
     "AnswerRefusedError",
     "AnswerTooLargeError",
     "ApiMessage",

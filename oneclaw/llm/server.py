@@ -8,6 +8,8 @@ from django.conf import settings
 from oneclaw.llm.failures import NoKeyError
 from oneclaw.models import ModelFacts
 
+# The model that the demo model says it is, whichever was asked for; people read "Demo".
+DEMO_MODEL = "oneclaw-demo"
 OFFICIAL_ADDRESS = "https://api.anthropic.com"
 
 

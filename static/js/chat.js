@@ -149,7 +149,7 @@ const effects = {
       isTaken = stored.ok && !stored.redirected;
       if (isTaken) {
         conversation.replaceAll(await stored.text());
-        meter.refresh();
+        answered();
       }
     } catch {
       // No network: the socket closes as well, and opens the session again when it reconnects.
@@ -274,7 +274,7 @@ const takers = {
     conversation.finish(frame);
     composer.hush("retrying");
     composer.hush("waiting");
-    if (frame.final) meter.refresh();
+    if (frame.final) answered();
     dispatch(frame);
   },
   notice({ kind, html }) {
@@ -284,6 +284,12 @@ const takers = {
     else composer.hush(kind);
   },
 };
+
+// Refresh what depends on the answers: the meter, and what an app shows above them.
+function answered() {
+  meter.refresh();
+  document.body.dispatchEvent(new CustomEvent("answered"));
+}
 
 function roundsChanged() {
   // The server does not know a new conversation yet.
@@ -351,6 +357,15 @@ main.addEventListener("click", (event) => {
     composer.value = button.textContent?.trim() ?? "";
     composer.focus();
   }
+});
+
+// A card may have been answered or undone in place.
+list.addEventListener("htmx:afterSwap", () => document.body.dispatchEvent(new CustomEvent("answered")));
+
+// The button that closed an introduction is gone; on a phone, focus in the field would open the keyboard.
+main.addEventListener("htmx:afterRequest", ({ target }) => {
+  const isClosed = target instanceof Element && target.classList.contains("hints");
+  if (isClosed && document.activeElement === document.body) main.focus({ preventScroll: true });
 });
 
 // A page that is restored from the browser's back/forward cache may show cards of changes that were undone meanwhile.

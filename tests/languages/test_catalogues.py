@@ -91,7 +91,7 @@ def test_one_form_is_enough_where_a_language_does_not_count():
 def test_texts_of_templates_and_python_are_found():
     texts = {text.id for text in catalogues.texts_of_code()}
     assert {"Skip to content", "A chat in which an AI remembers", "This answer failed."} <= texts
-    assert {"This agent no longer exists. Choose another one.", "Restored change %(number)d"} <= texts
+    assert {"This agent no longer exists. Choose another one.", "Restored version %(number)d"} <= texts
     assert ("Found %(number)d passage", "Found %(number)d passages") in texts
     # What the admin says to whoever runs the server is English.
     assert not any("earlier changes are among" in str(text) for text in texts)

@@ -222,10 +222,10 @@ def test_a_sentence_is_made_when_it_is_asked_for():
 
 def test_the_history_says_why_in_the_readers_language():
     restored = Reason("change.restored", {"number": 3})
-    assert str(restored) == "Restored change 3"
+    assert str(restored) == "Restored version 3"
     with translation.override("de"):
-        assert str(restored) == "Änderung 3 wiederhergestellt"
-        assert restored.in_english == "Restored change 3"
+        assert str(restored) == "Version 3 wiederhergestellt"
+        assert restored.in_english == "Restored version 3"
         assert str(Reason("change.saved")) == "In einem Gespräch gespeichert"
         assert str(verbatim("What an admin wrote, 100%")) == "What an admin wrote, 100%"
     assert verbatim("") is None

@@ -160,8 +160,8 @@ def test_what_is_wrong_first_is_said_alone():
         ("[" * 60_000, "bad_frame", "This frame is not JSON."),
         ("[]", "bad_frame", "This frame has no known type."),
         ('"send"', "bad_frame", "This frame has no known type."),
-        ("x" * 65_537, "too_large", "This frame has 65,537 bytes; at most 65,536 can be sent at once."),
-        ("é" * 32_769, "too_large", "This frame has 65,538 bytes; at most 65,536 can be sent at once."),
+        ("x" * 65_537, "too_large", "This is too large to send: it has 65,537 bytes, at most 65,536 are possible."),
+        ("é" * 32_769, "too_large", "This is too large to send: it has 65,538 bytes, at most 65,536 are possible."),
     ],
 )
 def test_what_is_no_json_object_is_refused(text, code, sentence):

@@ -224,7 +224,7 @@ def test_a_masked_secret_is_in_no_title_and_no_search_result(at, secret, ada):
 
 def test_a_secret_is_taken_out_of_the_conversation_on_request(at, secret, stranger, client):
     decision = Decision.objects.get()
-    assert "Take the secret out of the conversation as well" in at.get(f"/c/{secret.pk}").content.decode()
+    assert "Also remove the secret from the conversation" in at.get(f"/c/{secret.pk}").content.decode()
     client.force_login(stranger)
     assert client.post(f"/memory/decisions/{decision.pk}/take-out").status_code == 404
     client.force_login(secret.owner)

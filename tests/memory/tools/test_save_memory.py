@@ -112,7 +112,7 @@ def test_the_same_words_are_already_known_and_not_doubled(save, space, document_
     for number, words in enumerate(["Ada likes tea.", "  ada  LIKES tea", "- Ada likes tea."]):
         again = save(words, f"again {number}")
         assert again.content == {"saved": False, "already_known": True, "path": "MEMORY.md"}
-        assert str(again.summary) == "Already known: MEMORY.md"
+        assert str(again.summary) == "Already in memory: MEMORY.md"
     assert save("Ada likes tea and cake.", "b").content["saved"]
     assert document_of(space).content == "- Ada likes tea.\n- Ada likes tea and cake.\n"
 

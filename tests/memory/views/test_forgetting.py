@@ -56,7 +56,7 @@ def test_lines_are_chosen_seen_forgotten_and_a_receipt_remains(ada_at, document,
     assert "Zorabella" not in page + receipt.content.decode()
     assert answer["Location"] in ada_at.get("/memory/forget").content.decode()
     history = ada_at.get(f"/memory/{document.pk}/").content.decode()
-    assert "forgetting · Something was forgotten" in history
+    assert "forgetting · Lines were forgotten" in history
     assert history.count("Undo this change") == 1
 
 

@@ -242,8 +242,8 @@ def test_a_line_and_a_document_are_put_back(client, page, on, document_of, space
     document = document_of(space)
     version = reverse("memory_version", args=[document.pk, 1])
     text = page(version)
-    assert "Put line 1 back" in text
-    assert "Put line 2 back" not in text
+    assert "Restore line 1" in text
+    assert "Restore line 2" not in text
     address = reverse("memory_put_back", args=[document.pk])
     assert client.post(address, {"number": 1, "line": 0})["Location"] == version
     assert document_of(space).content == "- Likes tea\n- Lives in Zurich\n"

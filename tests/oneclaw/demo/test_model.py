@@ -55,9 +55,15 @@ def called(name, arguments, result, **more):
 
 async def test_it_is_known_as_the_demo(settings):
     assert llm.is_demo()
-    assert await llm.models() == ["oneclaw-demo"]
+    assert await llm.models() == [llm.DEMO_MODEL]
     settings.ANTHROPIC_API_KEY = "sk-x"
     assert not llm.is_demo()
+
+
+async def test_it_answers_under_its_own_name_whichever_model_is_asked():
+    request = llm.Request("claude-sonnet-5-5", [], [{"role": "user", "content": "Hello"}], [])
+    finished = [event async for event in llm.stream(request) if isinstance(event, llm.Finished)]
+    assert [event.model for event in finished] == [llm.DEMO_MODEL]
 
 
 async def test_it_says_what_it_is_and_how_to_set_a_key():
@@ -138,6 +144,17 @@ async def test_what_the_first_page_suggests_is_understood_in_every_language(lang
     assert calls == []
 
 
+@pytest.mark.parametrize("language", [code for code, _ in settings.LANGUAGES])
+async def test_what_the_walk_suggests_is_understood_in_every_language(language):
+    with translation.override(language):
+        remember, ask_for = map(gettext, ("Remember that my cat is called Miso.", "What is my cat called?"))
+    ((name, arguments),) = (await ask(remember))[1]
+    assert name == "save_memory"
+    assert arguments["content"].rstrip("。.").casefold() in remember.casefold()
+    ((name, arguments),) = (await ask(ask_for))[1]
+    assert (name, arguments["query"]) == ("memory_search", ask_for)
+
+
 async def test_it_answers_from_what_the_search_found():
     found = [
         {"path": "memory/2026-11-02.md", "start_line": 3, "end_line": 3, "snippet": "Miso is a cat."},
@@ -145,7 +162,7 @@ async def test_it_answers_from_what_the_search_found():
     ]
     said, calls = await ask("Who is my cat?", *called("memory_search", {"query": "cat"}, {"results": found}))
     # What is curated is authoritative.
-    assert said == "From what you asked me to remember: **My cat is called Miso**. I also find: *Miso is a cat*."
+    assert said == "From what you asked me to remember: **My cat is called Miso**. I also found: *Miso is a cat*."
     assert calls == []
 
 

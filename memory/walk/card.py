@@ -1,0 +1,65 @@
+"""Serve the card of the walk: four steps that show a new person of a demo installation what memory does."""
+
+import uuid
+from http import HTTPStatus
+
+from django.http import HttpResponse
+from django.middleware.csrf import get_token
+from django.shortcuts import redirect
+from django.template.loader import render_to_string
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext_lazy as _
+from django.views.decorators.http import require_GET, require_POST
+
+from chat.models import ChatSession
+from memory.walk import progress
+from oneclaw import llm
+from oneclaw.models import User
+from oneclaw.people.requests import SignedInRequest
+
+LABELS = {
+    progress.SAVED: _("Save"),
+    progress.MOVED: _("New conversation"),
+    progress.RECALLED: _("Ask"),
+    progress.UNDONE: _("Undo"),
+}
+
+
+@require_GET
+def walk_page(request: SignedInRequest, session_id: uuid.UUID) -> HttpResponse:
+    """Show the card as it is now, on the page of the conversation `session_id`; status 204 when there is none."""
+    shown = card(request.user, session_id, get_token(request))
+    return HttpResponse(shown) if shown else HttpResponse(status=HTTPStatus.NO_CONTENT)
+
+
+@require_POST
+def close_walk(request: SignedInRequest, session_id: uuid.UUID) -> HttpResponse:
+    """Close the walk for good. Return nothing to htmx, and a redirect to a page without scripts."""
+    progress.close(progress.walk_of(request.user))
+    if request.htmx:
+        return HttpResponse()
+    session = ChatSession.objects.visible_to(request.user).filter(pk=session_id).first()
+    return redirect(session or "chat")
+
+
+def card(user: User, session_id: uuid.UUID, csrf_token: str) -> SafeString:
+    """Return the card on the page of the conversation `session_id`, which may be a new one; "" when there is none.
+
+    It is shown while the demo model answers, until the person has done all steps or closed it. The card of the last
+    step is returned once.
+    """
+    walk = progress.walk_of(user) if llm.is_demo() else None
+    if walk is None or walk.closed_at:
+        return SafeString()
+    save = progress.first_save(user)
+    progress.advance(walk, save)
+    is_done = {step: bool(getattr(walk, step)) for step in progress.STEPS}
+    is_where_saved = save is not None and save.session_id == session_id
+    # A new conversation has no row before its first message.
+    is_done[progress.MOVED] |= save is not None and not is_where_saved
+    current = next((step for step in progress.STEPS if not is_done[step]), "")
+    context = {"session_id": session_id, "csrf_token": csrf_token, "current": current, "is_where_saved": is_where_saved}
+    context["steps"] = [(name, LABELS[name], is_done[name]) for name in progress.STEPS]
+    if current == progress.UNDONE:
+        context["newest"] = progress.saves_of(user).order_by("-pk").first()
+    return render_to_string("memory/_walk.html", context)
