@@ -3,12 +3,12 @@ before a summary."""
 
 from django.utils.translation import gettext_lazy as _
 
-from chat.extensions import Extension, MessageContext, PromptSection, ToolCommand
+from chat.extensions import Extension, MessageContext, PromptSection, ScheduledContext, ToolCommand
 from memory.notes import compaction
 from memory.policy import secrets, tombstones
 from memory.policy.access import own_space
 from memory.policy.reading import reading as reading_once
-from memory.prompt import message_context, provenance, recall
+from memory.prompt import message_context, provenance, recall, scheduled
 from memory.prompt.items import NAME
 from memory.tools import reading, save_memory
 from memory.views import inbox, palette, remains
@@ -24,6 +24,7 @@ MEMORY = Extension(
     prepare_prompt=recall.prepare_prompt,
     prompt_condition=recall.prompt_condition,
     message_context=MessageContext(message_context.message_items, message_context.message_text),
+    scheduled=ScheduledContext(scheduled.checklist, scheduled.scheduled_items, recall.workspace_section),
     commands={"/remember": ToolCommand("save_memory", "content", _("Save to memory"), _("I will remember that."))},
     details=provenance.details,
     search=palette.search,

@@ -46,6 +46,7 @@ from chat.extensions.types import (
     MessageContext,
     PromptSection,
     Remains,
+    ScheduledContext,
     SearchResult,
     Tool,
     ToolCall,

@@ -59,6 +59,7 @@ def article(message: Message, results: Mapping[str, Card]) -> dict[str, Any]:
         ],
         "actions": actions_html(message),
         "is_continued": message.meta.get("continued", False),
+        "by_itself_at": message.meta.get("at", "") if message.meta.get("by") == "schedule" else "",
         "has_ending": not by_person and has_ending(message),
         "error": message.turn.error if status == Message.Status.FAILED and message.turn else None,
     }
@@ -68,7 +69,8 @@ def actions_html(message: Message) -> SafeString:
     """Return the row under a message: its versions and what can be done with it; "" while it is being written."""
     if message.is_running:
         return SafeString()
-    is_complete = message.status == Message.Status.COMPLETE
+    # What a schedule told answers nothing, so it cannot be answered anew.
+    is_complete = message.status == Message.Status.COMPLETE and "by" not in message.meta
     if message.version:
         return render_actions(str(message.pk), time_of(message), message.role, is_complete, message.version)
     # A page has many of them, which differ by the id and the time alone.

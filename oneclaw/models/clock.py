@@ -8,6 +8,7 @@ import datetime as dt
 from django.db import connection
 from django.db.models.expressions import Combinable
 from django.db.models.functions import Now
+from django.db.models.sql import Query
 
 
 def database_now() -> Combinable:
@@ -20,6 +21,8 @@ def database_now() -> Combinable:
 
 def read_database_time() -> dt.datetime:
     """Return the database's time as it is now, by a query of its own."""
+    compiler = Query(None).get_compiler(connection=connection)
+    sql, values = compiler.compile(database_now().resolve_expression(compiler.query))
     with connection.cursor() as cursor:
-        cursor.execute("SELECT statement_timestamp()")
+        cursor.execute(f"SELECT {sql}", values)
         return cursor.fetchone()[0]
