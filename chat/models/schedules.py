@@ -69,8 +69,8 @@ class Schedule(models.Model):
     every_minutes = models.PositiveSmallIntegerField(default=30)
     from_time = models.TimeField(default=dt.time(8))
     until_time = models.TimeField(default=dt.time(22))
-    # Of a task: when it is due, in local time. `days` are the weekdays of a weekly one, Monday is 0; `on` is the date of
-    # a task at one time.
+    # Of a task: when it is due, in local time. `days` are the weekdays of a weekly one, Monday is 0; `on` is the date
+    # of a task at one time.
     repeat = models.CharField(max_length=10, choices=Repeat, blank=True)
     at = models.TimeField(null=True, blank=True)
     days = models.JSONField(default=list, blank=True)

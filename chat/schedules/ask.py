@@ -54,7 +54,7 @@ def hidden_session(schedule: Schedule) -> ChatSession:
     It writes memory only where the schedule grants a tool.
     """
     owner: User = schedule.owner
-    agent = Agent.objects.visible_to(owner).filter(pk=schedule.agent_id).first() or default_agent()
+    agent = Agent.objects.visible_to(owner).filter(pk=schedule.agent_id or 0).first() or default_agent()
     session_id = uuid.uuid4()
     return ChatSession(
         pk=session_id,

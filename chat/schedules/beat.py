@@ -119,7 +119,7 @@ def why_not(beat: Beat, checklist: str, fingerprint: str, now: dt.datetime) -> R
 
 def used_on_day(user: User, now: dt.datetime, but: Beat | None = None) -> tuple[int, int]:
     """Return for how many beats of `user` but this one a model was asked on the local day of `now`, and the tokens."""
-    asked = Beat.objects.asked_since(user, due.day_began(now, user.zone)).exclude(pk=but.pk if but else None)
+    asked = Beat.objects.asked_since(user, due.day_began(now, user.zone)).exclude(pk=but.pk if but else 0)
     used = asked.aggregate(count=Count("pk"), tokens=Sum("tokens"))
     return used["count"], used["tokens"] or 0
 

@@ -4,7 +4,6 @@ A local time that a change to summer time leaves out is that much later on its d
 counts once, the first time.
 """
 
-import calendar
 import datetime as dt
 import zoneinfo
 from collections.abc import Iterator, Sequence
@@ -15,6 +14,7 @@ from dateutil.rrule import DAILY, MONTHLY, WEEKLY, rrule
 
 EVERY_MIN_MINUTES, EVERY_MAX_MINUTES = 5, 1_440
 DAY_MINUTES = 1_440
+MONTH_MAX_DAYS = 31
 MIDNIGHT = dt.time()
 
 
@@ -105,7 +105,7 @@ def day_began(moment: dt.datetime, zone: zoneinfo.ZoneInfo) -> dt.datetime:
 
 def is_month_day(day: int) -> bool:
     """Return whether any month has the day `day`."""
-    return 1 <= day <= max(calendar.mdays)
+    return 1 <= day <= MONTH_MAX_DAYS
 
 
 def _minutes(time: dt.time) -> int:

@@ -11,7 +11,7 @@ from chat.rendering.details import cost_of, price_of
 
 @dataclass(frozen=True)
 class BeatRow:
-    """One beat with its outcome in words, its cost in US dollars (None without a price), and the URL of what it told."""
+    """One beat with its outcome in words, its cost in US dollars (None without a price), and the URL of its message."""
 
     beat: Beat
     outcome: str

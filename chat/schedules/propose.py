@@ -84,7 +84,12 @@ SCHEDULE = Tool(
     {
         "type": "object",
         "properties": {
-            "text": {"type": "string", "minLength": 1, "maxLength": Schedule.TEXT_MAX_CHARS, "description": "The task."},
+            "text": {
+                "type": "string",
+                "minLength": 1,
+                "maxLength": Schedule.TEXT_MAX_CHARS,
+                "description": "The task.",
+            },
             "repeat": {"enum": ["once", "daily", "weekdays", "weekly", "monthly"]},
             "time": {"type": "string", "description": "Local time of the person, HH:MM."},
             "days": {"type": "array", "items": {"enum": list(DAYS)}, "description": "With weekly."},

@@ -16,6 +16,7 @@ from chat.models import Beat, ChatSession, Message, Schedule, default_agent
 from chat.schedules.planning import heartbeat_of
 from chat.schedules.wording import clock_time
 from oneclaw import pubsub
+from oneclaw.llm import Block
 from oneclaw.models import User, clock
 
 # While an answer is running in the conversation: seconds until the next try.
@@ -40,7 +41,7 @@ def say(session: ChatSession, text: str) -> Message:
     """Store `text` as a message by a schedule at the end of the locked `session`, unread."""
     owner = session.owner
     now = clock.read_database_time()
-    content = [{"type": "text", "text": text}]
+    content: list[Block] = [{"type": "text", "text": text}]
     session.last_seq += 1
     session.archived_at = None
     message = Message(

@@ -28,7 +28,8 @@ MAX_CONVERSATIONS = 50
 @require_http_methods(["GET", "POST"])
 def schedule_list(request: SignedInRequest) -> HttpResponse:
     """Show the heartbeat, the tasks, and what came of the newest beats; POST saves the heartbeat."""
-    refuse_if_disabled()
+    if not changes.is_offered():
+        return render(request, "chat/no_schedules.html")
     user, refusal = request.user, ""
     heartbeat = heartbeat_of(user)
     if request.method == "POST":
