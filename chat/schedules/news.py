@@ -21,7 +21,7 @@ COMPARED_MAX_SESSIONS = 50
 
 def titles_since(session: ChatSession, moment: dt.datetime) -> list[str]:
     """Return the titles of the person's conversations with messages since `moment`, newest first."""
-    found = _conversations(session).filter(active_at__gt=moment).only("title")[:MAX_TITLES]
+    found = _conversations(session).filter(active_at__gte=moment).only("title")[:MAX_TITLES]
     return [extensions.masked(each.title)[:TITLE_MAX_CHARS] for each in found if each.title]
 
 

@@ -163,8 +163,7 @@ def test_a_change_of_the_timezone_moves_the_next_time(heartbeat, ada, clock):
 
 
 def test_it_has_three_rounds_and_then_stays_quiet(heartbeat, clock, scripted):
-    search = answer(tool_use("memory_search", {"query": "oven"}))
-    scripted.script(search, search, search, quietly())
+    scripted.script(*(answer(tool_use("memory_search", {"query": word})) for word in ("oven", "kettle", "pan")))
     assert said(clock.work(minutes=15)) == ("quiet", "beat.no_answer")
     assert len(scripted.messages) == 3
     assert "Call heartbeat_respond now" in str(scripted.messages[2].body["messages"][-1])
