@@ -61,9 +61,7 @@ def _carry_out(beat: Beat) -> None:
         tell.deliver(beat)
         return
     if beat.attempts > 1 and (beat.has_written or beat.attempts > MAX_CLAIMS):
-        beat.finish(
-            Beat.Status.FAILED, "interrupted", outcome=Beat.Outcome.FAILED, reason=Reason("beat.interrupted")
-        )
+        beat.finish(Beat.Status.FAILED, "interrupted", outcome=Beat.Outcome.FAILED, reason=Reason("beat.interrupted"))
         return
     schedule = beat.schedule
     session = hidden_session(schedule)
@@ -164,11 +162,17 @@ def _stopped_text(schedule: Schedule, failure: llm.ModelRequestError) -> str:
     """Return the message that the schedule was switched off, in the active language."""
     params = {"text": schedule.text[:80], "count": MAX_FAILURES, "reason": failure.sentence}
     if schedule.is_heartbeat:
-        return _(
-            "The heartbeat was switched off, because the model failed %(count)s times in a row: %(reason)s "
+        return (
+            _(
+                "The heartbeat was switched off, because the model failed %(count)s times in a row: %(reason)s "
+                "You can switch it on again on the page “Schedules”."
+            )
+            % params
+        )
+    return (
+        _(
+            "The task “%(text)s” was switched off, because the model failed %(count)s times in a row: %(reason)s "
             "You can switch it on again on the page “Schedules”."
-        ) % params
-    return _(
-        "The task “%(text)s” was switched off, because the model failed %(count)s times in a row: %(reason)s "
-        "You can switch it on again on the page “Schedules”."
-    ) % params
+        )
+        % params
+    )

@@ -45,9 +45,7 @@ def test_hours_may_reach_into_the_next_day():
     ]
 
 
-@pytest.mark.parametrize(
-    ("at", "inside"), [("07:59:59", False), ("08:00", True), ("21:59:59", True), ("22:00", False)]
-)
+@pytest.mark.parametrize(("at", "inside"), [("07:59:59", False), ("08:00", True), ("21:59:59", True), ("22:00", False)])
 def test_a_time_lies_in_the_hours(at, inside):
     assert is_within(HOURS, local(f"2026-11-23T{at}"), ZURICH) is inside
 
