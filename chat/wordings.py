@@ -73,7 +73,6 @@ WORDINGS: Mapping[str, Wording] = {
     "beat.no_answer": _("The model had not finished after three steps."),
     "beat.interrupted": _("The server stopped. What was written is not written again."),
     # On the card of a proposed task.
-    "schedule.proposed": _("waits for your answer"),
     "schedule.too_many": _("Too many proposed tasks wait for your answer."),
     "schedule.past": _("This time has passed. Choose a later one."),
     # After an action on conversations, folders or links.

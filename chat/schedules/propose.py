@@ -53,7 +53,7 @@ def _result(task: Schedule) -> ToolResult:
         "when": sentence_of(task),
         "note": "Nothing runs before the person confirms it on the card below your answer.",
     }
-    return ToolResult(said, Reason("schedule.proposed"), [task.text], made=task.pk)
+    return ToolResult(said, "", [task.text], made=task.pk)
 
 
 def since(made: Sequence[int], csrf_token: str) -> Mapping[int, CallUpdate]:

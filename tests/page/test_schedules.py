@@ -31,7 +31,6 @@ async def test_a_task_is_made_run_now_paused_and_deleted(live, ada, scripted, li
         await expect(page.get_by_role("alert")).to_contain_text("Choose at least one day of the week.")
         await expect(page.get_by_label("What should be done?")).to_have_value("List my week")
         await page.get_by_label("Monday").check()
-        await page.screenshot(path="/tmp/sched_form.png", full_page=True)
         for viewport in DESKTOP, PHONE:
             await page.set_viewport_size(viewport)
             assert await fits(page)
@@ -56,16 +55,12 @@ async def test_a_task_is_made_run_now_paused_and_deleted(live, ada, scripted, li
             await page.set_viewport_size(viewport)
             assert await fits(page)
             assert await violations_in_both_schemes(page) == ""
-        await page.screenshot(path="/tmp/sched_phone.png", full_page=True)
-        await page.set_viewport_size(DESKTOP)
-        await page.screenshot(path="/tmp/sched_list.png", full_page=True)
         # What it told is an unread conversation, and says how it came.
         await page.set_viewport_size(DESKTOP)
         await page.goto("/")
         await (await listed(page)).get_by_role("link", name="Heartbeat", exact=True).click()
         await expect(page.get_by_text("Three appointments.")).to_be_visible()
         await expect(page.get_by_text("by itself at")).to_be_visible()
-        await page.screenshot(path="/tmp/sched_told.png")
         await expect(page.get_by_role("button", name="Regenerate")).to_have_count(0)
         for viewport in DESKTOP, PHONE:
             await page.set_viewport_size(viewport)
@@ -109,7 +104,6 @@ async def test_a_proposed_task_waits_for_the_yes_on_its_card(live, ada, scripted
         await expect(card.get_by_text("Every Monday at 08:00", exact=True)).to_be_visible()
         assert await violations_in_both_schemes(page) == ""
         assert await in_database(Schedule.objects.proposed().count) == 1
-        await page.screenshot(path="/tmp/sched_card.png")
         await card.get_by_role("button", name="Yes, schedule it").click()
         await expect(page.locator(".card").filter(has_text="Scheduled a task")).to_be_visible()
     assert (await in_database(Schedule.objects.get)).enabled
