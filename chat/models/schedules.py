@@ -139,7 +139,7 @@ class Beat(Job):
     """
 
     class Outcome(models.TextChoices):
-        TOLD = "told", "it told the person something"
+        SENT = "sent", "it sent the person a message"
         QUIET = "quiet", "the model had nothing to tell"
         SKIPPED = "skipped", "no model was asked"
         FAILED = "failed", "the model could not be asked, or the server stopped"
@@ -160,11 +160,11 @@ class Beat(Job):
     # Whether a tool that writes has begun: what was written is not written again after a crash.
     has_written = models.BooleanField(default=False)
     outcome = models.CharField(max_length=10, choices=Outcome, blank=True)
-    # Why nothing was told.
+    # Why the person was sent nothing.
     reason = ReasonField()
     # What it tells, kept until it stands in the conversation; the message there; and what it notes for later beats.
     text = models.TextField(blank=True)
-    told = models.ForeignKey(Message, on_delete=models.SET_NULL, null=True, blank=True, related_name="+")
+    message = models.ForeignKey(Message, on_delete=models.SET_NULL, null=True, blank=True, related_name="+")
     note = models.CharField(max_length=NOTE_MAX_CHARS, blank=True)
     # All tokens of its requests, and for each request [model, the API's token counts].
     tokens = models.PositiveIntegerField(default=0)

@@ -1,7 +1,7 @@
 """Ask a model for a beat: a few short rounds in a conversation of the beat's own, whose rows are those of every turn.
 
-It runs in a worker, with nobody at the page and no stream to show, so it needs neither the slots nor the publisher of
-chat/turns/loop.py. The rows are written by the same functions: each answer before its tools run.
+It runs in a worker, without a person at the page and without a stream to show, so it needs neither the slots nor the
+publisher of chat/turns/loop.py. The rows are written by the same functions: each answer before its tools run.
 """
 
 import asyncio

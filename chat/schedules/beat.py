@@ -6,7 +6,7 @@
                          │ a turn of the person runs: queued again, in 2 minutes, 3 times
                          ▼ the model is asked
                       answer stored ─ quiet ─▶ quiet
-                         │ tells ─ message and end of the beat in one transaction ─▶ told
+                         │ tells ─ message and end of the beat in one transaction ─▶ sent
                          ▼ the model failed: queued again, in 30 minutes, then 2 hours; 5 times: the schedule is off
 
 A worker that dies loses its claim, and another one goes on from the row: it asks again unless the answer was stored or

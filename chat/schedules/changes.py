@@ -17,9 +17,9 @@ from oneclaw.jobs import OPEN_STATUSES
 from oneclaw.models import User, clock
 from oneclaw.text import InvalidTextError, validated_text
 
-# Tasks of one person that are not deleted, and of these the ones that a model proposed and nobody has answered.
+# Tasks of one person that are not deleted, and of these the ones that a model proposed and that wait for an answer.
 MAX_TASKS, MAX_PROPOSALS = 50, 10
-WEEKDAYS = 7
+WEEK_DAYS = 7
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ def checked_task(text: object, repeat: object, at: object, days: Collection[str]
         case "daily":
             return TaskDraft(said, "daily", time)
         case "weekly":
-            chosen = sorted({int(each) for each in days if str(each).isdecimal() and int(each) < WEEKDAYS})
+            chosen = sorted({int(each) for each in days if str(each).isdecimal() and int(each) < WEEK_DAYS})
             if not chosen:
                 raise InvalidTextError("no_day", _("Choose at least one day of the week."))
             return TaskDraft(said, "weekly", time, chosen)
@@ -166,7 +166,7 @@ def run_now(schedule: Schedule) -> Beat:
 
 @transaction.atomic
 def delete(schedule: Schedule) -> None:
-    """Delete a task with all that is known of its beats. What it told stays in its conversation."""
+    """Delete a task with all that is known of its beats. Its messages stay in their conversation."""
     hidden = ChatSession.objects.filter(owner=schedule.owner_id, kind=ChatSession.Kind.BEAT)
     hidden = hidden.filter(turns__in=schedule.beats.exclude(turn=None).values("turn"))
     ids = list(hidden.values_list("pk", flat=True))

@@ -21,7 +21,7 @@ class BeatRow:
 
 def beat_rows(beats: BeatQuerySet) -> list[BeatRow]:
     """Return `beats` as rows of a list, in their order."""
-    rows = beats.select_related("schedule", "told")
+    rows = beats.select_related("schedule", "message")
     return [BeatRow(beat, _outcome(beat), cost_of_beat(beat), _address(beat)) for beat in rows]
 
 
@@ -34,7 +34,7 @@ def cost_of_beat(beat: Beat) -> float | None:
 
 def _outcome(beat: Beat) -> str:
     words = {
-        Beat.Outcome.TOLD: _("Told you something"),
+        Beat.Outcome.SENT: _("Told you something"),
         Beat.Outcome.QUIET: _("Stayed quiet"),
         Beat.Outcome.SKIPPED: _("Asked no model"),
         Beat.Outcome.FAILED: _("Failed"),
@@ -43,4 +43,4 @@ def _outcome(beat: Beat) -> str:
 
 
 def _address(beat: Beat) -> str:
-    return f"/c/{beat.told.session_id}#message-{beat.told_id}@{beat.told.seq}" if beat.told else ""
+    return f"/c/{beat.message.session_id}#message-{beat.message_id}@{beat.message.seq}" if beat.message else ""

@@ -9,11 +9,11 @@ from chat.models import Beat, ChatSession, ChatSessionQuerySet, Schedule
 from chat.schedules import quiet
 from oneclaw.models import User
 
-# Titles of conversations that a beat is told, and the characters of each.
+# Titles of conversations that a beat is sent, and the characters of each.
 MAX_TITLES, TITLE_MAX_CHARS = 10, 60
 # How far back the first beat looks.
 FIRST_LOOK = dt.timedelta(days=1)
-# Notes of earlier beats that a beat is told.
+# Notes of earlier beats that a beat is sent.
 MAX_NOTES = 3
 # The conversations that are compared with those at the last quiet beat.
 COMPARED_MAX_SESSIONS = 50

@@ -1,7 +1,7 @@
 """Plan beats: make one row for each time at which a schedule is due, and compute the next time.
 
-A time is planned by one transaction that moves `Schedule.next_at` on, whichever worker comes first. Times that nobody
-planned because the server was down, or because the beat before them was not finished, collapse into one.
+A time is planned by one transaction that moves `Schedule.next_at` on, whichever worker comes first. Times that were
+not planned because the server was down, or because the beat before them was not finished, collapse into one.
 """
 
 import datetime as dt

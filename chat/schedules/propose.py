@@ -30,12 +30,14 @@ def _stored(call: ToolCall, key: str) -> Schedule:
     if Schedule.objects.visible_to(call.user).proposed().count() >= changes.MAX_PROPOSALS:
         message = "Too many proposed tasks wait for the person's answer. Ask them to answer those first."
         raise ToolError("too_many", message, Reason("schedule.too_many"))
-    given = call.input
-    repeat = "weekly" if given["repeat"] == "weekdays" else given["repeat"]
-    names = WORKING_DAYS if given["repeat"] == "weekdays" else given.get("days", ())
+    arguments = call.input
+    repeat = "weekly" if arguments["repeat"] == "weekdays" else arguments["repeat"]
+    names = WORKING_DAYS if arguments["repeat"] == "weekdays" else arguments.get("days", ())
     days = [str(DAYS.index(name)) for name in names]
     try:
-        draft = changes.checked_task(given["text"], repeat, given["time"], days, given.get("day"), given.get("date"))
+        draft = changes.checked_task(
+            arguments["text"], repeat, arguments["time"], days, arguments.get("day"), arguments.get("date")
+        )
     except InvalidTextError as error:
         raise ToolError("validation_error", error.sentence) from error
     task = draft.fill(Schedule(owner=call.user, proposal_key=key))

@@ -1,5 +1,5 @@
-"""When nothing is told, or not even asked: what HEARTBEAT.md holds, what the model answered, and the limits of a day.
-Pure."""
+"""When the person is sent nothing, or no model is asked: what HEARTBEAT.md holds, what the model answered, and the
+limits of a day. Pure."""
 
 import json
 import re
@@ -11,7 +11,7 @@ HEARTBEAT_OK = "HEARTBEAT_OK"
 # An answer with the words above is quiet with this many characters besides.
 QUIET_MAX_CHARS = 300
 NOTE_MAX_CHARS = 300
-TOLD_MAX_CHARS = 8_000
+TEXT_MAX_CHARS = 8_000
 # Times a day that a model is asked for the schedules of one person.
 DAY_MAX_BEATS = 48
 
@@ -54,7 +54,7 @@ def answer_of_text(text: str) -> Answer:
     rest = text.removeprefix(HEARTBEAT_OK).removesuffix(HEARTBEAT_OK).strip()
     if rest != text and len(rest) <= QUIET_MAX_CHARS:
         return Answer("")
-    return Answer(rest[:TOLD_MAX_CHARS])
+    return Answer(rest[:TEXT_MAX_CHARS])
 
 
 def fingerprint(*parts: Any) -> str:

@@ -1,7 +1,7 @@
 """Define the tool heartbeat_respond, which ends a beat. Only beats are offered it; it is not in the registry."""
 
 from chat.extensions import Tool, ToolCall, ToolResult
-from chat.schedules.quiet import NOTE_MAX_CHARS, TOLD_MAX_CHARS
+from chat.schedules.quiet import NOTE_MAX_CHARS, TEXT_MAX_CHARS
 
 RESPOND_NAME = "heartbeat_respond"
 
@@ -18,11 +18,11 @@ RESPOND = Tool(
         "type": "object",
         "properties": {
             "tell": {"type": "boolean", "description": "Whether the person gets `text` as a message."},
-            "text": {"type": "string", "maxLength": TOLD_MAX_CHARS, "description": "The message, in Markdown."},
+            "text": {"type": "string", "maxLength": TEXT_MAX_CHARS, "description": "The message, in Markdown."},
             "note": {
                 "type": "string",
                 "maxLength": NOTE_MAX_CHARS,
-                "description": "One line for the next turns of this schedule: what was found and what was told.",
+                "description": "One line for the next turns of this schedule: what was found and sent.",
             },
         },
         "required": ["tell"],

@@ -1,7 +1,7 @@
 """Tell a person something by a schedule: an unread message in a conversation of theirs.
 
-It is not activity: the conversation keeps its place and its last activity, nobody becomes present, and no signal is
-sent. Notes of it are made with those of the conversation.
+It is not activity: the conversation keeps its place and its last activity, the person does not become present, and no
+signal is sent. Notes of it are made with those of the conversation.
 """
 
 import uuid
@@ -34,7 +34,7 @@ def deliver(beat: Beat) -> None:
         beat.release(BUSY_SECONDS)
         return
     message = say(session, beat.text)
-    beat.finish(Beat.Status.DONE, outcome=Beat.Outcome.TOLD, told=message, reason=None)
+    beat.finish(Beat.Status.DONE, outcome=Beat.Outcome.SENT, message=message, reason=None)
 
 
 def say(session: ChatSession, text: str) -> Message:
@@ -56,7 +56,7 @@ def say(session: ChatSession, text: str) -> Message:
         **transcript.content_columns(content),
         **transcript.html_columns(content, {}),
     )
-    # Neither `active_at` nor the person's presence: nobody has said anything.
+    # Neither `active_at` nor the person's presence: they have said nothing.
     session.save(update_fields=["last_seq", "archived_at"])
     message.save(force_insert=True)
     transcript.notify_changed(session.pk)

@@ -78,14 +78,14 @@ def edit_task(request: SignedInRequest, schedule_id: int) -> HttpResponse:
 
 
 def edited(request: SignedInRequest, task: Schedule | None) -> HttpResponse:
-    refusal, given = "", fields_of(task)
+    refusal, values = "", fields_of(task)
     shown = task or Schedule(owner=request.user)
     if request.method == "POST":
         form = request.POST
-        given = {name: form.get(name, "") for name in given} | {"days": form.getlist("days")}
+        values = {name: form.get(name, "") for name in values} | {"days": form.getlist("days")}
         options = changes.checked_options(request.user, form.dict(), form.getlist("tools"))
         try:
-            draft = changes.checked_task(*(given[name] for name in ("text", "repeat", "at", "days", "day", "on")))
+            draft = changes.checked_task(*(values[name] for name in ("text", "repeat", "at", "days", "day", "on")))
             changes.save_task(request.user, draft, options, task)
         except InvalidTextError as error:
             refusal = error.sentence
@@ -95,7 +95,7 @@ def edited(request: SignedInRequest, task: Schedule | None) -> HttpResponse:
     context = {
         "task": shown,
         "is_new": task is None,
-        "given": given,
+        "given": values,
         "refusal": refusal,
         "weekdays": [(str(number), name) for number, name in WEEKDAYS.items()],
         "today": request.user.day().isoformat(),
@@ -120,13 +120,13 @@ def fields_of(task: Schedule | None) -> dict[str, Any]:
 
 @require_GET
 def history(request: SignedInRequest, schedule_id: int) -> HttpResponse:
-    """Show what the beats of a schedule came to; with `show=quiet` those that told nothing, each with its reason."""
+    """Show what the beats of a schedule came to; with `show=quiet` those without a message, each with its reason."""
     refuse_if_disabled()
     schedule = get_object_or_404(Schedule.objects.visible_to(request.user).confirmed(), pk=schedule_id)
     is_quiet = request.GET.get("show") == "quiet"
     beats = Beat.objects.visible_to(request.user).filter(schedule=schedule).listed()
     if is_quiet:
-        beats = beats.exclude(outcome=Beat.Outcome.TOLD)
+        beats = beats.exclude(outcome=Beat.Outcome.SENT)
     page = Paginator(beats, PAGE_BEATS).get_page(request.GET.get("page"))
     context = {
         "schedule": schedule,

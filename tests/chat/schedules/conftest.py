@@ -38,8 +38,8 @@ class Clock:
 def clock():
     moved = Clock()
     with (
-        mock.patch("oneclaw.models.clock.database_now", lambda: Value(moved.now)),
-        mock.patch("django.utils.timezone.now", lambda: moved.now),
+        mock.patch("oneclaw.models.clock.database_now", side_effect=lambda: Value(moved.now)),
+        mock.patch("django.utils.timezone.now", side_effect=lambda: moved.now),
     ):
         yield moved
 

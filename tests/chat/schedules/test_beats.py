@@ -52,18 +52,18 @@ def test_a_quiet_heartbeat_says_nothing_and_asks_no_more_until_something_changes
 def test_what_it_tells_is_an_unread_message_and_no_activity(heartbeat, ada, clock, scripted):
     scripted.script(telling())
     beat = clock.work(minutes=15)
-    assert beat.outcome == "told"
-    session = beat.told.session
-    assert (session.title, session.is_unread, beat.told.text) == ("Heartbeat", True, "Call **Ada**.")
-    assert beat.told.meta == {"by": "schedule", "at": "09:00"}
-    assert "<strong>Ada</strong>" in beat.told.html
+    assert beat.outcome == "sent"
+    session = beat.message.session
+    assert (session.title, session.is_unread, beat.message.text) == ("Heartbeat", True, "Call **Ada**.")
+    assert beat.message.meta == {"by": "schedule", "at": "09:00"}
+    assert "<strong>Ada</strong>" in beat.message.html
     assert not Presence.objects.exists()
     made_at = session.active_at
     clock.pass_by(hours=1)
     scripted.script(telling("Again."))
     beat = clock.work(minutes=0)
     session.refresh_from_db()
-    assert (session.last_seq, session.active_at, session.pk) == (2, made_at, beat.told.session_id)
+    assert (session.last_seq, session.active_at, session.pk) == (2, made_at, beat.message.session_id)
     # What was told is noted with its conversation; beats are not.
     assert [each.pk for each in flush.idle(clock.now + dt.timedelta(hours=2))] == [session.pk]
     assert list(invariants.check()) == []
@@ -179,11 +179,12 @@ def test_an_obedient_model_changes_nothing_that_was_not_granted(heartbeat, ada, 
         tool_use("answer_task", {"id": task.pk, "answer": "yes"}),
     )
     scripted.script(evil, telling("yes"))
-    assert clock.work(minutes=15).outcome == "told"
+    assert clock.work(minutes=15).outcome == "sent"
     results = scripted.messages[1].body["messages"][-1]["content"]
     assert [block.get("is_error") for block in results] == [True] * 4
     task.refresh_from_db()
-    assert task.is_proposed and not task.enabled
+    assert task.is_proposed
+    assert not task.enabled
     assert Schedule.objects.tasks().get() == task
     assert not MemoryDocument.objects.filter(content__contains="evil").exists()
 
@@ -195,7 +196,8 @@ def test_a_granted_tool_writes_and_what_it_read_waits_for_a_yes(heartbeat, ada, 
     beat = clock.work(minutes=15)
     assert (beat.outcome, beat.has_written) == ("quiet", True)
     names = [tool["name"] for tool in scripted.messages[0].body["tools"]]
-    assert "save_memory" in names and "schedule" not in names
+    assert "save_memory" in names
+    assert "schedule" not in names
 
 
 def test_two_hundred_beats_cost_what_the_first_one_did(heartbeat, ada, clock, scripted, put):

@@ -29,7 +29,7 @@ def test_a_task_runs_at_its_time_and_tells(ada, clock, scripted):
     clock.work(minutes=14)
     assert not Beat.objects.exists()
     beat = clock.work(minutes=1)
-    assert (beat.outcome, beat.told.text) == ("told", "Nothing planned.")
+    assert (beat.outcome, beat.message.text) == ("sent", "Nothing planned.")
     assert "List my week" in str(scripted.messages[0].body["messages"])
     assert clock.work(days=6).pk == beat.pk
     scripted.script(answer("HEARTBEAT_OK"))
@@ -41,8 +41,8 @@ def test_a_task_runs_at_its_time_and_tells(ada, clock, scripted):
 def test_a_task_at_one_time_runs_once(ada, clock, scripted):
     changes.save_task(ada, TaskDraft("Now", "", dt.time(9), on=dt.date(2027, 3, 22)), Options())
     scripted.script(answer("Done."))
-    assert clock.work(minutes=20).outcome == "told"
-    assert clock.work(days=3).told.text == "Done."
+    assert clock.work(minutes=20).outcome == "sent"
+    assert clock.work(days=3).message.text == "Done."
     assert Beat.objects.count() == 1
     with pytest.raises(InvalidTextError, match="has passed"):
         changes.save_task(ada, TaskDraft("Now", "", dt.time(9), on=dt.date(2027, 3, 22)), Options())
@@ -61,7 +61,7 @@ def test_a_proposed_task_does_nothing_before_the_yes(ada, stranger, clock, scrip
     changes.answer_proposal(ada, task.pk, False)
     assert propose.since([task.pk], "token")[task.pk]["heading"] == "Scheduled a task"
     scripted.script(answer("Done."))
-    assert clock.work(days=7).outcome == "told"
+    assert clock.work(days=7).outcome == "sent"
 
 
 def test_a_declined_task_never_runs(ada, clock, scripted):
@@ -97,7 +97,8 @@ def test_ten_proposals_may_wait_and_fifty_tasks_may_be(ada, clock):
 def test_only_a_conversation_of_a_person_may_propose(ada, settings):
     session = ChatSession(owner=ada, agent=default_agent())
     offered = {tool.name for tool in extensions.tools_for(session)}
-    assert "schedule" in offered and "heartbeat_respond" not in offered
+    assert "schedule" in offered
+    assert "heartbeat_respond" not in offered
     for changed in ({"kind": "beat"}, {"kind": "sub"}, {"mode": "temporary"}, {"mode": "chat"}):
         other = ChatSession(owner=ada, agent=default_agent(), **changed)
         assert "schedule" not in {tool.name for tool in extensions.tools_for(other)}
@@ -108,7 +109,7 @@ def test_only_a_conversation_of_a_person_may_propose(ada, settings):
 def test_the_next_message_in_the_conversation_reads_what_was_told(ada, clock, scripted):
     changes.save_task(ada, TaskDraft("List my week", "daily", dt.time(9)), Options())
     scripted.script(answer("Nothing planned."))
-    session = clock.work(minutes=15).told.session
+    session = clock.work(minutes=15).message.session
     accepted = send(ada, "Thank you", session_id=session.pk)
     from chat.context.prompt import build_request
 
@@ -122,7 +123,8 @@ def test_a_deleted_task_takes_its_history_and_leaves_what_it_told(ada, clock, sc
     scripted.script(answer("Nothing planned."))
     clock.work(minutes=15)
     changes.delete(task)
-    assert not Beat.objects.exists() and not ChatSession.objects.filter(kind="beat").exists()
+    assert not Beat.objects.exists()
+    assert not ChatSession.objects.filter(kind="beat").exists()
     assert Message.objects.get().text == "Nothing planned."
 
 

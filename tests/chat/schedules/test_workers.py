@@ -58,7 +58,7 @@ def test_a_beat_whose_worker_dies_at_any_step_tells_once(heartbeat, clock, scrip
     clock.pass_by(minutes=1)
     transcript.sweep()
     beat = clock.work(minutes=0)
-    assert (beat.outcome, Beat.objects.count()) == ("told", 1)
+    assert (beat.outcome, Beat.objects.count()) == ("sent", 1)
     assert Message.objects.filter(text="Call Ada.", session__kind="").count() == 1
     if step.startswith("chat.schedules.tell"):
         assert len(scripted.messages) == 1
@@ -99,8 +99,8 @@ def test_what_is_told_waits_while_an_answer_is_running_there(heartbeat, ada, clo
     assert (beat.status, beat.text) == ("queued", "Call Ada.")
     transcript.finish_turn(accepted.turn, accepted.answer, [{"type": "text", "text": "Hi"}], "complete")
     beat = clock.work(seconds=31)
-    assert (beat.outcome, beat.told.session_id) == ("told", accepted.message.session_id)
-    assert [message.text for message in Message.objects.shown().filter(session=beat.told.session)] == [
+    assert (beat.outcome, beat.message.session_id) == ("sent", accepted.message.session_id)
+    assert [message.text for message in Message.objects.shown().filter(session=beat.message.session)] == [
         "Hello",
         "Hi",
         "Call Ada.",
@@ -118,7 +118,7 @@ def test_three_workers_at_once_carry_out_each_time_once(transactional_db, heartb
             barrier.wait(10)
             for beat_id in planning.sweep():
                 beats.run(beat_id)
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001
             failures.append(error)
         finally:
             connections.close_all()
@@ -132,6 +132,6 @@ def test_three_workers_at_once_carry_out_each_time_once(transactional_db, heartb
         for worker in workers:
             worker.join(60)
     assert failures == []
-    assert Beat.objects.filter(outcome="told").count() == 5 == len(scripted.messages)
+    assert Beat.objects.filter(outcome="sent").count() == 5 == len(scripted.messages)
     assert Message.objects.filter(text="Call Ada.", session__kind="").count() == 5
     assert Beat.objects.values("planned_at").distinct().count() == Beat.objects.count()
