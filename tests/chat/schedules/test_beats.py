@@ -204,14 +204,26 @@ def test_two_hundred_beats_cost_what_the_first_one_did(heartbeat, ada, clock, sc
     put(ada, "MEMORY.md", "- A fact about Ada that is remembered.\n" * 400)
     scripted.default = lambda body: quietly("x" * 300)
     spent = []
-    for _ in range(200):
+
+    def ask():
         Schedule.objects.update(quiet_hash="")
         Beat.objects.update(asked_at=None)
-        beat = clock.work(minutes=30) if clock.now.hour < 20 else clock.work(hours=12)
-        if beat.outcome == "quiet":
-            spent.append(beat.usage[0][1]["input_tokens"] or len(str(scripted.messages[-1].body)))
-        clock.pass_by(minutes=0)
-    assert len(spent) > 150
+        beat = clock.work(minutes=30)
+        assert beat.outcome == "quiet"
+        spent.append(beat.usage[0][1]["input_tokens"])
+
+    ask()
+    ask()
+    # What 190 more beats leave behind, which a model that is asked 190 times leaves more slowly.
+    earlier = [clock.now - dt.timedelta(days=number) for number in range(1, 191)]
+    Beat.objects.bulk_create(
+        Beat(owner=ada, schedule=heartbeat, planned_at=at, status="done", note="x" * 300, finished_at=at)
+        for at in earlier
+    )
+    for _ in range(8):
+        ask()
+    assert Beat.objects.count() == 200
+    assert min(spent) > 1_000
     assert max(spent) <= 1.05 * spent[0]
     head = scripted.messages[-1].body["system"][0]["text"]
     assert head.count("A fact about Ada") * len("- A fact about Ada that is remembered.\n") <= 8_000
