@@ -12,7 +12,9 @@ class ChatConfig(AppConfig):
         from chat.conversations import titles  # noqa: F401
         from chat.library import organise  # noqa: F401
         from chat.live import revocation  # noqa: F401
+        from chat.schedules.propose import SCHEDULES
         from oneclaw import reasons
 
         reasons.register(wordings.WORDINGS)
         extensions.register(CHAT)
+        extensions.register(SCHEDULES)

@@ -8,6 +8,8 @@ from chat.attachments import store
 from chat.compaction import make
 from chat.conversations import presence, retention, temporary, titles, transcript
 from chat.models import ContextRound, ImportJob
+from chat.schedules import beat, planning
+from chat.schedules import retention as schedule_retention
 from chat.transfer.importing import jobs
 from oneclaw.tasks import send
 
@@ -22,6 +24,8 @@ def sweep() -> None:
         send(name_session, str(session_id))
     for round_id in ContextRound.objects.due_ids():
         send(make_round, round_id)
+    for beat_id in planning.sweep():
+        send(run_beat, beat_id)
     for job_id in ImportJob.objects.due_ids():
         send(take_in, str(job_id))
 
@@ -34,6 +38,7 @@ def sweep_attachments() -> None:
 @shared_task
 def purge() -> None:
     retention.sweep()
+    schedule_retention.sweep()
 
 
 @shared_task
@@ -52,3 +57,8 @@ def make_round(round_id: int) -> None:
     seconds = make.run(round_id)
     if seconds is not None:
         send(make_round, round_id, countdown=seconds)
+
+
+@shared_task
+def run_beat(beat_id: int) -> None:
+    beat.run(beat_id)

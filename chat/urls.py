@@ -18,6 +18,8 @@ from chat.views import (
     search,
     sharing,
 )
+from chat.views.schedules import actions as schedule_actions
+from chat.views.schedules import pages as schedule_pages
 
 urlpatterns = [
     # Browsers request it even when no page names it.
@@ -58,6 +60,14 @@ urlpatterns = [
     path("agents/new", agents.new_agent, name="new_agent"),
     path("agents/<slug:slug>", agents.edit_agent, name="edit_agent"),
     path("agents/<slug:slug>/delete", agents.delete_agent, name="delete_agent"),
+    path("schedules/", schedule_pages.schedule_list, name="schedules"),
+    path("schedules/new", schedule_pages.new_task, name="new_task"),
+    path("schedules/<int:schedule_id>", schedule_pages.edit_task, name="edit_task"),
+    path("schedules/<int:schedule_id>/beats", schedule_pages.history, name="schedule_history"),
+    path("schedules/<int:schedule_id>/run", schedule_actions.run_now, name="run_schedule"),
+    path("schedules/<int:schedule_id>/switch", schedule_actions.switch, name="switch_task"),
+    path("schedules/<int:schedule_id>/delete", schedule_actions.delete, name="delete_task"),
+    path("schedules/<int:schedule_id>/answer", schedule_actions.answer, name="answer_task"),
     path("messages/<int:message_id>/details", messages.details, name="message_details"),
     path("messages/<int:message_id>/context", context.message_context, name="message_context"),
     path("messages/<int:message_id>/context.json", context.message_context_json, name="message_context_json"),

@@ -60,6 +60,21 @@ WORDINGS: Mapping[str, Wording] = {
     "rounds.edited": _("Saved. The model reads your text from your next message on."),
     "context.used": _("The conversation takes %(used)s of %(window)s tokens (%(percent)s %%)."),
     "context.empty": _("Nothing was sent to the model yet."),
+    # Why a schedule told nothing, or why no model was asked.
+    "beat.off": _("Schedules are switched off."),
+    "beat.no_checklist": _("There is no HEARTBEAT.md."),
+    "beat.empty_checklist": _("HEARTBEAT.md holds no tasks."),
+    "beat.hours": _("It was outside of the hours."),
+    "beat.unchanged": _("Nothing had changed since the last time."),
+    "beat.busy": _("You were in a conversation."),
+    "beat.beats_used": _("The model was already asked %(most)s times on that day."),
+    "beat.tokens_used": _("The %(most)s tokens of the day were used up."),
+    "beat.quiet": _("The model had nothing to tell."),
+    "beat.no_answer": _("The model had not finished after three steps."),
+    "beat.interrupted": _("The server stopped. What was written is not written again."),
+    # On the card of a proposed task.
+    "schedule.too_many": _("Too many proposed tasks wait for your answer."),
+    "schedule.past": _("This time has passed. Choose a later one."),
     # After an action on conversations, folders or links.
     "conversation.busy": _("An answer is still running. Wait for it, or stop it."),
     "conversation.not_last": _(

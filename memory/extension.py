@@ -4,12 +4,12 @@ search, what is stored before a summary, and the walk of a demo."""
 from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 
-from chat.extensions import AnswerLine, Extension, MessageContext, PromptSection, ToolCommand
+from chat.extensions import AnswerLine, Extension, MessageContext, PromptSection, ScheduledContext, ToolCommand
 from memory.notes import compaction
 from memory.policy import secrets, tombstones
 from memory.policy.access import own_space
 from memory.policy.reading import reading as reading_once
-from memory.prompt import message_context, recall
+from memory.prompt import message_context, recall, scheduled
 from memory.prompt.items import NAME
 from memory.provenance import details, used
 from memory.skills import offering
@@ -29,6 +29,7 @@ MEMORY = Extension(
     prepare_prompt=recall.prepare_prompt,
     prompt_condition=recall.prompt_condition,
     message_context=MessageContext(message_context.message_items, message_context.message_text),
+    scheduled=ScheduledContext(scheduled.checklist, scheduled.scheduled_items, recall.workspace_section),
     commands={"/remember": ToolCommand("save_memory", "content", _("Save to memory"), _("I will remember that."))},
     answer_line=AnswerLine(used.count, used.sentence, lambda id: reverse("message_memories", args=[id])),
     details=details.details,

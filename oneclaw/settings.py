@@ -11,6 +11,7 @@ from oneclaw.config.context import *  # noqa: F403
 from oneclaw.config.home import make_home
 from oneclaw.config.limits import *  # noqa: F403
 from oneclaw.config.privacy import *  # noqa: F403
+from oneclaw.config.schedules import *  # noqa: F403
 from oneclaw.config.secret_key import secret_key
 
 # Arithmetic on small vectors gains nothing from threads, and processes with threads must not fork.

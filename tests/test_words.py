@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-SETTINGS = ("oneclaw/settings.py", "oneclaw/config/context.py", "oneclaw/config/limits.py")
+SETTINGS = tuple(f"oneclaw/{name}.py" for name in ("settings", "config/context", "config/limits", "config/schedules"))
 SOURCES = sorted(
     path.relative_to(ROOT).as_posix()
     for app in ("oneclaw", "chat", "memory")

@@ -15,7 +15,7 @@ from django.utils import timezone
 
 from chat import extensions
 from chat.conversations import statements
-from chat.extensions import ContextItem, PromptSection
+from chat.extensions import ContextItem, PromptSection, Tool
 from chat.models import ChatSession, Head
 from chat.models.heads import SECTION_BREAK
 from oneclaw.llm import ToolDefinition
@@ -89,10 +89,12 @@ AGENT_SECTION = PromptSection("agent", 100, agent_section)
 
 def tool_definitions(session: ChatSession) -> list[ToolDefinition]:
     """Return the tools that `session` may use, in the API's form."""
-    return [
-        {"name": tool.name, "description": tool.description, "input_schema": dict(tool.input_schema)}
-        for tool in extensions.tools_for(session)
-    ]
+    return [tool_definition(tool) for tool in extensions.tools_for(session)]
+
+
+def tool_definition(tool: Tool) -> ToolDefinition:
+    """Return `tool` in the API's form."""
+    return {"name": tool.name, "description": tool.description, "input_schema": dict(tool.input_schema)}
 
 
 def condition_of(session: ChatSession) -> str:

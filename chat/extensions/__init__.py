@@ -54,6 +54,7 @@ from chat.extensions.types import (
     MessageContext,
     PromptSection,
     Remains,
+    ScheduledContext,
     SearchResult,
     Tool,
     ToolCall,

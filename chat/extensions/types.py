@@ -147,6 +147,20 @@ class PromptSection:
 
 
 @dataclass(frozen=True)
+class ScheduledContext:
+    """What an app gives to scheduled turns, which have none of its prompt sections."""
+
+    # Returns what the person of a session wrote for their heartbeats, "" when they wrote nothing. Sync, may use the
+    # ORM.
+    checklist: Callable[[ChatSession], str]
+    # Returns everything that the system text quotes from documents, with or without the checklist; few characters,
+    # because a heartbeat sends them again and again. Sync, may use the ORM.
+    items: Callable[[ChatSession, bool], list[ContextItem]]
+    # Returns the text for these items, or "".
+    render: Callable[[ChatSession, Sequence[ContextItem]], str]
+
+
+@dataclass(frozen=True)
 class MessageContext:
     """Context that an app sends to the model before the text of a person's message."""
 
@@ -266,6 +280,8 @@ class Extension:
     # session's system prompt is rebuilt.
     prompt_condition: Callable[[ChatSession], str] | None = None
     message_context: MessageContext | None = None
+    # What scheduled turns get instead of the sections and of the context of messages.
+    scheduled: ScheduledContext | None = None
     # Entered while one request to the model is built: within it the app may keep what it has read.
     reading: Callable[[], AbstractContextManager[None]] | None = None
     # {word: command}, such as "/remember".

@@ -80,7 +80,7 @@ def without_copies(found: QuerySet[Message], most: int) -> QuerySet[Message]:
 
 def with_words(user: User, words: list[str], candidates: int) -> QuerySet[Message]:
     """Return the person's shown messages that contain every word, among the newest `candidates` of the index."""
-    shown = Message.objects.visible_to(user).said().filter(active=True)
+    shown = Message.objects.visible_to(user).said().filter(active=True).exclude(session__kind=ChatSession.Kind.BEAT)
     spaced = [word for word in words if not UNSPACED.search(word)]
     if spaced:
         # The index of words first, which is faster than reading all messages of the person.

@@ -1,5 +1,5 @@
 """The models of the chat: agents, conversations with their turns and messages, ratings, attachments, links, prompts,
-imports, rounds, hooks."""
+imports, rounds, hooks, schedules."""
 
 from chat.models.agents import Agent, Effort, default_agent
 from chat.models.attachments import Attachment, AttachmentQuerySet, MessageFile
@@ -20,4 +20,5 @@ from chat.models.links import SharedLink, SharedLinkQuerySet
 from chat.models.prompts import SavedPrompt
 from chat.models.ratings import Rating
 from chat.models.rounds import ContextRound
+from chat.models.schedules import Beat, BeatQuerySet, Schedule
 from chat.models.versions import Version

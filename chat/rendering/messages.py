@@ -64,6 +64,7 @@ def article(message: Message, results: Mapping[str, Card]) -> dict[str, Any]:
         "lines": [] if by_person else answer_lines(message),
         "actions": actions_html(message),
         "is_continued": message.meta.get("continued", False),
+        "by_itself_at": message.meta.get("at", "") if message.meta.get("by") == "schedule" else "",
         "has_ending": not by_person and has_ending(message),
         "error": message.turn.error if status == Message.Status.FAILED and message.turn else None,
     }
@@ -84,7 +85,9 @@ def actions_html(message: Message) -> SafeString:
     """Return the row under a message: its versions and what can be done with it; "" while it is being written."""
     if message.is_running:
         return SafeString()
-    is_complete, rated = message.status == Message.Status.COMPLETE, vars(message).get("rated")
+    # What a schedule sent answers nothing, so it cannot be answered anew.
+    is_complete = message.status == Message.Status.COMPLETE and "by" not in message.meta
+    rated = vars(message).get("rated")
     if message.version or rated is not None:
         return render_actions(str(message.pk), time_of(message), message.role, is_complete, message.version, rated)
     # A page has many of them, which differ by the id and the time alone.

@@ -174,7 +174,7 @@ def due(limit: int = 200) -> list[int]:
     idle_since = clock.database_now() - dt.timedelta(minutes=settings.IDLE_MINUTES)
     kept = ChatSession.objects.filter(mode=ChatSession.Mode.AGENT, deleted_at=None, active_at__lt=idle_since)
     kept = kept.exclude(owner__in=switches.people_without(Switch.TRANSCRIPTS))
-    kept = kept.exclude(agent__own_memory=True)
+    kept = kept.exclude(agent__own_memory=True).exclude(kind=ChatSession.Kind.BEAT)
     # Conversations without an index have neither.
     through, layout = (Coalesce(F(f"transcript_index__{name}"), 0) for name in ("through_seq", "layout"))
     behind = kept.annotate(through=through, layout=layout).filter(last_seq__gt=0)

@@ -151,7 +151,7 @@ def idle(now: dt.datetime | None = None, limit: int = 1000) -> list[ChatSession]
     flushes = Flush.objects.filter(session=OuterRef("pk"))
     requested = flushes.filter(through_seq__isnull=False).order_by("-through_seq").values("through_seq")[:1]
     kept = ChatSession.objects.filter(mode=ChatSession.Mode.AGENT, deleted_at=None, active_at__lt=latest)
-    kept = kept.exclude(owner__in=switches.people_without(switches.Switch.SAVED))
+    kept = kept.exclude(owner__in=switches.people_without(switches.Switch.SAVED)).exclude(kind=ChatSession.Kind.BEAT)
     unnoted = kept.filter(last_seq__gt=Coalesce(Subquery(requested), F("copied_seq")))
     waiting = flushes.filter(status=Flush.Status.QUEUED)
     return list(unnoted.exclude(Exists(waiting)).order_by("active_at")[:limit])

@@ -18,14 +18,17 @@ CURATED_ALTERNATIVE = "memory.md"
 RECENT_NAME = "Recent Conversations.md"
 # What the person has written about themselves, and about how to answer (memory/views/instructions.py).
 INSTRUCTIONS = "USER.md"
+# How the assistant works, and what it looks through by itself from time to time (docs/sessions.md).
+AGENTS = "AGENTS.md"
+HEARTBEAT = "HEARTBEAT.md"
 # The workspace files, in their order in a prompt.
 WORKSPACE_FILES = (
-    "AGENTS.md",
+    AGENTS,
     "SOUL.md",
     "TOOLS.md",
     "IDENTITY.md",
     INSTRUCTIONS,
-    "HEARTBEAT.md",
+    HEARTBEAT,
     "BOOTSTRAP.md",
     CURATED,
 )

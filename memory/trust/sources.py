@@ -46,6 +46,8 @@ def text_sources_of(session: ChatSession, through_seq: int | None = None) -> Tex
         sources += _of_results(message, calls)
         if message.seq <= imported_seq and message.is_said:
             sources.append(SourceText(Kind.IMPORTED, session.title, message.text))
+        elif message.role == Message.Role.USER and not message.is_by_person:
+            sources.append(SourceText(Kind.FOUND, session.title, message.text))
         elif message.role == Message.Role.USER:
             parts = parts_of(message.text)
             sources += [files[id] for id in message.file_ids if id in files]

@@ -59,6 +59,15 @@ def whole(name: str, default: int, least: int, most: int) -> int:
     return int(found)
 
 
+def hours(name: str, default: str) -> tuple[int, int]:
+    """Return the variable `name` as two hours of a day, from `8-22`; `0-24` is the whole day."""
+    value = text(name, default)
+    first, _, last = value.partition("-")
+    if not (first.isdecimal() and last.isdecimal() and int(first) < 24 and 0 < int(last) <= 24 and first != last):
+        raise ImproperlyConfigured(f"{name} is “{value}”; it must be two hours of a day, such as 8-22.")
+    return int(first), int(last)
+
+
 def words(name: str, default: Iterable[str] = ()) -> list[str]:
     """Return the words of the variable `name`, separated by commas or white space; `default` when there are none."""
     return text(name).replace(",", " ").split() or list(default)

@@ -4,10 +4,12 @@ Leases, claims and due times, and what a sweep compares with a time in a row, go
 """
 
 import datetime as dt
+from typing import Any
 
 from django.db import connection
 from django.db.models.expressions import Combinable
 from django.db.models.functions import Now
+from django.db.models.sql import Query
 
 
 def database_now() -> Combinable:
@@ -20,6 +22,9 @@ def database_now() -> Combinable:
 
 def read_database_time() -> dt.datetime:
     """Return the database's time as it is now, by a query of its own."""
+    compiler = Query(None).get_compiler(connection=connection)
+    now: Any = database_now()
+    sql, values = compiler.compile(now.resolve_expression(compiler.query))
     with connection.cursor() as cursor:
-        cursor.execute("SELECT statement_timestamp()")
+        cursor.execute(f"SELECT {sql}", values)
         return cursor.fetchone()[0]

@@ -160,5 +160,5 @@ def test_without_the_app_memory_the_chat_runs(scripted):
     }
     assert said["answer"]
     (request,) = scripted.messages
-    assert "tools" not in request.body
+    assert [tool["name"] for tool in request.body["tools"]] == ["read_result", "schedule"]
     assert "memory" not in json.dumps(request.body["system"]).lower()

@@ -9,7 +9,8 @@ from django.core.exceptions import ImproperlyConfigured
 from oneclaw.config import environment
 from tests.stage import ROOT
 
-SOURCES = [ROOT / "oneclaw" / name for name in ("settings.py", "config/context.py", "config/limits.py")]
+FILES = ("settings.py", "config/context.py", "config/limits.py", "config/schedules.py")
+SOURCES = [ROOT / "oneclaw" / name for name in FILES]
 READ = re.findall(r'environment\.\w+\("([A-Z_]+)"', "".join(path.read_text() for path in SOURCES))
 
 

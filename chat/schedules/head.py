@@ -1,0 +1,97 @@
+"""The request of a beat: its own head, and one message by the schedule. Both keep their size from beat to beat."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from django.db import transaction
+from django.template.loader import get_template
+from django.utils import timezone, translation
+
+from chat import extensions
+from chat.context.heads import agent_section, tool_definition
+from chat.conversations import statements
+from chat.extensions import ContextItem, Tool
+from chat.models import Beat, ChatSession, Head, Schedule
+from chat.models.heads import SECTION_BREAK
+from chat.schedules import grants, news
+from chat.schedules.respond import RESPOND
+from oneclaw.llm.quoting import quoted
+
+# The notes of earlier beats take at most this share of the characters of a request without them, so that a beat never
+# has more than 1.05 times the tokens of the first one.
+NOTES_SHARE = 0.04
+
+
+@dataclass(frozen=True)
+class BeatContext:
+    """What a beat is asked with, apart from its message."""
+
+    checklist: str
+    # What each extension quotes from documents, by its name.
+    items: dict[str, list[ContextItem]] = field(default_factory=dict)
+    texts: Sequence[tuple[str, str]] = ()
+
+
+def context_of(schedule: Schedule, session: ChatSession) -> BeatContext:
+    """Return what the extensions give to a beat of `schedule` in its hidden `session`, which need not be stored."""
+    checklist: list[str] = []
+    quoted_items: dict[str, list[ContextItem]] = {}
+    texts: list[tuple[str, str]] = []
+    for each in extensions.installed():
+        if each.scheduled is None:
+            continue
+        if each.prepare_prompt:
+            each.prepare_prompt(session)
+        checklist.append(each.scheduled.checklist(session) if schedule.is_heartbeat else "")
+        items = each.scheduled.items(session, schedule.is_heartbeat)
+        if items:
+            quoted_items[each.name] = items
+        if text := each.scheduled.render(session, items).strip():
+            texts.append((each.name, text))
+    return BeatContext("\n".join(filter(None, checklist)), quoted_items, texts)
+
+
+def tools_of(schedule: Schedule, session: ChatSession) -> list[Tool]:
+    """Return the tools that a beat is offered, in the order of their names."""
+    return sorted([*grants.tools_of(schedule, session), RESPOND], key=lambda tool: tool.name)
+
+
+@transaction.atomic
+@translation.override("en")
+def make_head(schedule: Schedule, session: ChatSession, context: BeatContext) -> Head:
+    """Store the head of the hidden `session` of a beat."""
+    may_write = ", ".join(tool.name for tool in grants.tools_of(schedule, session) if tool.name in schedule.tools)
+    said = {"person": session.owner, "is_heartbeat": schedule.is_heartbeat, "may_write": may_write}
+    rules = get_template("beat.txt", using="prompts").render(said).strip()
+    texts = [("agent", agent_section(session, ()).strip()), *context.texts, ("schedule", rules)]
+    head = Head(
+        session=session,
+        system=SECTION_BREAK.join(text for _, text in texts),
+        sections=[[name, len(text)] for name, text in texts],
+        context=context.items,
+        tools=[tool_definition(tool) for tool in tools_of(schedule, session)],
+    )
+    statements.add_head(session, head)
+    session.head = head
+    return head
+
+
+@translation.override("en")
+def message_text(beat: Beat, session: ChatSession, head: Head) -> str:
+    """Return the message by the schedule with which `beat` is asked."""
+    schedule, owner = beat.schedule, session.owner
+    titles = news.titles_since(session, news.last_asked_at(beat))
+    context = {
+        "now": owner.local(session.created_at),
+        "zone": owner.timezone,
+        "person": owner,
+        "task": "" if schedule.is_heartbeat else schedule.text,
+        "titles": quoted("titles", "\n".join(f"- {title}" for title in titles)) if titles else "",
+    }
+    template = get_template("beat_message.txt", using="prompts")
+    # A template formats times in the active time zone.
+    with timezone.override(owner.zone):
+        room = int(NOTES_SHARE * (len(head.system) + len(str(head.tools)) + len(template.render(context))))
+        notes = [note[: room // news.MAX_NOTES] for note in news.notes_before(beat)]
+        context["notes"] = quoted("notes", "\n".join(f"- {note}" for note in notes)) if notes else ""
+        return template.render(context).strip()
