@@ -12,7 +12,10 @@ class ChatConfig(AppConfig):
         from chat.conversations import titles  # noqa: F401
         from chat.library import organise  # noqa: F401
         from chat.live import revocation  # noqa: F401
+        from chat.session_tools import receivers  # noqa: F401
+        from chat.session_tools.extension import SESSION_TOOLS
         from oneclaw import reasons
 
         reasons.register(wordings.WORDINGS)
         extensions.register(CHAT)
+        extensions.register(SESSION_TOOLS)

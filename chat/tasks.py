@@ -8,6 +8,7 @@ from chat.attachments import store
 from chat.compaction import make
 from chat.conversations import presence, retention, temporary, titles, transcript
 from chat.models import ContextRound, ImportJob
+from chat.session_tools import ends
 from chat.transfer.importing import jobs
 from oneclaw.tasks import send
 
@@ -17,6 +18,7 @@ def sweep() -> None:
     transcript.sweep()
     temporary.sweep()
     presence.sweep()
+    ends.sweep()
     jobs.sweep_files()
     for session_id in titles.due_ids():
         send(name_session, str(session_id))

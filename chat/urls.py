@@ -18,6 +18,7 @@ from chat.views import (
     search,
     sharing,
 )
+from chat.views.sub_sessions import stopping
 
 urlpatterns = [
     # Browsers request it even when no page names it.
@@ -58,6 +59,7 @@ urlpatterns = [
     path("agents/new", agents.new_agent, name="new_agent"),
     path("agents/<slug:slug>", agents.edit_agent, name="edit_agent"),
     path("agents/<slug:slug>/delete", agents.delete_agent, name="delete_agent"),
+    path("sub-sessions/<int:task_id>/stop", stopping.stop, name="stop_sub_session"),
     path("messages/<int:message_id>/details", messages.details, name="message_details"),
     path("messages/<int:message_id>/context", context.message_context, name="message_context"),
     path("messages/<int:message_id>/context.json", context.message_context_json, name="message_context_json"),

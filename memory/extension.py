@@ -5,7 +5,7 @@ from django.utils.translation import gettext_lazy as _
 
 from chat.extensions import Extension, MessageContext, PromptSection, ToolCommand
 from memory.notes import compaction
-from memory.policy import secrets, tombstones
+from memory.policy import access, secrets, tombstones
 from memory.policy.access import own_space
 from memory.policy.reading import reading as reading_once
 from memory.prompt import message_context, provenance, recall
@@ -32,5 +32,7 @@ MEMORY = Extension(
     mask=lambda text: secrets.masked(text)[0],
     prepare_compaction=compaction.prepare,
     lookup_hint=reading.lookup_hint,
+    reads_conversations=access.reads_conversations,
+    readable_messages=access.readable_messages,
     remains=remains.of_conversations,
 )

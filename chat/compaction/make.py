@@ -319,8 +319,8 @@ def supplement_for(work: Work) -> Supplement:
     earlier = cast(Supplement, work.earlier.supplement if work.earlier else {})
     budget = budget_for(work.session)
     found = supplement_of(said, earlier, budget.quoted, facts_for(work.session).chars_per_token)
-    if work.must_keep:
-        found["notes"] = work.must_keep
+    if kept := [*work.must_keep, *extensions.open_work_of(work.session)]:
+        found["notes"] = kept
     return found
 
 

@@ -1,5 +1,5 @@
 """The models of the chat: agents, conversations with their turns and messages, attachments, links, prompts, imports,
-rounds, hooks."""
+rounds, hooks, sub-sessions."""
 
 from chat.models.agents import Agent, Effort, default_agent
 from chat.models.attachments import Attachment, AttachmentQuerySet, MessageFile
@@ -19,4 +19,5 @@ from chat.models.imports import ImportJob
 from chat.models.links import SharedLink, SharedLinkQuerySet
 from chat.models.prompts import SavedPrompt
 from chat.models.rounds import ContextRound
+from chat.models.sub_tasks import RelayedMessage, SubTask
 from chat.models.versions import Version

@@ -29,6 +29,9 @@ WORKSPACE_FILES = (
     CURATED,
 )
 
+# Those of a sub-session, which works on a task and does not talk with the person.
+SUB_SESSION_FILES = ("AGENTS.md", "TOOLS.md")
+
 
 class BadPathError(UserFacingError, ValueError):
     """A path that no document may have; the sentence says why."""
