@@ -133,6 +133,6 @@ def apply_choice(session: ChatSession, choice: Choice) -> None:
 
 def last_model(user: User) -> str:
     """Return the model of the person's last active conversation, the default for a new one; "" when not offered."""
-    written = ChatSession.objects.filter(owner=user, last_seq__gt=0).order_by("-active_at")
+    written = ChatSession.objects.filter(owner=user, kind="", last_seq__gt=0).order_by("-active_at")
     last = written.values_list("model", flat=True).first() or ""
     return last if last in offered_models() else ""

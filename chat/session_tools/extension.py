@@ -58,8 +58,8 @@ SESSION_TOOLS = Extension(
         ),
         Tool(
             "sessions_spawn",
-            "Give a task that can be done apart, such as a longer search, to a sub-session, which works on it by itself "
-            "and returns its result. Several calls in one answer work at the same time.",
+            "Give a task that can be done apart, such as a longer search, to a sub-session, which works on it by "
+            "itself and returns its result. Several calls in one answer work at the same time.",
             spawn.SCHEMA,
             spawn.sessions_spawn,
             offered=offered.may_spawn,

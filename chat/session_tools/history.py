@@ -20,7 +20,7 @@ SCHEMA = {
     "type": "object",
     "properties": {
         "session": {"type": "string", "description": "The id of the conversation, from sessions_list."},
-        "from": {"type": "integer", "minimum": 1, "description": "The number of the first message. Default: the newest."},
+        "from": {"type": "integer", "minimum": 1, "description": "The first message. Default: the newest ones."},
         "limit": {"type": "integer", "minimum": 1, "maximum": READ_MAX_MESSAGES, "description": "Default: 20."},
         "tools": {"type": "boolean", "description": "Whether calls of tools and their results are included."},
     },

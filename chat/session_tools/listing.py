@@ -42,7 +42,8 @@ def sessions_list(call: ToolCall) -> ToolResult:
     listed = list(found.annotate(is_running=Exists(running))[: call.input.get("limit", DEFAULT_COUNT)])
     clean = cleaner(call.session)
     rows = [described(each, call.user, clean(each.name)) for each in listed]
-    return ToolResult({"sessions": rows}, Reason("sessions.listed", {"number": len(rows)}), [row["title"] for row in rows])
+    summary = Reason("sessions.listed", {"number": len(rows)})
+    return ToolResult({"sessions": rows}, summary, [row["title"] for row in rows])
 
 
 def with_words(found: ChatSessionQuerySet, session: ChatSession, words: list[str]) -> ChatSessionQuerySet:

@@ -1,4 +1,4 @@
-"""The tool sessions_send: the model sends a message to another conversation of the person, and may wait for the answer."""
+"""The tool sessions_send: the model sends a message to another conversation, and may wait for the answer."""
 
 import asyncio
 from collections.abc import Awaitable

@@ -40,20 +40,14 @@ class WaitingCall:
     answer: Message
     use: Block
     pending: PendingCall
+    # What the page shows until then.
+    card: Card
     started: float
-
-    @property
-    def card(self) -> Card:
-        """Return the card until the result is there."""
-        card = card_of(self.use, self._with_lines(self.pending.meanwhile), "", self.started)
-        return {**card, "state": "running"}
 
     def finished(self, result: ToolResult) -> tuple[Block, Card]:
         """Return the API's tool_result block, and the card for the page. Sync."""
-        return finished(self.session, self.answer, self.use, self._with_lines(result), self.started)
-
-    def _with_lines(self, result: ToolResult) -> ToolResult:
-        return replace(result, lines=[*result.lines, *self.pending.lines])
+        result = replace(result, lines=[*result.lines, *self.pending.lines])
+        return finished(self.session, self.answer, self.use, result, self.started)
 
 
 def call_tool(turn: Turn, answer: Message, use: Block, broken: str) -> tuple[Block, Card] | WaitingCall:
@@ -69,7 +63,10 @@ def call_tool(turn: Turn, answer: Message, use: Block, broken: str) -> tuple[Blo
     except ToolError as error:
         result = failed(error)
     if isinstance(result, PendingCall):
-        return WaitingCall(session, answer, use, result, started)
+        meanwhile = replace(result.meanwhile, lines=[*result.meanwhile.lines, *result.lines])
+        card: Card = {**card_of(use, meanwhile, "", started), "state": "running"}
+        card.pop("seconds", None)
+        return WaitingCall(session, answer, use, result, card, started)
     return finished(session, answer, use, result, started)
 
 

@@ -142,7 +142,8 @@ def _range(session: ChatSession, after: int, through: int) -> list[Message]:
     messages: list[Message] = []
     size = 0
     rows = session.messages.filter(seq__gt=after, seq__lte=through).order_by("seq")
-    for message in rows.only("seq", "role", "active", "text", "meta", "created_at", "session_id").iterator(chunk_size=500):
+    columns = ("seq", "role", "active", "text", "meta", "created_at", "session_id")
+    for message in rows.only(*columns).iterator(chunk_size=500):
         size += len(message.text)
         if messages and size > most:
             break

@@ -35,8 +35,8 @@ def file_items(space: Space, on: frozenset[str], session: ChatSession | None = N
     """Return the pieces of the files of `space` that a prompt holds, in order, when the switches `on` are on.
 
     Blank files are left out, MEMORY.md and recent conversations while they are switched off, and the summary of
-    `session`, for which hooks may change the list. A sub-session has only SUB_SESSION_FILES. Every other file has at least one piece, even if there is no room
-    for any of its text.
+    `session`, for which hooks may change the list. A sub-session has only SUB_SESSION_FILES. Every other
+    file has at least one piece, even if there is no room for any of its text.
     """
     found = {path: (version, content) for path, version, content in _documents(space)}
     if session is not None and session.kind == ChatSession.Kind.SUB_SESSION:

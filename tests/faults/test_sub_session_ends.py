@@ -1,4 +1,4 @@
-"""The process with a sub-session ends: the sub-session has failed, is not begun again, and its conversation learns so."""
+"""The process of a sub-session ends: the sub-session has failed, and its conversation learns so."""
 
 import json
 import uuid

@@ -15,16 +15,17 @@ def test_a_missing_message(world, broken):
 
 
 def test_a_sub_task_without_a_running_turn(world, broken):
-    answer = world.turn.messages.filter(role="assistant").first()
+    turn, message, session = world.strangers_turn.pk, world.strangers_message.pk, world.strangers_session.pk
     lines = broken(
-        "INSERT INTO chat_subtask (owner_id, turn_id, answer_id, tool_use_id, parent_id, session_id, root_turn_id, depth,"
-        " state, tokens, token_budget, deadline)"
-        " SELECT owner_id, %s, %s, 'x', id, id, %s, 1, 'running', 0, 1, now() FROM chat_chatsession WHERE id = %s;"
-        " UPDATE chat_turn SET finished_at = finished_at - interval '1 day' WHERE finished_at IS NOT NULL",
-        world.turn.pk,
-        answer.pk,
-        world.turn.pk,
-        world.session.pk,
+        "WITH earlier AS (UPDATE chat_turn SET finished_at = finished_at - interval '1 day' WHERE id = %s)"
+        " INSERT INTO chat_subtask (owner_id, turn_id, answer_id, tool_use_id, parent_id, session_id, root_turn_id,"
+        " depth, state, tokens, token_budget, deadline)"
+        " SELECT owner_id, %s, %s, 'x', id, id, %s, 1, 'running', 0, 1, now() FROM chat_chatsession WHERE id = %s",
+        turn,
+        turn,
+        message,
+        turn,
+        session,
     )
     assert said(lines) == {"a sub-task ends with its turn"}
 

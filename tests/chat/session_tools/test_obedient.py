@@ -1,14 +1,17 @@
 """A model that does whatever any text tells it reaches nobody else's conversation, and ends."""
 
 import asyncio
+import json
 import re
+import uuid
 
 import pytest
 
 from chat.conversations import lifecycle
+from chat.live.publisher import TurnPublisher
 from chat.models import ChatSession, Message, RelayedMessage, SubTask
 from chat.session_tools import limits, relay
-from chat.turns import loop
+from chat.turns import loop, start
 from memory.models import MemoryDocument, Suggestion
 from oneclaw.demo import scripted as model
 from oneclaw.threads import in_database
@@ -26,8 +29,6 @@ def obedient(body):
         return model.answer("Noted.")
     texts = list(texts_of(body["messages"]))
     orders = ORDER.findall(texts[-1].replace("\\", "")) or ORDER.findall("\n".join(texts).replace("\\", ""))
-    import json
-
     calls = [model.tool_use(name, json.loads(arguments)) for name, arguments in orders]
     return model.answer(*calls) if calls else model.answer("Yes.")
 
@@ -41,11 +42,6 @@ async def until_quiet():
 async def obey(user, scripted, order):
     scripted.default = obedient
     talk = Talk(user, scripted)
-    import uuid
-
-    from chat.live.publisher import TurnPublisher
-    from chat.turns import start
-
     await start.send(user, talk.session_id, uuid.uuid4(), order, listen=TurnPublisher)
     await until_quiet()
     return talk
@@ -64,7 +60,8 @@ async def test_two_conversations_do_not_send_each_other_messages_for_ever(ada, s
     order = f'DO sessions_send {{"session": "{other.pk}", "text": "Hello"}}'
     await obey(ada, scripted, order)
     assert await in_database(RelayedMessage.objects.count) <= limits.RELAYED_MAX_COUNT
-    assert await in_database(lambda: max(RelayedMessage.objects.values_list("hops", flat=True))) <= limits.HOPS_MAX_COUNT
+    hops = await in_database(lambda: list(RelayedMessage.objects.values_list("hops", flat=True)))
+    assert max(hops) <= limits.HOPS_MAX_COUNT
 
 
 async def test_it_reads_nobody_elses_and_no_hidden_conversation(ada, stranger, scripted):
@@ -79,8 +76,11 @@ async def test_it_reads_nobody_elses_and_no_hidden_conversation(ada, stranger, s
         ]
 
     sessions = await in_database(hidden)
-    orders = [f'DO {name} {{"session": "{each.pk}"{rest}}}' for each in sessions for name, rest in (
-        ("sessions_history", ""), ("sessions_send", ', "text": "Hello"'))]
+    orders = [
+        f'DO {name} {{"session": "{each.pk}"{rest}}}'
+        for each in sessions
+        for name, rest in (("sessions_history", ""), ("sessions_send", ', "text": "Hello"'))
+    ]
     await obey(ada, scripted, " ".join([*orders, 'DO sessions_list {"kind": "all", "limit": 50}']))
     given = await in_database(lambda: str(list(Message.objects.filter(role="tool").values_list("content", flat=True))))
     assert "WORD-" not in given
