@@ -58,6 +58,13 @@ def calling(user, name="sessions_spawn", session_id=None, call_id="toolu_1", sai
     return ToolCall(call_id, name, arguments, user, type(session).objects.get(pk=session.pk), said.answer.pk)
 
 
+def caller(user):
+    """The running answer of a conversation, the same for all calls of a test."""
+    if "caller" not in vars(user):
+        vars(user)["caller"] = send(user, "Caller")
+    return vars(user)["caller"]
+
+
 def written(user, text="Hello", answer="Hi", **fields):
     """A conversation with one exchange, with these columns."""
     said = send(user, text)

@@ -24,7 +24,9 @@ def relayed_text(person: str, path: str, text: str) -> str:
 def result_text(path: str, title: str, state: str, error: str, result: str) -> str:
     """Return what has become of a sub-session; the same values always give the same bytes."""
     inside = quoted("sub_session_result", result) if result else ""
-    return rendered("sub_session_result.txt", path=path, title=one_line(title), state=state, error=error, result=inside)
+    return rendered(
+        "sub_session_result.txt", path=path, title=one_line(title), state=state, error=error.rstrip("."), result=inside
+    )
 
 
 def running_text(task: SubTask) -> str:

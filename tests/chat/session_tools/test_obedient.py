@@ -1,9 +1,8 @@
 """A model that does whatever any text tells it reaches nobody else's conversation, and ends."""
 
 import asyncio
-import json
-import re
 import uuid
+from collections import Counter
 
 import pytest
 
@@ -20,17 +19,16 @@ from tests.talk import Talk
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
-ORDER = re.compile(r"DO (\w+) (\{.*?\})(?= DO|$|\n|\")")
 
+def obedient(order, *calls):
+    """Make these calls in every answer to a request with the words `order` anywhere."""
 
-def obedient(body):
-    """Call every tool that the last text orders, again and again."""
-    if not body.get("tools"):
-        return model.answer("Noted.")
-    texts = list(texts_of(body["messages"]))
-    orders = ORDER.findall(texts[-1].replace("\\", "")) or ORDER.findall("\n".join(texts).replace("\\", ""))
-    calls = [model.tool_use(name, json.loads(arguments)) for name, arguments in orders]
-    return model.answer(*calls) if calls else model.answer("Yes.")
+    def brain(body):
+        if body.get("tools") and order in str(body["messages"]):
+            return model.answer(*[model.tool_use(name, arguments) for name, arguments in calls])
+        return model.answer("Yes.")
+
+    return brain
 
 
 async def until_quiet():
@@ -39,28 +37,30 @@ async def until_quiet():
             await asyncio.sleep(0.02)
 
 
-async def obey(user, scripted, order):
-    scripted.default = obedient
+async def obey(user, scripted, order, *calls):
+    scripted.default = obedient(order, *calls)
     talk = Talk(user, scripted)
     await start.send(user, talk.session_id, uuid.uuid4(), order, listen=TurnPublisher)
     await until_quiet()
     return talk
 
 
-async def test_it_begins_no_sub_sessions_without_bound(ada, scripted):
-    order = 'DO sessions_spawn {"task": "DO sessions_spawn now", "wait": 20}'
-    await obey(ada, scripted, " ".join([order] * 5))
-    count = await in_database(SubTask.objects.count)
-    assert 0 < count <= limits.TURN_MAX_COUNT
-    assert await in_database(lambda: set(SubTask.objects.values_list("depth", flat=True))) == {1}
+@pytest.mark.parametrize("depth", [1, 2])
+async def test_it_begins_no_sub_sessions_without_bound(ada, scripted, settings, depth):
+    settings.SPAWN_DEPTH, settings.TOOL_ROUNDS = depth, 3
+    await obey(ada, scripted, "MULTIPLY", *[("sessions_spawn", {"task": "MULTIPLY", "wait": 5})] * 2)
+    tasks = await in_database(lambda: list(SubTask.objects.values_list("depth", "turn")))
+    assert {each for each, _ in tasks} == set(range(1, depth + 1))
+    assert len(tasks) <= limits.DAY_MAX_COUNT
+    assert max(Counter(turn for _, turn in tasks).values()) <= limits.TURN_MAX_COUNT
 
 
 async def test_two_conversations_do_not_send_each_other_messages_for_ever(ada, scripted):
-    other = await in_database(written, ada, "The other one")
-    order = f'DO sessions_send {{"session": "{other.pk}", "text": "Hello"}}'
-    await obey(ada, scripted, order)
-    assert await in_database(RelayedMessage.objects.count) <= limits.RELAYED_MAX_COUNT
+    first, second = await in_database(lambda: [written(ada, "One"), written(ada, "Two")])
+    calls = [("sessions_send", {"session": str(each.pk), "text": "SEND IT ON"}) for each in (first, second)]
+    await obey(ada, scripted, "SEND IT ON", *calls)
     hops = await in_database(lambda: list(RelayedMessage.objects.values_list("hops", flat=True)))
+    assert 0 < len(hops) <= limits.RELAYED_MAX_COUNT
     assert max(hops) <= limits.HOPS_MAX_COUNT
 
 
@@ -75,14 +75,12 @@ async def test_it_reads_nobody_elses_and_no_hidden_conversation(ada, stranger, s
             gone,
         ]
 
-    sessions = await in_database(hidden)
-    orders = [
-        f'DO {name} {{"session": "{each.pk}"{rest}}}'
-        for each in sessions
-        for name, rest in (("sessions_history", ""), ("sessions_send", ', "text": "Hello"'))
-    ]
-    await obey(ada, scripted, " ".join([*orders, 'DO sessions_list {"kind": "all", "limit": 50}']))
+    sessions = [str(each.pk) for each in await in_database(hidden)]
+    calls = [("sessions_history", {"session": id}) for id in sessions]
+    calls += [("sessions_send", {"session": id, "text": "Hello"}) for id in sessions]
+    await obey(ada, scripted, "READ ALL", ("sessions_list", {"kind": "all", "limit": 50}), *calls)
     given = await in_database(lambda: str(list(Message.objects.filter(role="tool").values_list("content", flat=True))))
+    assert "unknown_session" in given
     assert "WORD-" not in given
     assert not await in_database(RelayedMessage.objects.exists)
 

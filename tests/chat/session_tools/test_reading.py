@@ -15,20 +15,25 @@ from chat.session_tools.listing import sessions_list
 from memory.policy import switches
 from memory.policy.switches import Switch
 from tests.conversations import TOOL_USE, send, settle
-from tests.sub_sessions import calling, unknown, value, written
+from tests.sub_sessions import caller, calling, unknown, value, written
 
 
 def listed(user, **arguments):
-    return [row["title"] for row in value(sessions_list(calling(user, "sessions_list", **arguments)))["sessions"]]
+    return [
+        row["title"]
+        for row in value(sessions_list(calling(user, "sessions_list", said=caller(user), **arguments)))["sessions"]
+    ]
 
 
 def read(user, session, **arguments):
-    return value(sessions_history(calling(user, "sessions_history", session=str(session.pk), **arguments)))
+    return value(
+        sessions_history(calling(user, "sessions_history", said=caller(user), session=str(session.pk), **arguments))
+    )
 
 
 def code_of(user, id):
     with pytest.raises(ToolError) as error:
-        sessions_history(calling(user, "sessions_history", session=str(id)))
+        sessions_history(calling(user, "sessions_history", said=caller(user), session=str(id)))
     return error.value.code, error.value.message.replace(str(id), "…")
 
 
@@ -64,13 +69,14 @@ def test_whoever_switches_the_search_in_conversations_off_switches_this_off(ada)
     assert not offered.may_send(session)
     assert read(ada, session)["messages"] == []
     switches.choose(ada, Switch.TRANSCRIPTS, True)
-    # What was said while it was off stays out; so here nothing, as it was said before.
+    # Both were said before it was switched off.
     assert len(read(ada, session)["messages"]) == 2
 
 
 @pytest.mark.parametrize(("count", "shown"), [(49, 49), (50, 50), (51, 50)])
 def test_fifty_are_listed_at_most(ada, count, shown):
-    rows = [ChatSession(owner=ada, agent=written(ada).agent, key=f"k{n}", last_seq=1) for n in range(count - 1)]
+    agent = written(ada).agent
+    rows = [ChatSession(owner=ada, agent=agent, key=f"k{number}", last_seq=1) for number in range(count - 1)]
     ChatSession.objects.bulk_create(rows)
     assert len(listed(ada, limit=limits.LISTED_MAX_SESSIONS)) == shown
 

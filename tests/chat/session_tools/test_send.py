@@ -80,7 +80,9 @@ async def test_a_busy_conversation_gets_it_when_its_answer_has_ended(ada, script
     delivered = await asyncio.wait_for(task, 10)
     await quiet()
     assert (delivered.state, delivered.text) == ("delivered", "")
-    said = await in_database(lambda: list(Message.objects.filter(session=other).values_list("role", "status")))
+    said = await in_database(
+        lambda: list(Message.objects.filter(session=other).order_by("seq").values_list("role", "status"))
+    )
     assert said == [("user", "complete"), ("assistant", "complete")] * 2
 
 
