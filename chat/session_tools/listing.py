@@ -57,7 +57,7 @@ def with_words(found: ChatSessionQuerySet, session: ChatSession, words: list[str
 
 
 def described(session: ChatSession, user: User, title: str) -> dict[str, Any]:
-    """Return what the model is told about a conversation with this `title`."""
+    """Return what the model is sent about a conversation with this `title`."""
     return {
         "id": str(session.pk),
         "title": title,

@@ -117,7 +117,7 @@ def deliver(relayed_id: int, holder: uuid.UUID) -> Delivery:
     try:
         session = lifecycle.lock(relayed.owner, relayed.target_id)
     except lifecycle.SessionNotFoundError:
-        return Delivery(_given_up(relayed))
+        return Delivery(_give_up(relayed))
     # Read under the lock: another process may have delivered it.
     relayed.refresh_from_db()
     if relayed.state != RelayedMessage.State.QUEUED:
@@ -127,7 +127,7 @@ def deliver(relayed_id: int, holder: uuid.UUID) -> Delivery:
         transcript.refuse_if_busy(session)
     except transcript.SessionBusyError:
         is_late = relayed.deadline < clock.read_database_time()
-        return Delivery(_given_up(relayed) if is_late else relayed)
+        return Delivery(_give_up(relayed) if is_late else relayed)
     origin = ChatSession.objects.get(pk=relayed.turn.session_id)
     text = relayed_text(str(relayed.owner), origin.get_absolute_url(), relayed.text)
     message = transcript.append(
@@ -145,7 +145,7 @@ def deliver(relayed_id: int, holder: uuid.UUID) -> Delivery:
     return Delivery(relayed, message, turn, answer)
 
 
-def _given_up(relayed: RelayedMessage) -> RelayedMessage:
+def _give_up(relayed: RelayedMessage) -> RelayedMessage:
     relayed.text, relayed.state = "", RelayedMessage.State.FAILED
     relayed.save(update_fields=["text", "state"])
     return relayed
