@@ -51,6 +51,17 @@ def spawn(**arguments):
     return model.answer(model.tool_use("sessions_spawn", SPAWN | arguments))
 
 
+def until(is_over, last="Seven birds."):
+    """An answer that grows until `is_over()`, and ends with `last`."""
+
+    def words():
+        while not is_over():
+            yield "More. "
+        yield last
+
+    return model.answer(model.text(words(), pace=0.05))
+
+
 def calling(user, name="sessions_spawn", session_id=None, call_id="toolu_1", said=None, **arguments):
     """A call of a tool in a running answer of the user, as the turn makes it."""
     said = said or send(user, session_id=session_id)

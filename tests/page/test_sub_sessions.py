@@ -9,7 +9,7 @@ from chat.models import SubTask
 from oneclaw.demo import scripted as model
 from oneclaw.threads import in_database
 from tests.browser import PHONE, open_page, violations, violations_in_both_schemes
-from tests.sub_sessions import Brain, spawn
+from tests.sub_sessions import Brain, spawn, until
 
 pytestmark = pytest.mark.browser
 
@@ -23,13 +23,7 @@ def held():
 
 
 def slow(free):
-    def words():
-        yield "I count the birds. "
-        while not free.is_set():
-            yield "One more. "
-        yield "There are seven."
-
-    return model.answer(model.text(words(), pace=0.1))
+    return until(free.is_set, "I count the birds: there are seven.")
 
 
 @pytest.mark.parametrize("viewport", [None, PHONE], ids=["desktop", "phone"])
@@ -48,7 +42,7 @@ async def test_a_card_shows_a_sub_session_at_work_and_finished_also_after_a_relo
         await expect(card).to_contain_text("A sub-session is at work")
         held.set()
         await expect(card).to_contain_text("A sub-session has finished")
-        await expect(card).to_contain_text("There are seven.")
+        await expect(card).to_contain_text("there are seven.")
         await expect(card.get_by_role("button", name="Stop")).to_have_count(0)
         await expect(page.locator("article").last).to_contain_text("Seven, it says.")
         assert await violations_in_both_schemes(page) == ""
@@ -71,7 +65,7 @@ async def test_a_sub_session_is_stopped_on_its_card_while_the_answer_goes_on(liv
         card = page.locator(".card")
         await card.get_by_role("button", name="Stop").click()
         await expect(card).to_contain_text("A sub-session was stopped")
-        await expect(card).to_contain_text("I count the birds.")
+        await expect(card).to_contain_text("More.")
         await expect(page.locator("article").last).to_contain_text("I could not find out.")
         assert await in_database(lambda: SubTask.objects.get().state) == "stopped"
 
@@ -86,4 +80,4 @@ async def test_a_card_turns_when_its_sub_session_ends_after_the_answer(live, ada
         await expect(card).to_contain_text("A sub-session is at work")
         held.set()
         await expect(card).to_contain_text("A sub-session has finished")
-        await expect(card).to_contain_text("There are seven.")
+        await expect(card).to_contain_text("there are seven.")

@@ -22,7 +22,7 @@ from oneclaw.demo import scripted as model
 from oneclaw.models import Space
 from oneclaw.threads import in_database
 from tests.conversations import abandon, send, settle
-from tests.sub_sessions import Brain, calling, finish, is_of_child, spawn, tasks, texts_of, written
+from tests.sub_sessions import Brain, calling, finish, is_of_child, spawn, tasks, texts_of, until, written
 from tests.sub_sessions import results as results_of
 from tests.talk import Talk
 
@@ -77,11 +77,11 @@ async def test_a_fork_knows_the_conversation_and_writes_nothing_into_it(ada, scr
 
 @running
 async def test_three_sub_sessions_of_one_answer_work_at_the_same_time(ada, scripted):
-    together = threading.Barrier(3, timeout=10)
+    begun = []
 
     def child(body):
-        together.wait()
-        return model.answer("Done.")
+        begun.append(body)
+        return until(lambda: len(begun) == 3)
 
     calls = model.answer(*[model.tool_use("sessions_spawn", {"task": f"Task {n}", "wait": 20}) for n in range(3)])
     Brain(scripted, [calls, model.answer("All done.")], [child] * 3)
@@ -103,12 +103,7 @@ async def test_a_waiting_answer_lends_its_slot_so_that_its_sub_session_can_work(
 @running
 async def test_a_result_that_comes_too_late_is_sent_with_the_next_message_once(ada, scripted):
     free = threading.Event()
-
-    def child(body):
-        free.wait(20)
-        return model.answer("Seven birds.")
-
-    Brain(scripted, [spawn(wait=0), model.answer("I am on it.")], [child])
+    Brain(scripted, [spawn(wait=0), model.answer("I am on it.")], [until(free.is_set)])
     talk = Talk(ada, scripted)
     await start_and_see(talk, "Count the birds.", "I am on it.")
     (result,) = await in_database(results_of, talk.session_id)
@@ -133,12 +128,11 @@ async def start_and_see(talk, words, answer):
 async def test_stop_ends_the_wait_at_once_and_the_sub_session_too(ada, scripted):
     free, begun = threading.Event(), threading.Event()
 
-    def words():
+    def child(body):
         begun.set()
-        while not free.is_set():
-            yield "More. "
+        return until(free.is_set)
 
-    Brain(scripted, [spawn(wait=120)], [model.answer(model.text(words(), pace=0.05))])
+    Brain(scripted, [spawn(wait=120)], [child])
     talk = Talk(ada, scripted)
     await start.send(ada, talk.session_id, uuid.uuid4(), "Count the birds.", listen=TurnPublisher)
     try:
