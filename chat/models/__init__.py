@@ -10,13 +10,13 @@ from chat.models.conversations import (
     Message,
     MessageQuerySet,
     MessageWords,
-    Presence,
     Turn,
 )
 from chat.models.heads import Head
 from chat.models.hooks import SwitchedOffHook
 from chat.models.imports import ImportJob
 from chat.models.links import SharedLink, SharedLinkQuerySet
+from chat.models.presence import Presence
 from chat.models.prompts import SavedPrompt
 from chat.models.rounds import ContextRound
 from chat.models.sub_tasks import RelayedMessage, SubTask

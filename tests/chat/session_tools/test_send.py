@@ -12,6 +12,7 @@ from chat.extensions import ToolError
 from chat.models import ChatSession, Message, RelayedMessage, Turn
 from chat.session_tools import ends, limits, relay
 from chat.session_tools.send import sessions_send
+from chat.transfer import export
 from chat.turns import commands, loop
 from oneclaw.demo import scripted as model
 from oneclaw.threads import in_database
@@ -176,6 +177,6 @@ def test_its_page_says_from_which_conversation_it_came(ada, client):
     page = client.get(f"/c/{other.pk}").content.decode()
     assert f'<a href="/c/{origin.turn.session_id}">From “The first one”</a>' in page
     assert "&lt;session_message&gt;" not in page
-    exported = b"".join(client.get(f"/c/{other.pk}/export.md").streaming_content).decode()
+    exported = "".join(export.as_markdown(ChatSession.objects.select_related("agent", "owner").get(pk=other.pk)))
     assert "## Another conversation," in exported
     assert "session_message" not in exported
