@@ -6,6 +6,7 @@ from django.template.loader import render_to_string
 from django.utils.translation import gettext as _
 
 from chat.extensions import CallUpdate
+from chat.library.excerpts import plain
 from chat.models import SubTask
 from chat.session_tools.results import text_of
 from chat.turns.token_budget import tokens_of_session
@@ -24,7 +25,7 @@ def states(made: Sequence[int], csrf_token: str = "") -> Mapping[int, CallUpdate
     }
     found: dict[int, CallUpdate] = {}
     for task in SubTask.objects.filter(pk__in=made).select_related("session"):
-        text = "" if task.is_running else text_of(task)
+        text = "" if task.is_running else plain(text_of(task))
         context = {
             "task": task,
             "tokens": tokens_of_session(task.session) if task.is_running else task.tokens,

@@ -39,7 +39,7 @@ def begin(call: ToolCall) -> BegunTask:
 
     A repeated call finds what it began. Raise ToolError when a limit is reached.
     """
-    asked_in = Message.objects.select_related("turn__prompt").get(pk=call.message_id)
+    asked_in = Message.objects.select_related("turn__prompt").get(pk=call.message_id or 0)
     assert asked_in.turn is not None, "A call is of an answer, and that of a turn."
     # One at a time for each person, so that two calls at once do not both take the last place.
     hold(f"sub-tasks of person {call.user.pk}")

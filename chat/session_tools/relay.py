@@ -50,7 +50,7 @@ class Delivery:
 @transaction.atomic
 def accept(call: ToolCall, target: ChatSession, text: str) -> RelayedMessage:
     """Store the message that `call` sends to `target`. A repeated call finds it. Raise ToolError at a limit."""
-    sent_in = Message.objects.select_related("turn__prompt").get(pk=call.message_id)
+    sent_in = Message.objects.select_related("turn__prompt").get(pk=call.message_id or 0)
     assert sent_in.turn is not None, "A call is of an answer, and that of a turn."
     hold(f"relayed messages of person {call.user.pk}")
     own = RelayedMessage.objects.filter(owner=call.user)

@@ -58,15 +58,11 @@ def of_call(task_id: int) -> ToolResult:
     record_end(task)
     task.refresh_from_db()
     if task.is_running:
-        return ToolResult(wording.running_text(task), Reason("sub_session.running"), made=task.pk)
+        return ToolResult(wording.running_text(task), "", made=task.pk)
     SubTask.objects.filter(pk=task_id).update(brought_with=task.answer)
     text = rendered(item_of(task))
-    return ToolResult(text, summary_of(task), is_error=task.state == State.FAILED, made=task.pk)
-
-
-def summary_of(task: SubTask) -> Reason:
-    """Return what the card says about a sub-task that has ended."""
-    return task.error or Reason(f"sub_session.{task.state}")
+    # The card says how it is now (chat/session_tools/cards.py).
+    return ToolResult(text, "", is_error=task.state == State.FAILED, made=task.pk)
 
 
 def items_for(session: ChatSession, message: Message) -> list[ContextItem]:

@@ -11,7 +11,6 @@ from chat.session_tools.limits import SPAWN_WAIT_MAX_SECONDS, TASK_MAX_CHARS
 from chat.turns import loop
 from chat.turns.tools import parameter_missing
 from oneclaw.models import User
-from oneclaw.reasons import Reason
 from oneclaw.threads import in_database
 
 SCHEMA = {
@@ -48,7 +47,7 @@ def sessions_spawn(call: ToolCall) -> PendingCall:
         raise parameter_missing("task")
     begun = children.begin(call)
     seconds = call.input.get("wait", DEFAULT_WAIT_SECONDS)
-    meanwhile = ToolResult(wording.running_text(begun.task), Reason("sub_session.running"), made=begun.task.pk)
+    meanwhile = ToolResult(wording.running_text(begun.task), "", made=begun.task.pk)
     return PendingCall(meanwhile, lambda: run(begun, call.user, seconds), is_long=seconds > 0)
 
 

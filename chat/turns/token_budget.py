@@ -40,4 +40,4 @@ def tokens_of_session(session: ChatSession) -> int:
 def _total(**wanted: object) -> int:
     # The first messages of a fork are copies.
     own = Message.objects.filter(**wanted, usage__isnull=False, seq__gt=F("session__copied_seq"))
-    return sum(tokens_after(usage) for usage in own.values_list("usage", flat=True))
+    return sum(tokens_after(usage or {}) for usage in own.values_list("usage", flat=True))
