@@ -13,8 +13,11 @@ class ChatConfig(AppConfig):
         from chat.library import organise  # noqa: F401
         from chat.live import revocation  # noqa: F401
         from chat.schedules.propose import SCHEDULES
+        from chat.session_tools import receivers  # noqa: F401
+        from chat.session_tools.extension import SESSION_TOOLS
         from oneclaw import reasons
 
         reasons.register(wordings.WORDINGS)
         extensions.register(CHAT)
         extensions.register(SCHEDULES)
+        extensions.register(SESSION_TOOLS)

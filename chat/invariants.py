@@ -189,6 +189,15 @@ ONE_OWNER = """
     WHERE space.kind IN ('own', 'agent') AND member.user_id <> space.owner_id
 """
 
+SUB_TASKS_END = """
+    SELECT format('sub-task %%s runs, but its session %%s has no running turn', task.id, task.session_id)
+    FROM chat_subtask task
+    WHERE task.state = 'running' AND NOT EXISTS (
+        SELECT FROM chat_turn turn WHERE turn.session_id = task.session_id
+            AND (turn.status = 'running' OR turn.finished_at > now() - make_interval(secs => %(grace)s))
+    )
+"""
+
 NAMED_FILES_ARE_THERE = """
     SELECT format('message %%s names attachment %%s, which its person does not have', message.id, reference ->> 'id')
     FROM chat_message message JOIN chat_chatsession session ON session.id = message.session_id
@@ -221,6 +230,7 @@ INVARIANTS = [
     Invariant("a session has one running turn at most", violations_by_query(ONE_RUNNING_TURN)),
     Invariant("what has ended has the time of its end", violations_by_query(FINISHED_AT_IFF_ENDED)),
     Invariant("no turn is past its lease", violations_by_query(LEASES_KEPT, grace=grace_seconds("chat-sweep"))),
+    Invariant("a sub-task ends with its turn", violations_by_query(SUB_TASKS_END, grace=grace_seconds("chat-sweep"))),
     Invariant("a tool use has one result", violations_by_query(TOOL_USES_HAVE_RESULTS)),
     Invariant("a result has its tool use", violations_by_query(RESULTS_HAVE_TOOL_USES)),
     Invariant("an attachment has its file", missing_files),

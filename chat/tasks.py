@@ -10,6 +10,7 @@ from chat.conversations import presence, retention, temporary, titles, transcrip
 from chat.models import ContextRound, ImportJob
 from chat.schedules import beat, planning
 from chat.schedules import retention as schedule_retention
+from chat.session_tools import ends
 from chat.transfer.importing import jobs
 from oneclaw.tasks import send
 
@@ -19,6 +20,7 @@ def sweep() -> None:
     transcript.sweep()
     temporary.sweep()
     presence.sweep()
+    ends.sweep()
     jobs.sweep_files()
     for session_id in titles.due_ids():
         send(name_session, str(session_id))

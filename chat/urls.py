@@ -20,6 +20,7 @@ from chat.views import (
 )
 from chat.views.schedules import actions as schedule_actions
 from chat.views.schedules import pages as schedule_pages
+from chat.views.sub_sessions import stopping
 
 urlpatterns = [
     # Browsers request it even when no page names it.
@@ -68,6 +69,7 @@ urlpatterns = [
     path("schedules/<int:schedule_id>/switch", schedule_actions.switch, name="switch_task"),
     path("schedules/<int:schedule_id>/delete", schedule_actions.delete, name="delete_task"),
     path("schedules/<int:schedule_id>/answer", schedule_actions.answer, name="answer_task"),
+    path("sub-sessions/<int:task_id>/stop", stopping.stop, name="stop_sub_session"),
     path("messages/<int:message_id>/details", messages.details, name="message_details"),
     path("messages/<int:message_id>/context", context.message_context, name="message_context"),
     path("messages/<int:message_id>/context.json", context.message_context_json, name="message_context_json"),

@@ -75,8 +75,30 @@ WORDINGS: Mapping[str, Wording] = {
     # On the card of a proposed task.
     "schedule.too_many": _("Too many proposed tasks wait for your answer."),
     "schedule.past": _("This time has passed. Choose a later one."),
+    # What came of a call about other conversations.
+    "sessions.unknown": _("There is no such conversation."),
+    "sessions.listed": ngettext_lazy("%(number)d conversation", "%(number)d conversations", "number"),
+    "sessions.read": ngettext_lazy("%(number)d message", "%(number)d messages", "number"),
+    "sessions.sent": _("Sent"),
+    "sessions.answered": _("Sent and answered"),
+    "sessions.not_delivered": _("Not delivered: the conversation was busy for too long, or was deleted."),
+    "sessions.takes_none": _("A sub-session takes no messages."),
+    "sessions.too_many_hops": _("The message has passed too many conversations."),
+    "sessions.too_many_messages": _("Too many messages between conversations in one minute."),
+    "sub_session.empty": _("It ended without a result."),
+    "sub_session.interrupted": _("The server stopped while it was at work."),
+    "sub_session.late": _("It took too long."),
+    "sub_session.too_many_running": _("Too many sub-sessions run at once."),
+    "sub_session.too_many_turn": _("This answer has begun as many sub-sessions as it may."),
+    "sub_session.too_many_day": _("There were as many sub-sessions today as there may be."),
+    "sub_session.too_many_tokens": _("The sub-sessions of this answer have used the tokens that they may use."),
+    "sub_session.unknown_agent": _("There is no such agent for a sub-session."),
+    "sub_session.unknown_model": _("There is no such model."),
+    # Why a sub-session failed.
+    "turn.tokens_used_up": _("The sub-sessions of this answer have used the %(tokens)s tokens that they may use."),
     # After an action on conversations, folders or links.
     "conversation.busy": _("An answer is still running. Wait for it, or stop it."),
+    "conversation.read_only": _("You can read this conversation, and not write in it. Fork it to go on from here."),
     "conversation.not_last": _(
         "Only the last answer of a conversation can be regenerated, and this is no longer the last one."
     ),

@@ -6,7 +6,7 @@ from django.utils.translation import gettext_lazy as _
 
 from chat.extensions import AnswerLine, Extension, MessageContext, PromptSection, ScheduledContext, ToolCommand
 from memory.notes import compaction
-from memory.policy import secrets, tombstones
+from memory.policy import access, secrets, tombstones
 from memory.policy.access import own_space
 from memory.policy.reading import reading as reading_once
 from memory.prompt import message_context, recall, scheduled
@@ -39,6 +39,8 @@ MEMORY = Extension(
     mask=lambda text: secrets.masked(text)[0],
     prepare_compaction=compaction.prepare,
     lookup_hint=reading.lookup_hint,
+    reads_conversations=access.reads_conversations,
+    readable_messages=access.readable_messages,
     remains=remains.of_conversations,
     summary_notes=skill_read.read_notes,
     mentions=offering.mentions,

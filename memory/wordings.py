@@ -26,6 +26,7 @@ CAME_FROM = {
     "imported": _("It came from an imported conversation."),
     "recalled": _("It came from %(name)s."),
     "found": _("It came from another conversation."),
+    "session": _("It came from a message of another conversation."),
     "workspace": _("It came from the file %(name)s of your workspace."),
     "summary": _("It came from a summary of this conversation."),
     "instructions": _("It came with an import: %(name)s."),

@@ -41,7 +41,15 @@ from oneclaw.web.pagination import aware_moment, decode_cursor, encode_cursor
 router = Router(tags=["conversations"])
 
 # The HTTP status of a protocol error code; 422 for every other one.
-STATUS = {"not_found": 404, "conflict": 409, "busy": 409, "other_mode": 409, "other_agent": 409, "too_many_turns": 429}
+STATUS = {
+    "not_found": 404,
+    "conflict": 409,
+    "busy": 409,
+    "read_only": 409,
+    "other_mode": 409,
+    "other_agent": 409,
+    "too_many_turns": 429,
+}
 # The namespace of the ids of sessions that a client_id begins: the same session each time.
 SESSION_NAMESPACE = uuid.UUID("6f1c3c0e-6d0a-4d0c-9f57-0c1a3f4b7d21")
 WAIT_MAX_SECONDS = 60

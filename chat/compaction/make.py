@@ -322,8 +322,8 @@ def supplement_for(work: Work) -> Supplement:
     asked = (each.summary_notes for each in extensions.installed())
     # Of all messages up to there, also of those that an earlier summary replaced.
     notes = [note for each in asked if each for note in each(work.session, work.round.through.seq)]
-    if work.must_keep or notes:
-        found["notes"] = [*work.must_keep, *notes]
+    if kept := [*work.must_keep, *notes, *extensions.open_work_of(work.session)]:
+        found["notes"] = kept
     return found
 
 

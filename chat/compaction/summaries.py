@@ -21,7 +21,14 @@ RESULT_MAX_CHARS = 300
 PART_MAX_CHARS = 120_000
 # An extract: the beginning of each message, and all of them.
 EXTRACTED_MESSAGE_MAX_CHARS = 200
-SPEAKERS = {Message.Role.USER: "Person", Message.Role.ASSISTANT: "Assistant", Message.Role.TOOL: "Tool"}
+# A message in the person's place that they have not written (Message.is_by_person).
+NOT_BY_PERSON = "relayed"
+SPEAKERS: dict[str, str] = {
+    Message.Role.USER: "Person",
+    Message.Role.ASSISTANT: "Assistant",
+    Message.Role.TOOL: "Tool",
+    NOT_BY_PERSON: "Not the person",
+}
 
 
 @dataclass(frozen=True)
@@ -38,8 +45,13 @@ class SpokenMessage:
 
 def spoken(rows: Iterable[ViewRow]) -> list[SpokenMessage]:
     """Return what was said and called in `rows`, without thinking, notices, and the files themselves."""
-    said = (SpokenMessage(row.role, spoken_text(row)) for row in rows if row.role in SPEAKERS)
+    said = (SpokenMessage(speaker_of(row), spoken_text(row)) for row in rows if row.role in SPEAKERS)
     return [each for each in said if each.text.strip()]
+
+
+def speaker_of(row: ViewRow) -> str:
+    """Return whose words a message has: a role, or NOT_BY_PERSON."""
+    return NOT_BY_PERSON if row.role == Message.Role.USER and "by" in row.meta else row.role
 
 
 def spoken_text(row: ViewRow) -> str:
@@ -77,7 +89,7 @@ def summary_request(
     part: Sequence[SpokenMessage], earlier: str, focus: str, max_tokens: int, model: str
 ) -> llm.Request:
     """Return the request for the summary of `part` and of the summary `earlier`."""
-    messages = "\n\n".join(f"{SPEAKERS[Message.Role(each.role)]}: {each.text}" for each in part)
+    messages = "\n\n".join(f"{SPEAKERS[each.role]}: {each.text}" for each in part)
     asked = [quoted("earlier_summary", earlier)] if earlier else []
     return llm.Request(
         model=model or settings.FAST_MODEL,

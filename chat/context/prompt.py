@@ -21,7 +21,7 @@ from chat.context.heads import head_of, withhold_thinking
 from chat.context.rounds import NO_ROUNDS, RoundsInView, rounds_for_turn, rounds_in_view, rounds_of_last_request
 from chat.context.view import COLUMNS, META_KEY, View, ViewRow, view_of
 from chat.conversations import model_choice
-from chat.models import Attachment, ChatSession, ChatSessionQuerySet, ContextRound, Head, Message, Turn
+from chat.models import Attachment, ChatSession, ChatSessionQuerySet, ContextRound, Head, Message, SubTask, Turn
 from oneclaw.llm import ApiMessage, BadRequestError, Block, Request, ThinkingBoundError
 
 logger = logging.getLogger(__name__)
@@ -50,8 +50,9 @@ def sessions_for(turn: Turn) -> ChatSessionQuerySet:
     """Return the session of `turn` with all that `loaded` reads of it."""
     begun = ArraySubquery(Message.objects.filter(turn=turn.pk).order_by("seq").values("seq"))
     has_rounds = Exists(ContextRound.objects.filter(session=OuterRef("pk")))
+    has_sub_tasks = Exists(SubTask.objects.filter(parent=OuterRef("pk")))
     found = ChatSession.objects.select_related("agent", "owner", "head").filter(pk=turn.session_id)
-    return found.annotate(begun=begun, has_rounds=has_rounds)
+    return found.annotate(begun=begun, has_rounds=has_rounds, has_sub_tasks=has_sub_tasks)
 
 
 def just_made(turn: Turn) -> Loaded | None:
@@ -60,7 +61,7 @@ def just_made(turn: Turn) -> Loaded | None:
     session = turn.session
     if not session.is_just_made:
         return None
-    vars(session).update(is_just_made=False, counted=None, has_rounds=False)
+    vars(session).update(is_just_made=False, counted=None, has_rounds=False, has_sub_tasks=False)
     rows = [ViewRow(*(getattr(turn.prompt, column) for column in COLUMNS))]
     return Loaded(session, [session.last_seq], NO_ROUNDS, rows)
 

@@ -10,7 +10,7 @@ from django.db import transaction
 from django.utils.translation import gettext_lazy as _
 
 from chat.conversations import model_choice, presence, transcript, versions
-from chat.conversations.lifecycle import lock
+from chat.conversations.lifecycle import lock, lock_to_write
 from chat.conversations.model_choice import NO_CHOICE, Choice
 from chat.models import ChatSession, Message, Turn
 from chat.signals import branch_shown
@@ -38,12 +38,12 @@ def edit(
 
     The old version and what follows it leave the shown branch. Idempotent by `client_id`; the same `holder` again gets
     its own turn again. Raise MessageNotShownError when the message is not on the shown branch; ClientIdConflictError,
-    SessionBusyError, SessionNotFoundError, NotOfferedError as `transcript.accept`.
+    SessionBusyError, SessionNotFoundError, ReadOnlySessionError, NotOfferedError as `transcript.accept`.
     """
     message = Message.objects.visible_to(user).filter(pk=message_id, role=Message.Role.USER).first()
     if message is None:
         raise MessageNotShownError
-    session = lock(user, message.session_id)
+    session = lock_to_write(user, message.session_id)
     if known := session.messages.filter(client_id=client_id).first():
         if known.text != text:
             raise transcript.ClientIdConflictError

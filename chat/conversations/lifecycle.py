@@ -5,18 +5,26 @@ import uuid
 from django.db import transaction
 from django.db.models import Exists, OuterRef
 from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
 
 from chat.conversations import model_choice, presence, temporary
 from chat.conversations.keys import conversation_key
 from chat.conversations.model_choice import Choice
-from chat.models import ChatSession, Presence, Turn
+from chat.models import ChatSession, ChatSessionQuerySet, Presence, Turn
 from chat.signals import session_deleted, session_ended, session_switched
 from oneclaw import pubsub
 from oneclaw.models import User, clock
+from oneclaw.text import UserFacingError
 
 
 class SessionNotFoundError(LookupError):
     """The conversation does not exist, or belongs to another person."""
+
+
+class ReadOnlySessionError(UserFacingError):
+    """Only a program writes in the conversation, such as a sub-session."""
+
+    wording = _("You can read this conversation, and not write in it. Fork it to go on from here.")
 
 
 def find(user: User, session_id: uuid.UUID) -> ChatSession | None:
@@ -46,14 +54,27 @@ def lock(user: User, session_id: uuid.UUID) -> ChatSession:
     return session
 
 
+def lock_to_write(user: User, session_id: uuid.UUID) -> ChatSession:
+    """Lock and return the person's session, in which they write. Call inside a transaction.
+
+    Raise SessionNotFoundError, ReadOnlySessionError.
+    """
+    session = lock(user, session_id)
+    if session.is_read_only:
+        raise ReadOnlySessionError
+    return session
+
+
 def lock_or_make(user: User, session_id: uuid.UUID, mode: str | None, choice: Choice) -> ChatSession:
     """Lock and return the person's session; when they have none with this id, return a new one that is not stored, with
     `mode` (default agent) and `choice`. Call inside a transaction.
 
-    Raise NotOfferedError when a new session cannot have what `choice` names.
+    Raise NotOfferedError when a new session cannot have what `choice` names, ReadOnlySessionError.
     """
     session = _locked(user, session_id)
     if session is not None:
+        if session.is_read_only:
+            raise ReadOnlySessionError
         return session
     agent = model_choice.agent_for(user, choice)
     return ChatSession(
@@ -115,11 +136,24 @@ def end(session: ChatSession, reason: str) -> None:
 
 @transaction.atomic
 def delete(session: ChatSession) -> None:
-    """Mark the conversation as deleted and ask its turn to stop. Messages not flushed yet are not remembered."""
+    """Mark the conversation as deleted, with its sub-sessions, and ask its turn to stop. Messages not flushed yet are
+    not remembered."""
     ChatSession.objects.filter(pk=session.pk).update(deleted_at=clock.database_now())
     session.turns.filter(status=Turn.Status.RUNNING).update(stop_requested=True)
     pubsub.notify(f"session:{session.pk}", {"kind": "deleted", "owner": session.owner_id})
     pubsub.notify(f"user:{session.owner_id}", {"kind": "sessions"})
     if session.is_temporary:
         temporary.erase(session.pk)
+    for below in ChatSession.objects.filter(sub_task__parent=session, deleted_at=None).select_related("owner"):
+        delete(below)
     transaction.on_commit(lambda: session_deleted.send_robust(ChatSession, user=session.owner, session=session))
+
+
+def restore(sessions: ChatSessionQuerySet) -> int:
+    """Bring deleted conversations back, with their sub-sessions; return how many. Temporary ones have no content."""
+    found = sessions.exclude(mode=ChatSession.Mode.TEMPORARY).exclude(deleted_at=None)
+    ids = list(found.values_list("pk", flat=True))
+    count = ChatSession.objects.filter(pk__in=ids).update(deleted_at=None)
+    if below := ChatSession.objects.filter(sub_task__parent__in=ids):
+        restore(below)
+    return count

@@ -13,7 +13,7 @@ from chat import extensions
 from chat.conversations import versions
 from chat.conversations.round_markers import markers_of
 from chat.extensions import CallUpdate
-from chat.models import Message
+from chat.models import ChatSession, Message
 from chat.rendering.cards import Card
 from chat.rendering.messages import card_html, messages_html
 from oneclaw import pubsub
@@ -103,9 +103,21 @@ def articles(listed: Sequence[Message], csrf_token: str = "") -> SafeString:
 def prepared(listed: Sequence[Message], csrf_token: str) -> dict[str, Card]:
     """Load what the HTML of the messages needs besides their rows, and return the cards of their tool calls."""
     versions.mark(listed)
+    mark_origins(listed)
     # Only a failed answer shows something of its turn.
     prefetch_related_objects([message for message in listed if message.status == Message.Status.FAILED], "turn")
     return cards_of(listed, csrf_token)
+
+
+def mark_origins(listed: Sequence[Message]) -> None:
+    """Set `origin_title` of the messages that other conversations of the same owner have written."""
+    ids = {message.origin_id for message in listed if message.origin_id}
+    if not ids:
+        return
+    own = ChatSession.objects.filter(owner__chat_sessions=listed[0].session_id, deleted_at=None)
+    names = {str(session.pk): session.name for session in own.filter(pk__in=ids).only("title")}
+    for message in listed:
+        message.origin_title = names.get(message.origin_id, "")
 
 
 def cards_of(messages: Iterable[Message], csrf_token: str = "") -> dict[str, Card]:

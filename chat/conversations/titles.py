@@ -40,7 +40,8 @@ def enqueue_naming(session: ChatSession, **_: Any) -> None:
 
     Later answers change nothing: a failed try is repeated when its row says so.
     """
-    if settings.TITLES and not session.is_temporary and session.title_due_at is None and session.title_tries == 0:
+    is_named = settings.TITLES and not session.is_temporary and not session.is_read_only
+    if is_named and session.title_due_at is None and session.title_tries == 0:
         untitled = _untitled().filter(pk=session.pk, title_due_at=None, title_tries=0)
         if untitled.update(title_due_at=clock.database_now()):
             hint("chat.tasks.name_session", str(session.pk))
@@ -85,7 +86,7 @@ def name_session(session_id: uuid.UUID) -> None:
 
 def _untitled() -> QuerySet[ChatSession]:
     """Return the sessions that the model may name."""
-    found = ChatSession.objects.filter(titled_by=ChatSession.Titled.NOT_TITLED, deleted_at=None)
+    found = ChatSession.objects.filter(titled_by=ChatSession.Titled.NOT_TITLED, deleted_at=None, kind="")
     return found.exclude(mode=ChatSession.Mode.TEMPORARY)
 
 

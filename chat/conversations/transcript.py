@@ -87,7 +87,7 @@ def accept(
     None in a later message keeps the mode, and each message may change the model from then on.
 
     Raise ClientIdConflictError, OtherModeError, SessionBusyError, lifecycle.SessionNotFoundError,
-    model_choice.NotOfferedError, store.FileMissingError.
+    lifecycle.ReadOnlySessionError, model_choice.NotOfferedError, store.FileMissingError.
     """
     session = lifecycle.lock_or_make(user, session_id, mode, choice)
     message = NewMessage(client_id, text, [], holder)

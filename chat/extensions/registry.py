@@ -77,9 +77,9 @@ def tools_for(session: ChatSession) -> list[Tool]:
 
 def find_tool(session: ChatSession, name: str) -> Tool:
     """Return the tool `name`. Raise ToolError `unknown_tool` when `session` may not use it or it does not exist."""
-    for tool in tools_for(session):
-        if tool.name == name:
-            return tool
+    tool = _tools().get(name)
+    if tool and name not in session.agent.tools_off and (tool.offered is None or tool.offered(session)):
+        return tool
     message = f"There is no tool named “{name}” in this conversation."
     raise ToolError("unknown_tool", message, Reason("call.unknown_tool", {"name": name}))
 
@@ -147,6 +147,16 @@ def masked(text: str) -> str:
     for mask in (each.mask for each in installed()):
         text = mask(text) if mask else text
     return text
+
+
+def open_work_of(session: ChatSession) -> list[str]:
+    """Return the sentences of the extensions that are kept with a summary of the messages of `session`."""
+    return [sentence for each in installed() if each.open_work for sentence in each.open_work(session)]
+
+
+def reads_conversations(session: ChatSession) -> bool:
+    """Return whether the model of `session` may read other conversations of its owner."""
+    return all(each.reads_conversations(session) for each in installed() if each.reads_conversations)
 
 
 def waiting_for(user: User) -> WaitingItems | None:

@@ -1,6 +1,6 @@
 """The types of an extension: its parts, and the values that they take and return."""
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Any, NotRequired, TypedDict
@@ -9,7 +9,7 @@ from uuid import UUID
 from django.utils.safestring import SafeString
 
 from chat.extensions.hooks import Hook
-from chat.models import ChatSession, Message
+from chat.models import ChatSession, Message, MessageQuerySet
 from oneclaw.models import User
 from oneclaw.reasons import Reason, verbatim
 from oneclaw.text import StrOrPromise
@@ -63,6 +63,23 @@ class ToolResult:
     kept: Mapping[str, Any] = field(default_factory=dict)
 
 
+@dataclass(frozen=True)
+class PendingCall:
+    """A call whose result takes longer than a thread may wait.
+
+    `begin` is called once, in the event loop of the process that runs the turn, and returns what is awaited there for
+    the result. Meanwhile the turn lends its slot to others, and the card shows `meanwhile`; that is also the result
+    when the turn is stopped before.
+    """
+
+    meanwhile: ToolResult
+    begin: Callable[[], Awaitable[ToolResult]]
+    # Whether that may take more than a moment. If not, the turn keeps its slot.
+    is_long: bool = True
+    # What the chat adds to the lines of the card.
+    lines: Sequence[Reason] = ()
+
+
 class CallUpdate(TypedDict):
     """The later state of what a call made, which its card shows instead of the state at the end of the call."""
 
@@ -84,7 +101,7 @@ class Tool:
     name: str
     description: str
     input_schema: Mapping[str, Any]
-    call: Callable[[ToolCall], ToolResult]
+    call: Callable[[ToolCall], ToolResult | PendingCall]
     # Whether this session may use it; None: every session may.
     offered: Callable[[ChatSession], bool] | None = None
     # The headings of its card, by state (running, done, failed), or by the code of the Reason that its summary is.
@@ -311,6 +328,12 @@ class Extension:
     forgetter: Callable[[ChatSession], Callable[[str], str]] | None = None
     # Returns a text without secrets, such as passwords: for titles, search results and summaries. Pure.
     mask: Callable[[str], str] | None = None
+    # Returns sentences that are kept with a summary of a session's messages, such as what is still being done.
+    open_work: Callable[[ChatSession], Sequence[str]] | None = None
+    # Returns whether the model of a session may read other conversations of its owner at all; and which of these
+    # messages of such conversations it may read. Without them it may read all.
+    reads_conversations: Callable[[ChatSession], bool] | None = None
+    readable_messages: Callable[[ChatSession, MessageQuerySet], MessageQuerySet] | None = None
     # Returns how the model of a session finds messages that a summary has replaced: one English sentence, or "".
     lookup_hint: Callable[[ChatSession], str] | None = None
     # Returns what the app keeps of these conversations of the person, which were deleted; None when nothing.

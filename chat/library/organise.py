@@ -120,7 +120,6 @@ ACTIONS: dict[str, Callable[[ChatSessionQuerySet, Folder | None], int]] = {
     "archive": lambda mine, _: _each(_present(mine).filter(archived_at=None), partial(lifecycle.end, reason="archive")),
     "unarchive": lambda mine, _: _present(mine).exclude(archived_at=None).update(archived_at=None),
     "delete": lambda mine, _: _each(_present(mine), lifecycle.delete),
-    # A temporary conversation has no content left.
-    "restore": lambda mine, _: mine.exclude(mode="temporary").exclude(deleted_at=None).update(deleted_at=None),
+    "restore": lambda mine, _: lifecycle.restore(mine),
     "read": lambda mine, _: mine.filter(read_seq__lt=F("last_seq")).update(read_seq=F("last_seq")),
 }

@@ -19,6 +19,7 @@ class FrameError(InvalidTextError):
 # The code and sentence of each exception that the handlers of frames raise.
 CODES: dict[type[Exception], tuple[str, StrOrPromise]] = {
     lifecycle.SessionNotFoundError: ("not_found", _("This conversation no longer exists.")),
+    lifecycle.ReadOnlySessionError: ("read_only", lifecycle.ReadOnlySessionError.wording),
     branches.MessageNotShownError: ("not_shown", branches.MessageNotShownError.wording),
     retry.NothingToRepeatError: (
         "not_found",

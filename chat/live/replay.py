@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from django.db.models import F, Q, Subquery
 
 from chat.conversations import lifecycle, versions
-from chat.conversations.message_pages import cards_of
+from chat.conversations.message_pages import cards_of, mark_origins
 from chat.live.server_frames import DoneFrame, MessageFrame, done_frame, message_frame
 from chat.models import Message, Turn
 from oneclaw.models import User
@@ -29,6 +29,7 @@ def frames_after(owner_id: int, session_id: uuid.UUID, seq: int) -> tuple[list[R
     own = Message.objects.filter(session_id=session_id, session__owner_id=owner_id)
     messages = list(own.filter(active=True, seq__gt=seq).with_rating().select_related("turn").order_by("seq"))
     versions.mark(messages)
+    mark_origins(messages)
     cards = cards_of(messages)
     using_tools = {
         message.parent_id for message in messages if message.role == Message.Role.TOOL and message.is_running
@@ -56,6 +57,7 @@ def updated_frame(owner_id: int, message_id: str) -> MessageFrame | None:
     if message is None:
         return None
     versions.mark([message])
+    mark_origins([message])
     return message_frame(message, cards_of([message, *own.filter(parent=message, role=Message.Role.TOOL)]))
 
 

@@ -1,5 +1,5 @@
 """The models of the chat: agents, conversations with their turns and messages, ratings, attachments, links, prompts,
-imports, rounds, hooks, schedules."""
+imports, rounds, hooks, schedules, sub-sessions."""
 
 from chat.models.agents import Agent, Effort, default_agent
 from chat.models.attachments import Attachment, AttachmentQuerySet, MessageFile
@@ -10,15 +10,16 @@ from chat.models.conversations import (
     Message,
     MessageQuerySet,
     MessageWords,
-    Presence,
     Turn,
 )
 from chat.models.heads import Head
 from chat.models.hooks import SwitchedOffHook
 from chat.models.imports import ImportJob
 from chat.models.links import SharedLink, SharedLinkQuerySet
+from chat.models.presence import Presence
 from chat.models.prompts import SavedPrompt
 from chat.models.ratings import Rating
 from chat.models.rounds import ContextRound
 from chat.models.schedules import Beat, BeatQuerySet, Schedule
+from chat.models.sub_tasks import RelayedMessage, SubTask
 from chat.models.versions import Version

@@ -1,4 +1,4 @@
-"""Conversations with their folders, turns and messages, and the presence of people."""
+"""Conversations with their folders, turns and messages."""
 
 import uuid
 from typing import Any, ClassVar
@@ -85,7 +85,7 @@ class ChatSession(models.Model):
     model = models.CharField(max_length=100, blank=True)
     # The effort that its owner chose for it; empty: the agent's, or the server's.
     effort = models.CharField(max_length=6, choices=Effort, blank=True)
-    # The session that this one was forked from.
+    # The session that this one was forked from; of a sub-session, the one that began it.
     parent = models.ForeignKey("self", on_delete=models.SET_NULL, null=True, blank=True, related_name="children")
     mode = models.CharField(max_length=10, choices=Mode, default=Mode.AGENT)
     title = models.CharField(max_length=200, blank=True)
@@ -169,6 +169,11 @@ class ChatSession(models.Model):
     @property
     def is_unread(self) -> bool:
         return self.last_seq > self.read_seq
+
+    @property
+    def is_read_only(self) -> bool:
+        """Return whether its owner cannot write in it: only a program begins and goes on with it."""
+        return self.kind != self.Kind.CONVERSATION
 
     @property
     def context(self) -> dict[str, Any]:
@@ -273,6 +278,10 @@ class MessageQuerySet(models.QuerySet["Message"]):
         """Return what the person and the assistant said."""
         return self.filter(role__in=[Message.Role.USER, Message.Role.ASSISTANT])
 
+    def without_relayed(self) -> "MessageQuerySet":
+        """Return these messages without those in the person's place that they have not written (`is_by_person`)."""
+        return self.exclude(role=Message.Role.USER, meta__has_key="by")
+
 
 class Message(models.Model):
     """One message of a transcript. Rows are appended and never edited; only a running answer grows."""
@@ -306,7 +315,8 @@ class Message(models.Model):
     # text or a Reason as JSON; "context", the items that extensions added, and "hook_text", the text that hooks added
     # (chat/context/per_message.py); "sent", what of it was sent first (chat/context/view.py); "continued", whether an
     # answer continues one that was cut off; "by", who wrote a message of the role user if not the person: "session",
-    # another conversation, or "schedule", a scheduled turn; "answer_lines", the numbers of the lines under an answer.
+    # another conversation, or "schedule", a scheduled turn; "origin", the id of that conversation, and "hops", how many
+    # conversations it has passed since a person's message; "answer_lines", the numbers of the lines under an answer.
     meta = models.JSONField(default=dict)
     # The words of the text blocks, for search and lists.
     text = models.TextField(blank=True)
@@ -323,6 +333,8 @@ class Message(models.Model):
     objects: ClassVar[models.Manager["Message"]] = MessageQuerySet.as_manager()
     # Its position among its versions, set by chat/conversations/versions.py; no column.
     version: Version | None = None
+    # The title of the conversation that wrote it (origin_id), set by chat/conversations/message_pages.py; no column.
+    origin_title = ""
     # The cards of its calls that ended together with it (chat/conversations/transcript.py); no column.
     closed_cards: dict[str, Any] | None = None
 
@@ -354,6 +366,12 @@ class Message(models.Model):
         return self.role == self.Role.USER and "by" not in self.meta
 
     @property
+    def origin_id(self) -> str:
+        """Return the id of the conversation whose model wrote it; "" for any other message."""
+        origin: str = self.meta.get("origin", "")
+        return origin
+
+    @property
     def file_ids(self) -> list[uuid.UUID]:
         """Return the ids of the attachments that the message references, in order."""
         return [uuid.UUID(block["id"]) for block in self.content if block["type"] == "attachment"]
@@ -374,23 +392,3 @@ class MessageWords(models.Model):
 
     def __str__(self) -> str:
         return f"words of message {self.message_id}"
-
-
-class Presence(models.Model):
-    """The session that a person last had open, and on which day of theirs."""
-
-    user = models.OneToOneField(User, on_delete=models.CASCADE, related_name="presence")
-    # The session open in the last socket that opened one.
-    session = models.ForeignKey(ChatSession, on_delete=models.SET_NULL, null=True, blank=True, related_name="+")
-    # The person's local date when they were last here; None before the first visit.
-    day = models.DateField(null=True, blank=True)
-    # Renewed while they have an open socket in any process.
-    seen_at = models.DateTimeField(default=timezone.now)
-    # Whether they are present; cleared by the one update that also sends user_left.
-    here = models.BooleanField(default=False)
-
-    class Meta:
-        indexes = [models.Index(fields=["seen_at"], condition=Q(here=True), name="presence_here")]
-
-    def __str__(self) -> str:
-        return f"{self.user} last seen {self.seen_at:%Y-%m-%d %H:%M}"

@@ -55,6 +55,9 @@ def article(message: Message, results: Mapping[str, Card]) -> dict[str, Any]:
         "status": status,
         "text": message.text,
         "by_person": by_person,
+        "is_relayed": by_person and bool(message.origin_id),
+        "origin": message.origin_id,
+        "origin_title": message.origin_title,
         "body": None if by_person else answer_html(message, results),
         "files": [
             {**block, "shown_size": file_size(block["size"])}

@@ -133,8 +133,11 @@ def as_markdown(session: ChatSession) -> Pieces:
 def section(message: Message, session: ChatSession, cards: dict[str, Any]) -> str:
     by_person = message.role == Message.Role.USER
     name = "You" if by_person else one_line(session.agent.name)
+    is_relayed = by_person and not message.is_by_person
+    if is_relayed:
+        name = "Another conversation" if message.origin_id else "By itself"
     parts = [f"\n## {name}, {session.owner.local(message.created_at):%Y-%m-%d %H:%M}\n"]
-    for block in message.content:
+    for block in [{"type": "text", "text": message.text}] if is_relayed else message.content:
         if block["type"] == "text":
             parts.append(f"\n{block['text']}\n")
         elif block["type"] == "attachment":

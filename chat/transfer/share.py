@@ -110,7 +110,7 @@ def parts_of(message: Message) -> list[Part]:
     parts: list[Part] = []
     for block in message.content:
         if block["type"] == "text" and message.role == Message.Role.USER:
-            parts.append({"text": block["text"]})
+            parts.append({"text": block["text"] if message.is_by_person else message.text})
         elif block["type"] == "text":
             parts += [{"html": html} for html in incremental.blocks(block["text"])]  # sanitised there
         elif block["type"] == "tool_use":

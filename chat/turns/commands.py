@@ -101,6 +101,12 @@ def reason_of_undo(undone: ContextRound | None) -> Reason:
     return Reason("rounds.stopped" if undone.state == ContextRound.State.STOPPED else "rounds.undone")
 
 
+def call_in(prompt: Message) -> tuple[ToolCommand, str] | None:
+    """Return the tool command in a message and its argument; None when there is none, or when not the person wrote
+    it."""
+    return parse_call(prompt.text) if prompt.is_by_person else None
+
+
 def parse_call(text: str) -> tuple[ToolCommand, str] | None:
     """Return the tool command in `text`, and its argument; None when there is none, also for an unknown command."""
     found = CALL.fullmatch(text.strip())
@@ -123,7 +129,7 @@ def reply_to(turn: Turn) -> list[Event] | None:
 
     The first answer is the tool call, the second one a sentence; the loop saves, runs and shows both like the model's.
     """
-    called = parse_call(turn.prompt.text)
+    called = call_in(turn.prompt)
     if called is None:
         return None
     command, argument = called

@@ -10,10 +10,9 @@ import logging
 from collections.abc import AsyncGenerator, Callable, Coroutine, Iterator, Sequence
 from contextlib import aclosing
 from dataclasses import replace
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, TypeVar
 
 from django.conf import settings
-from django.db import InterfaceError, OperationalError
 
 from chat import extensions
 from chat.compaction import room
@@ -27,18 +26,19 @@ from chat.extensions import BeforeAgentStart, FinishedCall, TurnFinished
 from chat.models import ChatSession, Message, Turn
 from chat.rendering.cards import Card
 from chat.signals import turn_finished
-from chat.turns import answer_lines, commands, hooks
+from chat.turns import answer_lines, commands, hooks, token_budget, waiting_calls
 from chat.turns.answer import GrowingAnswer
 from chat.turns.checkpoints import checkpoints
 from chat.turns.listener import TurnListener
+from chat.turns.persist import persist
 from chat.turns.slots import turn_slots
-from chat.turns.tools import call_tool
+from chat.turns.tools import WaitingCall, call_tool
+from chat.turns.waiting_calls import BegunCall
 from oneclaw import llm
 from oneclaw.text import replace_unstorable, replace_unstorable_in_json
 from oneclaw.threads import in_database, in_tool_thread
 
 logger = logging.getLogger(__name__)
-P = ParamSpec("P")
 R = TypeVar("R")
 
 # The stop reasons that make a turn fail. After any other one, an answer without tool calls is complete; after
@@ -74,6 +74,8 @@ class RunningTurn:
         self.ending = ""
         # Whether the turn can be ended at once: it waits for a slot, or the model streams.
         self._is_endable = self._has_slot = False
+        # When the model has had its time, by the event loop's clock.
+        self._deadline = 0.0
         # Whether it was looked at, before the first request, whether the conversation fits into the model's window.
         self._has_room = False
         # The names of the tools in the last request.
@@ -103,8 +105,7 @@ class RunningTurn:
             try:
                 await self._answer()
             finally:
-                if self._has_slot:
-                    turn_slots.release(self.turn.session.owner_id)
+                self._release_slot()
                 checkpoints.remove(self)
                 self.listener.closed()
             # Only now: the answer is stored and shown, and the next turn need not wait for the receivers.
@@ -135,11 +136,12 @@ class RunningTurn:
 
     async def _rounds(self) -> llm.Finished:
         """Request answers and run their tools; return how the last answer, which calls no tool, finished."""
-        if not await self._is_command():
-            await self._take_slot()
-        deadline = asyncio.get_running_loop().time() + settings.TURN_TIMEOUT
+        needs_slot = not await self._is_command()
+        self._deadline = asyncio.get_running_loop().time() + settings.TURN_TIMEOUT
         for number in range(settings.TOOL_ROUNDS + 1):
-            async with asyncio.timeout_at(deadline):
+            if needs_slot and not self._has_slot:
+                await self._take_slot()
+            async with asyncio.timeout_at(self._deadline):
                 finished, broken = await self._stream_or_heal()
             uses = [block for block in self.answer.content if block["type"] == "tool_use"]
             if not uses:
@@ -154,7 +156,7 @@ class RunningTurn:
 
     async def _is_command(self) -> bool:
         """Return whether the message is a tool command, which is answered without the model."""
-        called = commands.parse_call(self.turn.prompt.text)
+        called = commands.call_in(self.turn.prompt)
         return called is not None and await persist(commands.reply_to, self.turn) is not None
 
     async def _take_slot(self) -> None:
@@ -163,13 +165,21 @@ class RunningTurn:
         has_waited = not turn_slots.is_free(user_id)
         if has_waited:
             self.listener.waiting(True)
+        began = asyncio.get_running_loop().time()
         with self._endable():
             await turn_slots.take(user_id)
             self._has_slot = True
+        self._deadline += asyncio.get_running_loop().time() - began
         if has_waited:
             self.listener.waiting(False)
             # A line of it may have been forgotten meanwhile: the first request reads the rows.
             self.turn.session.is_just_made = False
+
+    def _release_slot(self) -> None:
+        """Let another turn ask the model, if this one may."""
+        if self._has_slot:
+            self._has_slot = False
+            turn_slots.release(self.turn.session.owner_id)
 
     @contextlib.contextmanager
     def _endable(self) -> Iterator[None]:
@@ -221,8 +231,12 @@ class RunningTurn:
 
     async def _while_waiting(self, waiting: Coroutine[Any, Any, R]) -> R:
         """Return the result of `waiting`, which Stop cancels. Raise TurnEndedError."""
-        with self._endable():
-            return await waiting
+        try:
+            with self._endable():
+                return await waiting
+        finally:
+            # Not begun, if the turn had ended before.
+            waiting.close()
 
     async def _stream(self) -> tuple[llm.Finished, dict[str, str]]:
         """Read one answer as it grows; return how it finished, and the faults in tool arguments by tool_use id."""
@@ -253,12 +267,14 @@ class RunningTurn:
 
     async def _source(self) -> AsyncGenerator[llm.Event]:
         """Return the events of the next answer: of a tool command, or of the model."""
-        called = commands.parse_call(self.turn.prompt.text)
+        called = commands.call_in(self.turn.prompt)
         if called and (reply := await persist(commands.reply_to, self.turn)) is not None:
             return commands.stream_reply(reply)
         if self._model is None and extensions.hooks_at(BeforeAgentStart):
             self.turn.session.is_just_made = False
             self._model = await self._while_waiting(in_tool_thread(hooks.before_agent_start, self.turn))
+        if self.turn.session.kind == ChatSession.Kind.SUB_SESSION:
+            await persist(token_budget.refuse_if_used_up, self.turn)
         request = await self._request()
         self._has_asked = True
         if self._model:
@@ -289,21 +305,51 @@ class RunningTurn:
         answer = self.answer.message
         self._said.append(self.answer.text)
         results = await persist(transcript.finish_round, self.turn, answer, self.answer.content, **columns_of(finished))
-        content: list[llm.Block] = []
+        found: dict[str, llm.Block] = {}
         cards: dict[str, Card] = {}
+        waiting: list[BegunCall] = []
         for use in uses:
-            result, card = await in_tool_thread(call_tool, self.turn, answer, use, broken.get(use["id"], ""))
-            content.append(result)
-            cards[use["id"]] = card
-            self._calls.append(answer_lines.finished_call(use, result, card))
-            self.listener.tool_finished(use, card)
-        content += notices
+            called = await in_tool_thread(call_tool, self.turn, answer, use, broken.get(use["id"], ""))
+            if isinstance(called, WaitingCall):
+                waiting.append((called, asyncio.ensure_future(called.pending.begin())))
+                cards[use["id"]] = called.card
+            else:
+                found[use["id"]], cards[use["id"]] = called
+            self.listener.tool_finished(use, cards[use["id"]])
+        if waiting:
+            await self._await_calls(answer, results, waiting, found, cards)
+        self._calls += [answer_lines.finished_call(use, found[use["id"]], cards[use["id"]]) for use in uses]
+        content = [*(found[use["id"]] for use in uses), *notices]
         if shares := shares_of(content, uses, self._offered):
             results.meta = {META_KEY: {"results": shares}}
         following = await persist(transcript.finish_tools, self.turn, answer, results, content, cards)
         following.version = answer.version
         self.answer = GrowingAnswer(following)
         self.listener.round_finished(answer, cards, following)
+
+    async def _await_calls(
+        self,
+        answer: Message,
+        results: Message,
+        waiting: Sequence[BegunCall],
+        found: dict[str, llm.Block],
+        cards: dict[str, Card],
+    ) -> None:
+        """Await the results of calls that take long, and add their blocks and cards to `found` and `cards`.
+
+        Others may use the slot meanwhile, so that no turn waits for one that waits for its slot. Stop ends the waiting.
+        """
+        began = asyncio.get_running_loop().time()
+        if any(call.pending.is_long for call, _ in waiting):
+            await persist(waiting_calls.store_cards, self.turn, results, cards)
+            self._release_slot()
+        with contextlib.suppress(TurnEndedError):
+            await self._while_waiting(waiting_calls.until_done(waiting))
+        for call, task in waiting:
+            finished = await in_tool_thread(call.finished, waiting_calls.result_of(call, task))
+            found[call.use["id"]], cards[call.use["id"]] = finished
+            self.listener.tool_finished(call.use, cards[call.use["id"]])
+        self._deadline += asyncio.get_running_loop().time() - began
 
     async def _finish(
         self, status: str, failure: llm.ModelRequestError | None = None, finished: llm.Finished | None = None
@@ -358,24 +404,6 @@ def send_turn_finished(turn: Turn) -> None:
 def log_failure(task: "asyncio.Task[None]") -> None:
     if not task.cancelled() and (error := task.exception()) is not None:
         logger.error("A turn failed.", exc_info=error)
-
-
-async def persist(function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
-    """Call `function` by `in_database`; retry with backoff while the database is unavailable, for LEASE_SECONDS.
-
-    `function` must be idempotent: a commit may have succeeded although its reply was lost.
-    """
-    deadline = asyncio.get_running_loop().time() + settings.LEASE_SECONDS
-    delay = 0.1
-    while True:
-        try:
-            return await in_database(function, *args, **kwargs)
-        except (OperationalError, InterfaceError):
-            if asyncio.get_running_loop().time() + delay > deadline:
-                raise
-            logger.warning("The database is away; trying again.", exc_info=True)
-        await asyncio.sleep(delay)
-        delay = min(delay * 2, 2.0)
 
 
 async def shutdown(seconds: float = 4.0) -> None:

@@ -26,12 +26,12 @@ def repeat(
     follows it, after a notice to the model. `message_id` may also be a user message without an answer, as at the end
     of a fork. The same `holder` again gets its own turn again. `choice` may name another model from now on.
 
-    Raise NothingToRepeatError, SessionBusyError, model_choice.NotOfferedError.
+    Raise NothingToRepeatError, SessionBusyError, lifecycle.ReadOnlySessionError, model_choice.NotOfferedError.
     """
     message = Message.objects.visible_to(user).select_related("turn").filter(pk=message_id).first()
     if message is None:
         raise NothingToRepeatError
-    session = lifecycle.lock(user, message.session_id)
+    session = lifecycle.lock_to_write(user, message.session_id)
     if mine := running_turn_of(session, holder):
         return mine
     refuse_if_busy(session)

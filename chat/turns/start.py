@@ -14,6 +14,7 @@ from chat.conversations.model_choice import NO_CHOICE, Choice
 from chat.models import Message
 from chat.turns import loop, retry
 from chat.turns.loop import ListenerFactory
+from chat.turns.persist import persist
 from chat.turns.slots import TooManyTurnsError, turn_slots
 from oneclaw.models import User
 from oneclaw.threads import in_database
@@ -43,7 +44,7 @@ async def send(
     await _refuse_if_full(user, client_id)
 
     async def store() -> transcript.AcceptedMessage:
-        return _run(await loop.persist(transcript.accept, *written), listen)
+        return _run(await persist(transcript.accept, *written), listen)
 
     return await _to_its_end(store())
 
@@ -59,7 +60,7 @@ async def edit(
     await _refuse_if_full(user, client_id)
 
     async def store() -> transcript.AcceptedMessage:
-        return _run(await loop.persist(branches.edit, user, message_id, client_id, text, holder, choice), listen)
+        return _run(await persist(branches.edit, user, message_id, client_id, text, holder, choice), listen)
 
     return await _to_its_end(store())
 
@@ -71,7 +72,7 @@ async def repeat(user: User, message_id: int, kind: str, choice: Choice, listen:
     turn_slots.refuse_if_full(user.pk)
 
     async def store() -> Message:
-        turn, answer = await loop.persist(retry.repeat, user, message_id, kind, holder, choice)
+        turn, answer = await persist(retry.repeat, user, message_id, kind, holder, choice)
         loop.start(turn, answer, listen)
         return answer
 

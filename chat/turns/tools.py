@@ -1,6 +1,7 @@
 """Tool calls: check the arguments, run the tool, and turn its result into a block for the model and a card.
 
-The available tools are in chat/extensions/registry.py.
+The available tools are in chat/extensions/registry.py. A call whose result takes long is a WaitingCall until the turn
+has awaited the result.
 """
 
 import contextlib
@@ -8,7 +9,7 @@ import json
 import logging
 import time
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import psycopg
@@ -16,7 +17,7 @@ from django.db import Error, OperationalError, connection
 from jsonschema import Draft202012Validator
 
 from chat import extensions
-from chat.extensions import Tool, ToolCall, ToolError, ToolResult
+from chat.extensions import PendingCall, Tool, ToolCall, ToolError, ToolResult
 from chat.models import ChatSession, Message, Turn
 from chat.rendering.cards import Card
 from chat.turns import hooks
@@ -33,7 +34,25 @@ FIELD_SHOWN_MAX_CHARS = 1_000
 LOCK_WAIT_SECONDS = 5
 
 
-def call_tool(turn: Turn, answer: Message, use: Block, broken: str) -> tuple[Block, Card]:
+@dataclass(frozen=True)
+class WaitingCall:
+    """A tool_use block of `answer` whose result is not there yet."""
+
+    session: ChatSession
+    answer: Message
+    use: Block
+    pending: PendingCall
+    # What the page shows until then.
+    card: Card
+    started: float
+
+    def finished(self, result: ToolResult) -> tuple[Block, Card]:
+        """Return the API's tool_result block, and the card for the page. Sync."""
+        result = replace(result, lines=[*result.lines, *self.pending.lines])
+        return finished(self.session, self.answer, self.use, result, self.started)
+
+
+def call_tool(turn: Turn, answer: Message, use: Block, broken: str) -> tuple[Block, Card] | WaitingCall:
     """Run one tool_use block of `answer`; return the API's tool_result block, and the card for the page. Sync.
 
     `broken` says why the arguments could not be parsed (cut off, malformed), or is ""; such a call is not run. Every
@@ -44,8 +63,25 @@ def call_tool(turn: Turn, answer: Message, use: Block, broken: str) -> tuple[Blo
     try:
         result = run(session, answer, use, broken)
     except ToolError as error:
-        content = {"error": {"code": error.code, "message": error.message}}
-        result = ToolResult(content, error.reason or "", is_error=True)
+        result = failed(error)
+    if isinstance(result, PendingCall):
+        meanwhile = replace(result.meanwhile, lines=[*result.meanwhile.lines, *result.lines])
+        card: Card = {**card_of(use, meanwhile, "", started), "state": "running"}
+        card.pop("seconds", None)
+        return WaitingCall(session, answer, use, result, card, started)
+    return finished(session, answer, use, result, started)
+
+
+def failed(error: ToolError) -> ToolResult:
+    """Return the result of a call that had no effect."""
+    content = {"error": {"code": error.code, "message": error.message}}
+    return ToolResult(content, error.reason or "", is_error=True)
+
+
+def finished(
+    session: ChatSession, answer: Message, use: Block, result: ToolResult, started: float
+) -> tuple[Block, Card]:
+    """Return the block and the card of a call with its `result`, as the hooks leave it. Sync."""
     if not isinstance(result.content, str):
         result = replace(result, content=json.dumps(result.content, ensure_ascii=False))
     result = hooks.before_result_is_stored(session, answer, use, result)
@@ -53,6 +89,11 @@ def call_tool(turn: Turn, answer: Message, use: Block, broken: str) -> tuple[Blo
     block: Block = {"type": "tool_result", "tool_use_id": use["id"], "content": text}
     if result.is_error:
         block["is_error"] = True
+    return block, card_of(use, result, text, started)
+
+
+def card_of(use: Block, result: ToolResult, text: str, started: float) -> Card:
+    """Return the card of a call with its `result`, of which the model is sent `text`."""
     card: Card = {
         "state": "failed" if result.is_error else "done",
         "summary": as_stored(result.summary),
@@ -69,7 +110,7 @@ def call_tool(turn: Turn, answer: Message, use: Block, broken: str) -> tuple[Blo
         card["kept"] = dict(result.kept)
     if result.made is not None:
         card["since"] = extensions.tool_updates(use["name"], [result.made]).get(result.made)
-    return block, card
+    return card
 
 
 def as_stored(text: str | Reason) -> str | dict[str, Any]:
@@ -92,7 +133,7 @@ def readable_fields(text: str) -> dict[str, str | bool]:
     }
 
 
-def run(session: ChatSession, answer: Message, use: Block, broken: str) -> ToolResult:
+def run(session: ChatSession, answer: Message, use: Block, broken: str) -> ToolResult | PendingCall:
     """Find the tool of the block `use`, check its arguments, and call it. Raise ToolError when the call fails."""
     tool = extensions.find_tool(session, use["name"])
     if broken:
@@ -103,7 +144,7 @@ def run(session: ChatSession, answer: Message, use: Block, broken: str) -> ToolR
     try:
         with lock_timeout(LOCK_WAIT_SECONDS):
             result = tool.call(call)
-            return replace(result, lines=[*result.lines, *lines]) if lines else result
+            return with_lines(result, lines) if lines else result
     except ToolError:
         raise
     except Exception as error:
@@ -115,6 +156,13 @@ def run(session: ChatSession, answer: Message, use: Block, broken: str) -> ToolR
         kind = type(error).__name__
         reason = Reason("call.failed", {"name": tool.name, "error": kind})
         raise ToolError("tool_failed", f"The tool {tool.name} failed: {kind}.", reason) from error
+
+
+def with_lines(result: ToolResult | PendingCall, lines: list[Reason]) -> ToolResult | PendingCall:
+    """Return `result` with more lines of its card."""
+    if isinstance(result, PendingCall):
+        return replace(result, lines=lines)
+    return replace(result, lines=[*result.lines, *lines])
 
 
 @contextlib.contextmanager

@@ -115,7 +115,12 @@ async def edit(request: SignedInRequest, message_id: int) -> HttpResponseBase:
         raise SuspiciousOperation(str(error)) from None
     except InvalidTextError as refusal:
         return await in_database(edit_page, request, message, text, refusal.sentence, 422)
-    except (transcript.SessionBusyError, transcript.ClientIdConflictError, branches.MessageNotShownError) as refusal:
+    except (
+        transcript.SessionBusyError,
+        lifecycle.ReadOnlySessionError,
+        transcript.ClientIdConflictError,
+        branches.MessageNotShownError,
+    ) as refusal:
         return await in_database(edit_page, request, message, text, refusal.sentence, 409)
     except lifecycle.SessionNotFoundError:
         raise Http404 from None
@@ -150,6 +155,8 @@ async def again(request: SignedInRequest, message_id: int, kind: str) -> HttpRes
         await handle(user, frame_of(RetryFrame, type=kind, message=str(message.pk)))
     except transcript.SessionBusyError:
         refusal = BUSY
+    except lifecycle.ReadOnlySessionError:
+        refusal = Reason("conversation.read_only")
     except CHANGED_ERRORS:
         raise Http404 from None
     except retry.NothingToRepeatError:

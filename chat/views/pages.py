@@ -32,7 +32,7 @@ from chat.live import replay
 from chat.live.errors import FrameError
 from chat.live.frames import SendFrame, frame_of
 from chat.live.handle import Commanded, Ended, handle
-from chat.models import Agent, ChatSession, ContextRound, default_agent
+from chat.models import Agent, ChatSession, ContextRound, SubTask, default_agent
 from chat.rendering import incremental
 from chat.views import toasts
 from chat.views.attachments import kept_file
@@ -106,9 +106,17 @@ def page(
         "refusal": refusal,
         "text": text,
         "mode": session.mode if session else mode,
+        "sub_task": sub_task_of(session),
         **choices_for(request.user, session, choice),
     }
     return render(request, "chat/page.html", context, status=status)
+
+
+def sub_task_of(session: ChatSession | None) -> SubTask | None:
+    """Return the task of a sub-session, with the conversation that gave it; None for any other conversation."""
+    if session is None or session.kind != ChatSession.Kind.SUB_SESSION:
+        return None
+    return SubTask.objects.filter(session=session, parent__deleted_at=None).select_related("parent").first()
 
 
 def messages_html(request: SignedInRequest, session: ChatSession, before: int) -> SafeString:
@@ -280,6 +288,7 @@ async def send(request: SignedInRequest, session_id: uuid.UUID) -> HttpResponseB
         return await in_database(refused, request, session_id, 409, refusal.sentence, text)
     except (
         transcript.SessionBusyError,
+        lifecycle.ReadOnlySessionError,
         transcript.ClientIdConflictError,
         transcript.OtherModeError,
         store.FileMissingError,

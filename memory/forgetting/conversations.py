@@ -140,10 +140,11 @@ def _find_in(session_id: Any, messages: Iterable[Message], eraser: Eraser, found
 def _columns(message: Message, calls: dict[str, Message], eraser: Eraser) -> dict[str, Any]:
     """Return the changed columns of `message`, and set them on `message` as well."""
     columns: dict[str, Any] = {}
-    items = per_message.items_of(message.meta, NAME)
-    fresh_items = [eraser.item(item) for item in items]
-    if fresh_items != items:
-        message.meta = columns["meta"] = per_message.with_items(message.meta, NAME, fresh_items)
+    for name in message.meta.get(per_message.META_KEY, {}):
+        items = per_message.items_of(message.meta, name)
+        fresh_items = [eraser.item(item) for item in items]
+        if fresh_items != items:
+            message.meta = columns["meta"] = per_message.with_items(message.meta, name, fresh_items)
     sent = message.meta.get(META_KEY, {})
     if (notes := summaries.erased_value(sent.get("notes"), eraser)) != sent.get("notes"):
         message.meta = columns["meta"] = {**message.meta, META_KEY: {**sent, "notes": notes}}

@@ -35,10 +35,11 @@ class TranscriptMessage:
 def transcript_messages(session: ChatSession, through_seq: int) -> Iterator[TranscriptMessage]:
     """Yield the messages of `session` up to `through_seq` that were said while transcripts were on.
 
-    Tool calls and results, forgotten lines, and the messages that a fork copied are left out.
+    Tool calls and results, forgotten lines, messages that other conversations sent, and those that a fork copied are
+    left out.
     """
     shown = session.messages.filter(active=True, seq__gt=session.copied_seq, seq__lte=through_seq)
-    words = shown.filter(role__in=AUTHOR_NAMES).exclude(text="")
+    words = shown.filter(role__in=AUTHOR_NAMES).without_relayed().exclude(text="")
     words = switches.said_while_on(words, session.owner, Switch.TRANSCRIPTS)
     known = tombstones.of_space(Space.objects.own_of(session.owner).pk)
     line = 1

@@ -40,6 +40,8 @@ class Suggestion(models.Model):
         IMPORTED = "imported", _("imported conversation")
         RECALLED = "recalled", _("recalled memory")
         FOUND = "found", _("another conversation")
+        # A message that the model of another conversation sent, or the result of a sub-session.
+        SESSION = "session", _("message of another conversation")
         WORKSPACE = "workspace", _("workspace file")
         SUMMARY = "summary", _("summary")
         # A workspace file that was imported: what in it instructs the assistant.

@@ -50,6 +50,8 @@ class Claim:
         known = of_space(self.flush.space_id)
         spoken = (message for message in self.messages if message.active and message.is_said)
         spoken = (message for message in spoken if message.pk in self.noted)
+        # Words in the person's place that they have not written are not noted as theirs.
+        spoken = (message for message in spoken if message.is_by_person or message.role != Message.Role.USER)
         local = self.session.owner.local
         return [
             TranscriptEntry(line.role, local(line.created_at), known.without_forgotten_words(line.text))
@@ -140,7 +142,8 @@ def _range(session: ChatSession, after: int, through: int) -> list[Message]:
     messages: list[Message] = []
     size = 0
     rows = session.messages.filter(seq__gt=after, seq__lte=through).order_by("seq")
-    for message in rows.only("seq", "role", "active", "text", "created_at", "session_id").iterator(chunk_size=500):
+    columns = ("seq", "role", "active", "text", "meta", "created_at", "session_id")
+    for message in rows.only(*columns).iterator(chunk_size=500):
         size += len(message.text)
         if messages and size > most:
             break

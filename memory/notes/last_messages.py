@@ -52,7 +52,7 @@ def compose(job: DocumentJob) -> LastMessages | None:
     """Return the last messages up to the job's `through_seq`, with a slug by the fast model, or the time of day when
     the model fails. None when the person said nothing."""
     session = job.session
-    words = session.messages.said().filter(active=True)
+    words = session.messages.said().without_relayed().filter(active=True)
     fresh = words.filter(seq__gt=imported_through(session), seq__lte=job.through_seq)
     fresh = switches.said_while_on(fresh, session.owner, switches.Switch.SAVED)
     newest = fresh.exclude(text="").order_by("-seq")

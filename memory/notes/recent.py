@@ -63,7 +63,7 @@ def compose(job: DocumentJob) -> ConversationSummary | None:
     """
     session = job.session
     fresh = session.messages.filter(active=True, seq__gt=imported_through(session), seq__lte=job.through_seq)
-    words = switches.said_while_on(fresh.said(), session.owner, switches.Switch.RECENT)
+    words = switches.said_while_on(fresh.said().without_relayed(), session.owner, switches.Switch.RECENT)
     said = list(words.exclude(text="").order_by("seq").only("role", "text", "created_at", "session_id"))
     known = tombstones.of_space(job.space_id)
     for message in said:

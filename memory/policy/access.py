@@ -12,7 +12,7 @@ from django.db import transaction
 from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.db.models.functions import JSONObject
 
-from chat.models import Agent, ChatSession
+from chat.models import Agent, ChatSession, MessageQuerySet
 from memory.models import AgentSpace, MemoryDocument
 from memory.models.documents import MemoryDocumentQuerySet
 from memory.policy import switches
@@ -70,6 +70,18 @@ def may_search(session: ChatSession) -> bool:
     """Return whether `session` may search anything."""
     on = frozenset() if session.is_temporary else switches.on_for(session.owner)
     return bool({Switch.SAVED, Switch.RECENT} & on) or _may_read_transcripts(session, on)
+
+
+def reads_conversations(session: ChatSession) -> bool:
+    """Return whether the model of `session` may read other conversations of its owner, by their switches."""
+    return not session.is_temporary and Switch.TRANSCRIPTS in switches.on_for(session.owner)
+
+
+def readable_messages(session: ChatSession, messages: MessageQuerySet) -> MessageQuerySet:
+    """Return which of `messages`, of other conversations of its owner, the model of `session` may read."""
+    if not reads_conversations(session):
+        return messages.none()
+    return switches.said_while_on(messages, session.owner, Switch.TRANSCRIPTS)
 
 
 def _may_read_transcripts(session: ChatSession, on: frozenset[str]) -> bool:

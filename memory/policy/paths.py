@@ -43,6 +43,9 @@ SKILL_SUFFIXES = (
 )  # fmt: skip
 IN_SKILL = re.compile(rf"{SKILLS}/[^/]+(?:/[^/]+)+")
 
+# Those of a sub-session, which works on a task and does not talk with the person.
+SUB_SESSION_FILES = ("AGENTS.md", "TOOLS.md")
+
 
 class BadPathError(UserFacingError, ValueError):
     """A path that no document may have; the sentence says why."""

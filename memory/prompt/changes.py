@@ -32,7 +32,8 @@ def changed_items(session: ChatSession, message: Message) -> list[ContextItem]:
     What the conversation itself has saved is known to the model from the tool's result. Return none with the first
     message, and while the person has switched saved memory off.
     """
-    if message.parent_id is None or session.head is None or not may_read(session):
+    has_curated = may_read(session) and session.kind != ChatSession.Kind.SUB_SESSION
+    if message.parent_id is None or session.head is None or not has_curated:
         return []
     rows = own_documents(session).filter(path__in=[CURATED, CURATED_ALTERNATIVE])
     in_head = [item for item in session.context.get(items.NAME, []) if item["kind"] == items.CURATED]

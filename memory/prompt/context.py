@@ -10,7 +10,7 @@ from chat.extensions import ContextFile, ContextFiles, ContextItem
 from chat.models import ChatSession
 from memory.policy import switches
 from memory.policy.access import own_space
-from memory.policy.paths import CURATED, CURATED_ALTERNATIVE, WORKSPACE_FILES, recent_path
+from memory.policy.paths import CURATED, CURATED_ALTERNATIVE, SUB_SESSION_FILES, WORKSPACE_FILES, recent_path
 from memory.policy.suggested import usable_files
 from memory.prompt.items import CURATED as CURATED_KIND
 from memory.prompt.items import FILE, RECENT, piece, shown
@@ -35,10 +35,12 @@ def file_items(space: Space, on: frozenset[str], session: ChatSession | None = N
     """Return the pieces of the files of `space` that a prompt holds, in order, when the switches `on` are on.
 
     Blank files are left out, MEMORY.md and recent conversations while they are switched off, and the summary of
-    `session`, for which hooks may change the list. Every other file has at least one piece, even if there is no room
-    for any of its text.
+    `session`, for which hooks may change the list. A sub-session has only SUB_SESSION_FILES. Every other
+    file has at least one piece, even if there is no room for any of its text.
     """
     found = {path: (version, content) for path, version, content in _documents(space)}
+    if session is not None and session.kind == ChatSession.Kind.SUB_SESSION:
+        found = {path: found[path] for path in SUB_SESSION_FILES if path in found}
     if switches.Switch.SAVED not in on:
         found.pop(CURATED, None)
         found.pop(CURATED_ALTERNATIVE, None)

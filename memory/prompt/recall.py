@@ -92,10 +92,11 @@ def recalled_items(session: ChatSession, message: Message, known: Sequence[Conte
 
     Return none when nothing fits or the search fails.
 
-    The setting RECALL allows them with the first message of a session, with every message, or never.
+    Nothing is recalled for a message that the person has not written. The setting RECALL allows it with the first
+    message of a session, with every message, or never.
     """
     is_first = message.parent_id is None
-    if (settings.RECALL == "first" and not is_first) or not may_read(session):
+    if (settings.RECALL == "first" and not is_first) or not may_read(session) or not message.is_by_person:
         return []
     if not switches.is_on(session.owner, switches.Switch.RECALL):
         return []

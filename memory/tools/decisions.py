@@ -175,7 +175,7 @@ def original_text(revision: MemoryRevision) -> str | None:
     if message is None or not content or masked(content)[0] not in text_of(revision):
         return None
     wrote = Message.objects.filter(session=message.session_id, session__deleted_at=None, role=Message.Role.USER)
-    person_wrote = "\n".join(wrote.filter(seq__lt=message.seq).values_list("text", flat=True))
+    person_wrote = "\n".join(wrote.without_relayed().filter(seq__lt=message.seq).values_list("text", flat=True))
     secrets = secrets_in(content)
     return content if secrets and may_be_kept(content) and all(secret in person_wrote for secret in secrets) else None
 

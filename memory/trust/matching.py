@@ -20,7 +20,7 @@ Kind = Suggestion.Kind
 
 # Sources of which the model may tell something in other words: after one of these, a text needs support in the
 # person's own words. Another source must be recognised in the text.
-FOREIGN = (Kind.ATTACHMENT, Kind.PASTED, Kind.TOOL, Kind.IMPORTED)
+FOREIGN = (Kind.ATTACHMENT, Kind.PASTED, Kind.TOOL, Kind.IMPORTED, Kind.SESSION)
 # The share of a text's content that the person's own words have, at least, after a foreign source.
 OWN_MIN_SHARE = 0.4
 # Sentences of a source that are compared together, because a text may sum them up.

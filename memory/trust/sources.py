@@ -43,11 +43,12 @@ def text_sources_of(session: ChatSession, through_seq: int | None = None) -> Tex
     for message in messages:
         calls |= {use["id"]: use["name"] for use in message.tool_uses()}
         sources += _of_items(per_message.items_of(message.meta, items.NAME))
+        sources += _of_other_extensions(message)
         sources += _of_results(message, calls)
         if message.seq <= imported_seq and message.is_said:
             sources.append(SourceText(Kind.IMPORTED, session.title, message.text))
         elif message.role == Message.Role.USER and not message.is_by_person:
-            sources.append(SourceText(Kind.FOUND, session.title, message.text))
+            sources.append(SourceText(Kind.SESSION, "", message.text))
         elif message.role == Message.Role.USER:
             parts = parts_of(message.text)
             sources += [files[id] for id in message.file_ids if id in files]
@@ -88,6 +89,13 @@ def _of_items(found: list[Any]) -> Iterator[SourceText]:
             yield SourceText(Kind.WORKSPACE, item["path"], items.shown(item))
         elif item["kind"] in (items.RECENT, items.RECALLED):
             yield from _of_memory(item["path"], items.shown(item), item.get("heading", ""))
+
+
+def _of_other_extensions(message: Message) -> Iterator[SourceText]:
+    """Yield what other extensions sent with a message, such as the result of a sub-session."""
+    for name, found in message.meta.get(per_message.META_KEY, {}).items():
+        if name != items.NAME:
+            yield from (SourceText(Kind.SESSION, "", items.shown(item)) for item in found)
 
 
 def _of_memory(path: str, text: str, heading: str) -> Iterator[SourceText]:

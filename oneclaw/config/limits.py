@@ -11,6 +11,10 @@ UPSTREAM_STREAMS = environment.whole("ONECLAW_UPSTREAM_STREAMS", 200, 1, 900)
 # Requests to the HTTP API, and searches, of one person in a minute, in each web process; 0: no limit.
 API_REQUESTS_PER_MINUTE = environment.whole("ONECLAW_API_REQUESTS_PER_MINUTE", 600, 0, 1_000_000)
 SEARCHES_PER_MINUTE = environment.whole("ONECLAW_SEARCHES_PER_MINUTE", 120, 0, 1_000_000)
+# How deep a sub-session may be below a person's conversation: 1: a sub-session begins no other one; 0: there are none.
+SPAWN_DEPTH = environment.whole("ONECLAW_SPAWN_DEPTH", 1, 0, 3)
+# Tokens that all sub-sessions of one answer may read and write together.
+SPAWN_TOKENS = environment.whole("ONECLAW_SPAWN_TOKENS", 200_000, 1_000, 100_000_000)
 
 # Kinds of files that may be attached.
 FILE_KINDS = environment.several("ONECLAW_FILE_KINDS", ["image", "pdf", "docx", "text"])

@@ -160,5 +160,7 @@ def test_without_the_app_memory_the_chat_runs(scripted):
     }
     assert said["answer"]
     (request,) = scripted.messages
-    assert [tool["name"] for tool in request.body["tools"]] == ["read_result", "schedule"]
+    # Those of the chat itself.
+    names = {tool["name"] for tool in request.body["tools"]}
+    assert names == {"read_result", "schedule", "sessions_history", "sessions_list", "sessions_send", "sessions_spawn"}
     assert "memory" not in json.dumps(request.body["system"]).lower()

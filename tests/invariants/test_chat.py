@@ -14,6 +14,22 @@ def test_a_missing_message(world, broken):
     assert any("counts 2 messages but has 1, numbered 2 to 2" in line for line in lines)
 
 
+def test_a_sub_task_without_a_running_turn(world, broken):
+    turn, message, session = world.strangers_turn.pk, world.strangers_message.pk, world.strangers_session.pk
+    lines = broken(
+        "WITH earlier AS (UPDATE chat_turn SET finished_at = finished_at - interval '1 day' WHERE id = %s)"
+        " INSERT INTO chat_subtask (owner_id, turn_id, answer_id, tool_use_id, parent_id, session_id, root_turn_id,"
+        " depth, state, tokens, token_budget, deadline)"
+        " SELECT owner_id, %s, %s, 'x', id, id, %s, 1, 'running', 0, 1, now() FROM chat_chatsession WHERE id = %s",
+        turn,
+        turn,
+        message,
+        turn,
+        session,
+    )
+    assert said(lines) == {"a sub-task ends with its turn"}
+
+
 def test_a_place_taken_twice(world, broken, without_constraint):
     without_constraint("chat_message", "one_message_per_place")
     lines = broken("UPDATE chat_message SET seq = 1 WHERE session_id = %s AND seq = 2", world.strangers_session.pk)

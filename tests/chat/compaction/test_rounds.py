@@ -20,7 +20,7 @@ WORDS = "Tell me more about the ferries between the islands, and which of them l
 
 @pytest.fixture(params=["auto", "model"])
 def talk(request, ada, scripted, settings):
-    settings.MODEL, settings.CONTEXT, settings.TITLES = MODEL, 20_000, False
+    settings.MODEL, settings.CONTEXT, settings.TITLES = MODEL, 21_000, False
     settings.COMPACTION_BY = request.param
     ModelFacts.objects.create(server=server_hash(), model=MODEL, compacts=True, seen_at=timezone.now())
     scripted.default = replying(WORDS)

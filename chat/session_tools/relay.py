@@ -1,0 +1,162 @@
+"""Deliver messages that one conversation sends to another: at once, or when the answer that runs there has ended.
+
+The row is stored before. The process that stored it delivers it and runs the answer; one that is overdue, because that
+process has died or the conversation was busy for too long, is given up by a sweep.
+"""
+
+import asyncio
+import datetime as dt
+import uuid
+from dataclasses import dataclass
+
+from django.db import transaction
+
+from chat.conversations import lifecycle, transcript
+from chat.extensions import ToolCall, ToolError
+from chat.live.publisher import TurnPublisher
+from chat.models import ChatSession, Message, RelayedMessage, Turn
+from chat.session_tools.limits import (
+    HOPS_MAX_COUNT,
+    RELAYED_DEADLINE_SECONDS,
+    RELAYED_MAX_COUNT,
+    RELAYED_WINDOW_SECONDS,
+)
+from chat.session_tools.wording import relayed_text
+from chat.turns import loop
+from chat.turns.persist import persist
+from oneclaw import pubsub
+from oneclaw.locks import hold
+from oneclaw.models import clock
+from oneclaw.reasons import Reason
+from oneclaw.threads import in_database
+
+# How often a busy conversation is looked at also without a hint, because a hint may be lost.
+POLL_SECONDS = 1.0
+
+# Referenced here, because the event loop only has weak references to tasks.
+_delivering: set["asyncio.Task[RelayedMessage]"] = set()
+
+
+@dataclass(frozen=True)
+class Delivery:
+    """A relayed message, and the turn that answers it, if this call delivered it."""
+
+    relayed: RelayedMessage
+    message: Message | None = None
+    turn: Turn | None = None
+    answer: Message | None = None
+
+
+@transaction.atomic
+def accept(call: ToolCall, target: ChatSession, text: str) -> RelayedMessage:
+    """Store the message that `call` sends to `target`. A repeated call finds it. Raise ToolError at a limit."""
+    sent_in = Message.objects.select_related("turn__prompt").get(pk=call.message_id or 0)
+    assert sent_in.turn is not None, "A call is of an answer, and that of a turn."
+    hold(f"relayed messages of person {call.user.pk}")
+    own = RelayedMessage.objects.filter(owner=call.user)
+    known = own.filter(turn=sent_in.turn, tool_use_id=call.id).first()
+    if known is not None:
+        return known
+    hops = int(sent_in.turn.prompt.meta.get("hops", 0)) + 1
+    if hops > HOPS_MAX_COUNT:
+        message = f"This message has passed {HOPS_MAX_COUNT} conversations: it goes no further. Answer here."
+        raise ToolError("limit_reached", message, Reason("sessions.too_many_hops"))
+    since = clock.database_now() - dt.timedelta(seconds=RELAYED_WINDOW_SECONDS)
+    if own.filter(created_at__gt=since).count() >= RELAYED_MAX_COUNT:
+        message = f"{RELAYED_MAX_COUNT} messages were sent within a minute. Wait, or answer here."
+        raise ToolError("limit_reached", message, Reason("sessions.too_many_messages"))
+    return RelayedMessage.objects.create(
+        owner=call.user,
+        turn=sent_in.turn,
+        answer=sent_in,
+        tool_use_id=call.id,
+        target=target,
+        text=text,
+        hops=hops,
+        deadline=clock.database_now() + dt.timedelta(seconds=RELAYED_DEADLINE_SECONDS),
+    )
+
+
+def begin(relayed: RelayedMessage) -> "asyncio.Task[RelayedMessage]":
+    """Deliver the message by a task of this process, which ends when it is delivered or given up."""
+    task = asyncio.create_task(_deliver_when_free(relayed))
+    _delivering.add(task)
+    task.add_done_callback(_delivering.discard)
+    return task
+
+
+async def _deliver_when_free(relayed: RelayedMessage) -> RelayedMessage:
+    changed, holder = asyncio.Event(), uuid.uuid4()
+    unsubscribe = pubsub.subscribe(f"session:{relayed.target_id}", lambda _: changed.set())
+    try:
+        while True:
+            changed.clear()
+            delivery = await persist(deliver, relayed.pk, holder)
+            if delivery.turn is not None and delivery.answer is not None:
+                loop.start(delivery.turn, delivery.answer, TurnPublisher, delivery.message)
+            if delivery.relayed.state != RelayedMessage.State.QUEUED:
+                return delivery.relayed
+            await _changed(changed)
+    finally:
+        unsubscribe()
+
+
+async def _changed(changed: asyncio.Event) -> None:
+    try:
+        async with asyncio.timeout(POLL_SECONDS):
+            await changed.wait()
+    except TimeoutError:
+        return
+
+
+@transaction.atomic
+def deliver(relayed_id: int, holder: uuid.UUID) -> Delivery:
+    """Append the message to its conversation and begin the answer, unless one is running there. Idempotent: the same
+    `holder` gets its own turn again."""
+    relayed = RelayedMessage.objects.select_related("owner", "turn").get(pk=relayed_id)
+    try:
+        session = lifecycle.lock(relayed.owner, relayed.target_id)
+    except lifecycle.SessionNotFoundError:
+        return Delivery(_give_up(relayed))
+    # Read under the lock: another process may have delivered it.
+    relayed.refresh_from_db()
+    if relayed.state != RelayedMessage.State.QUEUED:
+        mine = transcript.running_turn_of(session, holder)
+        return Delivery(relayed, relayed.message, *(mine or (None, None)))
+    try:
+        transcript.refuse_if_busy(session)
+    except transcript.SessionBusyError:
+        is_late = relayed.deadline < clock.read_database_time()
+        return Delivery(_give_up(relayed) if is_late else relayed)
+    origin = ChatSession.objects.get(pk=relayed.turn.session_id)
+    text = relayed_text(str(relayed.owner), origin.get_absolute_url(), relayed.text)
+    message = transcript.append(
+        session,
+        Message.Role.USER,
+        content=[{"type": "text", "text": text}],
+        text=relayed.text,
+        meta={"by": "session", "origin": str(origin.pk), "hops": relayed.hops},
+    )
+    message.origin_title = origin.name
+    turn, answer = transcript.begin_turn(session, message, Turn.Kind.SEND, holder)
+    relayed.message, relayed.text, relayed.state = message, "", RelayedMessage.State.DELIVERED
+    relayed.save(update_fields=["message", "text", "state"])
+    pubsub.notify(f"user:{relayed.owner_id}", {"kind": "sessions"})
+    return Delivery(relayed, message, turn, answer)
+
+
+def _give_up(relayed: RelayedMessage) -> RelayedMessage:
+    relayed.text, relayed.state = "", RelayedMessage.State.FAILED
+    relayed.save(update_fields=["text", "state"])
+    return relayed
+
+
+def find(relayed_id: int) -> RelayedMessage:
+    """Return the relayed message with its message and conversation. Sync."""
+    return RelayedMessage.objects.select_related("message", "target", "owner").get(pk=relayed_id)
+
+
+async def delivered(relayed: RelayedMessage, task: "asyncio.Task[RelayedMessage]", seconds: float) -> RelayedMessage:
+    """Return the message once it is delivered or given up, or as it is after `seconds`; the task goes on."""
+    await asyncio.wait({task}, timeout=seconds)
+    return await in_database(find, relayed.pk)

@@ -1,0 +1,57 @@
+"""Decide which conversations of the same person the model of a conversation may see, and what of them."""
+
+import uuid
+from collections.abc import Callable
+
+from chat import extensions
+from chat.extensions import ToolError
+from chat.models import ChatSession, ChatSessionQuerySet, MessageQuerySet
+from oneclaw.reasons import Reason
+
+
+def visible_sessions(session: ChatSession) -> ChatSessionQuerySet:
+    """Return the other conversations that the model of `session` may see.
+
+    They are of the same owner, never temporary, deleted or of a scheduled turn. An agent with a memory of its own sees
+    only its own conversations, and no other agent sees those.
+    """
+    found = ChatSession.objects.visible_to(session.owner).filter(last_seq__gt=0).exclude(pk=session.pk)
+    found = found.exclude(mode=ChatSession.Mode.TEMPORARY).exclude(kind=ChatSession.Kind.BEAT)
+    if session.agent.own_memory:
+        return found.filter(agent=session.agent_id)
+    return found.exclude(agent__own_memory=True)
+
+
+def find_session(session: ChatSession, id: str) -> ChatSession:
+    """Return the conversation with this id that the model of `session` may see.
+
+    Raise ToolError alike for another person's, a hidden and an unknown one.
+    """
+    try:
+        wanted = uuid.UUID(id)
+    except ValueError:
+        wanted = None
+    found = visible_sessions(session).select_related("agent", "owner").filter(pk=wanted).first() if wanted else None
+    if found is None:
+        message = f"There is no conversation “{id}”. sessions_list shows those that there are."
+        raise ToolError("unknown_session", message, Reason("sessions.unknown"))
+    return found
+
+
+def readable_messages(session: ChatSession, messages: MessageQuerySet) -> MessageQuerySet:
+    """Return which of `messages`, of other conversations, the model of `session` may read."""
+    for each in extensions.installed():
+        messages = each.readable_messages(session, messages) if each.readable_messages else messages
+    return messages
+
+
+def cleaner(session: ChatSession) -> Callable[[str], str]:
+    """Return a function that takes secrets, and what the owner of `session` had forgotten, out of a text."""
+    forgetters = [each.forgetter(session) for each in extensions.installed() if each.forgetter]
+
+    def clean(text: str) -> str:
+        for forget in forgetters:
+            text = forget(text)
+        return extensions.masked(text)
+
+    return clean
