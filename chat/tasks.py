@@ -7,7 +7,8 @@ from celery import shared_task
 from chat.attachments import store
 from chat.compaction import make
 from chat.conversations import presence, retention, temporary, titles, transcript
-from chat.models import ContextRound, ImportJob
+from chat.models import ContextRound, ImportJob, SessionRoute
+from chat.routes import resets
 from chat.transfer.importing import jobs
 from oneclaw.tasks import send
 
@@ -18,12 +19,19 @@ def sweep() -> None:
     temporary.sweep()
     presence.sweep()
     jobs.sweep_files()
+    if SessionRoute.objects.to_check().exists():
+        send(reset_routes)
     for session_id in titles.due_ids():
         send(name_session, str(session_id))
     for round_id in ContextRound.objects.due_ids():
         send(make_round, round_id)
     for job_id in ImportJob.objects.due_ids():
         send(take_in, str(job_id))
+
+
+@shared_task
+def reset_routes() -> None:
+    resets.sweep()
 
 
 @shared_task

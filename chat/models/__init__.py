@@ -1,7 +1,7 @@
 """The models of the chat: agents, conversations with their turns and messages, attachments, links, prompts, imports,
-rounds, hooks."""
+rounds, hooks, routes."""
 
-from chat.models.agents import Agent, Effort, default_agent
+from chat.models.agents import Agent, DmScope, Effort, default_agent
 from chat.models.attachments import Attachment, AttachmentQuerySet, MessageFile
 from chat.models.conversations import (
     ChatSession,
@@ -19,4 +19,15 @@ from chat.models.imports import ImportJob
 from chat.models.links import SharedLink, SharedLinkQuerySet
 from chat.models.prompts import SavedPrompt
 from chat.models.rounds import ContextRound
+from chat.models.routes import (
+    RESET_MAX_MINUTES,
+    IdentityCode,
+    IdentityLink,
+    IdentityLinkQuerySet,
+    Reset,
+    ResetChoice,
+    ResetFields,
+    SessionRoute,
+    SessionRouteQuerySet,
+)
 from chat.models.versions import Version
