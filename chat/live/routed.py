@@ -43,9 +43,7 @@ async def handle_routed(user: User, sender: Sender, message: NewMessage) -> Deli
         return Delivered(session.pk if session else None, notice=str(said))
     ending = commands.ending_in(message.text)
     if ending is not None and not ending.text and not message.files:
-        ended = await in_database(
-            deliver.end_current, user, sender, message.client_id, ending.reason, message.choice
-        )
+        ended = await in_database(deliver.end_current, user, sender, message.client_id, ending.reason, message.choice)
         return Delivered(ended.follower_id if ended else None, ended=ending.reason)
     return await _deliver(user, sender, message, ending if ending and ending.text else None)
 

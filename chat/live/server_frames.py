@@ -141,9 +141,7 @@ def ack_frame(message: Message, *, duplicate: bool) -> AckFrame:
     }
 
 
-def ended_frame(
-    session_id: uuid.UUID, client_id: uuid.UUID, reason: str, follower_id: uuid.UUID | None
-) -> EndedFrame:
+def ended_frame(session_id: uuid.UUID, client_id: uuid.UUID, reason: str, follower_id: uuid.UUID | None) -> EndedFrame:
     """Return the frame that a command has ended the conversation, which goes on in `follower_id`, if that is known."""
     return {
         "type": "ended",

@@ -36,7 +36,7 @@ def tool_commands() -> dict[str, ToolCommand]:
 
 @dataclass(frozen=True)
 class Ending:
-    """One of COMMANDS: the reason with which it ends the conversation, and the first message of the next one, if any."""
+    """One of COMMANDS: why it ends the conversation, and the first message of the next one, if any."""
 
     reason: str
     text: str = ""
@@ -100,7 +100,7 @@ class ContextCommand:
 def context_command_in(text: str) -> ContextCommand | None:
     """Return the command about what the model is sent in `text`; None when it is none."""
     command = ContextCommand(*parted(text))
-    is_command = command.word in CONTEXT_COMMANDS and (command.word == "/compact" or not focus)
+    is_command = command.word in CONTEXT_COMMANDS and (command.word == "/compact" or not command.focus)
     return command if is_command else None
 
 

@@ -14,9 +14,7 @@ from chat.routes.resets import rule_of
 class ResetForm(forms.ModelForm):
     """When the routes of a person, or one of them, get a new conversation; an empty field keeps what applies above."""
 
-    reset_hour = forms.IntegerField(
-        label=gettext_lazy("Hour of the day"), required=False, min_value=0, max_value=23
-    )
+    reset_hour = forms.IntegerField(label=gettext_lazy("Hour of the day"), required=False, min_value=0, max_value=23)
     reset_minutes = forms.IntegerField(
         label=gettext_lazy("Minutes of pause"), required=False, min_value=1, max_value=RESET_MAX_MINUTES
     )

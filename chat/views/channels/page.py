@@ -104,4 +104,6 @@ def unlink(request: SignedInRequest, link_id: int) -> HttpResponse:
 
 def own_route(request: SignedInRequest, route_id: int) -> SessionRoute:
     """Return the person's route. Raise Http404 when there is none."""
-    return get_object_or_404(SessionRoute.objects.visible_to(request.user).select_related("session__agent"), pk=route_id)
+    return get_object_or_404(
+        SessionRoute.objects.visible_to(request.user).select_related("session__agent"), pk=route_id
+    )
