@@ -3,8 +3,10 @@
 import uuid
 
 import pytest
+from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
+from chat.conversations.keys import Sender
 from chat.models import IdentityLink, SessionRoute
 from chat.routes import identities
 from oneclaw.threads import in_database
@@ -57,10 +59,13 @@ async def test_commands_of_a_route(quick, said):
     assert ended["session"] != first["session"]
     _, begun = await said("/new Dear MISO")
     assert begun["ended"] == "new"
-    assert begun["session"] != ended["session"]
+    # Nothing was said there, so it is not ended.
+    assert begun["session"] == ended["session"]
+    _, anew = await said("/new Again")
+    assert anew["session"] != begun["session"]
     assert begun["answer"]["status"] == "complete"
     _, used = await said("/context")
-    assert (used["session"], bool(used["notice"])) == (begun["session"], True)
+    assert (used["session"], bool(used["notice"])) == (anew["session"], True)
 
 
 async def test_a_peer_proves_itself_by_a_code_which_is_not_stored(quick, said, ada):
@@ -74,24 +79,18 @@ async def test_a_peer_proves_itself_by_a_code_which_is_not_stored(quick, said, a
     assert not await in_database(SessionRoute.objects.exists)
 
 
-@pytest.mark.parametrize(
-    ("name", "length", "is_taken"),
-    [
-        *[("channel", length, length <= 40) for length in (0, 1, 39, 40, 41)],
-        *[("account", length, length <= 64) for length in (0, 63, 64, 65)],
-        *[("peer", length, 1 <= length <= 128) for length in (0, 1, 127, 128, 129)],
-    ],
-)
-def test_the_parts_of_a_route_are_bounded(adas, name, length, is_taken):
-    # As long as it can be when it is encoded; a command that needs no model.
-    letter = "x" if name == "channel" else "\N{CAT FACE}"
-    response = adas.post("/messages", text="/context", route=ROUTE | {name: letter * length})
-    assert response.status_code == (200 if is_taken else 422)
+async def test_the_parts_of_a_route_are_bounded(quick, said):
+    lengths = {"channel": (1, 40), "account": (0, 64), "peer": (1, 128)}
+    for name, (least, most) in lengths.items():
+        letter = "x" if name == "channel" else "\N{CAT FACE}"
+        for length in {0, least, least + 1, most - 1, most, most + 1}:
+            # A command that needs no model.
+            status, _ = await said("/context", ROUTE | {name: letter * length})
+            assert status == (200 if least <= length <= most else 422), (name, length)
 
 
-@pytest.mark.parametrize(
-    "route",
-    [
+async def test_other_routes_are_refused(quick, said):
+    for route in (
         ROUTE | {"channel": "Telegram"},
         ROUTE | {"channel": "a:b"},
         ROUTE | {"peer": " 123"},
@@ -100,30 +99,32 @@ def test_the_parts_of_a_route_are_bounded(adas, name, length, is_taken):
         ROUTE | {"account": "a\u202eb"},
         ROUTE | {"person": "2"},
         {"peer": "1"},
-    ],
-)
-def test_other_routes_are_refused(adas, route):
-    assert refusal(adas.post("/messages", text="Hi", route=route)) == (422, "invalid")
+    ):
+        status, told = await said("Hi", route)
+        assert (status, told["code"]) == (422, "invalid"), route
 
 
 def test_the_longest_route_can_be_stored(ada, settings):
     settings.DM_SCOPE = "per-account-channel-peer"
-    from chat.conversations.keys import Sender
-
     longest = Sender("c" * 40, "\N{CAT FACE}" * 128, "\N{DOG FACE}" * 64)
     assert written(ada, sender=longest) == written(ada, "Again", sender=longest)
 
 
-def test_a_message_names_a_conversation_or_a_route_and_is_not_temporary(adas):
-    both = adas.post("/messages", text="Hi", route=ROUTE, session=str(uuid.uuid4()))
-    temporary = adas.post("/messages", text="Hi", route=ROUTE, mode="temporary")
-    assert refusal(both) == refusal(temporary) == (422, "invalid")
+async def test_a_message_names_a_conversation_or_a_route_and_is_not_temporary(quick, said):
+    for fields in ({"session": str(uuid.uuid4())}, {"mode": "temporary"}):
+        status, told = await said("Hi", **fields)
+        assert (status, told["code"]) == (422, "invalid")
 
 
 def test_a_conversation_says_its_tokens_its_rounds_its_route_and_its_parent(ada, adas, strangers, settings):
     settings.PRICES = {"m": (2.0, 10.0, 0.2, 2.5)}
     session = written(ada)
-    usage = {"input_tokens": 1000, "cache_read_input_tokens": 2000, "cache_creation_input_tokens": 4000, "output_tokens": 500}
+    usage = {
+        "input_tokens": 1000,
+        "cache_read_input_tokens": 2000,
+        "cache_creation_input_tokens": 4000,
+        "output_tokens": 500,
+    }
     session.messages.filter(role="assistant").update(usage=usage, model="m")
     settle(send(ada, "More", session.pk))
     session.refresh_from_db()
@@ -141,9 +142,7 @@ def test_a_conversation_says_its_tokens_its_rounds_its_route_and_its_parent(ada,
     assert adas.client.post("/api/sessions").status_code == 405
 
 
-def test_a_list_takes_as_many_statements_for_many_conversations_as_for_one(ada, adas, django_assert_num_queries):
-    from django.db import connection
-
+def test_a_list_takes_as_many_statements_for_many_conversations_as_for_one(ada, adas):
     settle(send(ada))
     adas.get("/sessions")
     with CaptureQueriesContext(connection) as one:

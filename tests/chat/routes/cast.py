@@ -26,11 +26,17 @@ class Clock:
     def advance(self, **parts):
         self.now += dt.timedelta(**parts)
 
+    def read(self):
+        return self.now
+
+    def read_of_database(self):
+        return Value(self.now)
+
     @contextlib.contextmanager
     def set(self):
         with (
-            mock.patch("django.utils.timezone.now", lambda: self.now),
-            mock.patch("oneclaw.models.clock.database_now", lambda: Value(self.now)),
+            mock.patch("django.utils.timezone.now", self.read),
+            mock.patch("oneclaw.models.clock.database_now", self.read_of_database),
         ):
             yield self
 

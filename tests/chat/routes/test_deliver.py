@@ -71,7 +71,9 @@ def test_while_an_answer_runs_another_message_is_refused(ada):
     assert written(ada, "And?") == accepted.message.session
 
 
-@pytest.mark.parametrize("leave", [lambda each: lifecycle.end(each, "archive"), lifecycle.delete], ids=["archived", "deleted"])
+@pytest.mark.parametrize(
+    "leave", [lambda each: lifecycle.end(each, "archive"), lifecycle.delete], ids=["archived", "deleted"]
+)
 def test_a_conversation_that_is_gone_is_followed_by_a_new_one_like_it(ada, leave):
     session = written(ada)
     ChatSession.objects.filter(pk=session.pk).update(effort="low", mode="chat")

@@ -74,4 +74,7 @@ def test_the_first_of_both_counts_and_of_two_at_once_the_daily_one():
 
 
 def test_without_a_rule_nothing_is_due():
-    assert first_due(ResetRule(daily=False, idle=False, hour=4, minutes=1), ZURICH, utc("2020-01-01"), utc("2020-01-01")) is None
+    assert (
+        first_due(ResetRule(daily=False, idle=False, hour=4, minutes=1), ZURICH, utc("2020-01-01"), utc("2020-01-01"))
+        is None
+    )

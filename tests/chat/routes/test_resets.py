@@ -95,7 +95,9 @@ def test_what_is_written_on_the_page_moves_the_pause(ada, clock, idle):
     assert resets.sweep() == 1
 
 
-@pytest.mark.parametrize(("person", "route", "is_reset"), [("none", "", False), ("none", "idle", True), ("", "none", False)])
+@pytest.mark.parametrize(
+    ("person", "route", "is_reset"), [("none", "", False), ("none", "idle", True), ("", "none", False)]
+)
 def test_a_route_overrides_its_person_and_a_person_the_server(ada, clock, idle, person, route, is_reset):
     session = written(ada)
     ResetChoice.objects.create(owner=ada, reset=person)
