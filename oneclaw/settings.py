@@ -267,9 +267,8 @@ IMPORT_UNPACKED_MEGABYTES = environment.whole("ONECLAW_IMPORT_UNPACKED_MEGABYTES
 LEAVE_SECONDS = environment.number("ONECLAW_LEAVE_SECONDS", 60, 1, 86_400)
 
 # Which messages from outside share one conversation of a person (chat/conversations/keys.py).
-DM_SCOPE = environment.choice(
-    "ONECLAW_DM_SCOPE", ["main", "per-peer", "per-channel-peer", "per-account-channel-peer"], "main"
-)
+DM_SCOPES = ["main", "per-peer", "per-channel-peer", "per-account-channel-peer"]
+DM_SCOPE = environment.choice("ONECLAW_DM_SCOPE", DM_SCOPES, "main")
 # When a route gets a new conversation by itself: each day at RESET_HOUR of the person's clock, RESET_MINUTES after they
 # wrote last, the first of both, or never. People and routes may have other values.
 RESET = environment.choice("ONECLAW_RESET", ["none", "daily", "idle", "both"], "none")

@@ -30,7 +30,7 @@ from chat.api.shapes import (
 from chat.conversations import lifecycle, model_choice, presence, transcript
 from chat.library import organise, totals
 from chat.live.errors import CLIENT_ERRORS, code_and_sentence
-from chat.live.frames import NewMessage, SendFrame, frame_of
+from chat.live.frames import MessageFrameFields, SendFrame, frame_of
 from chat.live.handle import Commanded, Ended, handle
 from chat.live.routed import Delivered, handle_routed
 from chat.live.wait import until_answered
@@ -221,7 +221,7 @@ async def sent_to_route(user: User, message: MessageIn, client_id: uuid.UUID) ->
     if message.mode == ChatSession.Mode.TEMPORARY:
         raise ApiError(422, "invalid", "mode: The conversation of a route cannot be temporary.")
     fields = message.model_dump(exclude={"route", "session"}) | {"client_id": client_id}
-    return await handle_routed(user, message.route.sender, frame_of(NewMessage, **fields))
+    return await handle_routed(user, message.route.sender, frame_of(MessageFrameFields, **fields))
 
 
 @contextmanager

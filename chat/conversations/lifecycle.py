@@ -135,11 +135,11 @@ def follow(session: ChatSession, follower: ChatSession | None = None) -> ChatSes
     else:
         follower.route = route
         follower.save(update_fields=["route"])
-    written = {"started_at": None, "last_person_at": None, "check_at": None}
-    if follower.last_seq:
-        now = clock.database_now()
-        written = dict.fromkeys(written, now)
-    SessionRoute.objects.filter(pk=route.pk).update(session=follower, **written)
+    # A follower with a message was begun by its owner just now.
+    written_at = clock.database_now() if follower.last_seq else None
+    SessionRoute.objects.filter(pk=route.pk).update(
+        session=follower, started_at=written_at, last_person_at=written_at, check_at=written_at
+    )
     return follower
 
 

@@ -58,7 +58,7 @@ class OpenFrame(FrameOfClient):
     person: Any = None
 
 
-class NewMessage(FrameWithChoice):
+class MessageFrameFields(FrameWithChoice):
     """A message to store and answer. `text` may be "" when there are files."""
 
     client_id: uuid.UUID
@@ -79,7 +79,7 @@ class NewMessage(FrameWithChoice):
         return text if text.strip() else ""
 
 
-class SendFrame(NewMessage):
+class SendFrame(MessageFrameFields):
     """Store a message in the conversation `session`, and answer it."""
 
     type: Literal["send"] = "send"

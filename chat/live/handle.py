@@ -25,7 +25,7 @@ from chat.live.server_frames import (
 )
 from chat.models import Message
 from chat.turns import commands, start
-from chat.turns.commands import Ending
+from chat.turns.commands import EndCommand
 from oneclaw.models import User
 from oneclaw.reasons import Reason
 from oneclaw.threads import in_database
@@ -137,7 +137,7 @@ async def _send(user: User, frame: SendFrame) -> Sent:
     return Stored(accepted.message, accepted.duplicate)
 
 
-async def _begin_anew(user: User, frame: SendFrame, ending: Ending) -> Ended:
+async def _begin_anew(user: User, frame: SendFrame, ending: EndCommand) -> Ended:
     """End the conversation by a command with a text, which becomes the first message of a new one."""
     follower_id = uuid.uuid5(frame.session, str(frame.client_id))
 

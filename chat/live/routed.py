@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from chat.conversations import transcript
 from chat.conversations.keys import Sender
-from chat.live.frames import NewMessage
+from chat.live.frames import MessageFrameFields
 from chat.live.handle import Stored
 from chat.live.publisher import TurnPublisher
 from chat.routes import deliver, identities
@@ -27,7 +27,7 @@ class Delivered:
     notice: str | None = None
 
 
-async def handle_routed(user: User, sender: Sender, message: NewMessage) -> Delivered:
+async def handle_routed(user: User, sender: Sender, message: MessageFrameFields) -> Delivered:
     """Store the message from `sender` in the conversation of its route and answer it, or carry out its command.
 
     Raise one of chat.live.errors.CLIENT_ERRORS when it is refused.
@@ -48,7 +48,9 @@ async def handle_routed(user: User, sender: Sender, message: NewMessage) -> Deli
     return await _deliver(user, sender, message, ending if ending and ending.text else None)
 
 
-async def _deliver(user: User, sender: Sender, message: NewMessage, ending: commands.Ending | None) -> Delivered:
+async def _deliver(
+    user: User, sender: Sender, message: MessageFrameFields, ending: commands.EndCommand | None
+) -> Delivered:
     text = ending.text if ending else message.text
     incoming = deliver.Incoming(sender, message.client_id, text, message.mode, message.choice, message.files)
     reason = ending.reason if ending else ""

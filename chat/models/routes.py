@@ -1,6 +1,5 @@
 """Routes of messages from outside, the identities behind their peers, and when a route gets a new conversation."""
 
-import datetime as dt
 from typing import ClassVar
 
 from django.db import models
@@ -102,8 +101,6 @@ class SessionRoute(ResetFields):
     created_at = models.DateTimeField(default=timezone.now)
 
     objects: ClassVar[models.Manager["SessionRoute"]] = SessionRouteQuerySet.as_manager()
-    # The time at which it was locked (chat/routes/resets.py); no column.
-    now: dt.datetime
 
     class Meta:
         indexes = [

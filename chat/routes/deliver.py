@@ -108,7 +108,7 @@ def make(user: User, agent: Agent, key: str, incoming: Incoming) -> None:
     about = {"channel": sender.channel, "account": sender.account, "peer": sender.peer}
     SessionRoute.objects.get_or_create(key=key, defaults={"owner": user, "agent": agent, **about})
     route = SessionRoute.objects.visible_to(user).select_for_update(no_key=True).get(key=key)
-    if ChatSession.objects.visible_to(user).filter(pk=route.session_id).exists():
+    if ChatSession.objects.visible_to(user).filter(current_of=route).exists():
         return
     session_id = uuid.uuid4()
     route.session = ChatSession.objects.create(

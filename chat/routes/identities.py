@@ -38,7 +38,7 @@ class NameTakenError(UserFacingError):
     wording = _("A peer already has this name. Choose another one.")
 
 
-class TooManyLinksError(UserFacingError):
+class TooManyPeersError(UserFacingError):
     """The person has the maximum number of links."""
 
     wording = _("You have reached the maximum number of linked peers. Remove one first.")
@@ -85,11 +85,11 @@ def checked_name(user: User, name: object) -> str:
 def new_code(user: User, name: object) -> str:
     """Return a code with which a peer proves to be the person `name`; it replaces an earlier one.
 
-    Raise oneclaw.text.InvalidTextError when the name is invalid, NameTakenError, TooManyLinksError.
+    Raise oneclaw.text.InvalidTextError when the name is invalid, NameTakenError, TooManyPeersError.
     """
     canonical = checked_name(user, name)
     if IdentityLink.objects.visible_to(user).count() >= MAX_LINKS:
-        raise TooManyLinksError
+        raise TooManyPeersError
     groups = ("".join(secrets.choice(CODE_LETTERS) for _ in range(CODE_GROUP_CHARS)) for _ in range(2))
     code = "-".join(groups)
     fields = {

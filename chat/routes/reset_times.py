@@ -13,7 +13,7 @@ from typing import Literal
 
 Cause = Literal["daily", "idle"]
 # A day that a time zone leaves out has no hour: at most two local days follow the date of a moment until the next one.
-DAYS_TO_TRY = 3
+TRIED_DAYS = 3
 
 
 @dataclass(frozen=True)
@@ -58,6 +58,6 @@ def next_hour(after: dt.datetime, hour: int, zone: zoneinfo.ZoneInfo) -> dt.date
     day = after.astimezone(zone).date()
     moments = (
         dt.datetime.combine(day + dt.timedelta(days=days), dt.time(hour), zone).astimezone(dt.UTC)
-        for days in range(DAYS_TO_TRY)
+        for days in range(TRIED_DAYS)
     )
     return next(moment for moment in moments if moment > after)

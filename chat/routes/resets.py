@@ -49,7 +49,7 @@ def rule_of(route: SessionRoute, choice: ResetFields | None) -> ResetRule:
 
 
 def next_reset(route: SessionRoute, rule: ResetRule, owner: User) -> ResetDue | None:
-    """Return the next reset of the conversation of `route`; None when there is none, as when nobody wrote in it."""
+    """Return the next reset of the conversation of `route`; None when there is none, as in an empty one."""
     if route.started_at is None or route.last_person_at is None:
         return None
     return first_due(rule, owner.zone, route.started_at, route.last_person_at)
@@ -101,7 +101,7 @@ def check(route_id: int) -> Checked:
         SessionRoute.objects.filter(pk=route_id, session=None).update(check_at=None)
     if session is None or route is None or route.pk != route_id:
         return Checked.LOCKED
-    now = route.now
+    now = locked_at(route)
     if route.check_at is None or route.check_at > now:
         return Checked.KEPT
     due = next_reset(route, rule_of(route, choice_of(session.owner)), session.owner)
@@ -121,13 +121,19 @@ def check(route_id: int) -> Checked:
 def due_cause(session: ChatSession, route: SessionRoute) -> Cause | None:
     """Return why the current conversation `session` of the locked `route` is to be reset now; None when it is not."""
     due = next_reset(route, rule_of(route, choice_of(session.owner)), session.owner)
-    return due.cause if due and due.at <= route.now else None
+    return due.cause if due and due.at <= locked_at(route) else None
 
 
 def locked_route(session: ChatSession) -> SessionRoute | None:
     """Lock and return the route of which the locked `session` is the current conversation; None when there is none."""
     routes = SessionRoute.objects.filter(session=session).select_for_update(no_key=True)
     return routes.annotate(now=clock.database_now()).first()
+
+
+def locked_at(route: SessionRoute) -> dt.datetime:
+    """Return the database's time at which `locked_route` has read `route`."""
+    moment: dt.datetime = vars(route)["now"]
+    return moment
 
 
 def choice_of(owner: User) -> ResetChoice | None:

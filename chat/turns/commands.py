@@ -35,18 +35,18 @@ def tool_commands() -> dict[str, ToolCommand]:
 
 
 @dataclass(frozen=True)
-class Ending:
+class EndCommand:
     """One of COMMANDS: why it ends the conversation, and the first message of the next one, if any."""
 
     reason: str
     text: str = ""
 
 
-def ending_in(text: str) -> Ending | None:
+def ending_in(text: str) -> EndCommand | None:
     """Return the command in `text` that ends the conversation; None when it is none. Only /end takes no text."""
     word, rest = parted(text)
     reason = COMMANDS.get(word)
-    return Ending(reason, rest) if reason and not (rest and reason == "end") else None
+    return EndCommand(reason, rest) if reason and not (rest and reason == "end") else None
 
 
 def end_conversation(user: User, session_id: uuid.UUID, reason: str) -> uuid.UUID | None:
@@ -65,7 +65,7 @@ def begin_anew(
     user: User,
     session_id: uuid.UUID,
     follower_id: uuid.UUID,
-    ending: Ending,
+    ending: EndCommand,
     client_id: uuid.UUID,
     holder: uuid.UUID | None,
     mode: str | None,

@@ -40,8 +40,9 @@ class ResetForm(forms.ModelForm):
 class RouteResetForm(ResetForm):
     """When one route gets a new conversation."""
 
-    class Meta(ResetForm.Meta):
+    class Meta:
         model = SessionRoute
+        fields = ResetForm.Meta.fields
 
 
 class LinkForm(forms.Form):

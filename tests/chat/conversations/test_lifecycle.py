@@ -43,7 +43,7 @@ def heard():
     ],
 )
 def test_a_command_ends_the_conversation_and_may_begin_the_next_one(text, ending):
-    assert commands.ending_in(text) == (commands.Ending(*ending) if ending else None)
+    assert commands.ending_in(text) == (commands.EndCommand(*ending) if ending else None)
 
 
 async def test_a_text_after_the_command_is_the_first_message_of_a_conversation_like_the_one_before(

@@ -113,7 +113,7 @@ def test_a_person_has_a_limited_number_of_links(ada, links, fits):
     if fits:
         identities.new_code(ada, "Ada")
     else:
-        with pytest.raises(identities.TooManyLinksError):
+        with pytest.raises(identities.TooManyPeersError):
             identities.new_code(ada, "Ada")
 
 
