@@ -15,7 +15,9 @@ pytestmark = pytest.mark.browser
 
 
 def talked(ada):
-    settle(send(ada, "From the page"))
+    page = settle(send(ada, "From the page"))
+    page.usage = {"input_tokens": 41_500, "output_tokens": 12}
+    page.save()
     written(ada, "From Telegram", sender=TELEGRAM)
     written(ada, "From the terminal", sender=Sender("terminal", "a long name of somebody@example.org", "work"))
 
@@ -36,7 +38,7 @@ async def test_channels_are_listed_reset_and_linked(live, ada, scripted, setting
         await expect(page.get_by_text("Saved.")).to_be_visible()
         choice = await in_database(ResetChoice.objects.get)
         assert (choice.reset, choice.reset_hour, choice.reset_minutes) == ("daily", 5, None)
-        await page.get_by_label("Name").fill("Ada")
+        await page.get_by_role("textbox", name="Name").fill("Ada")
         await page.get_by_role("button", name="Get a code").click()
         code = await page.get_by_label("Send this message").input_value()
         assert await violations_in_both_schemes(page) == ""
@@ -75,6 +77,7 @@ async def test_all_conversations_shows_channels_tokens_and_activity_and_resets(l
             await page.set_viewport_size(viewport)
             await page.goto("/conversations")
             await expect(page.locator(".chosen__row")).to_have_count(3)
+            await expect(page.get_by_text("42 k tokens")).to_be_visible()
             assert await fits(page)
             assert await violations_in_both_schemes(page) == ""
             await page.screenshot(path=tmp_path / f"conversations-{viewport['width']}.png", full_page=True)
@@ -85,15 +88,20 @@ async def test_all_conversations_shows_channels_tokens_and_activity_and_resets(l
         await page.get_by_label("Select “From Telegram”").check()
         await page.get_by_role("button", name="Reset").click()
         await expect(page.get_by_text("Ended. Its channel")).to_be_visible()
-    assert (await in_database(SessionRoute.objects.select_related("session").get, channel="telegram")).session.last_seq == 0
+    assert (
+        await in_database(SessionRoute.objects.select_related("session").get, channel="telegram")
+    ).session.last_seq == 0
 
 
-async def test_a_command_on_the_page_goes_on_in_the_next_conversation_of_the_channel(live, ada, scripted, settings, ask):
+async def test_a_command_on_the_page_goes_on_in_the_next_conversation_of_the_channel(
+    live, ada, scripted, settings, ask
+):
     session = await in_database(written, ada)
     async with open_page(live, ada) as page:
         await page.goto(session.get_absolute_url())
         await page.get_by_role("textbox", name="Message").fill("/new Dear MISO")
         await page.keyboard.press("Enter")
+        await page.wait_for_url(lambda address: not address.endswith(f"/c/{session.pk}"))
         await expect(page.locator(".message--user")).to_have_text("Dear MISO")
         follower = (await in_database(SessionRoute.objects.get)).session_id
         assert follower != session.pk
@@ -109,14 +117,14 @@ async def test_a_command_on_the_page_goes_on_in_the_next_conversation_of_the_cha
 
 async def test_a_stranger_sees_none_of_it(live, ada, stranger, client):
     await in_database(talked, ada)
-    route = await in_database(SessionRoute.objects.get)
+    route = await in_database(SessionRoute.objects.order_by("pk").first)
 
     def look():
         client.force_login(stranger)
         assert client.get(f"/settings/channels/{route.pk}").status_code == 404
         assert client.post(f"/settings/channels/{route.pk}/reset").status_code == 404
         assert client.get(f"/conversations?show=route-{route.pk}").status_code == 404
-        assert "terminal" not in client.get("/settings/channels").content.decode()
-        assert "terminal" not in client.get("/conversations").content.decode()
+        assert "telegram · 123" not in client.get("/settings/channels").content.decode()
+        assert "somebody@example.org" not in client.get("/conversations").content.decode()
 
     await in_database(look)
