@@ -56,7 +56,7 @@ async def test_channels_are_listed_reset_and_linked(live, ada, scripted, setting
         assert not await in_database(IdentityLink.objects.exists)
         await page.get_by_role("link", name="Settings of telegram · 123").click()
         await expect(page.get_by_role("option", name="As for all channels (Every day)")).to_be_attached()
-        await page.get_by_label("Start a new conversation").select_option("idle")
+        await page.get_by_label("Start a new conversation", exact=True).select_option("idle")
         await page.get_by_label("Minutes of pause").fill("30")
         assert await violations_in_both_schemes(page) == ""
         await page.screenshot(path=tmp_path / "channel.png", full_page=True)

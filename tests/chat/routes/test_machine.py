@@ -184,4 +184,4 @@ def test_any_history(monkeypatch):
     monkeypatch.setattr(settings, "RESET", "both")
     monkeypatch.setattr(settings, "RESET_HOUR", HOUR)
     monkeypatch.setattr(settings, "RESET_MINUTES", MINUTES)
-    run_state_machine_as_test(Routes, settings=hypothesis_settings(max_examples=40, stateful_step_count=20))
+    run_state_machine_as_test(Routes, settings=hypothesis_settings(max_examples=15, stateful_step_count=20))
