@@ -7,11 +7,12 @@ and then the route, and decide by what they read then, so a reset happens once h
 import datetime as dt
 import logging
 import time
-from contextlib import nullcontext
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from enum import Enum, auto
 
 from django.conf import settings
-from django.db import DatabaseError, transaction
+from django.db import DatabaseError, connection, transaction
 
 from chat.conversations import lifecycle
 from chat.models import ChatSession, Reset, ResetChoice, ResetFields, SessionRoute
@@ -57,7 +58,29 @@ def next_reset(route: SessionRoute, rule: ResetRule, owner: User) -> ResetDue | 
 
 def sweep() -> int:
     """Reset the conversations of routes for which that is due; return how many. Several processes may do so at once."""
-    until, count, left_out = time.monotonic() + SWEEP_SECONDS, 0, set[int]()
+    with without_waiting_for_disk():
+        return sweep_until(time.monotonic() + SWEEP_SECONDS)
+
+
+@contextmanager
+def without_waiting_for_disk() -> Iterator[None]:
+    """Let commits of this thread not wait for the disk in this block.
+
+    What a crash of the database then loses is the newest resets, which are due again, or the requests that
+    followed one, which the sweep of memory makes up for.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute("SET synchronous_commit = off")
+    try:
+        yield
+    finally:
+        with connection.cursor() as cursor:
+            cursor.execute("RESET synchronous_commit")
+
+
+def sweep_until(until: float) -> int:
+    """Reset what is due until none is left, or `until` by time.monotonic(); return how many."""
+    count, left_out = 0, set[int]()
     while time.monotonic() < until:
         due = SessionRoute.objects.to_check().exclude(pk__in=left_out)
         ids = list(due.values_list("pk", flat=True)[:BATCH_ROUTES])
