@@ -1,8 +1,10 @@
-"""The admin of agents, which can be edited, and of conversations, turns and imports, shown without content."""
+"""The admin of agents and linked peers, which can be edited, and of conversations, turns, imports and routes, shown
+without content."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from django import forms
 from django.contrib import admin
 from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet
@@ -11,8 +13,11 @@ from django.template.response import TemplateResponse
 from django.urls import URLPattern, path
 from django.utils.translation import gettext_lazy as _
 
-from chat.models import Agent, ChatSession, ContextRound, ImportJob, Rating, Turn
+from chat.models import Agent, ChatSession, ContextRound, IdentityLink, ImportJob, Rating, SessionRoute, Turn
+from chat.routes import identities
 from oneclaw.admin import JobAdmin, ReadOnlyAdmin
+from oneclaw.models import User
+from oneclaw.text import UserFacingError
 
 
 @admin.register(Agent)
@@ -24,7 +29,7 @@ class AgentAdmin(admin.ModelAdmin):
         "tools, or add another one. Agents that people created for themselves are not shown."
     )
     list_display = ["name", "slug", "model", "is_default"]
-    fields = ["name", "slug", "instructions", "model", "effort", "tools_off", "own_memory", "is_default"]
+    fields = ["name", "slug", "instructions", "model", "effort", "dm_scope", "tools_off", "own_memory", "is_default"]
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Agent]:
         return super().get_queryset(request).filter(owner=None, deleted_at=None)
@@ -138,3 +143,55 @@ class RatingAdmin(ReadOnlyAdmin):
             "counts": Rating.objects.counts()[: self.SHOWN_ROWS],
         }
         return TemplateResponse(request, "admin/chat/ratings.html", context)
+
+
+@admin.register(SessionRoute)
+class SessionRouteAdmin(ReadOnlyAdmin):
+    """Routes with their owner, channel and times, without their peers."""
+
+    about = _(
+        "Each row leads the messages of one channel and sender to their current conversation. The sender is not shown, "
+        "because it is private."
+    )
+    list_display = ["id", "owner", "agent", "channel", "last_person_at", "check_at"]
+    list_filter = ["channel"]
+    fields = ["owner", "agent", "channel", "session_id", "started_at", "last_person_at", "check_at", "reset"]
+
+    def lookup_allowed(self, lookup: str, value: str, request: HttpRequest) -> bool:
+        """Return whether a query string may filter by `lookup`: a peer could be guessed letter by letter."""
+        return lookup == "channel"
+
+
+class IdentityLinkForm(forms.ModelForm):
+    """A link that an admin makes, which no code has proven."""
+
+    class Meta:
+        model = IdentityLink
+        fields = ("owner", "canonical", "provider", "peer")
+
+    def clean(self) -> dict[str, Any]:
+        fields = super().clean() or {}
+        if "owner" in fields and "canonical" in fields:
+            try:
+                fields["canonical"] = identities.checked_name(fields["owner"], fields["canonical"])
+            except UserFacingError as refusal:
+                self.add_error("canonical", refusal.sentence)
+        return fields
+
+
+@admin.register(IdentityLink)
+class IdentityLinkAdmin(admin.ModelAdmin):
+    """Linked peers. An admin may make and remove links; a link shows nothing of the conversations."""
+
+    about = _(
+        "Each row says that a sender in a channel is a person whom its owner knows by a name. Only the owner's own "
+        "programs can bring messages of this sender to the owner's conversations."
+    )
+    form = IdentityLinkForm
+    list_display = ["id", "owner", "canonical", "provider", "peer", "proven_at", "by"]
+    search_fields = ["owner__email"]
+
+    def save_model(self, request: HttpRequest, obj: IdentityLink, form: forms.ModelForm, change: bool) -> None:
+        """Save the link as one by this admin."""
+        obj.by, obj.proven_at = request.user if isinstance(request.user, User) else None, None
+        super().save_model(request, obj, form, change)

@@ -219,7 +219,26 @@ def missing_files() -> Iterator[str]:
                 yield f"the file {name} of person {file.owner_id} has {found} bytes, and {size} by its row"
 
 
+# A conversation is the current one of at most one route by a unique constraint.
+ROUTE_HAS_ITS_CONVERSATION = """
+    SELECT format('route %%s leads to conversation %%s, which is %%s', route.id, session.id,
+                  CASE WHEN session.route_id IS DISTINCT FROM route.id THEN 'of another route'
+                       WHEN session.deleted_at IS NOT NULL THEN 'deleted' ELSE 'of another agent' END)
+    FROM chat_sessionroute route JOIN chat_chatsession session ON session.id = route.session_id
+    WHERE session.route_id IS DISTINCT FROM route.id OR session.deleted_at IS NOT NULL
+        OR session.agent_id <> route.agent_id
+"""
+
+ROUTE_WAITS_TO_BE_CHECKED = """
+    SELECT format('route %%s was begun at %%s and is not checked for a reset', id, started_at)
+    FROM chat_sessionroute
+    WHERE (started_at IS NULL) <> (check_at IS NULL) OR (started_at IS NULL) <> (last_person_at IS NULL)
+        OR last_person_at < started_at
+"""
+
 INVARIANTS = [
+    Invariant("a route leads to a conversation of its own", violations_by_query(ROUTE_HAS_ITS_CONVERSATION)),
+    Invariant("a route in use is checked for resets", violations_by_query(ROUTE_WAITS_TO_BE_CHECKED)),
     Invariant("messages are numbered without a gap", violations_by_query(NO_GAP)),
     Invariant("a message is stored once", violations_by_query(STORED_ONCE)),
     Invariant("an acknowledged message has an attempt at an answer", violations_by_query(ACKNOWLEDGED_HAS_ATTEMPT)),

@@ -9,7 +9,8 @@ from django.dispatch import Signal
 
 # The person opened another existing session: `session` is the one left, `to` the one opened.
 session_switched = Signal()
-# The session was ended: `session`, `reason` (end, archive, new, reset).
+# The session was ended: `session`, `reason` (end, archive, new, reset; daily or idle when a route goes on in a new
+# conversation by itself).
 session_ended = Signal()
 # The session was deleted: `session`.
 session_deleted = Signal()

@@ -7,7 +7,8 @@ from celery import shared_task
 from chat.attachments import store
 from chat.compaction import make
 from chat.conversations import presence, retention, temporary, titles, transcript
-from chat.models import ContextRound, ImportJob
+from chat.models import ContextRound, ImportJob, SessionRoute
+from chat.routes import resets
 from chat.schedules import beat, planning
 from chat.schedules import retention as schedule_retention
 from chat.session_tools import ends
@@ -22,6 +23,8 @@ def sweep() -> None:
     presence.sweep()
     ends.sweep()
     jobs.sweep_files()
+    if SessionRoute.objects.to_check().exists():
+        send(reset_routes)
     for session_id in titles.due_ids():
         send(name_session, str(session_id))
     for round_id in ContextRound.objects.due_ids():
@@ -30,6 +33,11 @@ def sweep() -> None:
         send(run_beat, beat_id)
     for job_id in ImportJob.objects.due_ids():
         send(take_in, str(job_id))
+
+
+@shared_task
+def reset_routes() -> None:
+    resets.sweep()
 
 
 @shared_task

@@ -18,6 +18,7 @@ from chat.views import (
     search,
     sharing,
 )
+from chat.views.channels import page as channels
 from chat.views.schedules import actions as schedule_actions
 from chat.views.schedules import pages as schedule_pages
 from chat.views.sub_sessions import stopping
@@ -80,6 +81,11 @@ urlpatterns = [
     path("messages/<int:message_id>/retry", messages.again, {"kind": "retry"}, name="message_retry"),
     path("messages/<int:message_id>/continue", messages.again, {"kind": "continue"}, name="message_continue"),
     path("messages/<int:message_id>/fork", messages.fork, name="message_fork"),
+    path("settings/channels", channels.channels, name="channels"),
+    path("settings/channels/<int:route_id>", channels.route, name="channel"),
+    path("settings/channels/<int:route_id>/reset", channels.reset, name="reset_channel"),
+    path("settings/links", channels.make_code, name="make_link_code"),
+    path("settings/links/<int:link_id>/remove", channels.unlink, name="unlink"),
     path("conversations", lists.all_conversations, name="conversations"),
     path("conversations/organise", lists.organise, name="organise"),
     path("conversations/export.zip", exports.export_many, name="export_many"),

@@ -111,6 +111,9 @@ WORDINGS: Mapping[str, Wording] = {
     "conversations.unpin": ngettext_lazy("Unpinned.", "%(number)d conversations unpinned.", "number"),
     "conversations.move": ngettext_lazy("Moved.", "%(number)d conversations moved.", "number"),
     "conversations.archive": ngettext_lazy("Archived.", "%(number)d conversations archived.", "number"),
+    "conversations.reset": ngettext_lazy(
+        "Ended. Its channel, if it has one, starts a new conversation.", "%(number)d conversations ended.", "number"
+    ),
     "conversations.unarchive": ngettext_lazy("Unarchived.", "%(number)d conversations unarchived.", "number"),
     "conversations.delete": ngettext_lazy("Deleted.", "%(number)d conversations deleted.", "number"),
     "conversations.restore": ngettext_lazy("Restored.", "%(number)d conversations restored.", "number"),

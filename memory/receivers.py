@@ -36,6 +36,9 @@ from oneclaw.models import User
 # The signals that request a flush of the session, and the reason that is stored with it.
 FLUSH_REASONS = {session_switched: "switched", day_changed: "day_changed", session_ended: "ended", user_left: "left"}
 
+# The ends of a conversation after which the person goes on in a new one.
+BEGUN_ANEW = ("new", "reset", "daily", "idle")
+
 
 @receiver(list(FLUSH_REASONS))
 def when_left(signal: Signal, session: ChatSession | None, **_: Any) -> None:
@@ -49,7 +52,7 @@ def when_new_day(user: User, **_: Any) -> None:
 
 @receiver(session_ended)
 def when_begun_anew(session: ChatSession, reason: str, **_: Any) -> None:
-    if reason in ("new", "reset"):
+    if reason in BEGUN_ANEW:
         keep_last_messages(session)
 
 

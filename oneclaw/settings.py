@@ -268,6 +268,15 @@ IMPORT_UNPACKED_MEGABYTES = environment.whole("ONECLAW_IMPORT_UNPACKED_MEGABYTES
 # Seconds after a person's last socket has closed until they count as having left.
 LEAVE_SECONDS = environment.number("ONECLAW_LEAVE_SECONDS", 60, 1, 86_400)
 
+# Which messages from outside share one conversation of a person (chat/conversations/keys.py).
+DM_SCOPES = ["main", "per-peer", "per-channel-peer", "per-account-channel-peer"]
+DM_SCOPE = environment.choice("ONECLAW_DM_SCOPE", DM_SCOPES, "main")
+# When a route gets a new conversation by itself: each day at RESET_HOUR of the person's clock, RESET_MINUTES after they
+# wrote last, the first of both, or never. People and routes may have other values.
+RESET = environment.choice("ONECLAW_RESET", ["none", "daily", "idle", "both"], "none")
+RESET_HOUR = environment.whole("ONECLAW_RESET_HOUR", 4, 0, 23)
+RESET_MINUTES = environment.whole("ONECLAW_RESET_MINUTES", 240, 1, 43_200)
+
 # Hours after the last message until a temporary conversation is erased, unless it is ended before.
 TEMPORARY_HOURS = environment.number("ONECLAW_TEMPORARY_HOURS", 24, 0.1, 720)
 

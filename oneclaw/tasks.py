@@ -1,6 +1,9 @@
 """Send tasks to the workers, and define those of the platform: ids in, no logic, safe to run twice."""
 
 import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import partial
 from typing import Any
 
@@ -14,6 +17,8 @@ from oneclaw.models.health import WORKER_SILENCE
 
 logger = logging.getLogger(__name__)
 
+_only_rows: ContextVar[bool] = ContextVar("only_rows", default=False)
+
 
 def hint(task: Task | str, row_id: int | str | None, countdown: float = 0) -> None:
     """Send `task` with `row_id`, `countdown` seconds after the transaction commits; nothing for None.
@@ -21,8 +26,21 @@ def hint(task: Task | str, row_id: int | str | None, countdown: float = 0) -> No
     The sweep finds a lost hint. A module that the tasks themselves import gives the task by name, such as
     "chat.tasks.take_in".
     """
-    if row_id is not None:
+    if row_id is not None and not _only_rows.get():
         transaction.on_commit(partial(send, task, row_id, countdown=countdown))
+
+
+@contextmanager
+def only_rows() -> Iterator[None]:
+    """Let `hint` send nothing in this block, which writes so many rows that the sweeps should find them.
+
+    A long queue makes each of its tasks wait, and those of people too.
+    """
+    token = _only_rows.set(True)
+    try:
+        yield
+    finally:
+        _only_rows.reset(token)
 
 
 def send(task: Task | str, *arguments: int | str, countdown: float = 0) -> None:

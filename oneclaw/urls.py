@@ -26,4 +26,6 @@ api_urls = api.urls
 for pattern in api_urls[0]:
     # Each request to the API is authenticated by its key.
     login_not_required(pattern.callback)  # type: ignore[type-var]  # optional in the stubs of Django
+# Under the address of other programs' servers too.
+urlpatterns += [path("api/sessions", each.callback) for each in api_urls[0] if str(each.pattern) == "sessions"]  # type: ignore[arg-type]  # optional in the stubs of Django
 urlpatterns += [path("api/v1/", no_such_address), path("api/v1/", api_urls), re_path("^api/", no_such_address)]

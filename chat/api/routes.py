@@ -3,10 +3,12 @@
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Literal
 
 from django.conf import settings
 from django.db import transaction
 from django.db.models import Q
+from django.http import HttpResponseBase
 from django.utils.translation import gettext as _
 from ninja import Query, Router
 from ninja.responses import Status
@@ -18,6 +20,7 @@ from chat.api.shapes import (
     MessageOut,
     MessagesOut,
     ModelOut,
+    ResetOut,
     SentOut,
     SessionChange,
     SessionOut,
@@ -25,12 +28,14 @@ from chat.api.shapes import (
     SessionWithMessages,
 )
 from chat.conversations import lifecycle, model_choice, presence, transcript
-from chat.library import organise
+from chat.library import organise, totals
 from chat.live.errors import CLIENT_ERRORS, code_and_sentence
-from chat.live.frames import SendFrame, frame_of
+from chat.live.frames import MessageFrameFields, SendFrame, frame_of
 from chat.live.handle import Commanded, Ended, handle
+from chat.live.routed import Delivered, handle_routed
 from chat.live.wait import until_answered
-from chat.models import Agent, ChatSession, Message, MessageQuerySet, Turn, default_agent
+from chat.models import Agent, ChatSession, ChatSessionQuerySet, Message, MessageQuerySet, Turn, default_agent
+from chat.transfer.downloads import download_of
 from oneclaw import llm
 from oneclaw.models import User
 from oneclaw.text import validated_text
@@ -81,6 +86,7 @@ def agents(request: KeyedRequest) -> list[AgentOut]:
 def session_list(
     request: KeyedRequest,
     archived: bool = False,
+    channel: str = Query("", max_length=40, description="Only conversations of routes of this channel."),
     cursor: str = "",
     limit: int = Query(PAGE_DEFAULT_ROWS, ge=1, le=PAGE_MAX_ROWS),
 ) -> SessionsOut:
@@ -90,12 +96,13 @@ def session_list(
     if cursor:
         at, pk = decode_cursor(cursor, aware_moment, uuid.UUID)
         found = found.filter(Q(active_at__lt=at) | Q(active_at=at, pk__lt=pk))
-    rows = found.order_by("-active_at", "-pk").select_related("agent")
-    shown = list(rows[: limit + 1])
+    if channel:
+        found = found.filter(route__channel=channel)
+    shown = list(totals.with_totals(found.order_by("-active_at", "-pk"))[: limit + 1])
     more = (
         encode_cursor(shown[limit - 1].active_at.isoformat(), str(shown[limit - 1].pk)) if len(shown) > limit else None
     )
-    return SessionsOut(items=[SessionOut.of(session) for session in shown[:limit]], next=more)
+    return SessionsOut(items=SessionOut.all_of(shown[:limit]), next=more)
 
 
 @router.get("/sessions/{uuid:session_id}", response=responses(SessionWithMessages, 404))
@@ -104,7 +111,7 @@ def session(request: KeyedRequest, session_id: uuid.UUID) -> SessionWithMessages
     found = own_session(request.auth, session_id)
     newest = list(said(found).order_by("-seq")[: PAGE_DEFAULT_ROWS + 1])
     messages = [MessageOut.of(message) for message in reversed(newest[:PAGE_DEFAULT_ROWS])]
-    about = SessionOut.of(found).model_dump()
+    about = session_out(request.auth, session_id).model_dump()
     return SessionWithMessages(**about, messages=messages, has_earlier=len(newest) > PAGE_DEFAULT_ROWS)
 
 
@@ -137,7 +144,7 @@ def change_session(request: KeyedRequest, session_id: uuid.UUID, change: Session
             organise.organise(user, [session_id], "pin" if change.pinned else "unpin")
         if change.archived is not None:
             organise.organise(user, [session_id], "archive" if change.archived else "unarchive")
-    return SessionOut.of(own_session(user, session_id))
+    return session_out(user, session_id)
 
 
 @router.delete("/sessions/{uuid:session_id}", response=responses({204: None}, 404))
@@ -152,7 +159,7 @@ def delete_session(request: KeyedRequest, session_id: uuid.UUID) -> Status[None]
 def restore_session(request: KeyedRequest, session_id: uuid.UUID) -> SessionOut:
     """Bring a deleted conversation back."""
     organise.organise(request.auth, [session_id], "restore")
-    return SessionOut.of(own_session(request.auth, session_id))
+    return session_out(request.auth, session_id)
 
 
 @router.post("/sessions/{uuid:session_id}/stop", response=responses({202: None}, 404))
@@ -160,6 +167,22 @@ def stop(request: KeyedRequest, session_id: uuid.UUID) -> Status[None]:
     """Ask the answer that runs in the conversation to stop; what it has said stays."""
     transcript.request_stop(request.auth, own_session(request.auth, session_id).pk, None)
     return Status(202, None)
+
+
+@router.post("/sessions/{uuid:session_id}/reset", response=responses(ResetOut, 404))
+def reset(request: KeyedRequest, session_id: uuid.UUID) -> ResetOut:
+    """End a conversation, as the command /reset does; its route goes on in a new one."""
+    follower = lifecycle.end(own_session(request.auth, session_id), "reset")
+    return ResetOut(ended=session_id, session=follower.pk if follower else None)
+
+
+@router.get("/sessions/{uuid:session_id}/export", response=responses({200: None}, 404), auth=Key(is_async=True))
+async def export(
+    request: KeyedRequest, session_id: uuid.UUID, format: Literal["md", "json"] = "json"
+) -> HttpResponseBase:
+    """Download a conversation as JSON (docs/export.md), or as Markdown for reading."""
+    found = await in_database(own_session, request.auth, session_id, "owner", "folder")
+    return download_of(found, format)
 
 
 @router.post("/messages", response=responses({200: SentOut, 202: SentOut}, 404, 409, 413, 422), auth=Key(is_async=True))
@@ -170,31 +193,43 @@ async def send(
 ) -> Status[SentOut]:
     """Send a message. 202: it is stored and being answered; 200: with `wait`, the answer has ended."""
     user, client_id = request.auth, message.client_id or uuid.uuid4()
-    session_id = message.session or uuid.uuid5(SESSION_NAMESPACE, f"{user.pk}:{client_id}")
     with refusals():
         await in_database(presence.arrive_unless_recent, user)
-        if message.session is not None:
-            await in_database(own_session, user, message.session)
-        fields = message.model_dump() | {"client_id": client_id, "session": session_id}
-        outcome = await handle(user, frame_of(SendFrame, **fields))
-    if isinstance(outcome, Ended):
-        return Status(200, SentOut(session=session_id, client_id=client_id, ended=outcome.reason))
-    if isinstance(outcome, Commanded):
-        return Status(200, SentOut(session=session_id, client_id=client_id, notice=str(outcome.reason)))
-    stored, answer = outcome.message, None
+        done = await (sent_to_route if message.route else sent_to_session)(user, message, client_id)
+    sent = SentOut(session=done.session_id, client_id=client_id, ended=done.ended, notice=done.notice)
+    if done.stored is None:
+        return Status(200, sent)
+    stored = done.stored.message
+    sent.message, sent.seq, sent.duplicate = str(stored.pk), stored.seq, done.stored.duplicate
     if wait:
         turn = await until_answered(user, stored, wait)
-        answer = await in_database(answer_of, turn) if turn else None
-    is_over = answer is not None and answer.status != Turn.Status.RUNNING
-    sent = SentOut(
-        session=session_id,
-        client_id=client_id,
-        message=str(stored.pk),
-        seq=stored.seq,
-        duplicate=outcome.duplicate,
-        answer=answer,
-    )
+        sent.answer = await in_database(answer_of, turn) if turn else None
+    is_over = sent.answer is not None and sent.answer.status != Turn.Status.RUNNING
     return Status(200 if is_over else 202, sent)
+
+
+async def sent_to_session(user: User, message: MessageIn, client_id: uuid.UUID) -> Delivered:
+    """Send `message` to the conversation that it names, or to a new one."""
+    session_id = message.session or uuid.uuid5(SESSION_NAMESPACE, f"{user.pk}:{client_id}")
+    if message.session is not None:
+        await in_database(own_session, user, message.session)
+    fields = message.model_dump(exclude={"route"}) | {"client_id": client_id, "session": session_id}
+    outcome = await handle(user, frame_of(SendFrame, **fields))
+    if isinstance(outcome, Commanded):
+        return Delivered(session_id, notice=str(outcome.reason))
+    if isinstance(outcome, Ended):
+        return Delivered(outcome.follower_id if outcome.first else session_id, outcome.first, outcome.reason)
+    return Delivered(session_id, outcome)
+
+
+async def sent_to_route(user: User, message: MessageIn, client_id: uuid.UUID) -> Delivered:
+    """Send `message` to the conversation of its route."""
+    if message.route is None or message.session is not None:
+        raise ApiError(422, "invalid", "session: Name a conversation or a route, not both.")
+    if message.mode == ChatSession.Mode.TEMPORARY:
+        raise ApiError(422, "invalid", "mode: The conversation of a route cannot be temporary.")
+    fields = message.model_dump(exclude={"route", "session"}) | {"client_id": client_id}
+    return await handle_routed(user, message.route.sender, frame_of(MessageFrameFields, **fields))
 
 
 @contextmanager
@@ -207,9 +242,22 @@ def refusals() -> Iterator[None]:
         raise ApiError(STATUS.get(code, 422), code, sentence) from error
 
 
-def own_session(user: User, session_id: uuid.UUID) -> ChatSession:
-    """Return the person's session. Raise NotFound alike for a deleted, another person's and an unknown one."""
-    found = ChatSession.objects.visible_to(user).select_related("agent").filter(pk=session_id).first()
+def own_session(user: User, session_id: uuid.UUID, *related: str) -> ChatSession:
+    """Return the person's session with its agent and its `related` rows.
+
+    Raise NotFound alike for a deleted, another person's and an unknown one.
+    """
+    return found_or_refused(ChatSession.objects.visible_to(user).select_related("agent", *related), session_id)
+
+
+def session_out(user: User, session_id: uuid.UUID) -> SessionOut:
+    """Return the person's session in the form of the API. Raise NotFound as `own_session`."""
+    found = found_or_refused(totals.with_totals(ChatSession.objects.visible_to(user)), session_id)
+    return SessionOut.all_of([found])[0]
+
+
+def found_or_refused(sessions: ChatSessionQuerySet, session_id: uuid.UUID) -> ChatSession:
+    found = sessions.filter(pk=session_id).first()
     if found is None:
         raise ApiError(404, *code_and_sentence(lifecycle.SessionNotFoundError()))
     return found

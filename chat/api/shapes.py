@@ -8,7 +8,9 @@ from typing import Any, Literal
 from ninja import Schema
 from pydantic import Field
 
+from chat.api.route_shapes import RouteIn, RouteOut, SessionTokensOut, session_tokens
 from chat.conversations import model_choice
+from chat.library import totals
 from chat.models import Agent, ChatSession, ContextRound, Message, Turn
 from chat.rendering import details
 from oneclaw.web.api import PAGE_DEFAULT_ROWS, RequestBody
@@ -58,12 +60,22 @@ class SessionOut(Schema):
     archived: bool
     ended: bool
     last_seq: int = Field(description="The place of its newest message.")
+    tokens: SessionTokensOut
+    rounds: int = Field(description="How often the model was sent a summary or shortened results in place of messages.")
+    route: RouteOut | None = Field(description="Null for a conversation that was begun on the page.")
+    parent: uuid.UUID | None = Field(description="The conversation that it was forked from, or that began it.")
     created_at: dt.datetime
     active_at: dt.datetime
 
     @classmethod
-    def of(cls, session: ChatSession) -> "SessionOut":
-        """Return the schema of `session`, whose agent is loaded."""
+    def all_of(cls, sessions: Sequence[ChatSession]) -> "list[SessionOut]":
+        """Return the schemas of `sessions`, which `totals.with_totals` has loaded."""
+        tokens = totals.tokens_of(sessions)
+        return [cls.of(session, tokens[session.pk]) for session in sessions]
+
+    @classmethod
+    def of(cls, session: ChatSession, tokens: totals.SessionTokens) -> "SessionOut":
+        """Return the schema of `session`, which `totals.with_totals` has loaded."""
         return cls(
             id=session.pk,
             title=session.title,
@@ -75,6 +87,10 @@ class SessionOut(Schema):
             archived=session.archived_at is not None,
             ended=session.ended_at is not None,
             last_seq=session.last_seq,
+            tokens=session_tokens(tokens),
+            rounds=vars(session)["rounds_made"],
+            route=RouteOut.of(session),
+            parent=session.parent_id,
             created_at=session.created_at,
             active_at=session.active_at,
         )
@@ -189,6 +205,13 @@ class SessionChange(RequestBody):
     archived: bool | None = None
 
 
+class ResetOut(Schema):
+    """The end of a conversation."""
+
+    ended: uuid.UUID
+    session: uuid.UUID | None = Field(description="With which its route goes on; null when it is of none.")
+
+
 class CompactIn(RequestBody):
     """A request for a summary of earlier messages."""
 
@@ -261,6 +284,9 @@ class MessageIn(RequestBody):
 
     text: str = Field(description="Markdown, or a command such as /new or /compact.", examples=["Hello!"])
     session: uuid.UUID | None = Field(default=None, description="In which conversation; a new one begins without it.")
+    route: RouteIn | None = Field(
+        default=None, description="Instead of `session`: where it comes from. The server finds the conversation."
+    )
     client_id: uuid.UUID | None = Field(
         default=None, description="Made by you. Sent again with the same one, it is stored once."
     )
@@ -279,13 +305,15 @@ class MessageIn(RequestBody):
 class SentOut(Schema):
     """The sequence number of your message, and the state of its answer."""
 
-    session: uuid.UUID
+    session: uuid.UUID | None = Field(description="Its conversation; null for a command of a route without any.")
     client_id: uuid.UUID
     message: str | None = Field(default=None, description="Its id; null for a command.")
     seq: int | None = Field(default=None, description="Its place; pass it as `after` to read the answer.")
     duplicate: bool = Field(default=False, description="Whether it was stored before.")
     ended: str | None = Field(default=None, description="Of a command: why the conversation has ended.")
-    notice: str | None = Field(default=None, description="Of /compact, /undo-compact and /context: what was done.")
+    notice: str | None = Field(
+        default=None, description="Of /compact, /undo-compact, /context and /link: what was done."
+    )
     answer: AnswerOut | None = Field(default=None, description="With `wait`: the answer, perhaps still running.")
 
 

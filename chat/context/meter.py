@@ -4,8 +4,9 @@
 the whole conversation, and is for a person who asks.
 """
 
+import uuid
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -107,6 +108,21 @@ def estimated_meter(session: ChatSession) -> Meter:
     return Meter(used, tokens.window_of(facts_for(session), settings.CONTEXT))
 
 
+def counted_meters(sessions: Iterable[ChatSession]) -> dict[uuid.UUID, Meter]:
+    """Return the meter of each of `sessions`, for lists: what the provider counted for the newest request of each and
+    its answer, without what was added since. `with_counted` has loaded them, with their agents. Sync."""
+    facts: dict[str, llm.Facts] = {}
+    meters = {}
+    for session in sessions:
+        model = model_choice.model_of(session)
+        if model not in facts:
+            facts[model] = facts_for(session)
+        newest = newest_counted(session)
+        used = in_tokens_of(session, tokens.tokens_after(newest.usage), newest.model) if newest else 0
+        meters[session.pk] = Meter(used, tokens.window_of(facts[model], settings.CONTEXT))
+    return meters
+
+
 def breakdown_of(session: ChatSession, head: Head) -> Breakdown:
     """Return what takes the tokens of the next request of `session`, which begins with `head`. Sync."""
     newest = newest_counted(session)
@@ -151,14 +167,17 @@ def counted_tokens(
     because of other context rounds, or because earlier thinking is not sent any more. `rows` as for `meter_of`."""
     if newest.seq <= session.thinking_after_seq or newest.rounds != list(rounds.numbers):
         return None
-    counted = tokens.tokens_after(newest.usage)
-    # Another model counts the same text in another way.
-    counted = round(counted * known_facts(newest.model).chars_per_token / known_facts_of(session).chars_per_token)
+    counted = in_tokens_of(session, tokens.tokens_after(newest.usage), newest.model)
     if newest.seq == session.last_seq:
         return counted
     later = rows_of(session, newest.seq) if rows is None else [row for row in rows if row.seq > newest.seq]
     added = estimate(session, later, facts_for(session).chars_per_token, rounds)
     return counted + sum(added.values())
+
+
+def in_tokens_of(session: ChatSession, counted: int, model: str) -> int:
+    """Return what `counted` tokens of `model` are in those of the model of `session`: another one counts otherwise."""
+    return round(counted * known_facts(model).chars_per_token / known_facts_of(session).chars_per_token)
 
 
 def estimated_parts(session: ChatSession, head: Head | None, rounds: RoundsInView) -> Counter[ContextPart]:

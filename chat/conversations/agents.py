@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 
 from chat import extensions
 from chat.conversations import model_choice
-from chat.models import Agent, Effort
+from chat.models import Agent, DmScope, Effort
 from oneclaw.models import User
 from oneclaw.text import InvalidTextError, validated_text
 
@@ -28,10 +28,18 @@ class AgentDraft:
     tools: Collection[str]
     own_memory: bool = False
     effort: str = ""
+    # Of DmScope; "" is the server's.
+    dm_scope: str = ""
 
 
 def checked_draft(
-    name: object, instructions: object, model: object, tools: Collection[str], memory: object, effort: object = ""
+    name: object,
+    instructions: object,
+    model: object,
+    tools: Collection[str],
+    memory: object,
+    effort: object = "",
+    dm_scope: object = "",
 ) -> AgentDraft:
     """Return the checked fields of a form. Raise InvalidTextError when one is invalid."""
     agent_name = " ".join(validated_text(name, max_chars=Agent.NAME_MAX_CHARS, name=_("The name")).split())
@@ -42,7 +50,10 @@ def checked_draft(
         raise InvalidTextError("not_offered", _("This model is not available. Choose another one."))
     if effort and effort not in Effort:
         raise InvalidTextError("not_offered", _("This effort is not available. Choose another one."))
-    return AgentDraft(agent_name, text.strip(), str(model or ""), tools, memory == "own", str(effort or ""))
+    scope = str(dm_scope or "")
+    if scope and scope not in DmScope:
+        raise InvalidTextError("not_offered", _("This choice is not available. Choose another one."))
+    return AgentDraft(agent_name, text.strip(), str(model or ""), tools, memory == "own", str(effort or ""), scope)
 
 
 def create(user: User, draft: AgentDraft) -> Agent:
@@ -55,7 +66,7 @@ def create(user: User, draft: AgentDraft) -> Agent:
 def update(agent: Agent, draft: AgentDraft) -> Agent:
     """Save the fields of `draft` in `agent`, except `own_memory`, which never changes."""
     agent.name, agent.instructions = draft.name, draft.instructions
-    agent.model, agent.effort = draft.model, draft.effort
+    agent.model, agent.effort, agent.dm_scope = draft.model, draft.effort, draft.dm_scope
     unknown = set(agent.tools_off) - set(extensions.tool_labels())
     agent.tools_off = sorted(unknown | (set(extensions.tool_labels()) - set(draft.tools)))
     agent.save()

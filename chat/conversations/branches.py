@@ -12,7 +12,7 @@ from django.utils.translation import gettext_lazy as _
 from chat.conversations import model_choice, presence, transcript, versions
 from chat.conversations.lifecycle import lock, lock_to_write
 from chat.conversations.model_choice import NO_CHOICE, Choice
-from chat.models import ChatSession, Message, Turn
+from chat.models import ChatSession, Message, SessionRoute, Turn
 from chat.signals import branch_shown
 from oneclaw import pubsub
 from oneclaw.models import User
@@ -60,6 +60,8 @@ def edit(
         session, Message.Role.USER, parent=message.parent, client_id=client_id, content=content, text=text
     )
     turn, answer = transcript.begin_turn(session, edited, Turn.Kind.SEND, holder)
+    if session.route_id is not None:
+        SessionRoute.objects.filter(pk=session.route_id, session=session).written()
     presence.set_current(user, session)
     versions.mark([edited])
     notify_reset(session)

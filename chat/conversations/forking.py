@@ -38,6 +38,7 @@ def fork(user: User, message_id: int) -> ChatSession:
     made.key = conversation_key(source.agent.slug, user.pk, made.pk)
     made.kind = ChatSession.Kind.CONVERSATION
     made.parent = source
+    made.route = None
     made.title = _("{title} (fork)").format(title=source.name[:180])
     made.last_seq = made.read_seq = made.copied_seq = len(messages)
     made.active_at = clock.database_now()

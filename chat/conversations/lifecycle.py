@@ -10,7 +10,7 @@ from django.utils.translation import gettext_lazy as _
 from chat.conversations import model_choice, presence, temporary
 from chat.conversations.keys import conversation_key
 from chat.conversations.model_choice import Choice
-from chat.models import ChatSession, ChatSessionQuerySet, Presence, Turn
+from chat.models import ChatSession, ChatSessionQuerySet, Presence, SessionRoute, Turn
 from chat.signals import session_deleted, session_ended, session_switched
 from oneclaw import pubsub
 from oneclaw.models import User, clock
@@ -117,14 +117,17 @@ def rename(session: ChatSession, title: str) -> None:
     pubsub.notify(f"user:{session.owner_id}", {"kind": "sessions"})
 
 
-def end(session: ChatSession, reason: str) -> None:
+@transaction.atomic
+def end(session: ChatSession, reason: str, *, follower: ChatSession | None = None) -> ChatSession | None:
     """End the conversation, which stays readable; a temporary one is deleted.
 
-    `reason` is end, new, reset, or archive, which also takes it out of the list.
+    `reason` is one of `chat.signals.session_ended`; archive also takes it out of the list. If it is the current one of
+    a route, return the conversation with which the route goes on: `follower`, or a new one.
     """
     if session.is_temporary:
         delete(session)
-        return
+        return None
+    followed = follow(session, follower)
     now = timezone.now()
     ended = {"ended_at": now, "archived_at": now} if reason == "archive" else {"ended_at": now}
     ChatSession.objects.filter(pk=session.pk).update(**ended)
@@ -132,12 +135,57 @@ def end(session: ChatSession, reason: str) -> None:
     transaction.on_commit(
         lambda: session_ended.send_robust(ChatSession, user=session.owner, session=session, reason=reason)
     )
+    return followed
+
+
+def follow(session: ChatSession, follower: ChatSession | None = None) -> ChatSession | None:
+    """Point the route of which `session` is the current conversation at `follower`, or at a new one, and return that.
+
+    Return None when it is the current conversation of no route. Call inside a transaction.
+    """
+    if session.route_id is None:
+        return None
+    # The session before the route, the lock order of all writers.
+    ChatSession.objects.select_for_update(no_key=True).get(pk=session.pk)
+    route = SessionRoute.objects.select_for_update(no_key=True).filter(session=session).first()
+    if route is None:
+        return None
+    if follower is None:
+        follower = successor(session)
+        follower.save(force_insert=True)
+    else:
+        follower.route = route
+        follower.save(update_fields=["route"])
+    # A follower with a message was begun by its owner just now.
+    written_at = clock.database_now() if follower.last_seq else None
+    SessionRoute.objects.filter(pk=route.pk).update(
+        session=follower, started_at=written_at, last_person_at=written_at, check_at=written_at
+    )
+    return follower
+
+
+def successor(session: ChatSession, session_id: uuid.UUID | None = None) -> ChatSession:
+    """Return a new empty conversation like `session`, which is not stored."""
+    new_id = session_id or uuid.uuid4()
+    return ChatSession(
+        pk=new_id,
+        key=conversation_key(session.agent.slug, session.owner_id, new_id),
+        owner_id=session.owner_id,
+        agent=session.agent,
+        mode=session.mode,
+        model=session.model,
+        effort=session.effort,
+        space_id=session.space_id,
+        folder_id=session.folder_id,
+        route_id=session.route_id,
+    )
 
 
 @transaction.atomic
 def delete(session: ChatSession) -> None:
     """Mark the conversation as deleted, with its sub-sessions, and ask its turn to stop. Messages not flushed yet are
     not remembered."""
+    follow(session)
     ChatSession.objects.filter(pk=session.pk).update(deleted_at=clock.database_now())
     session.turns.filter(status=Turn.Status.RUNNING).update(stop_requested=True)
     pubsub.notify(f"session:{session.pk}", {"kind": "deleted", "owner": session.owner_id})

@@ -20,10 +20,19 @@ BEGIN_TURN = """
             SELECT %s, session.id, statement_timestamp(), true FROM session, prompt
             ON CONFLICT (user_id)
             DO UPDATE SET session_id = excluded.session_id, seen_at = excluded.seen_at, here = true
-        )
+        ){route}
     SELECT prompt.id, prompt.parent_id, turn.id, answer.id, statement_timestamp(),
         (SELECT count(pg_notify(%s, hint)) FROM unnest(%s::text[]) AS hint)
     FROM prompt, turn, answer
+"""
+# What a person writes in the current conversation of a route. The sweep looks at it at once, unless it knows already
+# when to look next: what is written since moves a reset only further away.
+WRITTEN_TO_ROUTE = """
+    , route AS (
+        UPDATE chat_sessionroute AS route
+        SET last_person_at = {now}, started_at = coalesce(started_at, {now}), check_at = coalesce(check_at, {now})
+        FROM session, prompt WHERE route.id = %s AND route.session_id = session.id
+    )
 """
 ADD_TO_SESSION = """
     UPDATE chat_chatsession SET title = %s, last_seq = %s, active_at = {active_at}
@@ -83,9 +92,10 @@ def begin_turn(
     ]
     statements = dict(zip(("prompt", "turn", "answer"), (sql for sql, _ in parts), strict=True))
     values += [value for _, own in parts for value in own]
-    values += [session.owner_id, pubsub.CHANNEL, pubsub.encoded(notifications)]
+    route, route_values = written_to_route(session, prompt)
+    values += [session.owner_id, *route_values, pubsub.CHANNEL, pubsub.encoded(notifications)]
     with connection.cursor() as cursor:
-        cursor.execute(BEGIN_TURN.format(session=first, **statements), values)
+        cursor.execute(BEGIN_TURN.format(session=first, route=route, **statements), values)
         found = cursor.fetchone()
     if found is None:
         return False
@@ -97,6 +107,15 @@ def begin_turn(
     turn.prompt = answer.parent = prompt
     answer.turn = turn
     return True
+
+
+def written_to_route(session: ChatSession, prompt: Message) -> tuple[str, list[Any]]:
+    """Return the part of BEGIN_TURN that records in the route of `session` that a person has written, and its values;
+    nothing for a conversation without a route, and for a message that no person wrote."""
+    if session.route_id is None or not prompt.is_by_person:
+        return "", []
+    now, values = sql_of(clock.database_now())
+    return WRITTEN_TO_ROUTE.format(now=now), [*values, *values, *values, session.route_id]
 
 
 def end_turn(

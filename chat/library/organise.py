@@ -104,7 +104,7 @@ def _present(mine: ChatSessionQuerySet) -> ChatSessionQuerySet:
     return mine.filter(deleted_at=None)
 
 
-def _each(found: ChatSessionQuerySet, change: Callable[[ChatSession], None]) -> int:
+def _each(found: ChatSessionQuerySet, change: Callable[[ChatSession], object]) -> int:
     # In one order, so that two requests that change the same conversations do not deadlock.
     chosen = list(found.select_related("owner").order_by("pk"))
     for session in chosen:
@@ -118,6 +118,7 @@ ACTIONS: dict[str, Callable[[ChatSessionQuerySet, Folder | None], int]] = {
     "unpin": lambda mine, _: mine.exclude(pinned_at=None).update(pinned_at=None),
     "move": lambda mine, folder: _present(mine).update(folder=folder),
     "archive": lambda mine, _: _each(_present(mine).filter(archived_at=None), partial(lifecycle.end, reason="archive")),
+    "reset": lambda mine, _: _each(_present(mine), partial(lifecycle.end, reason="reset")),
     "unarchive": lambda mine, _: _present(mine).exclude(archived_at=None).update(archived_at=None),
     "delete": lambda mine, _: _each(_present(mine), lifecycle.delete),
     "restore": lambda mine, _: lifecycle.restore(mine),

@@ -58,12 +58,10 @@ class OpenFrame(FrameOfClient):
     person: Any = None
 
 
-class SendFrame(FrameWithChoice):
-    """Store a message and answer it. `text` may be "" when there are files."""
+class MessageFrameFields(FrameWithChoice):
+    """A message to store and answer. `text` may be "" when there are files."""
 
-    type: Literal["send"] = "send"
     client_id: uuid.UUID
-    session: uuid.UUID
     # Declared before `text`, whose validator reads it.
     files: tuple[uuid.UUID, ...] = ()
     text: str = Field(default=None, validate_default=True)
@@ -79,6 +77,13 @@ class SendFrame(FrameWithChoice):
     def _checked_text(cls, value: object, info: ValidationInfo) -> str:
         text = validated_text(value, max_chars=settings.MESSAGE_LENGTH, may_be_blank=bool(info.data.get("files")))
         return text if text.strip() else ""
+
+
+class SendFrame(MessageFrameFields):
+    """Store a message in the conversation `session`, and answer it."""
+
+    type: Literal["send"] = "send"
+    session: uuid.UUID
 
 
 class EditFrame(FrameWithChoice):

@@ -25,6 +25,7 @@ from chat.live.server_frames import (
 )
 from chat.models import Message
 from chat.turns import commands, start
+from chat.turns.commands import EndCommand
 from oneclaw.models import User
 from oneclaw.reasons import Reason
 from oneclaw.threads import in_database
@@ -43,14 +44,19 @@ class Stored:
 
 @dataclass(frozen=True)
 class Ended:
-    """The text was a command that ended the conversation."""
+    """The text was a command that ended the conversation, which goes on in `follower_id`, if that is stored already.
+
+    `first` is the first message there, of a command with a text.
+    """
 
     session_id: uuid.UUID
     client_id: uuid.UUID
     reason: str
+    follower_id: uuid.UUID | None = None
+    first: Stored | None = None
 
     def frame(self) -> EndedFrame:
-        return ended_frame(self.session_id, self.client_id, self.reason)
+        return ended_frame(self.session_id, self.client_id, self.reason, self.follower_id)
 
 
 @dataclass(frozen=True)
@@ -108,10 +114,12 @@ async def handle(user: User, frame: Action, session_id: uuid.UUID | None = None)
 
 
 async def _send(user: User, frame: SendFrame) -> Sent:
-    reason = commands.reason_of(frame.text) if not frame.files else None
-    if reason is not None:
-        await in_database(commands.end_conversation, user, frame.session, reason)
-        return Ended(frame.session, frame.client_id, reason)
+    ending = commands.ending_in(frame.text)
+    if ending is not None and ending.text:
+        return await _begin_anew(user, frame, ending)
+    if ending is not None and not frame.files:
+        follower_id = await in_database(commands.end_conversation, user, frame.session, ending.reason)
+        return Ended(frame.session, frame.client_id, ending.reason, follower_id)
     command = commands.context_command_in(frame.text) if not frame.files else None
     if command is not None:
         said = await in_database(commands.carry_out, user, frame.session, frame.client_id, command)
@@ -127,3 +135,16 @@ async def _send(user: User, frame: SendFrame) -> Sent:
         listen=TurnPublisher,
     )
     return Stored(accepted.message, accepted.duplicate)
+
+
+async def _begin_anew(user: User, frame: SendFrame, ending: EndCommand) -> Ended:
+    """End the conversation by a command with a text, which becomes the first message of a new one."""
+    follower_id = uuid.uuid5(frame.session, str(frame.client_id))
+
+    def accept(holder: uuid.UUID) -> transcript.AcceptedMessage:
+        written = (frame.client_id, holder, frame.mode, frame.choice, frame.files)
+        return commands.begin_anew(user, frame.session, follower_id, ending, *written)
+
+    accepted = await start.send_by(user, frame.client_id, accept, TurnPublisher)
+    first = Stored(accepted.message, accepted.duplicate)
+    return Ended(frame.session, frame.client_id, ending.reason, follower_id, first)

@@ -34,6 +34,8 @@ class EndedFrame(TypedDict):
     client_id: str
     session: str
     reason: str
+    # The conversation with which it goes on, if it is stored already.
+    next: str | None
 
 
 class CommandFrame(TypedDict):
@@ -139,8 +141,15 @@ def ack_frame(message: Message, *, duplicate: bool) -> AckFrame:
     }
 
 
-def ended_frame(session_id: uuid.UUID, client_id: uuid.UUID, reason: str) -> EndedFrame:
-    return {"type": "ended", "client_id": str(client_id), "session": str(session_id), "reason": reason}
+def ended_frame(session_id: uuid.UUID, client_id: uuid.UUID, reason: str, follower_id: uuid.UUID | None) -> EndedFrame:
+    """Return the frame that a command has ended the conversation, which goes on in `follower_id`, if that is known."""
+    return {
+        "type": "ended",
+        "client_id": str(client_id),
+        "session": str(session_id),
+        "reason": reason,
+        "next": str(follower_id) if follower_id else None,
+    }
 
 
 def command_frame(session_id: uuid.UUID, client_id: uuid.UUID, command: str, sentence: str) -> CommandFrame:

@@ -1,7 +1,7 @@
 """The models of the chat: agents, conversations with their turns and messages, ratings, attachments, links, prompts,
-imports, rounds, hooks, schedules, sub-sessions."""
+imports, rounds, hooks, routes, schedules, sub-sessions."""
 
-from chat.models.agents import Agent, Effort, default_agent
+from chat.models.agents import Agent, DmScope, Effort, default_agent
 from chat.models.attachments import Attachment, AttachmentQuerySet, MessageFile
 from chat.models.conversations import (
     ChatSession,
@@ -20,6 +20,17 @@ from chat.models.presence import Presence
 from chat.models.prompts import SavedPrompt
 from chat.models.ratings import Rating
 from chat.models.rounds import ContextRound
+from chat.models.routes import (
+    RESET_MAX_MINUTES,
+    IdentityCode,
+    IdentityLink,
+    IdentityLinkQuerySet,
+    Reset,
+    ResetChoice,
+    ResetFields,
+    SessionRoute,
+    SessionRouteQuerySet,
+)
 from chat.models.schedules import Beat, BeatQuerySet, Schedule
 from chat.models.sub_tasks import RelayedMessage, SubTask
 from chat.models.versions import Version

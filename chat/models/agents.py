@@ -22,6 +22,17 @@ class Effort(models.TextChoices):
     __empty__ = gettext_lazy("Auto")
 
 
+class DmScope(models.TextChoices):
+    """Which messages from outside share one conversation; the values are those of keys.RouteScope."""
+
+    MAIN = "main", gettext_lazy("All messages")
+    PER_PEER = "per-peer", gettext_lazy("Those of one peer, on all channels")
+    PER_CHANNEL_PEER = "per-channel-peer", gettext_lazy("Those of one peer on one channel")
+    PER_ACCOUNT_CHANNEL_PEER = "per-account-channel-peer", gettext_lazy("Those of one peer on one channel and account")
+
+    __empty__ = gettext_lazy("The server's default")
+
+
 class AgentQuerySet(models.QuerySet["Agent"]):
     def visible_to(self, user: User) -> "AgentQuerySet":
         """Return the agents that `user` may choose: the server's and their own, the default first."""
@@ -47,6 +58,9 @@ class Agent(models.Model):
     model = models.CharField(max_length=100, blank=True)
     # Empty: the server's ONECLAW_EFFORT.
     effort = models.CharField(max_length=6, choices=Effort, blank=True)
+    # Which messages from outside share one of its conversations (chat/conversations/keys.py); empty: the server's
+    # ONECLAW_DM_SCOPE.
+    dm_scope = models.CharField(max_length=24, choices=DmScope, blank=True)
     # Names of the tools that it may not use, so that a tool added later is on.
     tools_off = models.JSONField(default=list, blank=True)
     # Whether it has a memory of its own and does not read the person's. Never changed: earlier memories would seem

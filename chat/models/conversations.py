@@ -13,6 +13,7 @@ from django.utils.translation import gettext
 
 from chat.models.agents import Agent, Effort
 from chat.models.heads import Head
+from chat.models.routes import SessionRoute
 from chat.models.versions import Version
 from oneclaw.models import Space, User, clock
 from oneclaw.reasons import ReasonField
@@ -87,6 +88,10 @@ class ChatSession(models.Model):
     effort = models.CharField(max_length=6, choices=Effort, blank=True)
     # The session that this one was forked from; of a sub-session, the one that began it.
     parent = models.ForeignKey("self", on_delete=models.SET_NULL, null=True, blank=True, related_name="children")
+    # The route that it is or was the conversation of; the current one is SessionRoute.session.
+    route = models.ForeignKey(
+        SessionRoute, on_delete=models.SET_NULL, null=True, blank=True, related_name="sessions", db_index=False
+    )
     mode = models.CharField(max_length=10, choices=Mode, default=Mode.AGENT)
     title = models.CharField(max_length=200, blank=True)
     # Who set the title: empty (it is the first words so far), the fast model, or the person, whose title stays.
@@ -132,6 +137,7 @@ class ChatSession(models.Model):
                 name="session_kept_apart",
             ),
             models.Index(fields=["title_due_at"], condition=Q(title_due_at__isnull=False), name="sessions_to_name"),
+            models.Index(fields=["route"], condition=Q(route__isnull=False), name="sessions_of_routes"),
             models.Index(
                 fields=["active_at"], condition=Q(mode="temporary", last_seq__gt=0), name="temporary_sessions"
             ),

@@ -3,16 +3,18 @@
 
 import re
 import uuid
-from collections.abc import AsyncGenerator
-from dataclasses import dataclass
+from collections.abc import AsyncGenerator, Sequence
+from dataclasses import dataclass, replace
 
+from django.db import transaction
 from django.utils import translation
 from django.utils.translation import gettext as _
 
 from chat import extensions
 from chat.compaction import changes, planning
 from chat.context.meter import meter_of
-from chat.conversations import lifecycle
+from chat.conversations import lifecycle, transcript
+from chat.conversations.model_choice import Choice
 from chat.extensions import ToolCommand, ToolError
 from chat.models import ChatSession, ContextRound, Message, Turn
 from oneclaw.llm.blocks import Block
@@ -32,19 +34,59 @@ def tool_commands() -> dict[str, ToolCommand]:
     return {word: command for extension in extensions.installed() for word, command in extension.commands.items()}
 
 
-def reason_of(text: str) -> str | None:
-    """Return the reason with which `text` ends the conversation; None when it is no such command."""
-    return COMMANDS.get(text.strip().lower())
+@dataclass(frozen=True)
+class EndCommand:
+    """One of COMMANDS: why it ends the conversation, and the first message of the next one, if any."""
+
+    reason: str
+    text: str = ""
 
 
-def end_conversation(user: User, session_id: uuid.UUID, reason: str) -> None:
+def ending_in(text: str) -> EndCommand | None:
+    """Return the command in `text` that ends the conversation; None when it is none. Only /end takes no text."""
+    word, rest = parted(text)
+    reason = COMMANDS.get(word)
+    return EndCommand(reason, rest) if reason and not (rest and reason == "end") else None
+
+
+def end_conversation(user: User, session_id: uuid.UUID, reason: str) -> uuid.UUID | None:
     """End the person's conversation, if it exists. Idempotent.
 
-    Raise SessionNotFoundError when it belongs to another person or is deleted.
+    Return the conversation with which its route goes on; None when it is of none. Raise SessionNotFoundError when it
+    belongs to another person or is deleted.
+    """
+    session = lifecycle.find(user, session_id)
+    follower = lifecycle.end(session, reason) if session is not None else None
+    return follower.pk if follower else None
+
+
+@transaction.atomic
+def begin_anew(
+    user: User,
+    session_id: uuid.UUID,
+    follower_id: uuid.UUID,
+    ending: EndCommand,
+    client_id: uuid.UUID,
+    holder: uuid.UUID | None,
+    mode: str | None,
+    choice: Choice,
+    files: Sequence[uuid.UUID],
+) -> transcript.AcceptedMessage:
+    """Store the text of `ending` as the first message of a new conversation like `session_id`, which it ends.
+
+    Idempotent by `follower_id`, the id of the new one. `mode` and the agent of `choice` are for a person who has no
+    such conversation yet. Raise the errors of `transcript.accept`.
     """
     session = lifecycle.find(user, session_id)
     if session is not None:
-        lifecycle.end(session, reason)
+        follower = lifecycle.successor(session, follower_id)
+        follower.route_id = None
+        ChatSession.objects.bulk_create([follower], ignore_conflicts=True)
+        mode, choice = None, replace(choice, agent=None)
+    accepted = transcript.accept(user, follower_id, client_id, ending.text, holder, mode, choice, files)
+    if session is not None and not accepted.duplicate:
+        lifecycle.end(session, ending.reason, follower=accepted.message.session)
+    return accepted
 
 
 @dataclass(frozen=True)
@@ -57,10 +99,15 @@ class ContextCommand:
 
 def context_command_in(text: str) -> ContextCommand | None:
     """Return the command about what the model is sent in `text`; None when it is none."""
-    word, _separator, focus = re.sub(r"\s+", " ", text.strip(), count=1).partition(" ")
-    command = ContextCommand(word.lower(), focus)
-    is_command = command.word in CONTEXT_COMMANDS and (command.word == "/compact" or not focus)
+    command = ContextCommand(*parted(text))
+    is_command = command.word in CONTEXT_COMMANDS and (command.word == "/compact" or not command.focus)
     return command if is_command else None
+
+
+def parted(text: str) -> tuple[str, str]:
+    """Return the first word of `text` in lower case, and what follows it as it is."""
+    word, _separator, rest = re.sub(r"\s+", " ", text.strip(), count=1).partition(" ")
+    return word.lower(), rest
 
 
 def carry_out(user: User, session_id: uuid.UUID, key: uuid.UUID, command: ContextCommand) -> Reason:

@@ -6,7 +6,7 @@ lost, the same holder gets its own turn again. `listen` makes the listener of th
 
 import asyncio
 import uuid
-from collections.abc import Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from typing import Any, TypeVar
 
 from chat.conversations import branches, transcript
@@ -45,6 +45,24 @@ async def send(
 
     async def store() -> transcript.AcceptedMessage:
         return _run(await persist(transcript.accept, *written), listen)
+
+    return await _to_its_end(store())
+
+
+async def send_by(
+    user: User,
+    client_id: uuid.UUID,
+    accept: Callable[[uuid.UUID], transcript.AcceptedMessage],
+    listen: ListenerFactory,
+) -> transcript.AcceptedMessage:
+    """Store a person's message by `accept`, which is given the holder of its turn, and answer it.
+
+    `accept` is idempotent by `client_id` as `transcript.accept`. Raise TooManyTurnsError and the errors of `accept`.
+    """
+    await _refuse_if_full(user, client_id)
+
+    async def store() -> transcript.AcceptedMessage:
+        return _run(await loop.persist(accept, uuid.uuid4()), listen)
 
     return await _to_its_end(store())
 

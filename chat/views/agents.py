@@ -6,7 +6,7 @@ from django.views.decorators.http import require_GET, require_http_methods
 
 from chat import extensions
 from chat.conversations import agents, model_choice
-from chat.models import Agent
+from chat.models import Agent, DmScope
 from oneclaw.people.requests import SignedInRequest
 from oneclaw.text import InvalidTextError
 
@@ -48,12 +48,13 @@ def edited(request: SignedInRequest, agent: Agent | None) -> HttpResponse:
         on = form.getlist("tools")
         try:
             fields = (form.get("name"), form.get("instructions"), form.get("model"), on, form.get("memory"))
-            draft = agents.checked_draft(*fields, form.get("effort"))
+            draft = agents.checked_draft(*fields, form.get("effort"), form.get("dm_scope"))
         except InvalidTextError as error:
             refusal = error.sentence
             # As it was typed, for the form alone.
             shown.name, shown.instructions = form.get("name", ""), form.get("instructions", "")
             shown.model, shown.effort = form.get("model", ""), form.get("effort", "")
+            shown.dm_scope = form.get("dm_scope", "")
             shown.tools_off = [name for name in labels if name not in on]
             if agent is None:
                 shown.own_memory = form.get("memory") == "own"
@@ -67,6 +68,7 @@ def edited(request: SignedInRequest, agent: Agent | None) -> HttpResponse:
         "refusal": refusal,
         "models": offered.items(),
         "efforts": model_choice.offered_efforts(offered, shown.effort),
+        "scopes": [(value or "", label) for value, label in DmScope.choices],
         "tools": [(name, label, name not in shown.tools_off) for name, label in labels.items()],
     }
     return render(request, "chat/edit_agent.html", context, status=422 if refusal else 200)

@@ -3,33 +3,27 @@
 import io
 import uuid
 import zipfile
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Iterator
 
 from django.core.exceptions import SuspiciousOperation
-from django.http import Http404, HttpResponse, HttpResponseBase, StreamingHttpResponse
-from django.utils.http import content_disposition_header
+from django.http import Http404, HttpResponseBase
 from django.views.decorators.http import require_GET, require_http_methods
 
 from chat.library import organise
 from chat.models import ChatSession
 from chat.transfer import export as exporting
+from chat.transfer.downloads import WRITERS, download, download_of
 from chat.views.own import own_session
 from oneclaw.models import User
 from oneclaw.people.requests import SignedInRequest
 from oneclaw.threads import in_database
-
-WRITERS = {"md": exporting.as_markdown, "json": exporting.as_json}
-TYPES = {"md": "text/markdown; charset=utf-8", "json": "application/json", "zip": "application/zip"}
-# Bytes that are sent at once, about.
-CHUNK_BYTES = 64 * 1024
 
 
 @require_GET
 async def export(request: SignedInRequest, session_id: uuid.UUID, kind: str) -> HttpResponseBase:
     """Send one conversation as Markdown or as JSON."""
     session = await in_database(own_session, await request.auser(), session_id, "owner", "folder")
-    pieces = (piece.encode() for piece in WRITERS[kind](session))
-    return download(pieces, exporting.file_name(session, kind), kind)
+    return download_of(session, kind)
 
 
 @require_http_methods(["GET", "POST"])
@@ -50,31 +44,6 @@ def own_ids(user: User, chosen: set[uuid.UUID]) -> list[uuid.UUID]:
     if chosen:
         written = written.filter(pk__in=list(chosen)[: organise.REQUEST_MAX_SESSIONS])
     return list(written.values_list("pk", flat=True))
-
-
-def download(pieces: Iterator[bytes], name: str, kind: str) -> HttpResponse | StreamingHttpResponse:
-    response = StreamingHttpResponse(streamed(pieces), content_type=TYPES[kind])
-    response["Content-Disposition"] = content_disposition_header(True, name) or "attachment"
-    response["X-Content-Type-Options"] = "nosniff"
-    response["Cache-Control"] = "private, no-store"
-    return response
-
-
-async def streamed(pieces: Iterator[bytes]) -> AsyncIterator[bytes]:
-    """Yield `pieces`, each made in the database thread, and only when the browser has taken those before it."""
-    while part := await in_database(next_chunk, pieces):
-        yield part
-
-
-def next_chunk(pieces: Iterator[bytes]) -> bytes:
-    """Return the next pieces together; b"" at the end."""
-    parts, size = [], 0
-    for piece in pieces:
-        parts.append(piece)
-        size += len(piece)
-        if size >= CHUNK_BYTES:
-            break
-    return b"".join(parts)
 
 
 class Outgoing(io.RawIOBase):

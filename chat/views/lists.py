@@ -12,9 +12,10 @@ from django.views.decorators.http import require_GET, require_POST
 from django_htmx.http import HttpResponseClientRedirect
 
 from chat import extensions
+from chat.context.meter import counted_meters, with_counted
 from chat.library import organise as organising
 from chat.library import sidebar
-from chat.models import ChatSession, ChatSessionQuerySet, Folder
+from chat.models import ChatSession, ChatSessionQuerySet, Folder, SessionRoute
 from chat.views import pages, toasts
 from chat.views.own import own_session
 from chat.views.toasts import Toast
@@ -32,14 +33,25 @@ UNDO = {"delete": "restore", "archive": "unarchive"}
 @require_GET
 def all_conversations(request: SignedInRequest) -> HttpResponse:
     """Show every conversation of the person for selection; with `show` also archived and deleted ones."""
-    show, folder = request.GET.get("show", ""), None
+    show, folder, route = request.GET.get("show", ""), None, None
     if show.startswith("folder-"):
         folder = get_object_or_404(request.user.folders, pk=_number(show.removeprefix("folder-")))
-    page = Paginator(shown(request.user, show, folder), PAGE_SIZE).get_page(request.GET.get("page"))
+    if show.startswith("route-"):
+        own_routes = SessionRoute.objects.visible_to(request.user)
+        route = get_object_or_404(own_routes, pk=_number(show.removeprefix("route-")))
+    sessions = with_counted(shown(request.user, show, folder, route)).select_related("agent", "route")
+    page = Paginator(sessions, PAGE_SIZE).get_page(request.GET.get("page"))
+    meters = counted_meters(page.object_list)
     context = {
         "page": page,
-        "groups": sidebar.by_day(page.object_list, request.user),
+        "groups": [
+            (when, [(session, meters[session.pk]) for session in of_then])
+            for when, of_then in sidebar.by_day(page.object_list, request.user)
+        ],
         "show": show,
+        "route": route,
+        "channel": show.removeprefix("channel-") if show.startswith("channel-") else "",
+        "channels": channels_of(request.user),
         "folder": folder,
         "folders": request.user.folders.all(),
         "toast": toasts.take(request),
@@ -48,12 +60,21 @@ def all_conversations(request: SignedInRequest) -> HttpResponse:
     return render(request, "chat/conversations.html", context)
 
 
-def shown(user: User, show: str, folder: Folder | None) -> ChatSessionQuerySet:
+def channels_of(user: User) -> list[str]:
+    """Return the channels of the person's routes."""
+    return list(SessionRoute.objects.visible_to(user).values_list("channel", flat=True).distinct().order_by("channel"))
+
+
+def shown(user: User, show: str, folder: Folder | None, route: SessionRoute | None) -> ChatSessionQuerySet:
     if show == "deleted":
         return ChatSession.objects.filter(owner=user).exclude(deleted_at=None).written()
     own = ChatSession.objects.visible_to(user)
     if show == "archived":
         return own.written().exclude(archived_at=None)
+    if show.startswith("channel-"):
+        return own.listed().filter(route__channel=show.removeprefix("channel-"))
+    if route:
+        return own.listed().filter(route=route)
     return own.listed().filter(folder=folder) if folder else own.listed()
 
 

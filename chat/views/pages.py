@@ -295,7 +295,7 @@ async def send(request: SignedInRequest, session_id: uuid.UUID) -> HttpResponseB
     ) as refusal:
         return await in_database(refused, request, session_id, 409, refusal.sentence, text)
     if isinstance(outcome, Ended):
-        return redirect("chat")
+        return redirect("conversation", outcome.follower_id) if outcome.follower_id else redirect("chat")
     if isinstance(outcome, Commanded):
         return await in_database(after_command, request, outcome)
     return redirect("conversation", session_id=session_id)

@@ -189,7 +189,7 @@ const effects = {
   announce: ({ text }) => announcer.say(text),
   tellRead: () => reading.tell(),
   becomeKnown,
-  leave: () => location.assign("/"),
+  leave: ({ next }) => location.assign(next ? `/c/${next}` : "/"),
 };
 
 // The first message has created the conversation: it now has a URL, and the draft belongs to it.

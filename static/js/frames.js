@@ -23,7 +23,7 @@
  * From the server.
  * @typedef {{ type: "ready", session?: string, seq?: number, reset: boolean }} ReadyFrame
  * @typedef {{ type: "ack", client_id: string, message: string, seq: number, duplicate: boolean }} AckFrame
- * @typedef {{ type: "ended", client_id: string, session: string, reason: "new" | "reset" | "end" }} EndedFrame
+ * @typedef {{ type: "ended", client_id: string, session: string, reason: "new" | "reset" | "end", next: string | null }} EndedFrame
  * @typedef {{ type: "command", client_id: string, session: string, command: string, text: string }} CommandFrame
  * @typedef {{ type: "message", seq: number, id: string, html: string }} MessageFrame
  * @typedef {{ type: "block", message: string, index: number, revision: number, html: string }} BlockFrame

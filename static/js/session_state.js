@@ -184,9 +184,9 @@ const transitions = {
 
   sendQueued: (step) => sendQueued(step),
 
-  // A command such as /new has ended the conversation: open a new one.
-  ended({ act }, { client_id }) {
-    act({ do: "forget", client_id }, { do: "leave" });
+  // A command such as /new has ended the conversation: open the next one, or a new one.
+  ended({ act }, { client_id, next }) {
+    act({ do: "forget", client_id }, { do: "leave", next });
   },
 
   // A command such as /compact was carried out: nothing is stored.

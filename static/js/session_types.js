@@ -57,7 +57,8 @@
  *
  * @typedef {(
  *   | { do: "say", frame: ClientFrame }
- *   | { do: "open" | "takeStored" | "startPolling" | "stopPolling" | "becomeKnown" | "leave" | "chooseAnew" }
+ *   | { do: "open" | "takeStored" | "startPolling" | "stopPolling" | "becomeKnown" | "chooseAnew" }
+ *   | { do: "leave", next: string | null }
  *   | { do: "scrollToEnd" | "showRunning" | "tellRead" | "leaveSignedOut" }
  *   | { do: "start", timer: Timer, milliseconds: number } | { do: "cancel", timer: Timer }
  *   | { do: "keep", message: Message, isNew: boolean } | { do: "forget", client_id: string }

@@ -395,8 +395,14 @@ test("a message that is taken back is forgotten; one that was said anew brings t
 
 test("a command that ends the conversation leaves it, and is not said again", () => {
   const story = Story.ready();
-  const effects = story.does({ type: "ended", client_id: "a", session: "s", reason: "new" });
+  const effects = story.does({ type: "ended", client_id: "a", session: "s", reason: "new", next: null });
+  assert.deepEqual(effects.at(-1), { do: "leave", next: null });
   assert.deepEqual(names(effects), ["forget", "leave"]);
+});
+
+test("a command that ends the conversation opens the one with which it goes on", () => {
+  const effects = Story.ready().does({ type: "ended", client_id: "a", session: "s", reason: "new", next: "t" });
+  assert.deepEqual(effects.at(-1), { do: "leave", next: "t" });
 });
 
 test("a command about the context is forgotten, told, and lets the next message go", () => {

@@ -28,11 +28,38 @@ def heard():
 
 
 @pytest.mark.parametrize(
-    ("text", "reason"),
-    [("/new", "new"), (" /Reset\n", "reset"), ("/end", "end"), ("/news", None), ("see /new", None), ("new", None)],
+    ("text", "ending"),
+    [
+        ("/new", ("new", "")),
+        (" /Reset\n", ("reset", "")),
+        ("/end", ("end", "")),
+        ("/NEW Where is Miso?", ("new", "Where is Miso?")),
+        ("/reset\n\nDear Miso,\n  HELLO", ("reset", "Dear Miso,\n  HELLO")),
+        ("/new /new", ("new", "/new")),
+        ("/end of story", None),
+        ("/news", None),
+        ("see /new", None),
+        ("new", None),
+    ],
 )
-def test_only_a_whole_message_is_a_command(text, reason):
-    assert commands.reason_of(text) == reason
+def test_a_command_ends_the_conversation_and_may_begin_the_next_one(text, ending):
+    assert commands.ending_in(text) == (commands.EndCommand(*ending) if ending else None)
+
+
+async def test_a_text_after_the_command_is_the_first_message_of_a_conversation_like_the_one_before(
+    transactional_db, async_client, heard, scripted
+):
+    ada = await in_database(User.objects.create_user, "ada@example.org")
+    session = (await in_database(send, ada)).message.session
+    await in_database(ChatSession.objects.filter(pk=session.pk).update, effort="low")
+    await async_client.aforce_login(ada)
+    form = {"client_id": str(uuid.uuid4()), "text": "/new Dear MISO"}
+    answers = [await async_client.post(f"/c/{session.pk}/send", form) for _ in range(2)]
+    follower = await in_database(ChatSession.objects.exclude(pk=session.pk).get)
+    assert [answer.url for answer in answers] == [follower.get_absolute_url()] * 2
+    assert follower.effort == "low"
+    assert await in_database(lambda: follower.messages.order_by("seq").first().text) == "Dear MISO"
+    assert heard == [(session.pk, "new")]
 
 
 async def test_a_command_without_a_socket_ends_the_conversation_and_begins_another(

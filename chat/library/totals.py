@@ -1,0 +1,84 @@
+"""What lists of conversations say about each: its tokens, what they cost, its rounds and its route.
+
+A list takes two statements, however long it is: `with_totals` loads most of it together with the conversations, and
+`tokens_of` adds up the usage of all of them at once.
+"""
+
+import uuid
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from django.conf import settings
+from django.db import connection
+from django.db.models import Count, IntegerField, OuterRef, Subquery
+from django.db.models.functions import Coalesce
+
+from chat.context.meter import Meter, counted_meters, with_counted
+from chat.models import ChatSession, ChatSessionQuerySet, ContextRound
+from chat.rendering.details import cost_of, price_of
+
+# Copies in a fork were paid for in the conversation that they come from.
+USAGE = """
+    SELECT message.session_id, message.model,
+        {sums}
+    FROM chat_message AS message JOIN chat_chatsession AS session ON session.id = message.session_id
+    WHERE message.session_id = ANY(%s) AND message.seq > session.copied_seq AND message.usage IS NOT NULL
+    GROUP BY message.session_id, message.model
+"""
+USAGE_NAMES = ("input_tokens", "output_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
+SUMS = ", ".join(f"sum(coalesce((message.usage->>'{name}')::bigint, 0))::bigint" for name in USAGE_NAMES)
+
+
+@dataclass(frozen=True)
+class SessionTokens:
+    """The tokens of a conversation: what its next request takes of the window, and those of all its requests.
+
+    `cost` is in US dollars, None without a price of each of its models.
+    """
+
+    used: int
+    window: int
+    read: int
+    written: int
+    cached: int
+    cost: float | None
+
+
+def with_totals(sessions: ChatSessionQuerySet) -> ChatSessionQuerySet:
+    """Load with each conversation what `tokens_of` and its number of rounds (`rounds_made`) need, and its route."""
+    rounds = ContextRound.objects.filter(session=OuterRef("pk"), status=ContextRound.Status.DONE, undone_at=None)
+    number = rounds.order_by().values("session").annotate(number=Count("pk")).values("number")
+    made = Coalesce(Subquery(number, output_field=IntegerField()), 0)
+    found: ChatSessionQuerySet = with_counted(sessions).select_related("agent", "route").annotate(rounds_made=made)
+    return found
+
+
+def tokens_of(sessions: Sequence[ChatSession]) -> dict[uuid.UUID, SessionTokens]:
+    """Return the tokens of each of `sessions`, which `with_totals` has loaded."""
+    with connection.cursor() as cursor:
+        cursor.execute(USAGE.format(sums=SUMS), [[session.pk for session in sessions]])
+        rows = cursor.fetchall()
+    usage: dict[uuid.UUID, list[tuple[str, dict[str, object]]]] = {session.pk: [] for session in sessions}
+    for session_id, model, *sums in rows:
+        usage[session_id].append((model, dict(zip(USAGE_NAMES, sums, strict=True))))
+    meters = counted_meters(sessions)
+    return {session_id: added_up(meters[session_id], used) for session_id, used in usage.items()}
+
+
+def added_up(meter: Meter, usage: Sequence[tuple[str, dict[str, object]]]) -> SessionTokens:
+    """Return the tokens of a conversation from its `meter` and the (model, sums of the usage) of its requests."""
+
+    def total(name: str) -> int:
+        return sum(int(str(sums[name])) for _, sums in usage)
+
+    costs = [cost_of(sums, price_of(model, settings.PRICES)) for model, sums in usage]
+    known = [cost for cost in costs if cost is not None]
+    return SessionTokens(
+        used=meter.used_tokens,
+        window=meter.window_tokens,
+        # As in the details of a message, what was read from the cache is not counted here.
+        read=total("input_tokens") + total("cache_creation_input_tokens"),
+        written=total("output_tokens"),
+        cached=total("cache_read_input_tokens"),
+        cost=sum(known) if len(known) == len(costs) else None,
+    )

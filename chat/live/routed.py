@@ -1,0 +1,62 @@
+"""The handler of messages from outside, which name where they come from instead of a conversation."""
+
+import uuid
+from dataclasses import dataclass
+
+from chat.conversations import transcript
+from chat.conversations.keys import Sender
+from chat.live.frames import MessageFrameFields
+from chat.live.handle import Stored
+from chat.live.publisher import TurnPublisher
+from chat.routes import deliver, identities
+from chat.turns import commands, start
+from oneclaw.models import User
+from oneclaw.threads import in_database
+
+
+@dataclass(frozen=True)
+class Delivered:
+    """What a message from outside has done: `session_id` is the conversation of its route then, if there is one.
+
+    `ended` is the reason of a command that has ended the one before, and `notice` what to say of any other command.
+    """
+
+    session_id: uuid.UUID | None
+    stored: Stored | None = None
+    ended: str | None = None
+    notice: str | None = None
+
+
+async def handle_routed(user: User, sender: Sender, message: MessageFrameFields) -> Delivered:
+    """Store the message from `sender` in the conversation of its route and answer it, or carry out its command.
+
+    Raise one of chat.live.errors.CLIENT_ERRORS when it is refused.
+    """
+    if code := identities.code_in(message.text):
+        await in_database(identities.prove, user, sender, code)
+        return Delivered(None, notice=str(identities.LINKED))
+    command = commands.context_command_in(message.text) if not message.files else None
+    if command is not None:
+        session = await in_database(deliver.current_session, user, sender, message.choice)
+        session_id = session.pk if session else uuid.uuid4()
+        said = await in_database(commands.carry_out, user, session_id, message.client_id, command)
+        return Delivered(session.pk if session else None, notice=str(said))
+    ending = commands.ending_in(message.text)
+    if ending is not None and not ending.text and not message.files:
+        ended = await in_database(deliver.end_current, user, sender, message.client_id, ending.reason, message.choice)
+        return Delivered(ended.follower_id if ended else None, ended=ending.reason)
+    return await _deliver(user, sender, message, ending if ending and ending.text else None)
+
+
+async def _deliver(
+    user: User, sender: Sender, message: MessageFrameFields, ending: commands.EndCommand | None
+) -> Delivered:
+    text = ending.text if ending else message.text
+    incoming = deliver.Incoming(sender, message.client_id, text, message.mode, message.choice, message.files)
+    reason = ending.reason if ending else ""
+
+    def accept(holder: uuid.UUID) -> transcript.AcceptedMessage:
+        return deliver.accept(user, incoming, holder, ends_by=reason)
+
+    accepted = await start.send_by(user, message.client_id, accept, TurnPublisher)
+    return Delivered(accepted.message.session_id, Stored(accepted.message, accepted.duplicate), reason or None)
