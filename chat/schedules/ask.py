@@ -25,7 +25,7 @@ from chat.schedules.head import BeatContext
 from chat.schedules.quiet import Answer, answer_of_call, answer_of_text
 from chat.schedules.respond import RESPOND, RESPOND_NAME
 from chat.turns.loop import FAILED_ENDINGS, columns_of
-from chat.turns.tools import call_tool, validate
+from chat.turns.tools import WaitingCall, call_tool, validate
 from oneclaw import llm
 from oneclaw.models import User, clock
 
@@ -183,7 +183,11 @@ def _use_tools(
         else:
             if use["name"] in beat.schedule.tools:
                 beat.heartbeat(has_written=True)
-            block, card = call_tool(turn, answer, use, broken.get(use["id"], ""))
+            called = call_tool(turn, answer, use, broken.get(use["id"], ""))
+            if isinstance(called, WaitingCall):
+                # Nobody waits for a call that takes long; none of the tools that a beat may use is one.
+                called = called.finished(called.pending.meanwhile)
+            block, card = called
             blocks.append(block)
             cards[use["id"]] = card
             continue

@@ -62,7 +62,7 @@ async def send_by(
     await _refuse_if_full(user, client_id)
 
     async def store() -> transcript.AcceptedMessage:
-        return _run(await loop.persist(accept, uuid.uuid4()), listen)
+        return _run(await persist(accept, uuid.uuid4()), listen)
 
     return await _to_its_end(store())
 

@@ -18,7 +18,6 @@ from memory.index.transcripts import TRANSCRIPT_PATH
 from memory.models import LineFeedback, MemoryChunk, MemoryDocument, MemoryRevision, TranscriptChunk
 from memory.notes.coverage import DAILY_LOG_PATH
 from memory.overview.entries import entries_of
-from memory.overview.home import shown_entries
 from memory.policy.access import own_space, spaces_of
 from memory.policy.paths import CURATED, recent_path
 from memory.policy.same_words import MARKS
@@ -134,7 +133,7 @@ def _source_of(document: MemoryDocument, chunk: MemoryChunk, user: User) -> str:
     if document.path != CURATED:
         return _name_of(document.path, day_in(chunk.heading))
     entries = [entry for entry in entries_of(document) if entry.line <= chunk.start_line <= entry.last_line]
-    change = shown_entries(document, entries)[0].change if entries else None
+    change = document.revisions.filter(number=entries[0].revision).select_related("author").first() if entries else None
     if change is None:
         return _("Saved memory")
     who = str(Source(change.source).label).capitalize()
