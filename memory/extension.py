@@ -6,6 +6,7 @@ from django.utils.translation import gettext_lazy as _
 
 from chat.extensions import AnswerLine, Extension, MessageContext, PromptSection, ScheduledContext, ToolCommand
 from memory.notes import compaction
+from memory.overview import remains
 from memory.policy import access, secrets, tombstones
 from memory.policy.access import own_space
 from memory.policy.reading import reading as reading_once
@@ -14,7 +15,7 @@ from memory.prompt.items import NAME
 from memory.provenance import details, used
 from memory.skills import offering
 from memory.tools import reading, save_memory, skill_read
-from memory.views import inbox, palette, remains
+from memory.views import inbox, palette
 from memory.walk import card
 
 MEMORY = Extension(

@@ -24,7 +24,8 @@ from chat.schedules import head as heads
 from chat.schedules.head import BeatContext
 from chat.schedules.quiet import Answer, answer_of_call, answer_of_text
 from chat.schedules.respond import RESPOND, RESPOND_NAME
-from chat.turns.loop import FAILED_ENDINGS, columns_of
+from chat.turns.answer import end_columns
+from chat.turns.loop import FAILED_ENDINGS
 from chat.turns.tools import WaitingCall, call_tool, validate
 from oneclaw import llm
 from oneclaw.models import User, clock
@@ -89,7 +90,7 @@ def ask(beat: Beat, session: ChatSession, context: BeatContext) -> Asked:
                 raise ending
             uses = [block for block in content if block["type"] == "tool_use"]
             if not uses or (number == MAX_ROUNDS and not any(use["name"] == RESPOND_NAME for use in uses)):
-                transcript.finish_turn(turn, answer, content, Turn.Status.COMPLETE, **columns_of(finished))
+                transcript.finish_turn(turn, answer, content, Turn.Status.COMPLETE, **end_columns(finished))
                 return Asked(answer_of_text(_text_of(content)), is_over=not uses)
             is_last = number + 1 == MAX_ROUNDS
             answer, sent, responded = _use_tools(beat, turn, answer, content, broken, finished, allowed, is_last)
@@ -168,7 +169,7 @@ def _use_tools(
 ) -> tuple[Message, list[llm.Block], Answer | None]:
     """Run the calls of one answer, and store their results; return the next answer's row, what the model is sent, and
     the answer if one of the calls gave it, after which no call is run."""
-    results = transcript.finish_round(turn, answer, content, **columns_of(finished))
+    results = transcript.finish_round(turn, answer, content, **end_columns(finished))
     uses = [block for block in content if block["type"] == "tool_use"]
     blocks: list[llm.Block] = []
     cards: dict[str, Card] = {}

@@ -1,12 +1,14 @@
 """A growing answer: the API's blocks, which are stored, and the HTML blocks, which a page shows."""
 
 import uuid
+from typing import Any
 
 from chat.models import Message
 from chat.rendering.cards import RUNNING_CARD
 from chat.rendering.incremental import GrowingText
 from chat.rendering.messages import card_html, thinking_html, with_code_buttons
-from oneclaw.llm import Block
+from oneclaw.llm import Block, Finished
+from oneclaw.text import replace_unstorable, replace_unstorable_in_json
 
 
 class GrowingThinking:
@@ -120,3 +122,12 @@ class GrowingAnswer:
 
 
 GROWING: dict[str, type[GrowingText | GrowingThinking]] = {"text": GrowingText, "thinking": GrowingThinking}
+
+
+def end_columns(finished: Finished) -> dict[str, Any]:
+    """Return the columns of Message for the end of an answer."""
+    return {
+        "stop_reason": replace_unstorable(finished.stop_reason)[:40],
+        "usage": replace_unstorable_in_json(finished.usage),
+        "model": replace_unstorable(finished.model)[:100],
+    }

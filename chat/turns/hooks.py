@@ -12,6 +12,7 @@ from django.db import transaction
 
 from chat import extensions
 from chat.context import view
+from chat.context.meter import with_counted
 from chat.context.per_message import HOOK_TEXT_KEY
 from chat.conversations import model_choice
 from chat.extensions import (
@@ -26,6 +27,7 @@ from chat.extensions import (
     TurnFinished,
 )
 from chat.models import ChatSession, Message, Turn
+from chat.signals import turn_finished
 from oneclaw import llm
 from oneclaw.llm.quoting import quoted
 from oneclaw.reasons import Reason
@@ -174,3 +176,9 @@ def turn_has_finished(turn: Turn, answer: Message) -> None:
             error_code=turn.error_code,
         )
     )
+
+
+def send_turn_finished(turn: Turn) -> None:
+    """Send the signal turn_finished."""
+    session = with_counted(ChatSession.objects.select_related("owner", "agent")).get(pk=turn.session_id)
+    turn_finished.send_robust(ChatSession, user=session.owner, session=session, turn=turn)

@@ -16,7 +16,6 @@ from django.conf import settings
 
 from chat import extensions
 from chat.compaction import room
-from chat.context.meter import with_counted
 from chat.context.notices import ANSWER_NOW
 from chat.context.prompt import answer_meta, build_request, withhold_earlier_thinking
 from chat.context.results import shares_of
@@ -27,7 +26,7 @@ from chat.models import ChatSession, Message, Turn
 from chat.rendering.cards import Card
 from chat.signals import turn_finished
 from chat.turns import answer_lines, commands, hooks, token_budget, waiting_calls
-from chat.turns.answer import GrowingAnswer
+from chat.turns.answer import GrowingAnswer, end_columns
 from chat.turns.checkpoints import checkpoints
 from chat.turns.listener import TurnListener
 from chat.turns.persist import persist
@@ -35,7 +34,6 @@ from chat.turns.slots import turn_slots
 from chat.turns.tools import WaitingCall, call_tool
 from chat.turns.waiting_calls import BegunCall
 from oneclaw import llm
-from oneclaw.text import replace_unstorable, replace_unstorable_in_json
 from oneclaw.threads import in_database, in_tool_thread
 
 logger = logging.getLogger(__name__)
@@ -304,7 +302,9 @@ class RunningTurn:
         """Run the calls `uses` of this answer in order, and begin the next answer, which also reads `notices`."""
         answer = self.answer.message
         self._said.append(self.answer.text)
-        results = await persist(transcript.finish_round, self.turn, answer, self.answer.content, **columns_of(finished))
+        results = await persist(
+            transcript.finish_round, self.turn, answer, self.answer.content, **end_columns(finished)
+        )
         found: dict[str, llm.Block] = {}
         cards: dict[str, Card] = {}
         waiting: list[BegunCall] = []
@@ -365,7 +365,7 @@ class RunningTurn:
             code=failure.code if failure else "",
             error=failure.reason if failure else None,
             more_meta=self._line_meta,
-            **(columns_of(finished) if finished else {}),
+            **(end_columns(finished) if finished else {}),
         )
         self.listener.finished(message, failure)
 
@@ -378,27 +378,12 @@ class RunningTurn:
     async def _notify_receivers(self) -> None:
         """Send turn_finished, and notify the hooks."""
         if turn_finished.has_listeners(ChatSession):
-            await in_database(send_turn_finished, self.turn)
+            await in_database(hooks.send_turn_finished, self.turn)
         if extensions.hooks_at(TurnFinished):
             await in_tool_thread(hooks.turn_has_finished, self.turn, self.answer.message)
 
 
 ListenerFactory = Callable[[RunningTurn], TurnListener]
-
-
-def columns_of(finished: llm.Finished) -> dict[str, Any]:
-    """Return the columns of Message for the end of an answer."""
-    return {
-        "stop_reason": replace_unstorable(finished.stop_reason)[:40],
-        "usage": replace_unstorable_in_json(finished.usage),
-        "model": replace_unstorable(finished.model)[:100],
-    }
-
-
-def send_turn_finished(turn: Turn) -> None:
-    """Send turn_finished."""
-    session = with_counted(ChatSession.objects.select_related("owner", "agent")).get(pk=turn.session_id)
-    turn_finished.send_robust(ChatSession, user=session.owner, session=session, turn=turn)
 
 
 def log_failure(task: "asyncio.Task[None]") -> None:

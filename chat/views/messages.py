@@ -8,7 +8,8 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from chat.context.cache_misses import reason_of_miss
-from chat.conversations import branches, forking, lifecycle, model_choice, ratings, transcript
+from chat.conversations import branches, forking, lifecycle, model_choice, transcript
+from chat.library import ratings
 from chat.live.errors import FrameError
 from chat.live.frames import EditFrame, RetryFrame, frame_of
 from chat.live.handle import handle

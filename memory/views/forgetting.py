@@ -14,12 +14,12 @@ from chat.models import ChatSession
 from memory.forgetting import forget as forgetting
 from memory.forgetting import plan as forget_plans
 from memory.models import Forgetting, MemoryDocument
+from memory.overview import remains
 from memory.policy.access import may_forget, spaces_to_forget_in
 from memory.policy.tombstones import words_of
 from memory.search.manager import HybridSearchManager
 from memory.search.passage import QUERY_MAX_CHARS, RESULTS_SHOWN
 from memory.text.terms import terms_of
-from memory.views import remains
 from oneclaw.models import Space
 from oneclaw.people.requests import SignedInRequest
 

@@ -30,7 +30,7 @@ from oneclaw.config.release import version
 from oneclaw.postgres import embedded
 
 # The number of the archive's format; another one is refused by `restore`.
-FORMAT = 1
+FORMAT_NUMBER = 1
 MANIFEST, DATABASE, SECRET_KEY = "manifest.json", "database.dump", "secret_key"
 # The folders of the data folder that are part of a backup.
 FOLDERS = {"attachments": "ATTACHMENTS", "workspaces": "WORKSPACES"}
@@ -54,7 +54,7 @@ class Manifest:
     members: dict[str, str] = field(default_factory=dict)
     rows: dict[str, int] = field(default_factory=dict)
     violations: list[str] = field(default_factory=list)
-    format: int = FORMAT
+    format: int = FORMAT_NUMBER
 
 
 def write_backup(target: Path) -> Manifest:
@@ -110,14 +110,14 @@ def _private(path: Path) -> Any:
 
 def _add_database(archive: tarfile.TarFile, manifest: Manifest, folder: Path) -> None:
     """Add a dump of one snapshot, in which rows are counted and the invariants are checked, too."""
-    with tempfile.TemporaryDirectory(prefix=".backup-", dir=folder) as beside, transaction.atomic():
+    with tempfile.TemporaryDirectory(prefix=".backup-", dir=folder) as temporary, transaction.atomic():
         with connection.cursor() as cursor:
             cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
             cursor.execute("SELECT pg_export_snapshot()")
             (snapshot,) = cursor.fetchone()
         manifest.rows = count_rows()
         manifest.violations = [str(violation) for violation in invariants.check()]
-        dump = Path(beside) / DATABASE
+        dump = Path(temporary) / DATABASE
         run_program(
             "pg_dump", "--format=custom", "--no-owner", "--no-privileges", f"--snapshot={snapshot}", f"-f{dump}"
         )

@@ -20,7 +20,7 @@ from oneclaw import files, invariants
 from oneclaw.ops.backup import (
     DATABASE,
     FOLDERS,
-    FORMAT,
+    FORMAT_NUMBER,
     MANIFEST,
     SECRET_KEY,
     Manifest,
@@ -46,8 +46,8 @@ def restore_backup(source: Path, say: Callable[[str], None]) -> list[str]:
             manifest = checked(archive)
             say(f"The backup of {manifest.made_at} (release {manifest.release}) is complete.")
             refuse_unless_empty()
-            with tempfile.TemporaryDirectory(prefix=".restore-", dir=settings.HOME) as beside:
-                dump = Path(beside) / DATABASE
+            with tempfile.TemporaryDirectory(prefix=".restore-", dir=settings.HOME) as temporary:
+                dump = Path(temporary) / DATABASE
                 _extract(archive, dump)
                 _restore_files(archive, manifest)
                 say(f"{len(manifest.members) - 1} files are written.")
@@ -75,8 +75,8 @@ def restore_backup(source: Path, say: Callable[[str], None]) -> list[str]:
 def checked(archive: tarfile.TarFile) -> Manifest:
     """Return the manifest of a backup whose members are all there and unchanged. Raise RestoreError otherwise."""
     manifest = Manifest(**json.loads(_read(archive, MANIFEST)))
-    if manifest.format != FORMAT:
-        raise RestoreError(f"The backup has format {manifest.format}; this release reads {FORMAT}.")
+    if manifest.format != FORMAT_NUMBER:
+        raise RestoreError(f"The backup has format {manifest.format}; this release reads {FORMAT_NUMBER}.")
     names = [member.name for member in archive if member.isreg()]
     if sorted(names) != sorted([*manifest.members, MANIFEST]) or DATABASE not in manifest.members:
         raise RestoreError("The backup is incomplete, or has files that its manifest does not name.")

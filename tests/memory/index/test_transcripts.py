@@ -11,7 +11,7 @@ from django.utils import timezone
 from chat.conversations import branches, forking, lifecycle
 from chat.extensions import ToolCall, ToolError
 from chat.models import ChatSession, Message, Presence, default_agent
-from chat.turns.loop import send_turn_finished
+from chat.turns.hooks import send_turn_finished
 from memory import tasks
 from memory.index import conversations, vectors
 from memory.index.conversations import UNINDEXED_MIN_BYTES, UNINDEXED_MIN_MESSAGES

@@ -9,9 +9,9 @@ from django.core.exceptions import ImproperlyConfigured
 from oneclaw.config import environment
 from tests.stage import ROOT
 
-FILES = ("settings.py", "config/context.py", "config/limits.py", "config/schedules.py")
+FILES = ("settings.py", "config/context.py", "config/limits.py", "config/privacy.py", "config/schedules.py")
 SOURCES = [ROOT / "oneclaw" / name for name in FILES]
-READ = re.findall(r'environment\.\w+\("([A-Z_]+)"', "".join(path.read_text() for path in SOURCES))
+READ = re.findall(r'environment\.\w+\(\s*"([A-Z_]+)"', "".join(path.read_text() for path in SOURCES))
 
 
 def test_the_documentation_names_exactly_the_settings_that_are_read():
