@@ -120,8 +120,8 @@ class RatingAdmin(ReadOnlyAdmin):
     """The numbers of good and bad answers by day, agent and model. No page shows a single rating or its reason."""
 
     about = _(
-        "How many answers people rated good and bad, by day, agent and model. What was said, by whom, and the reasons "
-        "are not shown."
+        "Each row says how many answers people rated good and bad, by day, agent and model. What was said, by whom, "
+        "and the reasons are not shown."
     )
     # Rows of numbers that are shown, the newest.
     SHOWN_ROWS = 500

@@ -265,7 +265,7 @@ def found_or_refused(sessions: ChatSessionQuerySet, session_id: uuid.UUID) -> Ch
 
 def said(session: ChatSession) -> MessageQuerySet:
     """Return the shown messages of a conversation, without the results of tools."""
-    return session.messages.shown().said().select_related("turn").defer("html", "meta")
+    return session.messages.shown().said().select_related("turn").defer("html")
 
 
 def answer_of(turn: Turn) -> AnswerOut:

@@ -130,6 +130,7 @@ class MessageOut(Schema):
     seq: int = Field(description="Its place in the conversation.")
     role: str = Field(description="user or assistant.")
     text: str
+    by: str = Field(description="session or schedule when another conversation or a schedule wrote it; else empty.")
     status: str = Field(description="running, complete, stopped, interrupted or failed.")
     model: str = Field(description="Which model wrote it; empty for yours.")
     tokens: TokensOut | None = None
@@ -146,6 +147,7 @@ class MessageOut(Schema):
             id=str(message.pk),
             seq=message.seq,
             role=message.role,
+            by=message.meta.get("by", ""),
             text=message.text,
             status=message.status,
             model=message.model,

@@ -33,7 +33,8 @@ def fork(user: User, message_id: int) -> ChatSession:
     messages = messages_through(message)
     if any(each.is_running for each in messages):
         raise SessionBusyError
-    head = source.head
+    # What a sub-session was sent, and that it may not write, is not that of a conversation of the person.
+    head = None if source.is_read_only else source.head
     made = copy_row(source, pk=uuid.uuid4(), head=None)
     made.key = conversation_key(source.agent.slug, user.pk, made.pk)
     made.kind = ChatSession.Kind.CONVERSATION
@@ -44,6 +45,10 @@ def fork(user: User, message_id: int) -> ChatSession:
     made.active_at = clock.database_now()
     made.ended_at = made.pinned_at = made.archived_at = made.origin = None
     made.thinking_after_seq = sum(each.seq <= source.thinking_after_seq for each in messages)
+    if source.is_read_only:
+        made.thinking_after_seq, made.mode = len(messages), ChatSession.Mode.AGENT
+        if source.parent is not None:
+            made.mode = source.parent.mode
     made.save(force_insert=True)
     made.refresh_from_db(fields=["active_at"])
     if head is not None:

@@ -41,7 +41,7 @@ class ScheduleQuerySet(models.QuerySet["Schedule"]):
 
     def in_another_zone(self) -> Self:
         """Return the schedules whose next time was computed for a timezone in which their owner is no longer."""
-        return self.running().exclude(zone=F("owner__timezone"))
+        return self.running().exclude(next_at=None).exclude(zone=F("owner__timezone"))
 
 
 class Schedule(models.Model):
@@ -59,7 +59,7 @@ class Schedule(models.Model):
 
     TEXT_MAX_CHARS: ClassVar[int] = 2_000
 
-    owner = models.ForeignKey(User, on_delete=models.CASCADE, related_name="schedules")
+    owner = models.ForeignKey(User, on_delete=models.CASCADE, related_name="schedules", db_index=False)
     kind = models.CharField(max_length=10, choices=Kind)
     # None: the default agent.
     agent = models.ForeignKey(Agent, on_delete=models.SET_NULL, null=True, blank=True, related_name="+")

@@ -26,7 +26,7 @@ from chat.schedules.quiet import Answer, answer_of_call, answer_of_text
 from chat.schedules.respond import RESPOND, RESPOND_NAME
 from chat.turns.answer import end_columns
 from chat.turns.loop import FAILED_ENDINGS
-from chat.turns.tools import WaitingCall, call_tool, validate
+from chat.turns.tools import WaitingCall, call_tool, failed, validate
 from oneclaw import llm
 from oneclaw.models import User, clock
 
@@ -186,8 +186,8 @@ def _use_tools(
                 beat.heartbeat(has_written=True)
             called = call_tool(turn, answer, use, broken.get(use["id"], ""))
             if isinstance(called, WaitingCall):
-                # Nobody waits for a call that takes long; none of the tools that a beat may use is one.
-                called = called.finished(called.pending.meanwhile)
+                # Nobody waits here for a call that takes long, and it was not begun.
+                called = called.finished(failed(ToolError("not_available", "Not available in a scheduled turn.")))
             block, card = called
             blocks.append(block)
             cards[use["id"]] = card

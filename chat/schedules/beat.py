@@ -100,7 +100,8 @@ def _carry_out(beat: Beat) -> None:
 def why_not(beat: Beat, checklist: str, fingerprint: str, now: dt.datetime) -> Reason | None:
     """Return why no model is asked for `beat` at `now`; None when one is."""
     schedule = beat.schedule
-    if settings.HEARTBEAT == "disabled" or not (schedule.enabled or beat.by_hand):
+    is_off = not (schedule.enabled or beat.by_hand) or not schedule.owner.is_active
+    if settings.HEARTBEAT == "disabled" or is_off:
         return Reason("beat.off")
     if schedule.is_heartbeat:
         if not checklist:

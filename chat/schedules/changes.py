@@ -20,6 +20,8 @@ from oneclaw.text import InvalidTextError, validated_text
 # Tasks of one person that are not deleted, and of these the ones that a model proposed and that wait for an answer.
 MAX_TASKS, MAX_PROPOSALS = 50, 10
 WEEK_DAYS = 7
+# How far ahead a task that runs once may be.
+ONCE_MAX_AHEAD = dt.timedelta(days=3660)
 
 
 @dataclass(frozen=True)
@@ -56,20 +58,28 @@ def checked_task(text: object, repeat: object, at: object, days: Collection[str]
         case "daily":
             return TaskDraft(said, "daily", time)
         case "weekly":
-            chosen = sorted({int(each) for each in days if str(each).isdecimal() and int(each) < WEEK_DAYS})
+            chosen = sorted({int(each) for each in days if is_number(each) and int(each) < WEEK_DAYS})
             if not chosen:
                 raise InvalidTextError("no_day", _("Choose at least one day of the week."))
             return TaskDraft(said, "weekly", time, chosen)
         case "monthly":
-            if not (str(day).isdecimal() and due.is_month_day(int(str(day)))):
+            if not (is_number(day) and due.is_month_day(int(str(day)))):
                 raise InvalidTextError("bad_day", _("Choose a day of the month from 1 to 31."))
             return TaskDraft(said, "monthly", time, month_day=int(str(day)))
         case "once":
             try:
-                return TaskDraft(said, "", time, on=dt.date.fromisoformat(str(on)))
+                date = dt.date.fromisoformat(str(on))
             except ValueError:
                 raise InvalidTextError("bad_date", _("Choose a date.")) from None
+            if date > clock.read_database_time().date() + ONCE_MAX_AHEAD:
+                raise InvalidTextError("bad_date", _("Choose a date."))
+            return TaskDraft(said, "", time, on=date)
     raise InvalidTextError("bad_repeat", _("Choose how often the task is repeated."))
+
+
+def is_number(value: object) -> bool:
+    """Return whether `value` is written as a whole number of at most four digits."""
+    return str(value).isdecimal() and len(str(value)) <= 4
 
 
 @transaction.atomic
@@ -121,7 +131,7 @@ def checked_options(user: User, form: Mapping[str, str], tools: Collection[str])
 def change_heartbeat(schedule: Schedule, enabled: bool, every: object, first: object, until: object) -> None:
     """Set whether the heartbeat is on, its minutes and its hours. Raise InvalidTextError when one is invalid."""
     least, most = due.EVERY_MIN_MINUTES, due.EVERY_MAX_MINUTES
-    if not (str(every).isdecimal() and least <= int(str(every)) <= most):
+    if not (is_number(every) and least <= int(str(every)) <= most):
         sentence = _("Choose between %(least)s and %(most)s minutes.") % {"least": least, "most": most}
         raise InvalidTextError("bad_minutes", sentence)
     try:

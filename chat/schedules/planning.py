@@ -30,11 +30,15 @@ def sweep() -> list[int]:
     if settings.HEARTBEAT == "on":
         switch_on_by_default()
     for schedule_id in list(Schedule.objects.in_another_zone().values_list("pk", flat=True)[:SWEEP_MAX_ROWS]):
-        move_to_zone(schedule_id)
+        try:
+            move_to_zone(schedule_id)
+        except (Error, OverflowError):
+            # A faulty row must not keep the other schedules from their times.
+            logger.exception("Schedule %s could not be moved to its timezone.", schedule_id)
     for schedule_id in list(Schedule.objects.due().values_list("pk", flat=True)[:SWEEP_MAX_ROWS]):
         try:
             plan(schedule_id)
-        except Error:
+        except (Error, OverflowError):
             # A faulty row must not keep the other schedules from their times.
             logger.exception("Schedule %s could not be planned; the next sweep tries again.", schedule_id)
     return Beat.objects.due_ids(SWEEP_MAX_ROWS)

@@ -34,7 +34,7 @@ def deliver(beat: Beat) -> None:
         beat.release(BUSY_SECONDS)
         return
     message = say(session, beat.text)
-    beat.finish(Beat.Status.DONE, outcome=Beat.Outcome.SENT, message=message, reason=None)
+    beat.finish(Beat.Status.DONE, outcome=Beat.Outcome.SENT, message=message, reason=None, text="")
 
 
 def say(session: ChatSession, text: str) -> Message:

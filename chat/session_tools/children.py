@@ -58,7 +58,7 @@ def begin(call: ToolCall) -> BegunTask:
         Message.Role.USER,
         content=[{"type": "text", "text": task_text(str(call.user), task)}],
         text=task,
-        meta={"by": "session", "origin": str(call.session.pk)},
+        meta={"by": "session", "origin": str(call.session.pk), "hops": int(asked_in.turn.prompt.meta.get("hops", 0))},
     )
     prompt.origin_title = call.session.name
     turn, answer = transcript.begin_turn(session, prompt, Turn.Kind.SEND, uuid.uuid4())

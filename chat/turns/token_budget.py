@@ -17,7 +17,7 @@ class TokensUsedUpError(llm.ModelRequestError):
     @property
     def reason(self) -> Reason:
         """Return the reason with the number of tokens."""
-        return Reason(self.reason_code, {"tokens": int(self.detail)})
+        return Reason(self.reason_code, {"tokens": int(self.detail or 0)})
 
 
 def refuse_if_used_up(turn: Turn) -> None:

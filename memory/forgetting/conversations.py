@@ -22,7 +22,18 @@ from memory.policy.tombstones import BLANK, LineMatcher
 from memory.prompt.items import NAME
 from oneclaw.models import Space
 
-MEMORY_TOOLS = ("save_memory", "memory_search", "memory_get", "skill_read")
+# Tools whose calls and results may quote memory, those that copy from other conversations included.
+MEMORY_TOOLS = (
+    "save_memory",
+    "memory_search",
+    "memory_get",
+    "skill_read",
+    "read_result",
+    "sessions_history",
+    "sessions_list",
+    "sessions_send",
+    "sessions_spawn",
+)
 # Messages in which a model has thought.
 THINKING = Q(content__contains=[{"type": "thinking"}]) | Q(content__contains=[{"type": "redacted_thinking"}])
 COLUMNS = ("id", "session_id", "seq", "role", "content", "meta", "text", "html_version")

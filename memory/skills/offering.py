@@ -47,7 +47,8 @@ def skills_section(session: ChatSession, listed: Sequence[ContextItem]) -> str:
 def message_skills(session: ChatSession, message: Message) -> list[ContextItem]:
     """Return the skills that are sent with `message`: those that it names, whole, and those that fit it, when there are
     too many for the system text. None is listed twice in a conversation."""
-    named = named_skills(session, message.text)
+    # Only the person names a skill: a text of another conversation, or of a schedule, must not have it followed.
+    named = named_skills(session, message.text) if message.is_by_person else []
     found = [_whole(skill) for skill in named]
     skills = offered_skills(session)
     if len(skills) <= settings.SKILLS_IN_PROMPT or not can_read_skills(session):

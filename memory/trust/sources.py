@@ -47,7 +47,7 @@ def text_sources_of(session: ChatSession, through_seq: int | None = None) -> Tex
         sources += _of_results(message, calls)
         if message.seq <= imported_seq and message.is_said:
             sources.append(SourceText(Kind.IMPORTED, session.title, message.text))
-        elif message.role == Message.Role.USER and not message.is_by_person:
+        elif message.is_said and "by" in message.meta:
             sources.append(SourceText(Kind.SESSION, "", message.text))
         elif message.role == Message.Role.USER:
             parts = parts_of(message.text)

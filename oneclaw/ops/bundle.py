@@ -18,6 +18,7 @@ SCRIPT_EXPORT = re.compile(r"^export (?=(?:async function|function|class|const) 
 # A static import or export in another form. A dynamic `import(…)` stays: it fetches its file at run time.
 SCRIPT_UNKNOWN = re.compile(r"^(?:import\b(?!\s*\()|export\b).*", re.MULTILINE)
 COMMENT = re.compile(r"^[ \t]*(?://[^\n]*|/\*\*.*?\*/)\n", re.MULTILINE | re.DOTALL)
+STYLE_COMMENT = re.compile(r"^[ \t]*/\*.*?\*/\n", re.MULTILINE | re.DOTALL)
 STYLE_IMPORT = re.compile(r'^@import url\("([\w./-]+)"\);$', re.MULTILINE)
 STYLE_UNKNOWN = re.compile(r"@import.*")
 
@@ -93,7 +94,7 @@ def bundled_style(name: str, read: Read) -> str:
 
     text = STYLE_IMPORT.sub(imported, read(name))
     refuse(name, STYLE_UNKNOWN, text)
-    return text
+    return STYLE_COMMENT.sub("", text)
 
 
 def resolved_name(name: str, relative: str) -> str:

@@ -17,6 +17,7 @@ from django.core.management import call_command
 from django.db import connection
 
 from oneclaw import files, invariants
+from oneclaw.config import environment
 from oneclaw.ops.backup import (
     DATABASE,
     FOLDERS,
@@ -63,7 +64,8 @@ def restore_backup(source: Path, say: Callable[[str], None]) -> list[str]:
     found = _differences(manifest)
     say("The database is restored.")
     call_command("migrate", interactive=False, verbosity=0)
-    if manifest.key_hash != key_hash() and SECRET_KEY not in manifest.members:
+    is_configured = bool(environment.text("ONECLAW_SECRET_KEY"))
+    if manifest.key_hash != key_hash() and (is_configured or SECRET_KEY not in manifest.members):
         found.append(
             "ONECLAW_SECRET_KEY is not the one of the backup: people must sign in again, and forgotten lines are not "
             "recognised. Set it to the old one."

@@ -30,7 +30,7 @@ from tests.talk import MODEL, Talk
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
-WINDOW_TOKENS = 12_000
+WINDOW_TOKENS = 15_000
 WINDOWS_COUNT = 10
 # Rounds that begin by themselves lie at least so many turns apart, unless those are this large. In windows of the usual
 # size there are six and more; in this one, a third of what fits is added while a summary that was made early waits.

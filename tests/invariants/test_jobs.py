@@ -3,8 +3,9 @@
 import pytest
 from django.apps import apps
 from django.db import connection
+from django.utils import timezone
 
-from chat.models import ContextRound, ImportJob
+from chat.models import Beat, ContextRound, ImportJob, Schedule
 from memory.models import Comparison, DocumentJob, Flush, MemoryRevision
 from oneclaw import invariants
 from oneclaw.jobs import Job
@@ -18,13 +19,16 @@ DONE = "status = 'done', token = NULL, lease_until = NULL, finished_at = now()"
 FAILED = DONE.replace("done", "failed") + ", error = 'cut'"
 
 
-@pytest.fixture(params=[Flush, DocumentJob, Comparison, ImportJob, ContextRound])
+@pytest.fixture(params=[Flush, DocumentJob, Comparison, ImportJob, ContextRound, Beat])
 def job(request, world):
     """A job of each kind."""
     if request.param is Flush:
         return world.flush
     if request.param is ImportJob:
         return ImportJob.objects.create(owner=world.ada, name="conversations.json")
+    if request.param is Beat:
+        schedule = Schedule.objects.create(owner=world.ada)
+        return Beat.objects.create(owner=world.ada, schedule=schedule, planned_at=timezone.now())
     if request.param is ContextRound:
         through = world.session.messages.get(seq=1)
         kind, reason = ContextRound.Kind.COMPACT, ContextRound.Reason.COMMAND
@@ -66,6 +70,7 @@ def test_every_kind_of_job_is_tested():
         Comparison,
         ImportJob,
         ContextRound,
+        Beat,
     }
 
 

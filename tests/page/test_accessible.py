@@ -1,15 +1,17 @@
 """Every page passes axe, in light and dark, and can be used by keyboard."""
 
+import datetime as dt
 import re
 
 import pytest
 from django.urls import URLResolver, get_resolver
+from django.utils import timezone
 from playwright.async_api import expect
 
 from chat.attachments import store
 from chat.conversations import agents
 from chat.library import organise, saved_prompts
-from chat.models import ChatSession, ImportJob
+from chat.models import ChatSession, ImportJob, Schedule, SessionRoute
 from chat.transfer import share
 from memory.documents import write as documents
 from memory.documents.write import Append, Author, Source
@@ -109,7 +111,7 @@ def parts(live, ada):
     space = Space.objects.own_of(ada)
     revision = documents.apply(space, "MEMORY.md", Append("# Ada\n\n- tea\n- milk"), Author(Source.PAGE, ada))
     # Where one only presses something there is nothing to look at, and any number will do.
-    pressed = dict.fromkeys(["decision_id", "device_id", "key_id", "suggestion_id", "review_id"], 1)
+    pressed = dict.fromkeys(["decision_id", "device_id", "key_id", "suggestion_id", "review_id", "task_id"], 1)
     return pressed | {
         "session_id": session.pk,
         "message_id": tea.message.pk,
@@ -125,7 +127,18 @@ def parts(live, ada):
         "source": "own",
         "folder": unapproved_skill(ada).folder,
         "document_id": revision.document_id,
+        "route_id": SessionRoute.objects.create(
+            owner=ada,
+            agent=session.agent,
+            key=f"agent:oneclaw:user:{ada.pk}:dm:1",
+            channel="telegram",
+            peer="1",
+            session=session,
+        ).pk,
         "topic": Topic.OTHER.value,
+        "schedule_id": Schedule.objects.create(
+            owner=ada, kind="task", text="Water the plants", repeat="daily", at=dt.time(8), confirmed_at=timezone.now()
+        ).pk,
         "line": 3,
         "question_id": 1,
         "memory_id": "0",

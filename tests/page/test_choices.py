@@ -119,7 +119,9 @@ async def test_the_same_on_a_phone(live, ada, scripted, ask, stage):
         assert await violations(page) == ""
         answer = await ask(page, "/remember I like tea")
         await expect(answer).to_contain_text("I like tea")
-        await expect(page.locator("article[data-role=assistant]").last).to_have_text("I will remember that.")
+        await expect(page.locator("article[data-role=assistant] .message__body").last).to_have_text(
+            "I will remember that."
+        )
         assert scripted.requests == []
         # A prompt with variables, and another model from the next message on.
         await text.press_sequentially("/tra")

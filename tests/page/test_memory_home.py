@@ -127,7 +127,7 @@ async def test_a_day_is_chosen_with_the_slider_and_a_line_of_then_comes_back(liv
             assert await violations(page) == ""
         await page.get_by_role("region", name="Files at the end of").get_by_role("link", name="MEMORY.md").click()
         assert await violations(page) == ""
-        await page.get_by_role("button", name="Put line 1 back").click()
+        await page.get_by_role("button", name="Restore line 1").click()
         await expect(page.get_by_text("The line is in the file again.")).to_be_visible()
         assert await in_database(content) == "- Lives in Bern\n- Lives in Zurich\n"
         await page.get_by_role("button", name="Restore this version").click()

@@ -78,7 +78,7 @@ ACCEPTED = ("instructions to the model", "no numbers")
 def person(ada, scripted, settings, monkeypatch):
     """person(words, by_api=…, by_model=…): someone whose every message has `words`, and whose summarisers reply so."""
     monkeypatch.setattr(llm.client, "RETRY_FIRST_SECONDS", 0.001)
-    settings.MODEL, settings.CONTEXT, settings.TITLES = MODEL, 13_000, False
+    settings.MODEL, settings.CONTEXT, settings.TITLES = MODEL, 15_000, False
     ModelFacts.objects.create(server=server_hash(), model=MODEL, compacts=True, seen_at=timezone.now())
 
     def made(words, by_api, by_model):

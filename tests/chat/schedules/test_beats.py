@@ -34,7 +34,14 @@ def test_a_quiet_heartbeat_says_nothing_and_asks_no_more_until_something_changes
     request = scripted.messages[0].body
     assert request["max_tokens"] <= 1_024 + 4_000
     assert "Watch the oven" in str(request["system"])
-    assert [tool["name"] for tool in request["tools"]] == [RESPOND, "memory_get", "memory_search", "read_result"]
+    assert [tool["name"] for tool in request["tools"]] == [
+        RESPOND,
+        "memory_get",
+        "memory_search",
+        "read_result",
+        "sessions_history",
+        "sessions_list",
+    ]
     assert "09:00 (Europe/Zurich)" in str(request["messages"])
     assert said(clock.work(minutes=30)) == ("skipped", "beat.unchanged")
     assert said(clock.work(minutes=30)) == ("skipped", "beat.unchanged")

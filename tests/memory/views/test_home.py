@@ -137,7 +137,7 @@ def test_a_lower_share_of_golden_questions_is_told_on_the_home_page_and_in_the_i
 
 def test_what_is_not_done_yet_is_in_the_line_at_the_end(page, on, space, session, document_of):
     on("2026-11-03", Append("- Likes tea\n"))
-    assert "1 file waits for the search index" in page("/memory/")
+    assert "1 file is not searchable yet" in page("/memory/")
     index_document(document_of(space).pk)
     assert "everything can be found by search" in page("/memory/")
     Flush.objects.create(session=session, space=space, owner=space.owner, reason="idle")
