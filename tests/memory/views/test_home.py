@@ -139,7 +139,7 @@ def test_what_is_not_done_yet_is_in_the_line_at_the_end(page, on, space, session
     on("2026-11-03", Append("- Likes tea\n"))
     assert "1 file is not searchable yet" in page("/memory/")
     index_document(document_of(space).pk)
-    assert "everything can be found by search" in page("/memory/")
+    assert "search is up to date" in page("/memory/")
     Flush.objects.create(session=session, space=space, owner=space.owner, reason="idle")
     assert "1 conversation is being noted" in page("/memory/")
 
