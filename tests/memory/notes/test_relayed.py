@@ -7,6 +7,7 @@ import pytest
 from chat.compaction.summaries import spoken
 from chat.context.prompt import rows_of
 from chat.models import Message
+from chat.schedules import tell
 from chat.session_tools import relay
 from memory.index.transcripts import transcript_messages
 from memory.notes import flush
@@ -56,6 +57,14 @@ def test_so_is_the_result_of_a_sub_session(relayed):
     Message.objects.filter(pk=message.pk).update(meta={"context": {"sessions": [item]}})
     Message.objects.filter(session=relayed, seq=3).delete()
     source = source_of("Ada has moved to Lisbon with her sister Clara.", text_sources_of(relayed))
+    assert source is not None
+    assert source.kind == "session"
+
+
+def test_so_is_what_a_schedule_said(ada):
+    session = written(ada, "I like green tea.", "Good.")
+    tell.say(session, WORDS)
+    source = source_of("Ada has moved to Lisbon with her sister Clara.", text_sources_of(session))
     assert source is not None
     assert source.kind == "session"
 
