@@ -22,6 +22,7 @@ from django.db.models import Count, Sum
 from django.utils import translation
 from django.utils.translation import gettext as _
 
+from chat.conversations import transcript
 from chat.conversations.transcript import LeaseLostError
 from chat.models import Beat, ChatSession, Schedule, Turn
 from chat.schedules import due, news, quiet, tell
@@ -153,10 +154,17 @@ def _fail(beat: Beat, failure: llm.ModelRequestError) -> None:
         beat.heartbeat(reason=failure.reason)
         beat.release(seconds)
         return
+    session = tell.conversation_of(schedule)
+    try:
+        transcript.refuse_if_busy(session)
+    except transcript.SessionBusyError:
+        # Its message would be stored between an answer and its tool results: the last try is made again.
+        beat.release(tell.BUSY_SECONDS)
+        return
     schedule.enabled, schedule.next_at, schedule.stopped_at = False, None, clock.read_database_time()
     schedule.save(update_fields=["failures", "enabled", "next_at", "stopped_at"])
     beat.finish(Beat.Status.FAILED, failure.code, outcome=Beat.Outcome.FAILED, reason=failure.reason)
-    tell.say(tell.conversation_of(schedule), _stopped_text(schedule, failure))
+    tell.say(session, _stopped_text(schedule, failure))
 
 
 def _stopped_text(schedule: Schedule, failure: llm.ModelRequestError) -> str:
