@@ -1,11 +1,12 @@
 """The card of a sub-session shows how it is, and opens and stops it; its page is read and not written in."""
 
+import asyncio
 import threading
 
 import pytest
 from playwright.async_api import expect
 
-from chat.models import SubTask
+from chat.models import Message, SubTask
 from oneclaw.demo import scripted as model
 from oneclaw.threads import in_database
 from tests.browser import PHONE, open_page, violations, violations_in_both_schemes
@@ -63,6 +64,10 @@ async def test_a_sub_session_is_stopped_on_its_card_while_the_answer_goes_on(liv
         await page.goto("/")
         await write(page, "How many birds are there?")
         card = page.locator(".card")
+        await expect(card.get_by_role("button", name="Stop")).to_be_visible()
+        written = Message.objects.filter(session__kind="sub", role="assistant", text__contains="More.")
+        while not await in_database(written.exists):
+            await asyncio.sleep(0.05)
         await card.get_by_role("button", name="Stop").click()
         await expect(card).to_contain_text("A sub-session was stopped")
         await expect(card).to_contain_text("More.")

@@ -65,7 +65,7 @@ def test_a_file_that_imports_nothing_stays_as_it_is():
 
 
 def test_a_style_sheet_has_those_that_it_imports_in_their_order():
-    assert bundled("css/all.css", STYLES.__getitem__) == f"/* All. */\n{STYLES['css/one.css']}\n{STYLES['two.css']}\n"
+    assert bundled("css/all.css", STYLES.__getitem__) == f"{STYLES['css/one.css']}\n{STYLES['two.css']}\n"
 
 
 @pytest.mark.parametrize(
