@@ -271,7 +271,8 @@ async def test_what_is_written_into_an_editor_outlives_the_list_around_it(live, 
 async def test_what_two_new_tabs_wrote_without_a_connection_arrives_in_two_conversations(live, ada, scripted, write):
     line = Line()
     line.is_down = True
-    async with open_page(live, ada) as page:
+    # What the page of the deleted conversation still asks for is not there any more.
+    async with open_page(live, ada, expect=["404"]) as page:
         context = page.context
         other = await context.new_page()
         for tab, text in [(page, "First"), (other, "Second")]:
