@@ -40,7 +40,7 @@ def session_tokens(tokens: SessionTokens) -> SessionTokensOut:
 
 
 class RouteOut(Schema):
-    """Where the messages of a conversation come from."""
+    """Say where the messages of a conversation come from."""
 
     key: str = Field(examples=["agent:oneclaw:user:7:telegram:dm:123"])
     channel: str = Field(examples=["telegram"])
@@ -66,7 +66,7 @@ def printable(text: str) -> str:
 
 
 class RouteIn(RequestBody):
-    """Where a message comes from. Who you are is decided by your key."""
+    """Name where a message comes from. Who you are is decided by your key."""
 
     channel: str = Field(
         max_length=SessionRoute.CHANNEL_MAX_CHARS,

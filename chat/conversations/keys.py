@@ -29,7 +29,7 @@ class RouteScope(StrEnum):
 
 @dataclass(frozen=True)
 class Sender:
-    """Where a message from outside comes from: a peer of a channel, such as a chat of a messenger, and the account
+    """Name where a message from outside comes from: a peer of a channel, such as a chat of a messenger, and the account
     of the channel that received it."""
 
     channel: str

@@ -22,6 +22,7 @@ from chat.extensions.hooks import (
     TurnFinished,
 )
 from chat.extensions.registry import (
+    cleaner,
     field_label,
     find_tool,
     hooks_at,

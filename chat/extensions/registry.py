@@ -1,6 +1,6 @@
 """The registry of extensions, and the tools that they bring."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from uuid import UUID
 
@@ -157,6 +157,18 @@ def open_work_of(session: ChatSession) -> list[str]:
 def reads_conversations(session: ChatSession) -> bool:
     """Return whether the model of `session` may read other conversations of its owner."""
     return all(each.reads_conversations(session) for each in installed() if each.reads_conversations)
+
+
+def cleaner(session: ChatSession) -> Callable[[str], str]:
+    """Return a function that takes secrets, and what the owner of `session` had forgotten, out of a text."""
+    forgetters = [each.forgetter(session) for each in installed() if each.forgetter]
+
+    def clean(text: str) -> str:
+        for forget in forgetters:
+            text = forget(text)
+        return masked(text)
+
+    return clean
 
 
 def waiting_for(user: User) -> WaitingItems | None:

@@ -165,7 +165,7 @@ class PromptSection:
 
 @dataclass(frozen=True)
 class ScheduledContext:
-    """What an app gives to scheduled turns, which have none of its prompt sections."""
+    """Give scheduled turns, which have none of the prompt sections of an app, what they need of it."""
 
     # Returns what the person of a session wrote for their heartbeats, "" when they wrote nothing. Sync, may use the
     # ORM.

@@ -92,6 +92,8 @@ def save_task(user: User, draft: TaskDraft, options: "Options", schedule: Schedu
     User.objects.select_for_update(no_key=True).get(pk=user.pk)
     if schedule is None and Schedule.objects.visible_to(user).tasks().confirmed().count() >= MAX_TASKS:
         raise InvalidTextError("too_many", _("You have reached the maximum number of tasks. Delete one first."))
+    if schedule is not None:
+        reload_locked(schedule)
     task = draft.fill(schedule or Schedule(owner=user))
     task.confirmed_at = task.confirmed_at or clock.read_database_time()
     options.fill(task)
@@ -138,16 +140,24 @@ def change_heartbeat(schedule: Schedule, enabled: bool, every: object, first: ob
         times = [dt.time.fromisoformat(str(each)).replace(second=0, microsecond=0) for each in (first, until)]
     except ValueError:
         raise InvalidTextError("bad_time", _("Choose a time, such as 08:00.")) from None
+    reload_locked(schedule)
     schedule.every_minutes, schedule.from_time, schedule.until_time = int(str(every)), *times
     schedule.quiet_hash = ""
     _switch_on(schedule) if enabled else _switch_off(schedule)
     schedule.save()
 
 
+@transaction.atomic
 def set_enabled(schedule: Schedule, enabled: bool) -> None:
     """Switch a schedule on or off. Raise InvalidTextError when the time of a task has passed."""
+    reload_locked(schedule)
     _switch_on(schedule) if enabled else _switch_off(schedule)
     schedule.save()
+
+
+def reload_locked(schedule: Schedule) -> None:
+    """Lock the row of `schedule` and read it anew: a worker plans its beats meanwhile. Call inside a transaction."""
+    schedule.refresh_from_db(from_queryset=Schedule.objects.select_for_update(no_key=True))
 
 
 def _switch_on(schedule: Schedule) -> None:

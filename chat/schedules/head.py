@@ -92,6 +92,6 @@ def message_text(beat: Beat, session: ChatSession, head: Head) -> str:
     # A template formats times in the active time zone.
     with timezone.override(owner.zone):
         room = int(NOTES_SHARE * (len(head.system) + len(str(head.tools)) + len(template.render(context))))
-        notes = [note[: room // news.MAX_NOTES] for note in news.notes_before(beat)]
+        notes = [note[: room // news.MAX_NOTES] for note in news.notes_before(beat, session)]
         context["notes"] = quoted("notes", "\n".join(f"- {note}" for note in notes)) if notes else ""
         return template.render(context).strip()

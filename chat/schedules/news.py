@@ -22,7 +22,8 @@ COMPARED_MAX_SESSIONS = 50
 def titles_since(session: ChatSession, moment: dt.datetime) -> list[str]:
     """Return the titles of the person's conversations with messages since `moment`, newest first."""
     found = _conversations(session).filter(active_at__gte=moment).only("title")[:MAX_TITLES]
-    return [extensions.masked(each.title)[:TITLE_MAX_CHARS] for each in found if each.title]
+    clean = extensions.cleaner(session)
+    return [clean(each.title)[:TITLE_MAX_CHARS] for each in found if each.title]
 
 
 def last_asked_at(beat: Beat) -> dt.datetime:
@@ -31,10 +32,12 @@ def last_asked_at(beat: Beat) -> dt.datetime:
     return earlier.values_list("asked_at", flat=True).first() or beat.planned_at - FIRST_LOOK
 
 
-def notes_before(beat: Beat) -> list[str]:
-    """Return the notes of the last beats before `beat` for which a model was asked, oldest first."""
+def notes_before(beat: Beat, session: ChatSession) -> list[str]:
+    """Return the notes of the last beats before `beat` for which a model was asked, oldest first, without secrets and
+    without what the owner of `session` had forgotten since."""
     earlier = beat.schedule.beats.exclude(pk=beat.pk).exclude(note="").order_by("-planned_at")
-    return list(earlier.values_list("note", flat=True)[:MAX_NOTES])[::-1]
+    clean = extensions.cleaner(session)
+    return [clean(note) for note in earlier.values_list("note", flat=True)[:MAX_NOTES]][::-1]
 
 
 def fingerprint_of(user: User, session: ChatSession, checklist: str, items: Iterable[ContextItem]) -> str:

@@ -59,7 +59,9 @@ def plan(schedule_id: int) -> Beat | None:
     has_open = schedule.beats.filter(status__in=OPEN_STATUSES).exists()
     if has_open or (schedule.is_heartbeat and not due.is_within(heartbeat_times(schedule), now, schedule.owner.zone)):
         return None
-    return Beat.objects.create(owner_id=schedule.owner_id, schedule=schedule, planned_at=planned_at)
+    found = {"schedule": schedule, "planned_at": planned_at}
+    beat, is_new = Beat.objects.get_or_create(**found, defaults={"owner_id": schedule.owner_id})
+    return beat if is_new else None
 
 
 @transaction.atomic

@@ -4,11 +4,12 @@ import json
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
+from chat import extensions
 from chat.context.rounds import text_of_result
 from chat.extensions import ToolCall, ToolResult
 from chat.models import Message
 from chat.session_tools.limits import READ_MAX_CHARS, READ_MAX_MESSAGES
-from chat.session_tools.visible import cleaner, find_session, readable_messages
+from chat.session_tools.visible import find_session, readable_messages
 from oneclaw.models import User
 from oneclaw.reasons import Reason
 
@@ -42,7 +43,7 @@ def sessions_history(call: ToolCall) -> ToolResult:
         found = list(messages.order_by("-seq")[:limit])[::-1]
     else:
         found = list(messages.filter(seq__gte=start).order_by("seq")[: limit + 1])
-    clean = cleaner(call.session)
+    clean = extensions.cleaner(call.session)
     written = written_messages(found[:limit], call.user, clean, has_tools=has_tools)
     rows = list(within(written, READ_MAX_CHARS - FRAME_CHARS))
     content: dict[str, Any] = {"note": NOTE, "title": clean(meant.name)[:120], "messages": rows}

@@ -5,11 +5,12 @@ from typing import Any
 
 from django.db.models import Exists, OuterRef, Q
 
+from chat import extensions
 from chat.extensions import ToolCall, ToolResult
 from chat.library import search
 from chat.models import ChatSession, ChatSessionQuerySet, Turn
 from chat.session_tools.limits import LISTED_MAX_SESSIONS
-from chat.session_tools.visible import cleaner, readable_messages, visible_sessions
+from chat.session_tools.visible import readable_messages, visible_sessions
 from oneclaw.models import User, clock
 from oneclaw.reasons import Reason
 
@@ -40,7 +41,7 @@ def sessions_list(call: ToolCall) -> ToolResult:
         found = with_words(found, call.session, words)
     running = Turn.objects.running().filter(session=OuterRef("pk"))
     listed = list(found.annotate(is_running=Exists(running))[: call.input.get("limit", DEFAULT_COUNT)])
-    clean = cleaner(call.session)
+    clean = extensions.cleaner(call.session)
     rows = [described(each, call.user, clean(each.name)) for each in listed]
     summary = Reason("sessions.listed", {"number": len(rows)})
     return ToolResult({"sessions": rows}, summary, [row["title"] for row in rows])

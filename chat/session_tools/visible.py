@@ -1,7 +1,6 @@
 """Decide which conversations of the same person the model of a conversation may see, and what of them."""
 
 import uuid
-from collections.abc import Callable
 
 from chat import extensions
 from chat.extensions import ToolError
@@ -43,15 +42,3 @@ def readable_messages(session: ChatSession, messages: MessageQuerySet) -> Messag
     for each in extensions.installed():
         messages = each.readable_messages(session, messages) if each.readable_messages else messages
     return messages
-
-
-def cleaner(session: ChatSession) -> Callable[[str], str]:
-    """Return a function that takes secrets, and what the owner of `session` had forgotten, out of a text."""
-    forgetters = [each.forgetter(session) for each in extensions.installed() if each.forgetter]
-
-    def clean(text: str) -> str:
-        for forget in forgetters:
-            text = forget(text)
-        return extensions.masked(text)
-
-    return clean

@@ -44,8 +44,9 @@ class BackupError(Exception):
 
 @dataclass
 class Manifest:
-    """What a backup has."""
+    """Describe what a backup has."""
 
+    # The version of the release that made it, and when (UTC, ISO 8601).
     release: str
     made_at: str
     # SHA-256 of the secret key, by which a restore knows whether it has the same.

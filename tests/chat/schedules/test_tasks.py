@@ -38,6 +38,37 @@ def test_a_task_runs_at_its_time_and_tells(ada, clock, scripted):
     assert task.next_at == dt.datetime(2027, 4, 5, 7, 0, tzinfo=dt.UTC)
 
 
+def test_a_date_is_at_most_ten_years_ahead(ada, clock):
+    assert changes.checked_task("Wait", "once", "09:00", [], "", "2037-03-01").on == dt.date(2037, 3, 1)
+    for date in ("2037-06-01", "9999-12-31"):
+        with pytest.raises(InvalidTextError):
+            changes.checked_task("Wait", "once", "09:00", [], "", date)
+
+
+@pytest.mark.parametrize("day", ["9" * 5000, "32", "-1", ""])
+def test_a_day_of_the_month_is_a_short_number(day):
+    with pytest.raises(InvalidTextError):
+        changes.checked_task("Wait", "monthly", "09:00", [], day, "")
+
+
+def test_a_task_at_one_time_does_not_run_again_after_a_move_to_the_west(ada, clock, scripted):
+    changes.save_task(ada, TaskDraft("Now", "", dt.time(9), on=dt.date(2027, 3, 22)), Options())
+    scripted.script(answer("Done."))
+    first = clock.work(minutes=20)
+    ada.timezone = "America/Los_Angeles"
+    ada.save()
+    assert clock.work(hours=12).pk == first.pk
+    assert Beat.objects.count() == 1
+
+
+def test_a_time_that_was_planned_already_is_planned_once(ada, clock):
+    task = changes.save_task(ada, TaskDraft("Now", "", dt.time(9), on=dt.date(2027, 3, 22)), Options())
+    Beat.objects.create(owner=ada, schedule=task, planned_at=task.next_at, status="done")
+    clock.work(minutes=20)
+    task.refresh_from_db()
+    assert (Beat.objects.count(), task.next_at) == (1, None)
+
+
 def test_a_task_at_one_time_runs_once(ada, clock, scripted):
     changes.save_task(ada, TaskDraft("Now", "", dt.time(9), on=dt.date(2027, 3, 22)), Options())
     scripted.script(answer("Done."))
