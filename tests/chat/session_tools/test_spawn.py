@@ -9,7 +9,7 @@ import pytest
 from django.utils import timezone
 
 from chat.context.prompt import build_request
-from chat.conversations import lifecycle, transcript
+from chat.conversations import forking, lifecycle, transcript
 from chat.extensions import PendingCall, ToolError
 from chat.live.publisher import TurnPublisher
 from chat.models import Agent, ChatSession, Message, SubTask, Turn
@@ -416,3 +416,21 @@ def test_a_turn_without_sub_sessions_asks_nothing_about_them(ada, django_assert_
     with django_assert_num_queries(0):
         assert results.items_for(session, Message()) == []
     assert is_of_child({"messages": []}) is False
+
+
+def test_a_fork_of_a_sub_session_is_an_ordinary_conversation(ada):
+    begun = begin(ada)
+    finish(begun, "Seven.")
+    made = forking.fork(ada, begun.answer.pk)
+    assert (made.kind, made.mode, made.head) == ("", "agent", None)
+    assert not made.is_read_only
+    request = build_request(send(ada, "And fish?", made.pk).turn)
+    assert "sessions_spawn" in {tool["name"] for tool in request.tools}
+
+
+@pytest.mark.parametrize("hops", [0, 2])
+def test_a_task_has_passed_as_many_conversations_as_the_message_that_it_is_for(ada, hops):
+    said = send(ada, "How many birds are there?")
+    said.message.meta = {"by": "session", "hops": hops} if hops else {}
+    said.message.save(update_fields=["meta"])
+    assert begin(ada, said=said).prompt.meta["hops"] == hops
