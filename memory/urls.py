@@ -11,14 +11,12 @@ from memory.views import (
     home,
     imports,
     inbox,
-    instructions,
     lab,
-    looks,
     past,
     provenance,
     search,
-    switches,
 )
+from memory.views.settings import instructions, looks, switches
 from memory.views.skills import changes as skill_changes
 from memory.views.skills import imports as skill_imports
 from memory.views.skills import pages as skill_pages

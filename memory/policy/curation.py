@@ -1,7 +1,7 @@
 """Decide whether an admin may open the memory of others, and record each look (ONECLAW_CURATION).
 
 Members of a space open it on its own pages. Here is what an admin does who is none: every look and change is an event
-of the audit log, and the owners of the memory see it (memory/views/looks.py).
+of the audit log, and the owners of the memory see it (memory/views/settings/looks.py).
 """
 
 import datetime as dt
@@ -33,8 +33,8 @@ def needs_reason(admin: User, space: Space) -> bool:
     """Return whether `admin` must give a reason before the memory of `space` opens."""
     if settings.CURATION != "reason":
         return False
-    given = AuditEvent.objects.filter(kind=AuditKind.MEMORY_LOOKED_AT, actor=admin.pk, space=space.pk)
-    return not given.filter(details__has_key="reason", at__gt=clock.database_now() - REASON_VALID).exists()
+    reasons = AuditEvent.objects.filter(kind=AuditKind.MEMORY_LOOKED_AT, actor=admin.pk, space=space.pk)
+    return not reasons.filter(details__has_key="reason", at__gt=clock.database_now() - REASON_VALID).exists()
 
 
 def record_look(admin: User, document: MemoryDocument, *, reason: str = "") -> None:

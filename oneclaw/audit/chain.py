@@ -2,7 +2,7 @@
 
 Each link is SHA-256 of the link before it and of its event. Events are linked some seconds after they were committed,
 by one process at a time: to link them at once, every transaction with an event would wait for the one before it. Who
-can change the database can recompute the chain as well: compare its newest link with one that was kept elsewhere
+can change the database can recompute the chain as well: compare its newest link with a copy of it
 (`manage.py audit verify --expect`, or what the collector was sent).
 """
 
@@ -15,12 +15,12 @@ from django.db import connection, transaction
 from oneclaw.locks import hold
 from oneclaw.models import AuditEvent, AuditLink, clock
 
-# What the first link stands on.
-BEGINNING = bytes(32)
+# The hash before the first link.
+START_HASH = bytes(32)
 # Events that one transaction links, and that are read at once.
-BATCH = 500
+BATCH_EVENTS = 500
 # Events without a link that are named.
-SHOWN = 100
+SHOWN_EVENTS = 100
 # After this time an event should be linked, if a worker runs.
 LATE = dt.timedelta(minutes=5)
 LINK = """
@@ -44,7 +44,7 @@ class Newest:
 def newest() -> Newest:
     """Return the newest link of the chain."""
     link = AuditLink.objects.exclude(position=None).order_by("-position").first()
-    return Newest(0, BEGINNING) if link is None else Newest(link.position or 0, bytes(link.hash or b""))
+    return Newest(0, START_HASH) if link is None else Newest(link.position or 0, bytes(link.hash or b""))
 
 
 def link_all() -> int:
@@ -57,9 +57,9 @@ def link_all() -> int:
 
 @transaction.atomic
 def link_some() -> int:
-    """Link up to BATCH committed events in the order of their ids, and return how many they were."""
+    """Link up to BATCH_EVENTS committed events in the order of their ids, and return how many they were."""
     hold("audit chain")
-    events = list(AuditEvent.objects.filter(link__position=None, link__isnull=False).order_by("pk")[:BATCH])
+    events = list(AuditEvent.objects.filter(link__position=None, link__isnull=False).order_by("pk")[:BATCH_EVENTS])
     last = newest()
     position, before, rows = last.position, last.hash, []
     for event in events:
@@ -74,9 +74,9 @@ def link_some() -> int:
 def faults(expected: Newest | None = None) -> Iterator[str]:
     """Yield a sentence for each fault of the chain: events that were changed, removed, added or never linked.
 
-    `expected` is a link that was kept elsewhere: the chain must still contain it.
+    `expected` is a copy of an earlier newest link: the chain must still contain it.
     """
-    position, before, found = 0, BEGINNING, expected is None
+    position, before, found = 0, START_HASH, expected is None
     for link in _links():
         position += 1
         if link.position != position:
@@ -90,10 +90,10 @@ def faults(expected: Newest | None = None) -> Iterator[str]:
         found = found or expected == Newest(position, before)
     if not found:
         yield f"The chain does not contain the link {expected}."
-    for pk in AuditEvent.objects.filter(link=None).values_list("pk", flat=True)[:SHOWN]:
+    for pk in AuditEvent.objects.filter(link=None).values_list("pk", flat=True)[:SHOWN_EVENTS]:
         yield f"Event {pk} has lost its link."
     waiting = AuditEvent.objects.filter(link__isnull=False, link__position=None)
-    for pk in waiting.filter(at__lt=clock.database_now() - LATE).values_list("pk", flat=True)[:SHOWN]:
+    for pk in waiting.filter(at__lt=clock.database_now() - LATE).values_list("pk", flat=True)[:SHOWN_EVENTS]:
         yield f"Event {pk} is not linked yet: is a worker running?"
 
 
@@ -110,7 +110,7 @@ class _Link:
 def _links() -> Iterator[_Link]:
     after = 0
     while True:
-        links = list(AuditLink.objects.filter(position__gt=after).order_by("position")[:BATCH])
+        links = list(AuditLink.objects.filter(position__gt=after).order_by("position")[:BATCH_EVENTS])
         events = AuditEvent.objects.in_bulk([link.event_id for link in links])
         for link in links:
             after = link.position or 0

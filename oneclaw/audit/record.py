@@ -1,4 +1,4 @@
-"""Record what somebody does, in the transaction in which it is done.
+"""Record what a person does, in the transaction in which it is done.
 
     record(AuditKind.KEY_MADE, actor=user, name="Backup")
 

@@ -20,9 +20,9 @@ from oneclaw.reasons import Reason
 logger = logging.getLogger(__name__)
 
 # Events that one run sends, each by a request of its own.
-BATCH = 50
+BATCH_EVENTS = 50
 # Seconds of one request.
-TIMEOUT = 10.0
+TIMEOUT_SECONDS = 10.0
 
 
 def deliver() -> int:
@@ -33,14 +33,14 @@ def deliver() -> int:
     if not settings.AUDIT_WEBHOOK:
         return 0
     AuditDelivery.objects.get_or_create(pk=AuditDelivery.ONLY)
-    with transaction.atomic(), httpx2.Client(timeout=TIMEOUT, trust_env=False) as client:
+    with transaction.atomic(), httpx2.Client(timeout=TIMEOUT_SECONDS, trust_env=False) as client:
         due = AuditDelivery.objects.select_for_update(skip_locked=True).filter(due_at__lte=clock.database_now())
         delivery = due.first()
         if delivery is None:
             return 0
         links = AuditLink.objects.filter(position__gt=delivery.position).order_by("position")
         sent = 0
-        for link in links.select_related("event")[:BATCH]:
+        for link in links.select_related("event")[:BATCH_EVENTS]:
             reason = _send(client, link)
             if reason is not None:
                 wait = BACKOFF_SECONDS[min(delivery.failures, len(BACKOFF_SECONDS) - 1)]

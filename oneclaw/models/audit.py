@@ -47,7 +47,7 @@ class AuditKind(models.TextChoices):
 
 
 class AuditEvent(models.Model):
-    """One thing that somebody did. A trigger refuses every change and deletion.
+    """One act. A trigger refuses every change and deletion.
 
     People, spaces and other rows are named by their number alone, without a foreign key: an event outlives them, and
     holds nothing that a removed person has left.

@@ -21,7 +21,7 @@ from oneclaw.models import AuditDelivery, AuditEvent, AuditKind, Space, User
 from oneclaw.people.requests import SignedInRequest
 from oneclaw.threads import in_database
 
-EVENTS_PER_PAGE, EVENTS_PER_PART = 50, 1000
+PAGE_EVENTS, PART_EVENTS = 50, 1000
 sees_audit = permission_required("oneclaw.view_audit", raise_exception=True)
 
 
@@ -59,7 +59,7 @@ def midnight(day: dt.date) -> dt.datetime:
 def audit_page(request: SignedInRequest) -> HttpResponse:
     """Show the events of the filter, page by page."""
     form = AuditFilter(request.GET or None)
-    page = Paginator(form.events(), EVENTS_PER_PAGE).get_page(request.GET.get("page"))
+    page = Paginator(form.events(), PAGE_EVENTS).get_page(request.GET.get("page"))
     people = User.objects.in_bulk({pk for event in page for pk in (event.actor, event.person) if pk})
     spaces = Space.objects.in_bulk({event.space for event in page if event.space})
     filters = request.GET.copy()
@@ -101,10 +101,10 @@ def begun_export(user: User, query: QueryDict) -> QuerySet[AuditEvent]:
 
 
 async def lines_of(events: QuerySet[AuditEvent]) -> AsyncIterator[str]:
-    """Yield `events` as JSON lines, newest first, in parts of EVENTS_PER_PART."""
+    """Yield `events` as JSON lines, newest first, in parts of PART_EVENTS."""
 
     def part() -> list[AuditEvent]:
-        return list(events.filter(pk__lt=before)[:EVENTS_PER_PART])
+        return list(events.filter(pk__lt=before)[:PART_EVENTS])
 
     before = models.BigIntegerField.MAX_BIGINT
     while found := await in_database(part):

@@ -10,13 +10,13 @@ from memory.policy import curation
 from oneclaw.models import AuditKind, Space, User
 from oneclaw.people.requests import SignedInRequest
 
-LOOKS_PER_PAGE = 50
+PAGE_LOOKS = 50
 
 
 @require_GET
 def looks_page(request: SignedInRequest) -> HttpResponse:
     """Show who has opened or changed the person's memories, newest first."""
-    page = Paginator(curation.looks_at(request.user), LOOKS_PER_PAGE).get_page(request.GET.get("page"))
+    page = Paginator(curation.looks_at(request.user), PAGE_LOOKS).get_page(request.GET.get("page"))
     people = User.objects.in_bulk({look.actor for look in page})
     spaces = Space.objects.in_bulk({look.space for look in page})
     documents = MemoryDocument.objects.visible_to(request.user).in_bulk({look.details["document"] for look in page})
