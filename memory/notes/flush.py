@@ -31,6 +31,7 @@ from memory.notes.claims import (
     postpone,
 )
 from memory.notes.own_words import parted
+from memory.notes.payers import payer_of_notes
 from memory.notes.summary import extract, summarise
 from memory.policy import switches, tombstones
 from memory.policy.access import lock_session, own_space
@@ -43,7 +44,7 @@ from memory.trust.matching import SourceText
 from memory.trust.sources import text_sources_of
 from oneclaw.jobs import ClaimLostError
 from oneclaw.llm.failures import ModelRequestError
-from oneclaw.models import clock
+from oneclaw.models import Spend, clock
 from oneclaw.reasons import Reason
 
 logger = logging.getLogger(__name__)
@@ -177,7 +178,7 @@ def _written(claim: Claim) -> tuple[str, str | None]:
     if flush.attempts > MODEL_MAX_ATTEMPTS:
         return extract(said), flush.error
     try:
-        return summarise(said, claim.day), None
+        return summarise(said, claim.day, payer_of_notes(flush, Spend.Purpose.NOTES)), None
     except ModelRequestError as failure:
         if flush.attempts < MODEL_MAX_ATTEMPTS:
             raise

@@ -18,6 +18,8 @@ from memory.prompt.recall import SEARCH_ERRORS
 from memory.tools import contradictions, decisions
 from oneclaw.jobs import ClaimLostError
 from oneclaw.llm.failures import ModelRequestError
+from oneclaw.models import Spend
+from oneclaw.spend.calls import Payer
 from oneclaw.tasks import hint
 
 logger = logging.getLogger(__name__)
@@ -81,7 +83,9 @@ def _compare(job: Comparison) -> None:
     if decisions.has_lines(saved, document.content):
         with job.heartbeats():
             newer = _lines_saved_since(revision)
-            found = contradictions.find(revision.space, document.path, saved, job.owner.day(), newer)
+            session_id = revision.message.session_id if revision.message else None
+            payer = Payer(Spend.Purpose.CONTRADICTIONS, job.owner_id, session_id, revision.space_id)
+            found = contradictions.find(revision.space, document.path, saved, job.owner.day(), payer, newer)
     with transaction.atomic():
         # Under the claim, so that another worker's questions are not doubled.
         job.heartbeat()

@@ -5,3 +5,4 @@ from oneclaw.models.health import Heartbeat, InvariantRun
 from oneclaw.models.keys import ApiKey, ApiKeyQuerySet
 from oneclaw.models.people import User, UserManager, validate_timezone
 from oneclaw.models.spaces import Space, SpaceMember, SpaceQuerySet, make_own_space
+from oneclaw.models.spend import Spend, SpendQuerySet

@@ -10,6 +10,7 @@ from memory.skills.catalogue import find_skill
 from oneclaw.models import Space
 from tests.conversations import send, settle
 from tests.skills import approved, own_skill, put, skill_text, unapproved_skill
+from tests.spending import NOBODY
 
 TASKS = [
     "release notes",
@@ -196,7 +197,7 @@ def test_a_message_finds_the_skill_that_it_is_about_and_small_talk_none(ada, emb
         found = offering.offered_skills(session)
 
         def names(text):
-            return [skill.folder for skill in choosing.chosen(found, text, ada.day())]
+            return [skill.folder for skill in choosing.chosen(found, text, ada.day(), NOBODY)]
 
         assert names("Write the release notes for the changes merged this week")[0] == "release-notes"
         assert names("The tax office sent a letter")[0] == "tax-letters"
