@@ -36,7 +36,7 @@ DROP FUNCTION oneclaw_spend_is_final();
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('oneclaw', '0008_model_facts'),
+        ('oneclaw', '0009_groups'),
     ]
 
     operations = [
