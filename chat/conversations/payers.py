@@ -1,6 +1,8 @@
 """For whom the calls of models in a conversation are, and what for."""
 
-from chat.models import ChatSession
+from dataclasses import replace
+
+from chat.models import ChatSession, Turn
 from oneclaw.models import Spend
 from oneclaw.spend.calls import Payer
 
@@ -17,6 +19,7 @@ def payer_of(session: ChatSession, purpose: Spend.Purpose, *, is_in_turn: bool =
     return Payer(purpose, session.owner_id, session.pk, session.space_id, is_in_turn)
 
 
-def payer_of_answers(session: ChatSession) -> Payer:
-    """Return the payer of the answers in `session`."""
-    return payer_of(session, ANSWERS[ChatSession.Kind(session.kind)], is_in_turn=True)
+def payer_of_answers(turn: Turn) -> Payer:
+    """Return the payer of the answers of `turn`, whose session and prompt are loaded: who wrote the message."""
+    payer = payer_of(turn.session, ANSWERS[ChatSession.Kind(turn.session.kind)], is_in_turn=True)
+    return replace(payer, user_id=turn.prompt.author_id or payer.user_id)

@@ -85,7 +85,7 @@ def ask(beat: Beat, session: ChatSession, context: BeatContext) -> Asked:
     deadline = time.monotonic() + BEAT_MAX_SECONDS
     try:
         for number in range(1, MAX_ROUNDS + 1):
-            with paid_by(payer_of_answers(session)) as spending:
+            with paid_by(payer_of_answers(turn)) as spending:
                 content, broken, finished = asyncio.run(_read(request, deadline, spending))
             _count(beat, finished)
             if ending := FAILED_ENDINGS.get(finished.stop_reason):

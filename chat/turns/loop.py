@@ -63,7 +63,7 @@ class RunningTurn:
     def __init__(self, turn: Turn, answer: Message, listen: "ListenerFactory") -> None:
         self.turn = turn
         self.answer = GrowingAnswer(answer)
-        self._spending = Spending(payer_of_answers(turn.session))
+        self._spending = Spending(payer_of_answers(turn))
         # "stopped", "interrupted" or "lost" once the end was requested.
         self.ending = ""
         # Whether the turn can be ended at once: it waits for a slot, or the model streams.
