@@ -8,6 +8,7 @@ The model is called outside of any transaction, by the worker that holds the cla
 import logging
 import uuid
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import cast
@@ -156,6 +157,9 @@ def run(round_id: int, *, is_urgent: bool = False) -> float | None:
         finish(work, summary)
     except ClaimLostError:
         logger.warning("Context round %s was claimed by another process.", round_id)
+    except llm.BudgetUsedUpError as refusal:
+        with suppress(ClaimLostError):
+            claimed.wait(refusal.wait_seconds, str(refusal))
     except (ModelRequestError, SummaryRejectedError) as failure:
         logger.warning("Context round %s failed and is tried again: %s", round_id, failure)
         postpone(claimed, failure)
@@ -238,6 +242,8 @@ def summary_of(work: Work, *, is_urgent: bool) -> Summary:
                 # The provider has read the messages themselves.
                 raise SummaryRejectedError(Check.FORGOTTEN)
             return Summary(made.text, Maker.API, made.block)
+        except llm.BudgetUsedUpError:
+            raise
         except (ModelRequestError, SummaryRejectedError) as failure:
             logger.warning("The provider did not summarise conversation %s: %s", work.session.pk, failure)
             work.checks.append(Check.NOT_BY_API)

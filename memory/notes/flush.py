@@ -43,7 +43,7 @@ from memory.trust import suggestions
 from memory.trust.matching import SourceText
 from memory.trust.sources import text_sources_of
 from oneclaw.jobs import ClaimLostError
-from oneclaw.llm.failures import ModelRequestError
+from oneclaw.llm.failures import BudgetUsedUpError, ModelRequestError
 from oneclaw.models import Spend, clock
 from oneclaw.reasons import Reason
 
@@ -180,7 +180,7 @@ def _written(claim: Claim) -> tuple[str, str | None]:
     try:
         return summarise(said, claim.day, payer_of_notes(flush, Spend.Purpose.NOTES)), None
     except ModelRequestError as failure:
-        if flush.attempts < MODEL_MAX_ATTEMPTS:
+        if flush.attempts < MODEL_MAX_ATTEMPTS or isinstance(failure, BudgetUsedUpError):
             raise
         logger.warning("Flush %s has no summary after %s attempts: %s", flush.pk, flush.attempts, failure)
         return extract(said), error_text(failure)

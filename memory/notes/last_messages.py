@@ -21,7 +21,7 @@ from memory.trust.matching import TextSources
 from memory.trust.sources import text_sources_of
 from memory.trust.typed import parts_of
 from oneclaw import llm
-from oneclaw.llm.failures import ModelRequestError
+from oneclaw.llm.failures import BudgetUsedUpError, ModelRequestError
 from oneclaw.llm.quoting import quoted, shortened
 from oneclaw.models import Spend
 from oneclaw.reasons import Reason
@@ -118,6 +118,8 @@ def _slug(lines: str, payer: Payer) -> str:
     )
     try:
         answer = llm.complete_sync(request, payer)
+    except BudgetUsedUpError:
+        raise
     except ModelRequestError as failure:
         logger.warning("The last messages are named after the time: %s", failure)
         return ""

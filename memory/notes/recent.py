@@ -25,7 +25,7 @@ from memory.text.recent_sections import SECTION, conversation_spans, parts_of
 from memory.trust.sources import text_sources_of
 from memory.trust.typed import parts_of as parts_of_message
 from oneclaw import llm
-from oneclaw.llm.failures import ModelRequestError
+from oneclaw.llm.failures import BudgetUsedUpError, ModelRequestError
 from oneclaw.llm.quoting import quoted, shortened
 from oneclaw.models import Space, Spend
 from oneclaw.reasons import Reason
@@ -76,7 +76,7 @@ def compose(job: DocumentJob) -> ConversationSummary | None:
     try:
         title, text = read(_asked(said, payer_of_notes(job, Spend.Purpose.RECENT))) or ("", "")
     except ModelRequestError as failure:
-        if job.attempts < MODEL_MAX_ATTEMPTS:
+        if job.attempts < MODEL_MAX_ATTEMPTS or isinstance(failure, BudgetUsedUpError):
             raise
         logger.warning("Document job %s has no summary after %s attempts: %s", job.pk, job.attempts, failure)
         title, text = "", ""

@@ -48,7 +48,7 @@ def group(document_id: int) -> int:
 
     A failure of the model is logged: the local topics stay, and a later visit asks again.
     """
-    document = MemoryDocument.objects.present().filter(pk=document_id).first()
+    document = MemoryDocument.objects.present().filter(pk=document_id).select_related("space").first()
     if document is None:
         return 0
     entries = [entry for entry in entries_of(document) if not entry.is_by_model][-TASK_MAX_ENTRIES:]
@@ -74,7 +74,7 @@ def _asked(document: MemoryDocument, entries: list[Entry]) -> dict[int, Topic]:
         max_tokens=ANSWER_MAX_TOKENS,
         thinks=False,
     )
-    payer = Payer(Spend.Purpose.TOPICS, None, space_id=document.space_id)
+    payer = Payer(Spend.Purpose.TOPICS, document.space.owner_id, space_id=document.space_id)
     found = {}
     for number, name in ANSWER.findall(llm.complete_sync(request, payer).lower()):
         if 1 <= int(number) <= len(entries) and name in topics:

@@ -17,7 +17,7 @@ from memory.notes.claims import error_text
 from memory.prompt.recall import SEARCH_ERRORS
 from memory.tools import contradictions, decisions
 from oneclaw.jobs import ClaimLostError
-from oneclaw.llm.failures import ModelRequestError
+from oneclaw.llm.failures import BudgetUsedUpError, ModelRequestError
 from oneclaw.models import Spend
 from oneclaw.spend.calls import Payer
 from oneclaw.tasks import hint
@@ -58,6 +58,9 @@ def run(comparison_id: int) -> float | None:
         _compare(job)
     except ClaimLostError:
         logger.warning("Comparison %s was claimed by another worker.", comparison_id)
+    except BudgetUsedUpError as refusal:
+        with suppress(ClaimLostError):
+            job.wait(refusal.wait_seconds, error_text(refusal))
     except (ModelRequestError, *SEARCH_ERRORS) as error:
         level = logging.WARNING if isinstance(error, ModelRequestError) else logging.ERROR
         logger.log(level, "Comparison %s failed.", comparison_id, exc_info=level == logging.ERROR)

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from django.conf import settings
 
+from oneclaw.llm.budgets import refuse_if_used_up
 from oneclaw.llm.connection import client_of_loop, timeouts
 from oneclaw.llm.events import AnswerReader, Event, Finished, Retrying, TextDelta
 from oneclaw.llm.facts import Refusal, cached_facts, current_facts, learn
@@ -128,8 +129,10 @@ async def complete(request: Request, spending: Spending) -> str:
 def complete_sync(request: Request, payer: Payer) -> str:
     """Return the text of a whole answer, for sync code such as a task, and store what it has cost.
 
-    Raise a ModelRequestError; RuntimeError when an event loop runs in this thread.
+    Raise a ModelRequestError, which may be BudgetUsedUpError; RuntimeError when an event loop runs in this thread.
     """
+    if not payer.is_in_turn:
+        refuse_if_used_up(payer.user_id)
     with paid_by(payer) as spending:
         return asyncio.run(complete(request, spending))
 

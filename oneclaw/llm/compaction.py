@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from oneclaw.llm.blocks import Block
+from oneclaw.llm.budgets import refuse_if_used_up
 from oneclaw.llm.client import FAILED_ENDINGS, stream
 from oneclaw.llm.events import BlockFinished, Finished
 from oneclaw.llm.facts import Refusal, learn
@@ -47,8 +48,10 @@ class Compaction:
 def compact_sync(request: Request, payer: Payer) -> Compaction:
     """Return the summary of all messages of `request`, for sync code such as a task, and store what it has cost.
 
-    Raise a ModelRequestError; RuntimeError when an event loop runs in this thread.
+    Raise a ModelRequestError, which may be BudgetUsedUpError; RuntimeError when an event loop runs in this thread.
     """
+    if not payer.is_in_turn:
+        refuse_if_used_up(payer.user_id)
     with paid_by(payer) as spending:
         return asyncio.run(compact(request, spending))
 

@@ -1,5 +1,6 @@
 """The models of the platform; other code imports them from here."""
 
+from oneclaw.models.budgets import Budget, BudgetQuerySet, BudgetWarning
 from oneclaw.models.facts import ModelFacts
 from oneclaw.models.groups import Group, GroupMember
 from oneclaw.models.health import Heartbeat, InvariantRun

@@ -66,7 +66,7 @@ def test_up_to_five_skills_are_in_the_system_text(ada, count):
 def test_of_six_those_that_fit_are_sent_with_the_message_each_once(ada, monkeypatch):
     skills(ada, 6)
     monkeypatch.setattr(
-        offering, "chosen", lambda found, text, today: [s for s in found if s.folder.split("-")[0] in text]
+        offering, "chosen", lambda found, text, today, payer: [s for s in found if s.folder.split("-")[0] in text]
     )
     request, session = request_for(ada, "Write release notes.")
     assert "<skill name=" not in system(request)
@@ -84,7 +84,7 @@ def test_of_six_those_that_fit_are_sent_with_the_message_each_once(ada, monkeypa
 def test_at_most_so_many_are_sent_with_one_message(ada, limit, monkeypatch, settings):
     settings.SKILLS_IN_PROMPT = limit
     skills(ada, 7)
-    monkeypatch.setattr(offering, "chosen", lambda found, text, today: found)
+    monkeypatch.setattr(offering, "chosen", lambda found, text, today, payer: found)
     request, session = request_for(ada)
     assert last(request).count("<skill name=") == limit
     request, _ = request_for(ada, "Again", session)
@@ -93,7 +93,7 @@ def test_at_most_so_many_are_sent_with_one_message(ada, limit, monkeypatch, sett
 
 def test_what_was_sent_stays_as_it_was(ada, monkeypatch):
     skills(ada, 6)
-    monkeypatch.setattr(offering, "chosen", lambda found, text, today: found[:2])
+    monkeypatch.setattr(offering, "chosen", lambda found, text, today, payer: found[:2])
     first, session = request_for(ada)
     for task in TASKS[:6]:
         approval.switch_off(ada, find_skill(ada, "own", task.replace(" ", "-")))

@@ -31,7 +31,7 @@ def taken(buckets, user_id=1):
     try:
         buckets.take(user_id)
     except TooManyRequestsError as error:
-        return error.retry_after_seconds
+        return error.retry_after
     return "taken"
 
 

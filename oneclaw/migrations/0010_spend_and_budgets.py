@@ -1,4 +1,4 @@
-"""What calls of models have cost: rows that are never changed."""
+"""What calls of models have cost, in rows that are never changed, and what may be spent."""
 
 import django.contrib.postgres.fields
 import django.contrib.postgres.indexes
@@ -41,6 +41,27 @@ class Migration(migrations.Migration):
 
     operations = [
         migrations.CreateModel(
+            name='Budget',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('period', models.CharField(choices=[('day', 'Day'), ('month', 'Month')], max_length=5)),
+                ('max_cost', models.DecimalField(blank=True, decimal_places=2, max_digits=12, null=True)),
+                ('max_tokens', models.PositiveBigIntegerField(blank=True, null=True)),
+                ('created_at', models.DateTimeField(auto_now_add=True)),
+                ('group', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.CASCADE, related_name='budgets', to='oneclaw.group')),
+                ('user', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.CASCADE, related_name='budgets', to=settings.AUTH_USER_MODEL)),
+            ],
+        ),
+        migrations.CreateModel(
+            name='BudgetWarning',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('period_began', models.DateTimeField()),
+                ('budget', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='warnings', to='oneclaw.budget')),
+                ('user', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='+', to=settings.AUTH_USER_MODEL)),
+            ],
+        ),
+        migrations.CreateModel(
             name='Spend',
             fields=[
                 ('id', models.UUIDField(default=uuid.uuid4, editable=False, primary_key=True, serialize=False)),
@@ -60,8 +81,31 @@ class Migration(migrations.Migration):
             ],
             options={
                 'verbose_name_plural': 'spend',
-                'indexes': [models.Index(fields=['user', 'at'], name='spend_of_person'), django.contrib.postgres.indexes.BrinIndex(fields=['at'], name='spend_at')],
             },
+        ),
+        migrations.AddConstraint(
+            model_name='budget',
+            constraint=models.UniqueConstraint(fields=('period', 'user', 'group'), name='one_budget_for_each_period', nulls_distinct=False),
+        ),
+        migrations.AddConstraint(
+            model_name='budget',
+            constraint=models.CheckConstraint(condition=models.Q(('user', None), ('group', None), _connector='OR'), name='budget_of_a_person_or_a_group'),
+        ),
+        migrations.AddConstraint(
+            model_name='budget',
+            constraint=models.CheckConstraint(condition=models.Q(('max_cost__isnull', False), ('max_tokens__isnull', False), _connector='OR'), name='budget_with_a_limit'),
+        ),
+        migrations.AddConstraint(
+            model_name='budgetwarning',
+            constraint=models.UniqueConstraint(fields=('budget', 'user', 'period_began'), name='warned_once'),
+        ),
+        migrations.AddIndex(
+            model_name='spend',
+            index=models.Index(fields=['user', 'at'], name='spend_of_person'),
+        ),
+        migrations.AddIndex(
+            model_name='spend',
+            index=django.contrib.postgres.indexes.BrinIndex(fields=['at'], name='spend_at'),
         ),
         migrations.RunSQL(FINAL, CHANGEABLE),
     ]
