@@ -13,8 +13,10 @@ urlpatterns = [
     path("readyz", health.readyz),
     path("admin/", admin.site.urls),
     path("", include("oneclaw.people.urls")),
+    path("", include("oneclaw.team.urls")),
     path("", include("chat.urls")),
 ]
+api.add_router("", "oneclaw.web.usage_api.router")
 api.add_router("", "chat.api.routes.router")
 api.add_router("", "chat.api.rounds.router")
 if apps.is_installed("memory"):

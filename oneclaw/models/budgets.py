@@ -61,9 +61,10 @@ class Budget(models.Model):
         if self.user_id and self.group_id:
             raise ValidationError(_("Choose a person or a group, not both."))
 
-    def period_at(self, moment: dt.datetime, user: User) -> tuple[dt.datetime, dt.datetime]:
-        """Return when the period of `moment` begins and ends; `user` is the person whose budget it may be."""
-        local = moment.astimezone(user.zone if self.user_id else dt.UTC)
+    def period_at(self, moment: dt.datetime, user: User | None = None) -> tuple[dt.datetime, dt.datetime]:
+        """Return when the period of `moment` begins and ends; `user` is its person, if loaded already."""
+        person = (user or self.user) if self.user_id else None
+        local = moment.astimezone(person.zone if person else dt.UTC)
         began = local.replace(hour=0, minute=0, second=0, microsecond=0)
         if self.period == self.Period.DAY:
             return began, (began + dt.timedelta(days=1)).replace(hour=0)

@@ -21,7 +21,7 @@ from django.utils import timezone
 from oneclaw.models import Budget, BudgetWarning, User
 
 # How long a process believes that there is no budget.
-KNOWN_SECONDS = 10.0
+KNOWN_SECONDS = 30.0
 # The used share from which on a person is told.
 WARNING_SHARE = Decimal("0.8")
 USED = """
@@ -85,12 +85,25 @@ def states_of(user: User) -> list[BudgetState]:
         if not Budget.objects.exists():
             _none_until = time.monotonic() + KNOWN_SECONDS
         return []
+    return _states(budgets, user)
+
+
+def _states(budgets: Sequence[Budget], user: User | None) -> list[BudgetState]:
+    """Return the states of `budgets`; those of people are all of `user`, or each has its own loaded."""
+    if not budgets:
+        return []
     now = timezone.now()
     periods = [budget.period_at(now, user) for budget in budgets]
     return [
         BudgetState(budget, cost, int(tokens), *period)
         for budget, period, (cost, tokens) in zip(budgets, periods, _used(budgets, periods), strict=True)
     ]
+
+
+def states_of_all() -> list[BudgetState]:
+    """Return the state of every budget."""
+    budgets = list(Budget.objects.select_related("user", "group").order_by("user__email", "group__name", "period"))
+    return _states(budgets, None)
 
 
 def may_exist() -> bool:
