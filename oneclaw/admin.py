@@ -11,7 +11,7 @@ from django.http import HttpRequest
 from django.template.defaultfilters import linebreaksbr
 from django.utils.translation import gettext_lazy as _
 
-from oneclaw.models import ApiKey, InvariantRun, Space, SpaceMember, User
+from oneclaw.models import ApiKey, Budget, InvariantRun, Space, SpaceMember, User
 
 admin.site.site_header, admin.site.site_title, admin.site.index_title = "OneClaw", "OneClaw", "Administration"
 # The admin's own sign-in page would have no limit of attempts.
@@ -152,3 +152,11 @@ class InvariantRunAdmin(ReadOnlyAdmin):
     def found(self, run: InvariantRun) -> str:
         lines = (f"{violation['invariant']}: {violation['text']}" for violation in run.violations)
         return linebreaksbr("\n".join(lines)) or "none"
+
+
+@admin.register(Budget)
+class BudgetAdmin(admin.ModelAdmin):
+    list_display = ["period", "user", "group", "max_cost", "max_tokens"]
+    list_filter = ["period"]
+    autocomplete_fields = ["user"]
+    fields = ["period", "user", "group", "max_cost", "max_tokens"]

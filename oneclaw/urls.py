@@ -6,7 +6,6 @@ from django.contrib.auth.decorators import login_not_required
 from django.urls import include, path, re_path
 
 from oneclaw.ops import health
-from oneclaw.team import audit
 from oneclaw.web.api import api, no_such_address
 
 urlpatterns = [
@@ -14,10 +13,10 @@ urlpatterns = [
     path("readyz", health.readyz),
     path("admin/", admin.site.urls),
     path("", include("oneclaw.people.urls")),
-    path("team/audit/", audit.audit_page, name="team_audit"),
-    path("team/audit/export.jsonl", audit.audit_export, name="team_audit_export"),
+    path("", include("oneclaw.team.urls")),
     path("", include("chat.urls")),
 ]
+api.add_router("", "oneclaw.web.usage_api.router")
 api.add_router("", "chat.api.routes.router")
 api.add_router("", "chat.api.rounds.router")
 if apps.is_installed("memory"):

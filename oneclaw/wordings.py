@@ -1,8 +1,11 @@
 """The sentences of the platform's codes of failures and reasons (oneclaw/reasons.py)."""
 
+import datetime as dt
 from collections.abc import Mapping
 from typing import Any
 
+from django.utils import timezone
+from django.utils.formats import date_format
 from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
 
@@ -28,6 +31,22 @@ def rate_limited(params: Mapping[str, Any]) -> str:
     ) % {"number": minutes}
 
 
+USED_UP = {
+    ("person", "day"): _("Your budget of this day is used up. You can go on from %(ends)s."),
+    ("person", "month"): _("Your budget of this month is used up. You can go on from %(ends)s."),
+    ("group", "day"): _("Your group’s budget of this day is used up. You can go on from %(ends)s."),
+    ("group", "month"): _("Your group’s budget of this month is used up. You can go on from %(ends)s."),
+    ("all", "day"): _("This server’s budget of this day is used up. You can go on from %(ends)s."),
+    ("all", "month"): _("This server’s budget of this month is used up. You can go on from %(ends)s."),
+}
+
+
+def budget_used_up(params: Mapping[str, Any]) -> str:
+    """Return the sentence with the time at which the period ends, in the active timezone."""
+    ends = timezone.localtime(dt.datetime.fromisoformat(params["ends"]))
+    return str(USED_UP[params["scope"], params["period"]]) % {"ends": date_format(ends, "DATETIME_FORMAT")}
+
+
 WORDINGS: Mapping[str, Wording] = {
     "audit.unreachable": _("The collector of the audit log cannot be reached (ONECLAW_AUDIT_WEBHOOK)."),
     "audit.refused": _("The collector of the audit log answered %(status)s (ONECLAW_AUDIT_WEBHOOK)."),
@@ -41,6 +60,7 @@ WORDINGS: Mapping[str, Wording] = {
         "The model's server refused the API key. Ask your administrator to check it (ANTHROPIC_API_KEY)."
     ),
     "model.rate_limited": rate_limited,
+    "model.budget_used_up": budget_used_up,
     "model.overloaded": _("The model is overloaded. Wait a little and try again."),
     "model.unreachable": _(
         "The model's server cannot be reached. Try again. If that does not help, ask your administrator "

@@ -80,8 +80,15 @@ def _carry_out(beat: Beat) -> None:
             beat.finish(Beat.Status.NOTHING, outcome=Beat.Outcome.SKIPPED, reason=Reason("beat.busy"))
             return
     try:
+        llm.refuse_if_used_up(schedule.owner_id)
         with beat.heartbeats():
             asked = ask(beat, session, context)
+    except llm.BudgetUsedUpError as refusal:
+        if schedule.is_heartbeat:
+            beat.finish(Beat.Status.NOTHING, outcome=Beat.Outcome.SKIPPED, reason=refusal.reason)
+        else:
+            beat.release(refusal.wait_seconds)
+        return
     except llm.ModelRequestError as failure:
         logger.info("Beat %s: %s", beat.pk, failure)
         _fail(beat, failure)

@@ -34,6 +34,7 @@ from chat.live.frames import SendFrame, frame_of
 from chat.live.handle import Commanded, Ended, handle
 from chat.models import Agent, ChatSession, ContextRound, SubTask, default_agent
 from chat.rendering import incremental
+from chat.turns.admission import NOT_NOW_ERRORS
 from chat.views import toasts
 from chat.views.attachments import kept_file
 from chat.views.own import own_session
@@ -284,6 +285,8 @@ async def send(request: SignedInRequest, session_id: uuid.UUID) -> HttpResponseB
         raise Http404 from None
     except (InvalidTextError, FileRefusedError) as refusal:
         return await in_database(refused, request, session_id, 422, refusal.sentence, text)
+    except NOT_NOW_ERRORS as refusal:
+        return await in_database(refused, request, session_id, 429, refusal.sentence, text)
     except model_choice.NotOfferedError as refusal:
         return await in_database(refused, request, session_id, 409, refusal.sentence, text)
     except (

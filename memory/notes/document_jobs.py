@@ -15,6 +15,7 @@ from memory.notes import last_messages, recent
 from memory.notes.claims import error_text, is_noted
 from memory.policy.access import lock_session, own_space
 from oneclaw.jobs import ClaimLostError
+from oneclaw.llm import BudgetUsedUpError
 
 logger = logging.getLogger(__name__)
 
@@ -72,6 +73,9 @@ def run(job_id: int) -> None:
             finish(job)
     except ClaimLostError:
         logger.warning("Document job %s was claimed by another worker, or its conversation deleted.", job_id)
+    except BudgetUsedUpError as refusal:
+        with suppress(ClaimLostError):
+            job.wait(refusal.wait_seconds, error_text(refusal))
     except Exception as error:
         logger.warning("Document job %s failed and is tried again.", job_id, exc_info=True)
         with suppress(ClaimLostError):

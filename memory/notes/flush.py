@@ -31,6 +31,7 @@ from memory.notes.claims import (
     postpone,
 )
 from memory.notes.own_words import parted
+from memory.notes.payers import payer_of_notes
 from memory.notes.summary import extract, summarise
 from memory.policy import switches, tombstones
 from memory.policy.access import lock_session, own_space
@@ -42,8 +43,8 @@ from memory.trust import suggestions
 from memory.trust.matching import SourceText
 from memory.trust.sources import text_sources_of
 from oneclaw.jobs import ClaimLostError
-from oneclaw.llm.failures import ModelRequestError
-from oneclaw.models import clock
+from oneclaw.llm.failures import BudgetUsedUpError, ModelRequestError
+from oneclaw.models import Spend, clock
 from oneclaw.reasons import Reason
 
 logger = logging.getLogger(__name__)
@@ -177,9 +178,9 @@ def _written(claim: Claim) -> tuple[str, str | None]:
     if flush.attempts > MODEL_MAX_ATTEMPTS:
         return extract(said), flush.error
     try:
-        return summarise(said, claim.day), None
+        return summarise(said, claim.day, payer_of_notes(flush, Spend.Purpose.NOTES)), None
     except ModelRequestError as failure:
-        if flush.attempts < MODEL_MAX_ATTEMPTS:
+        if flush.attempts < MODEL_MAX_ATTEMPTS or isinstance(failure, BudgetUsedUpError):
             raise
         logger.warning("Flush %s has no summary after %s attempts: %s", flush.pk, flush.attempts, failure)
         return extract(said), error_text(failure)

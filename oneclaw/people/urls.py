@@ -5,7 +5,7 @@ from django.contrib.auth.decorators import login_not_required
 from django.urls import path
 from django.views.generic import TemplateView
 
-from oneclaw.people import views
+from oneclaw.people import usage, views
 
 urlpatterns = [
     # Only those of allauth's views that are needed, under the names that it expects.
@@ -22,6 +22,7 @@ urlpatterns = [
     path("welcome/<str:uid>/<str:token>/", views.welcome, name="welcome"),
     path("first/<str:token>/", views.first_account, name="first_account"),
     path("settings/devices/<int:device_id>/end", views.end_device, name="end_device"),
+    path("settings/usage/", usage.usage, name="usage"),
     path("settings/keys", views.make_key, name="make_key"),
     path("settings/keys/<int:key_id>/revoke", views.revoke_key, name="revoke_key"),
     path("manifest.webmanifest", views.manifest, name="manifest"),
