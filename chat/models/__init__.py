@@ -10,7 +10,7 @@ from chat.models.conversations import (
     Message,
     MessageQuerySet,
     MessageWords,
-    Turn,
+    Version,
 )
 from chat.models.heads import Head
 from chat.models.hooks import SwitchedOffHook
@@ -33,4 +33,4 @@ from chat.models.routes import (
 )
 from chat.models.schedules import Beat, BeatQuerySet, Schedule
 from chat.models.sub_tasks import RelayedMessage, SubTask
-from chat.models.versions import Version
+from chat.models.turns import Turn

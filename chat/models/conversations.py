@@ -1,6 +1,7 @@
-"""Conversations with their folders, turns and messages."""
+"""Conversations with their folders and messages."""
 
 import uuid
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from django.contrib.postgres.indexes import GinIndex
@@ -14,9 +15,8 @@ from django.utils.translation import gettext
 from chat.models.agents import Agent, Effort
 from chat.models.heads import Head
 from chat.models.routes import SessionRoute
-from chat.models.versions import Version
-from oneclaw.models import Space, User, clock
-from oneclaw.reasons import ReasonField
+from chat.models.turns import AnswerStatus, Turn
+from oneclaw.models import Space, User
 
 
 class ChatSessionQuerySet(models.QuerySet["ChatSession"]):
@@ -81,6 +81,8 @@ class ChatSession(models.Model):
     owner = models.ForeignKey(User, on_delete=models.CASCADE, related_name="chat_sessions", db_index=False)
     # The one shared space it sees besides its owner's own, if any.
     space = models.ForeignKey(Space, on_delete=models.SET_NULL, null=True, blank=True, related_name="+")
+    # When its owner shared it with the members of that space, who read and continue it; None: private to its owner.
+    shared_at = models.DateTimeField(null=True, blank=True)
     agent = models.ForeignKey(Agent, on_delete=models.RESTRICT, related_name="sessions")
     # The model that its owner chose; empty: the agent's, or the server's (chat/conversations/model_choice.py).
     model = models.CharField(max_length=100, blank=True)
@@ -149,6 +151,10 @@ class ChatSession(models.Model):
             models.UniqueConstraint(
                 fields=["owner", "origin"], condition=Q(origin__isnull=False), name="imported_once"
             ),
+            models.CheckConstraint(
+                condition=Q(shared_at=None) | (Q(space__isnull=False) & ~Q(mode="temporary")),
+                name="shared_with_a_space",
+            ),
         ]
 
     def __str__(self) -> str:
@@ -207,62 +213,14 @@ class ChatSession(models.Model):
         return newest or 0
 
 
-class TurnQuerySet(models.QuerySet["Turn"]):
-    def running(self) -> "TurnQuerySet":
-        return self.filter(status=Turn.Status.RUNNING)
+@dataclass(frozen=True)
+class Version:
+    """The position of one version: the `number`th of `total`, and the ids of the messages `before` and `after` it."""
 
-    def abandoned(self) -> "TurnQuerySet":
-        """Return the running turns whose lease has expired, because their process no longer renews it."""
-        return self.running().filter(lease_until__lt=clock.database_now())
-
-
-class AnswerStatus(models.TextChoices):
-    """The status of an answer, and of the turn that writes it."""
-
-    RUNNING = "running"
-    COMPLETE = "complete"
-    STOPPED = "stopped"
-    INTERRUPTED = "interrupted"
-    FAILED = "failed"
-
-
-class Turn(models.Model):
-    """One attempt to answer one user message."""
-
-    Status = AnswerStatus
-
-    class Kind(models.TextChoices):
-        SEND = "send"
-        RETRY = "retry"
-        CONTINUE = "continue"
-
-    session = models.ForeignKey(ChatSession, on_delete=models.CASCADE, related_name="turns")
-    # The user message that it answers.
-    prompt = models.ForeignKey("Message", on_delete=models.CASCADE, related_name="attempts", db_index=False)
-    attempt = models.PositiveIntegerField(default=1)
-    kind = models.CharField(max_length=10, choices=Kind, default=Kind.SEND)
-    status = models.CharField(max_length=12, choices=Status, default=Status.RUNNING)
-    # The token of the process that runs it, and the end of its lease. A new holder has a new token.
-    holder = models.UUIDField(default=uuid.uuid4)
-    lease_until = models.DateTimeField()
-    stop_requested = models.BooleanField(default=False)
-    # The protocol code of a failure (oneclaw.llm.ModelRequestError.code), and the reason that the person is shown.
-    error_code = models.CharField(max_length=40, blank=True)
-    error = ReasonField()
-    started_at = models.DateTimeField(db_default=Now(), editable=False)
-    finished_at = models.DateTimeField(null=True, blank=True)
-
-    objects: ClassVar[models.Manager["Turn"]] = TurnQuerySet.as_manager()
-
-    class Meta:
-        constraints = [
-            models.UniqueConstraint(fields=["session"], condition=Q(status="running"), name="one_running_turn"),
-            models.UniqueConstraint(fields=["prompt", "attempt"], name="one_answer_per_attempt"),
-        ]
-        indexes = [models.Index(fields=["lease_until"], condition=Q(status="running"), name="turn_leases")]
-
-    def __str__(self) -> str:
-        return f"turn {self.pk} of {self.session_id}: {self.status}"
+    number: int
+    total: int
+    before: int | None
+    after: int | None
 
 
 class MessageQuerySet(models.QuerySet["Message"]):
@@ -312,6 +270,8 @@ class Message(models.Model):
     # The attempt that wrote it; None for what a person wrote.
     turn = models.ForeignKey(Turn, on_delete=models.SET_NULL, null=True, blank=True, related_name="messages")
     role = models.CharField(max_length=10, choices=Role)
+    # In a shared conversation, the member who wrote it; None: the owner of the session.
+    author = models.ForeignKey(User, on_delete=models.SET_NULL, null=True, blank=True, related_name="+", db_index=False)
     # Made by the browser: the idempotency key of the message.
     client_id = models.UUIDField(null=True, blank=True)
     status = models.CharField(max_length=12, choices=Status, default=Status.COMPLETE)
@@ -353,6 +313,7 @@ class Message(models.Model):
                 name="one_message_per_client_id",
             ),
         ]
+        indexes = [models.Index(fields=["author"], condition=Q(author__isnull=False), name="messages_of_authors")]
 
     def __str__(self) -> str:
         return f"{self.role} {self.seq} of {self.session_id}"

@@ -9,7 +9,8 @@ from django.db.models import F, Q
 from django.db.models.functions import Now
 
 from chat.models.agents import Agent
-from chat.models.conversations import ChatSession, Message, Turn
+from chat.models.conversations import ChatSession, Message
+from chat.models.turns import Turn
 from oneclaw.jobs import OPEN_STATUSES, Job, JobQuerySet
 from oneclaw.models import User, clock
 from oneclaw.reasons import ReasonField

@@ -6,7 +6,8 @@ from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Now
 
-from chat.models.conversations import ChatSession, Message, Turn
+from chat.models.conversations import ChatSession, Message
+from chat.models.turns import Turn
 from oneclaw.models import User, clock
 from oneclaw.reasons import ReasonField
 

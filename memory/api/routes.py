@@ -26,7 +26,7 @@ from memory.policy.paths import CURATED, BadPathError, checked_path
 from memory.search.manager import HybridSearchManager
 from memory.search.passage import QUERY_MAX_CHARS, RESULTS_SHOWN
 from oneclaw.locks import hold
-from oneclaw.models import Space, SpaceMember, User
+from oneclaw.models import Space, SpaceMember, SpaceRole, User
 from oneclaw.reasons import Reason
 from oneclaw.text import InvalidTextError
 from oneclaw.web.api import PAGE_DEFAULT_ROWS, PAGE_MAX_ROWS, ApiError, KeyedRequest, responses
@@ -45,16 +45,16 @@ OPERATION_KEY_PREFIX = "api:{user}:{client_id}:"
 def space_list(request: KeyedRequest) -> list[SpaceOut]:
     """Return the spaces whose memory you may read: your own first, then those that you are a member of."""
     own = Space.objects.own_of(request.auth)
-    members = SpaceMember.objects.filter(user=request.auth).select_related("space").order_by("space")
-    found = sorted(members, key=lambda member: member.space_id != own.pk)
+    roles = SpaceRole.objects.filter(user=request.auth).select_related("space").order_by("space")
+    found = sorted(roles, key=lambda role: role.space_id != own.pk)
     return [
         SpaceOut(
-            id=member.space_id,
-            name=member.space.name,
-            kind=member.space.kind,
-            may_write=member.role != SpaceMember.Role.READER,
+            id=role.space_id,
+            name=role.space.name,
+            kind=role.space.kind,
+            may_write=role.role in SpaceMember.WRITERS,
         )
-        for member in found
+        for role in found
     ]
 
 

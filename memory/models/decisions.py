@@ -15,7 +15,7 @@ from oneclaw.models import User
 class DecisionQuerySet(models.QuerySet["Decision"]):
     def visible_to(self, user: User) -> "DecisionQuerySet":
         """Return the decisions about documents in the spaces of `user`."""
-        return self.filter(revision__space__members__user=user)
+        return self.filter(revision__space__roles__user=user)
 
     def undecided(self) -> "DecisionQuerySet":
         """Return the decisions without an answer."""

@@ -23,7 +23,7 @@ def content_hash(text: str) -> str:
 class MemoryDocumentQuerySet(models.QuerySet["MemoryDocument"]):
     def visible_to(self, user: User) -> "MemoryDocumentQuerySet":
         """Return the documents in the spaces of `user`."""
-        return self.filter(space__members__user=user)
+        return self.filter(space__roles__user=user)
 
     def present(self) -> "MemoryDocumentQuerySet":
         """Return the documents that are not deleted."""

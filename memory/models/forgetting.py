@@ -12,7 +12,7 @@ from oneclaw.models import Space, User
 class ForgettingQuerySet(models.QuerySet["Forgetting"]):
     def visible_to(self, user: User) -> "ForgettingQuerySet":
         """Return the forgettings by `user`, and all in the spaces of `user`."""
-        return self.filter(Q(author=user) | Q(space__members__user=user)).distinct()
+        return self.filter(Q(author=user) | Q(space__roles__user=user)).distinct()
 
     def unfinished(self) -> "ForgettingQuerySet":
         """Return the forgettings that the sweep has to finish."""

@@ -13,7 +13,7 @@ from oneclaw.models import User
 class ReviewQuerySet(models.QuerySet["Review"]):
     def visible_to(self, user: User) -> "ReviewQuerySet":
         """Return the reviews of documents in the spaces of `user`."""
-        return self.filter(document__space__members__user=user)
+        return self.filter(document__space__roles__user=user)
 
     def unanswered(self) -> "ReviewQuerySet":
         """Return the reviews that wait for an answer."""

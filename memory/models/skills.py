@@ -13,7 +13,7 @@ class SkillApprovalQuerySet(models.QuerySet["SkillApproval"]):
     def counting_for(self, user: User) -> "SkillApprovalQuerySet":
         """Return the answers of `user`, and those that owners of their shared spaces gave for every member."""
         # An owner's yes ends when they are no owner any more.
-        of_owner = Q(space__members__user=models.F("user"), space__members__role="owner", for_all=True)
+        of_owner = Q(space__roles__user=models.F("user"), space__roles__role="owner", for_all=True)
         mine = Space.objects.visible_to(user).values("pk")
         for_everyone = self.model.objects.filter(of_owner, space__in=mine, is_used=True).values("pk")
         return self.filter(Q(user=user) | Q(pk__in=for_everyone))

@@ -17,7 +17,7 @@ from oneclaw.reasons import Reason
 class SuggestionQuerySet(models.QuerySet["Suggestion"]):
     def visible_to(self, user: User) -> "SuggestionQuerySet":
         """Return the suggestions for the spaces of `user`."""
-        return self.filter(space__members__user=user)
+        return self.filter(space__roles__user=user)
 
     def waiting(self) -> "SuggestionQuerySet":
         """Return the suggestions without an answer."""

@@ -91,7 +91,7 @@ class Memories:
 
     def may_write(self, space: Space) -> bool:
         """Return whether the person may change documents of `space`."""
-        return self.roles.get(space.pk) in (SpaceMember.Role.OWNER, SpaceMember.Role.EDITOR)
+        return self.roles.get(space.pk) in SpaceMember.WRITERS
 
     def owns(self, space: Space) -> bool:
         """Return whether the person is an owner of `space`."""
@@ -100,7 +100,7 @@ class Memories:
 
 def memories_of(user: User) -> Memories:
     """Return the memories that `user` may look at, by one statement. The own one is made on first use."""
-    mine = Space.objects.visible_to(user).annotate(role=F("members__role"))
+    mine = Space.objects.visible_to(user).annotate(role=F("roles__role"))
     found = list(mine)
     if all(space.kind != Space.Kind.OWN for space in found):
         make_own_space(user)

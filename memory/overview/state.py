@@ -24,14 +24,14 @@ SELECT count(*) FILTER (WHERE document.path LIKE 'memory/%%') AS logs,
          WHERE flush.space_id = %(space)s AND flush.status = ANY(%(open)s)) AS to_note,
        EXISTS (SELECT FROM memory_decision decision
                  JOIN memory_memoryrevision revision ON revision.id = decision.revision_id
-                 JOIN oneclaw_spacemember member ON member.space_id = revision.space_id
+                 JOIN oneclaw_spacerole member ON member.space_id = revision.space_id
                 WHERE member.user_id = %(user)s AND decision.decided_at IS NULL)
            OR EXISTS (SELECT FROM memory_review review
                         JOIN memory_memorydocument reviewed ON reviewed.id = review.document_id
-                        JOIN oneclaw_spacemember member ON member.space_id = reviewed.space_id
+                        JOIN oneclaw_spacerole member ON member.space_id = reviewed.space_id
                        WHERE member.user_id = %(user)s AND review.answered_at IS NULL)
            OR EXISTS (SELECT FROM memory_suggestion suggestion
-                        JOIN oneclaw_spacemember member ON member.space_id = suggestion.space_id
+                        JOIN oneclaw_spacerole member ON member.space_id = suggestion.space_id
                        WHERE member.user_id = %(user)s AND suggestion.status = 'waiting') AS has_waiting,
        EXISTS (SELECT FROM memory_labrun WHERE space_id = %(space)s) AS has_lab_runs
   FROM memory_memorydocument document LEFT JOIN memory_documentindex index ON index.document_id = document.id

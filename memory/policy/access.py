@@ -206,7 +206,7 @@ def find_document(session: ChatSession, path: str) -> MemoryDocument | None:
 
 def may_write(user: User, space_id: int) -> bool:
     """Return whether `user` may change documents of the space: owners and editors may."""
-    return SpaceMember.objects.filter(space=space_id, user=user).exclude(role=SpaceMember.Role.READER).exists()
+    return Space.objects.writable_by(user).filter(pk=space_id).exists()
 
 
 def may_forget(user: User, space: Space) -> bool:
@@ -217,7 +217,7 @@ def may_forget(user: User, space: Space) -> bool:
 
 def spaces_to_forget_in(user: User) -> QuerySet[Space]:
     """Return the spaces in which `user` may forget lines."""
-    owned = Q(members__user=user, members__role=SpaceMember.Role.OWNER)
+    owned = Q(roles__user=user, roles__role=SpaceMember.Role.OWNER)
     if user.is_staff and user.has_perm("memory.delete_memorydocument"):
         owned |= ~Q(kind__in=Space.PRIVATE)
     return Space.objects.filter(owned).distinct().order_by("pk")

@@ -17,7 +17,7 @@ from memory.documents.diff import Hunk, diff
 from memory.models import MemoryDocument, SkillApproval
 from memory.policy.reading import once
 from memory.skills.catalogue import Skill, by_name, find_skill, skills_in, skills_of_session
-from oneclaw.models import Space, SpaceMember, User
+from oneclaw.models import Space, User
 
 
 class SkillState(Enum):
@@ -132,7 +132,7 @@ def owns(user: User, space: Space | None) -> bool:
     """Return whether `user` is an owner of the shared space `space`."""
     if space is None or space.is_private:
         return False
-    return SpaceMember.objects.filter(space=space, user=user, role=SpaceMember.Role.OWNER).exists()
+    return Space.objects.owned_by(user).filter(pk=space.pk).exists()
 
 
 def changes_since(skill: Skill, approval: SkillApproval | None) -> dict[str, list[Hunk]]:

@@ -96,7 +96,7 @@ def restore(request: SignedInRequest, document_id: int) -> HttpResponse:
 @require_http_methods(["GET", "POST"])
 def undo_change(request: SignedInRequest, revision_id: int) -> HttpResponse:
     """Show a change and ask for confirmation; POST undoes it, and returns the updated card to htmx."""
-    mine = MemoryRevision.objects.filter(space__members__user=request.user)
+    mine = MemoryRevision.objects.filter(space__roles__user=request.user)
     revision = get_object_or_404(mine.select_related("document", "message__session"), pk=revision_id)
     if not may_write(request.user, revision.space_id):
         raise PermissionDenied

@@ -57,7 +57,7 @@ def keep_question(request: SignedInRequest) -> HttpResponse:
 @require_POST
 def drop_question(request: SignedInRequest, question_id: int) -> HttpResponse:
     """Remove a golden question of the person."""
-    mine = GoldenQuestion.objects.filter(space__members__user=request.user, pk=question_id)
+    mine = GoldenQuestion.objects.filter(space__roles__user=request.user, pk=question_id)
     for question in mine:
         if may_write(request.user, question.space_id):
             question.delete()

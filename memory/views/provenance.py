@@ -89,7 +89,7 @@ def may_forget_in(request: SignedInRequest, shown: ShownMemory) -> bool:
 
 def saved_rows(request: SignedInRequest, revision_ids: list[int]) -> list[dict[str, Any]]:
     """Return what was saved by these revisions, and whether it is still there."""
-    mine = MemoryRevision.objects.filter(space__members__user=request.user, pk__in=revision_ids)
+    mine = MemoryRevision.objects.filter(space__roles__user=request.user, pk__in=revision_ids)
     rows = mine.select_related("document").order_by("pk")
     texts = ((row, decisions.text_of(row)) for row in rows)
     return [

@@ -62,7 +62,7 @@ def first_save(user: User) -> Save | None:
 
 def saves_of(user: User) -> QuerySet[MemoryRevision]:
     """Return what the assistant has saved for `user`."""
-    mine = MemoryRevision.objects.filter(space__members__user=user, author=user)
+    mine = MemoryRevision.objects.filter(space__roles__user=user, author=user)
     return mine.filter(source=MemoryRevision.Source.TOOL)
 
 
@@ -96,5 +96,5 @@ def recalls(user: User, save: Save) -> QuerySet[Message]:
 
 def undos(user: User, save: Save) -> QuerySet[MemoryRevision]:
     """Return the changes of memory that `user` has undone after `save`."""
-    mine = MemoryRevision.objects.filter(space__members__user=user, author=user, pk__gt=save.revision.pk)
+    mine = MemoryRevision.objects.filter(space__roles__user=user, author=user, pk__gt=save.revision.pk)
     return mine.filter(source=MemoryRevision.Source.UNDO)

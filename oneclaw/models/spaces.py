@@ -3,14 +3,28 @@
 from typing import ClassVar
 
 from django.db import models, transaction
+from django.utils import timezone
 
+from oneclaw.models.groups import Group
 from oneclaw.models.people import User
 
 
 class SpaceQuerySet(models.QuerySet["Space"]):
     def visible_to(self, user: User) -> "SpaceQuerySet":
-        """Return the spaces of which `user` is a member."""
-        return self.filter(members__user=user)
+        """Return the spaces in which `user` has a role, also through a group."""
+        return self.filter(roles__user=user)
+
+    def writable_by(self, user: User) -> "SpaceQuerySet":
+        """Return the spaces that `user` may write in: those that `user` owns or edits."""
+        return self.filter(roles__user=user, roles__role__in=SpaceMember.WRITERS)
+
+    def owned_by(self, user: User) -> "SpaceQuerySet":
+        """Return the spaces that `user` owns, also through a group."""
+        return self.filter(roles__user=user, roles__role=SpaceMember.Role.OWNER)
+
+    def shared(self) -> "SpaceQuerySet":
+        """Return the spaces of projects and teams."""
+        return self.exclude(kind__in=Space.PRIVATE)
 
     def own_of(self, user: User) -> "Space":
         """Return the own space of `user`, made on first use."""
@@ -41,9 +55,16 @@ class Space(models.Model):
 
     kind = models.CharField(max_length=10, choices=Kind, default=Kind.OWN)
     name = models.CharField(max_length=200)
-    # The person who made it; the only member of a private space.
+    description = models.CharField(max_length=500, blank=True)
+    # The number of its colour in the page's palette; 0: none.
+    colour = models.PositiveSmallIntegerField(default=0)
+    # The only member of a private space; of a shared one, the person who made it or whom it was handed over to.
     owner = models.ForeignKey(User, on_delete=models.CASCADE, related_name="owned_spaces", db_index=False)
+    # Whether a proposal needs the yes of a second person; otherwise editors write its memory directly.
+    needs_second_person = models.BooleanField(default=True)
     created_at = models.DateTimeField(auto_now_add=True)
+    # An archived space can be read and searched, and nothing in it changes.
+    archived_at = models.DateTimeField(null=True, blank=True)
 
     objects: ClassVar[models.Manager["Space"]] = SpaceQuerySet.as_manager()
 
@@ -64,19 +85,58 @@ class Space(models.Model):
 
 
 class SpaceMember(models.Model):
-    """A person's role in a space."""
+    """A role in a space that one person was given; what a person may do is in SpaceRole."""
 
     class Role(models.TextChoices):
         OWNER = "owner", "owner: reads, writes, manages members"
         EDITOR = "editor", "editor: reads and writes"
         READER = "reader", "reader: reads"
 
+    # The roles that may write.
+    WRITERS: ClassVar[tuple[Role, ...]] = (Role.OWNER, Role.EDITOR)
+
     space = models.ForeignKey(Space, on_delete=models.CASCADE, related_name="members", db_index=False)
     user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="memberships")
     role = models.CharField(max_length=10, choices=Role, default=Role.READER)
+    since = models.DateTimeField(default=timezone.now)
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["space", "user"], name="member_once_per_space")]
 
     def __str__(self) -> str:
         return f"{self.user} in {self.space}: {self.role}"
+
+
+class SpaceGroup(models.Model):
+    """A role in a space that all members of a group have."""
+
+    space = models.ForeignKey(Space, on_delete=models.CASCADE, related_name="groups", db_index=False)
+    group = models.ForeignKey(Group, on_delete=models.CASCADE, related_name="spaces")
+    role = models.CharField(max_length=10, choices=SpaceMember.Role, default=SpaceMember.Role.READER)
+    since = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["space", "group"], name="group_once_per_space")]
+
+    def __str__(self) -> str:
+        return f"{self.group} in {self.space}: {self.role}"
+
+
+class SpaceRole(models.Model):
+    """The highest role of a person in a space, of their own or through groups, and since when they have any.
+
+    A database view over SpaceMember, SpaceGroup and GroupMember (migration 0009_groups): it is never stale.
+    """
+
+    pk = models.CompositePrimaryKey("space_id", "user_id")
+    space = models.ForeignKey(Space, on_delete=models.DO_NOTHING, related_name="roles")
+    user = models.ForeignKey(User, on_delete=models.DO_NOTHING, related_name="space_roles")
+    role = models.CharField(max_length=10, choices=SpaceMember.Role)
+    since = models.DateTimeField()
+
+    class Meta:
+        managed = False
+        db_table = "oneclaw_spacerole"
+
+    def __str__(self) -> str:
+        return f"{self.user_id} in {self.space_id}: {self.role}"

@@ -15,7 +15,7 @@ from memory.skills.limits import SKILL_MAX_BYTES
 from memory.skills.parsing import DESCRIPTION_MAX_CHARS, NAME_MAX_CHARS
 from memory.views.changes import form_number
 from memory.views.skills.pages import is_writable, readable_skill, render_skill, source_of
-from oneclaw.models import Space, SpaceMember, User
+from oneclaw.models import Space, User
 from oneclaw.people.requests import SignedInRequest
 from oneclaw.text import InvalidTextError
 
@@ -133,6 +133,4 @@ def writable_skill(request: SignedInRequest, source: str, folder: str) -> Skill:
 
 def spaces_to_write_in(user: User) -> list[Space]:
     """Return the spaces in which `user` may write a skill, their own first."""
-    roles = SpaceMember.objects.filter(user=user, space__kind__in=[Space.Kind.PROJECT, Space.Kind.TEAM])
-    shared = roles.exclude(role=SpaceMember.Role.READER).select_related("space").order_by("space")
-    return [Space.objects.own_of(user), *(member.space for member in shared)]
+    return [Space.objects.own_of(user), *Space.objects.writable_by(user).shared().order_by("pk")]

@@ -1,0 +1,69 @@
+"""The attempts to answer a message, and how an answer ends."""
+
+import uuid
+from typing import ClassVar
+
+from django.db import models
+from django.db.models import Q
+from django.db.models.functions import Now
+
+from oneclaw.models import clock
+from oneclaw.reasons import ReasonField
+
+
+class TurnQuerySet(models.QuerySet["Turn"]):
+    def running(self) -> "TurnQuerySet":
+        return self.filter(status=Turn.Status.RUNNING)
+
+    def abandoned(self) -> "TurnQuerySet":
+        """Return the running turns whose lease has expired, because their process no longer renews it."""
+        return self.running().filter(lease_until__lt=clock.database_now())
+
+
+class AnswerStatus(models.TextChoices):
+    """The status of an answer, and of the turn that writes it."""
+
+    RUNNING = "running"
+    COMPLETE = "complete"
+    STOPPED = "stopped"
+    INTERRUPTED = "interrupted"
+    FAILED = "failed"
+
+
+class Turn(models.Model):
+    """One attempt to answer one user message."""
+
+    Status = AnswerStatus
+
+    class Kind(models.TextChoices):
+        SEND = "send"
+        RETRY = "retry"
+        CONTINUE = "continue"
+
+    session = models.ForeignKey("ChatSession", on_delete=models.CASCADE, related_name="turns")
+    # The user message that it answers.
+    prompt = models.ForeignKey("Message", on_delete=models.CASCADE, related_name="attempts", db_index=False)
+    attempt = models.PositiveIntegerField(default=1)
+    kind = models.CharField(max_length=10, choices=Kind, default=Kind.SEND)
+    status = models.CharField(max_length=12, choices=Status, default=Status.RUNNING)
+    # The token of the process that runs it, and the end of its lease. A new holder has a new token.
+    holder = models.UUIDField(default=uuid.uuid4)
+    lease_until = models.DateTimeField()
+    stop_requested = models.BooleanField(default=False)
+    # The protocol code of a failure (oneclaw.llm.ModelRequestError.code), and the reason that the person is shown.
+    error_code = models.CharField(max_length=40, blank=True)
+    error = ReasonField()
+    started_at = models.DateTimeField(db_default=Now(), editable=False)
+    finished_at = models.DateTimeField(null=True, blank=True)
+
+    objects: ClassVar[models.Manager["Turn"]] = TurnQuerySet.as_manager()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["session"], condition=Q(status="running"), name="one_running_turn"),
+            models.UniqueConstraint(fields=["prompt", "attempt"], name="one_answer_per_attempt"),
+        ]
+        indexes = [models.Index(fields=["lease_until"], condition=Q(status="running"), name="turn_leases")]
+
+    def __str__(self) -> str:
+        return f"turn {self.pk} of {self.session_id}: {self.status}"
