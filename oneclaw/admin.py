@@ -4,9 +4,9 @@ from typing import Any, ClassVar
 
 from allauth.account.decorators import secure_admin_login
 from allauth.account.models import EmailAddress
+from django import forms
 from django.contrib import admin
 from django.contrib.auth.admin import UserAdmin
-from django.contrib.auth.forms import UserChangeForm
 from django.http import HttpRequest
 from django.template.defaultfilters import linebreaksbr
 from django.utils.translation import gettext_lazy as _
@@ -18,10 +18,10 @@ admin.site.site_header, admin.site.site_title, admin.site.index_title = "OneClaw
 admin.site.login = secure_admin_login(admin.site.login)  # type: ignore[method-assign]
 
 
-class PersonForm(UserChangeForm):
+class PersonForm(forms.ModelForm):
     class Meta:
         model = User
-        fields = "__all__"
+        fields = ("email", "first_name", "timezone")
 
     def clean_email(self) -> str:
         return self.cleaned_data["email"].strip().lower()
@@ -64,24 +64,33 @@ class JobAdmin(ReadOnlyAdmin):
 
 @admin.register(User)
 class PersonAdmin(NoAddAdmin, UserAdmin):
-    """People: their permissions, and whether the account is active. `manage.py adduser` adds new ones."""
+    """People as rows. Roles, invitations and links are on the pages of the team; nobody sets another's password."""
 
     about = _(
-        "Each row is a person with an account: change their permissions, or deactivate the "
-        "account. Add people with `manage.py adduser`."
+        "Each row is a person with an account. Their roles, invitations and links for a forgotten password are on the "
+        "page People."
     )
     form = PersonForm
-    list_display = ["email", "first_name", "is_active", "is_staff", "last_login"]
-    list_filter = ["is_active", "is_staff"]
+    change_form_template = "admin/change_form.html"
+    list_display = ["email", "first_name", "role", "is_active", "last_login"]
+    list_filter = ["is_active", "role"]
     search_fields = ["email", "first_name"]
     ordering = ["email"]
-    readonly_fields = ["last_login", "date_joined"]
-    filter_horizontal = ["groups", "user_permissions"]
+    readonly_fields = ["role", "is_active", "last_login", "date_joined"]
     fieldsets = [
-        (None, {"fields": ["email", "password", "first_name", "timezone"]}),
-        ("Rights", {"fields": ["is_active", "is_staff", "is_superuser", "groups", "user_permissions"]}),
+        (None, {"fields": ["email", "first_name", "timezone", "role", "is_active"]}),
         ("When", {"fields": ["date_joined", "last_login"]}),
     ]
+
+    def get_urls(self) -> Any:
+        """Leave out the page that sets another's password."""
+        return [each for each in super().get_urls() if each.name != "auth_user_password_change"]
+
+    def get_list_filter(self, request: HttpRequest) -> Any:
+        return self.list_filter
+
+    def has_delete_permission(self, request: HttpRequest, obj: object = None) -> bool:
+        return False
 
     def save_model(self, request: HttpRequest, obj: User, form: Any, change: bool) -> None:
         """Save the person, and delete other email addresses: a former address must not sign in."""

@@ -209,6 +209,7 @@ ACCOUNT_FORMS = {
     "login": "oneclaw.people.forms.FocusedLoginForm",
     "signup": "oneclaw.people.forms.FocusedSignupForm",
     "change_password": "oneclaw.people.forms.FocusedPasswordForm",
+    "reauthenticate": "oneclaw.people.forms.ConfirmForm",
 }
 ACCOUNT_SESSION_REMEMBER = True
 # How long an email address is blocked at one address of the network after five wrong passwords. The limits of passwords

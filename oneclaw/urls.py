@@ -13,6 +13,7 @@ urlpatterns = [
     path("readyz", health.readyz),
     path("admin/", admin.site.urls),
     path("", include("oneclaw.people.urls")),
+    path("team/", include("oneclaw.team.people_urls")),
     path("", include("chat.urls")),
 ]
 api.add_router("", "chat.api.routes.router")

@@ -17,15 +17,8 @@ VIEW_AUDIT, VIEW_SPENDING = "oneclaw.view_audit", "oneclaw.view_spending"
 # The permissions of a role besides those of an owner, who has all. No role may set a password of another person.
 PERMISSIONS: dict[str, frozenset[str]] = {
     Role.PEOPLE: frozenset({MANAGE_PEOPLE}),
-    Role.CURATOR: frozenset(
-        {
-            "memory.view_memorydocument",
-            "memory.change_memorydocument",
-            "memory.delete_memorydocument",
-            "memory.view_revision",
-            "memory.view_memoryindexjob",
-        }
-    ),
+    # The app of memory adds its own, see `permit`.
+    Role.CURATOR: frozenset(),
     Role.AUDITOR: frozenset(
         {VIEW_AUDIT, VIEW_SPENDING, "oneclaw.view_user", "oneclaw.view_apikey", "oneclaw.view_invariantrun"}
     ),
@@ -33,6 +26,11 @@ PERMISSIONS: dict[str, frozenset[str]] = {
 }
 # Roles whose work is in Django's admin; those of the others is in /team/.
 IN_DJANGO_ADMIN = {Role.OWNER, Role.CURATOR, Role.AUDITOR}
+
+
+def permit(role: str, *permissions: str) -> None:
+    """Add `permissions` to `role`; an app calls this for its own models when it is loaded."""
+    PERMISSIONS[role] |= frozenset(permissions)
 
 
 class MayNotError(UserFacingError):
@@ -62,13 +60,22 @@ class RoleBackend(BaseBackend):
 
 
 def may_change(actor: User, person: User) -> bool:
-    """Return whether `actor` may disable `person` or give them a reset link.
+    """Return whether `actor` may disable or enable `person`; only an owner may when they have a role."""
+    return actor.has_perm(GRANT_ROLES if has_role(person) else MANAGE_PEOPLE)
 
-    A link is as good as a password until it is used, so that only an owner gives one to somebody with a role.
+
+def may_give_link(actor: User, person: User) -> bool:
+    """Return whether `actor` may give `person` a reset link.
+
+    Until it is used, a link is as good as a password: nobody gets one for somebody with a role on a page. Those are
+    made on the server, by `manage.py adduser --new-link`.
     """
-    if not actor.has_perm(MANAGE_PEOPLE):
-        return False
-    return not (person.role or person.is_staff or person.is_superuser) or actor.has_perm(GRANT_ROLES)
+    return actor.has_perm(MANAGE_PEOPLE) and person.is_active and not has_role(person)
+
+
+def has_role(person: User) -> bool:
+    """Return whether `person` may do more than use OneClaw."""
+    return bool(person.role or person.is_staff or person.is_superuser)
 
 
 def may_give(actor: User, role: str) -> bool:
