@@ -212,6 +212,8 @@ ACCOUNT_FORMS = {
     "reauthenticate": "oneclaw.people.forms.ConfirmForm",
 }
 ACCOUNT_SESSION_REMEMBER = True
+# What changes how somebody signs in takes a sign-in within the last five minutes.
+ACCOUNT_REAUTHENTICATION_REQUIRED = True
 # How long an email address is blocked at one address of the network after five wrong passwords. The limits of passwords
 # are in oneclaw/people/attempts.py; `login_failed` is here that of codes of a second factor.
 SIGN_IN_WAIT_MINUTES = 5

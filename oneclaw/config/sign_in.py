@@ -11,7 +11,9 @@ from oneclaw.config import environment
 # The mail server; without one nothing is mailed, and people pass on links by themselves.
 _mail = environment.mail_server("ONECLAW_MAIL_URL")
 MAIL = _mail is not None
-EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend" if _mail else "django.core.mail.backends.dummy.EmailBackend"
+EMAIL_BACKEND = (
+    "django.core.mail.backends.smtp.EmailBackend" if _mail else "django.core.mail.backends.dummy.EmailBackend"
+)
 EMAIL_HOST, EMAIL_PORT = (_mail.host, _mail.port) if _mail else ("localhost", 25)
 EMAIL_HOST_USER, EMAIL_HOST_PASSWORD = (_mail.user, _mail.password) if _mail else ("", "")
 EMAIL_USE_TLS, EMAIL_USE_SSL = bool(_mail and _mail.starttls), bool(_mail and _mail.ssl)

@@ -63,7 +63,6 @@ class Adapter(OpenIDConnectOAuth2Adapter):
             claims = {**claims, **more, **own}
         return self.get_provider().sociallogin_from_response(request, claims)
 
-
     def get_callback_url(self, request: HttpRequest, app: Any) -> str:
         """Return the address to which the provider sends the browser back."""
         return build_absolute_uri(request, reverse("sso_callback"), self.redirect_uri_protocol)
@@ -82,7 +81,9 @@ class Provider(OpenIDConnectProvider):
         """Return the path to which the provider sends the browser back."""
         return reverse("sso_callback")
 
-    def redirect(self, request: HttpRequest, process: str, next_url: Any = None, data: Any = None, **kwargs: Any) -> Any:
+    def redirect(
+        self, request: HttpRequest, process: str, next_url: Any = None, data: Any = None, **kwargs: Any
+    ) -> Any:
         """Send the browser to the provider with a nonce that its ID token must repeat."""
         nonce = get_random_string(NONCE_CHARS)
         auth_params = {**self.get_auth_params(), "nonce": nonce}

@@ -56,7 +56,9 @@ def is_required(user: User) -> bool:
     return settings.SECOND_FACTOR == "admins" and has_role(user)
 
 
-def second_factor_middleware(get_response: Callable[[HttpRequest], HttpResponse]) -> Callable[[HttpRequest], HttpResponse]:
+def second_factor_middleware(
+    get_response: Callable[[HttpRequest], HttpResponse],
+) -> Callable[[HttpRequest], HttpResponse]:
     """Return a middleware that leads a person who lacks the required factor to the page that sets it up."""
 
     def answer(request: HttpRequest) -> HttpResponse:

@@ -9,7 +9,7 @@ from allauth.socialaccount import views as socialaccount
 from django.conf import settings
 from django.contrib.auth.decorators import login_not_required
 from django.http import Http404, HttpRequest, HttpResponse
-from django.urls import include, path
+from django.urls import include, path, re_path
 from django.views.generic import TemplateView
 
 from oneclaw.people import provider, views
@@ -46,11 +46,9 @@ urlpatterns = [
         name="account_waiting",
     ),
     path("accounts/password/reset/", with_mail(account.password_reset, ask_an_admin), name="account_reset_password"),
-    path(
-        "accounts/password/reset/done/", with_mail(account.password_reset_done), name="account_reset_password_done"
-    ),
-    path(
-        "accounts/password/reset/key/<str:uidb36>-<str:key>/",
+    path("accounts/password/reset/done/", with_mail(account.password_reset_done), name="account_reset_password_done"),
+    re_path(
+        "^accounts/password/reset/key/(?P<uidb36>[0-9A-Za-z]+)-(?P<key>.+)/$",
         with_mail(account.password_reset_from_key),
         name="account_reset_password_from_key",
     ),
@@ -68,9 +66,8 @@ urlpatterns = [
     path("accounts/second-factor/", include("allauth.mfa.urls")),
     path("accounts/sso/", provider.login, name="sso_login"),
     path("accounts/sso/callback/", provider.callback, name="sso_callback"),
-    # Names that allauth expects.
+    # A name that allauth expects.
     path("accounts/sso/cancelled/", socialaccount.login_cancelled, name="socialaccount_login_cancelled"),
-    path("accounts/sso/error/", socialaccount.login_error, name="socialaccount_login_error"),
     path("welcome/<str:uid>/<str:token>/", views.welcome, name="welcome"),
     path("invited/<str:token>/", views.invited, name="invited"),
     path("first/<str:token>/", views.first_account, name="first_account"),
