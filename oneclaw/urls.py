@@ -14,6 +14,7 @@ urlpatterns = [
     path("admin/", admin.site.urls),
     path("", include("oneclaw.people.urls")),
     path("team/", include("oneclaw.team.people_urls")),
+    path("scim/v2/", include("oneclaw.scim.urls")),
     path("", include("chat.urls")),
 ]
 api.add_router("", "chat.api.routes.router")

@@ -80,6 +80,8 @@ class User(AbstractUser):
     role = models.CharField(max_length=10, blank=True, choices=Role)
     # Whether they have signed up and an admin has not yet let them in; such an account is not active.
     awaits_approval = models.BooleanField(default=False)
+    # What a directory that keeps accounts by SCIM calls the person; None: it does not keep them.
+    directory_id = models.CharField(max_length=255, null=True, blank=True, unique=True)
 
     USERNAME_FIELD = "email"
     REQUIRED_FIELDS: ClassVar[list[str]] = []
