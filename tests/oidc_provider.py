@@ -3,8 +3,8 @@
     with OidcProvider() as provider:
         provider.person(sub="1", email="ada@example.org", email_verified=True, groups=["Research"])
 
-It signs in, without asking, whom `person` has named last. `fault(issuer=…)` and others make its answers wrong. Codes work
-once, with the right client secret and PKCE verifier.
+It signs in, without asking, whom `person` has named last. `fault(…)` makes its answers wrong. Codes work once, with the
+right client secret and PKCE verifier.
 """
 
 import base64
