@@ -16,7 +16,7 @@ class Migration(migrations.Migration):
     operations = [
         migrations.AlterModelOptions(
             name='user',
-            options={'permissions': [('manage_people', 'May invite, approve, disable and enable people, and give reset links'), ('grant_roles', 'May give and take roles'), ('view_audit', 'May read the audit record'), ('view_spending', 'May read usage and cost of everybody')]},
+            options={'permissions': [('manage_people', 'May invite, approve, disable and enable people, and give reset links'), ('grant_roles', 'May give and take roles'), ('view_audit', 'May read the audit record')]},
         ),
         migrations.AddField(
             model_name='user',

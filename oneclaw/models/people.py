@@ -93,7 +93,6 @@ class User(AbstractUser):
             ("manage_people", "May invite, approve, disable and enable people, and give reset links"),
             ("grant_roles", "May give and take roles"),
             ("view_audit", "May read the audit record"),
-            ("view_spending", "May read usage and cost of everybody"),
         ]
 
     def __str__(self) -> str:

@@ -12,7 +12,7 @@ from oneclaw.text import UserFacingError
 Role = User.Role
 
 MANAGE_PEOPLE, GRANT_ROLES = "oneclaw.manage_people", "oneclaw.grant_roles"
-VIEW_AUDIT, VIEW_SPENDING = "oneclaw.view_audit", "oneclaw.view_spending"
+VIEW_AUDIT, VIEW_SPENDING = "oneclaw.view_audit", "oneclaw.view_spend"
 
 # The permissions of a role besides those of an owner, who has all. No role may set a password of another person.
 PERMISSIONS: dict[str, frozenset[str]] = {

@@ -3,11 +3,10 @@
 from typing import Any
 
 from django.contrib import messages
-from django.contrib.auth.decorators import permission_required
 from django.core.paginator import Paginator
 from django.db.models import Q
 from django.http import HttpResponse
-from django.shortcuts import get_object_or_404, redirect, render
+from django.shortcuts import get_object_or_404, redirect
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_POST
@@ -16,15 +15,14 @@ from oneclaw.models import User
 from oneclaw.people import invitations, roles
 from oneclaw.people.fresh import fresh_sign_in_required
 from oneclaw.people.requests import SignedInRequest
+from oneclaw.team.pages import needs, team_page
 from oneclaw.text import UserFacingError
 
 PAGE_ROWS = 50
 
-manages_people = permission_required(roles.MANAGE_PEOPLE, raise_exception=True)
-
 
 @require_GET
-@manages_people
+@needs(roles.MANAGE_PEOPLE)
 def people(request: SignedInRequest) -> HttpResponse:
     """Show the people whose address or name has the words of `q`, or everybody."""
     return shown(request)
@@ -48,11 +46,11 @@ def shown(request: SignedInRequest, **more: Any) -> HttpResponse:
     ]
     may_grant = request.user.has_perm(roles.GRANT_ROLES)
     context = {"rows": rows, "page": page, "query": query, "roles": User.Role.choices if may_grant else [], **more}
-    return render(request, "team/people.html", context)
+    return team_page(request, "team/people.html", "team_people", context)
 
 
 @require_POST
-@permission_required(roles.GRANT_ROLES, raise_exception=True)
+@needs(roles.GRANT_ROLES)
 @fresh_sign_in_required
 def change_role(request: SignedInRequest, person_id: int) -> HttpResponse:
     """Give a person another role."""
@@ -63,7 +61,7 @@ def change_role(request: SignedInRequest, person_id: int) -> HttpResponse:
 
 
 @require_POST
-@manages_people
+@needs(roles.MANAGE_PEOPLE)
 @fresh_sign_in_required
 def set_active(request: SignedInRequest, person_id: int) -> HttpResponse:
     """Disable or enable a person; a disabled one is out at once, on all devices and with all keys."""
@@ -85,7 +83,7 @@ def changed(request: SignedInRequest, person: User, change: Any) -> None:
 
 @never_cache
 @require_POST
-@manages_people
+@needs(roles.MANAGE_PEOPLE)
 @fresh_sign_in_required
 def give_link(request: SignedInRequest, person_id: int) -> HttpResponse:
     """Show a one-time link with which the person chooses a new password; the old one stays until then."""
