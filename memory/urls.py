@@ -11,13 +11,12 @@ from memory.views import (
     home,
     imports,
     inbox,
-    instructions,
     lab,
     past,
     provenance,
     search,
-    switches,
 )
+from memory.views.settings import instructions, looks, switches
 from memory.views.skills import changes as skill_changes
 from memory.views.skills import imports as skill_imports
 from memory.views.skills import pages as skill_pages
@@ -36,6 +35,7 @@ urlpatterns = [
     path("memory/lab/<int:question_id>/drop", lab.drop_question, name="memory_lab_drop"),
     path("memory/files", documents.document_list, name="memory_files"),
     path("memory/switches", switches.switches_page, name="memory_switches"),
+    path("memory/looks", looks.looks_page, name="memory_looks"),
     path("memory/skills/", skill_pages.skill_list, name="memory_skills"),
     path("memory/skills/new", skill_changes.new_skill, name="memory_new_skill"),
     path("memory/skills/import", skill_imports.import_skills, name="memory_import_skills"),

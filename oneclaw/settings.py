@@ -7,6 +7,7 @@ from urllib.parse import urlsplit
 from django.core.exceptions import ImproperlyConfigured
 
 from oneclaw.config import broker, environment
+from oneclaw.config.audit import *  # noqa: F403
 from oneclaw.config.context import *  # noqa: F403
 from oneclaw.config.home import make_home
 from oneclaw.config.limits import *  # noqa: F403
@@ -135,6 +136,7 @@ MIDDLEWARE = [
     "django.contrib.auth.middleware.LoginRequiredMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "oneclaw.audit.record.remembering_request_middleware",
     "oneclaw.people.preferences.preferences_middleware",
     "oneclaw.web.no_store.no_store_middleware",
     "allauth.account.middleware.AccountMiddleware",
@@ -156,7 +158,7 @@ TEMPLATES = [
                 "django.template.context_processors.request",
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
-                "oneclaw.team.pages.may_see_any",
+                "oneclaw.team.pages.team_pages",
             ],
         },
     },
@@ -388,6 +390,7 @@ CELERY_BEAT_SCHEDULE = {
     "purge": {"task": "chat.tasks.purge", "schedule": 3600.0},
     "memory-sweep": {"task": "memory.tasks.sweep", "schedule": 60.0},
     "invariants": {"task": "oneclaw.tasks.check_invariants", "schedule": 3600.0},
+    "audit-log": {"task": "oneclaw.tasks.link_audit_log", "schedule": 5.0},
     # Asks the model's server once a day.
     "model-facts": {"task": "oneclaw.tasks.refresh_model_facts", "schedule": 300.0},
 }

@@ -6,6 +6,7 @@ from django.contrib.auth.decorators import login_not_required
 from django.urls import include, path, re_path
 
 from oneclaw.ops import health
+from oneclaw.team import audit
 from oneclaw.web.api import api, no_such_address
 
 urlpatterns = [
@@ -15,6 +16,8 @@ urlpatterns = [
     path("", include("oneclaw.people.urls")),
     path("team/", include("oneclaw.team.people_urls")),
     path("scim/v2/", include("oneclaw.scim.urls")),
+    path("team/audit/", audit.audit_page, name="team_audit"),
+    path("team/audit/export.jsonl", audit.audit_export, name="team_audit_export"),
     path("", include("chat.urls")),
 ]
 api.add_router("", "chat.api.routes.router")

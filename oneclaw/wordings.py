@@ -29,6 +29,8 @@ def rate_limited(params: Mapping[str, Any]) -> str:
 
 
 WORDINGS: Mapping[str, Wording] = {
+    "audit.unreachable": _("The collector of the audit log cannot be reached (ONECLAW_AUDIT_WEBHOOK)."),
+    "audit.refused": _("The collector of the audit log answered %(status)s (ONECLAW_AUDIT_WEBHOOK)."),
     # A text that is shown as it is.
     "other": "%(text)s",
     "model.failed": _("The model could not answer. Try again."),

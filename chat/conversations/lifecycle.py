@@ -13,7 +13,8 @@ from chat.conversations.model_choice import Choice
 from chat.models import ChatSession, ChatSessionQuerySet, Presence, SessionRoute, Turn
 from chat.signals import session_deleted, session_ended, session_switched
 from oneclaw import pubsub
-from oneclaw.models import User, clock
+from oneclaw.audit.record import record
+from oneclaw.models import AuditKind, User, clock
 from oneclaw.text import UserFacingError
 
 
@@ -187,6 +188,7 @@ def delete(session: ChatSession) -> None:
     not remembered."""
     follow(session)
     ChatSession.objects.filter(pk=session.pk).update(deleted_at=clock.database_now())
+    record(AuditKind.DELETED, actor=session.owner, of="conversation", session=str(session.pk))
     session.turns.filter(status=Turn.Status.RUNNING).update(stop_requested=True)
     pubsub.notify(f"session:{session.pk}", {"kind": "deleted", "owner": session.owner_id})
     pubsub.notify(f"user:{session.owner_id}", {"kind": "sessions"})

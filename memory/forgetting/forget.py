@@ -53,8 +53,9 @@ from memory.notes import recent
 from memory.policy.paths import recent_path
 from memory.policy.tombstones import LineMatcher, line_hash, lock_name, of_space
 from memory.trust import suggestions
+from oneclaw.audit.record import record
 from oneclaw.locks import hold
-from oneclaw.models import Space, User, clock
+from oneclaw.models import AuditKind, Space, User, clock
 from oneclaw.reasons import Reason
 
 logger = logging.getLogger(__name__)
@@ -192,6 +193,7 @@ def _forget(space: Space, wanted: LinesToForget, user: User | None, digest: str 
     LineFeedback.objects.of_removed_lines(space).delete()
     forgetting.counts = made.counts
     forgetting.save(update_fields=["counts"])
+    record(AuditKind.FORGOTTEN, actor=user, space=space, forgetting=forgetting.pk)
     for erasure in made.documents:
         write.announce(erasure.document_id)
     transaction.on_commit(partial(try_to_finish, forgetting.pk), robust=True)

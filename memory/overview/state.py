@@ -33,7 +33,10 @@ SELECT count(*) FILTER (WHERE document.path LIKE 'memory/%%') AS logs,
            OR EXISTS (SELECT FROM memory_suggestion suggestion
                         JOIN oneclaw_spacerole member ON member.space_id = suggestion.space_id
                        WHERE member.user_id = %(user)s AND suggestion.status = 'waiting') AS has_waiting,
-       EXISTS (SELECT FROM memory_labrun WHERE space_id = %(space)s) AS has_lab_runs
+       EXISTS (SELECT FROM memory_labrun WHERE space_id = %(space)s) AS has_lab_runs,
+       EXISTS (SELECT FROM oneclaw_auditevent event
+                WHERE event.person = %(user)s AND event.kind LIKE 'memory.%%'
+                  AND event.at > now() - interval '30 days') AS was_opened
   FROM memory_memorydocument document LEFT JOIN memory_documentindex index ON index.document_id = document.id
  WHERE document.space_id = %(space)s AND document.deleted_at IS NULL
 """
@@ -57,6 +60,8 @@ class MemoryState:
     has_waiting: bool
     # Whether golden questions were ever run (memory/lab/golden.py).
     has_lab_runs: bool
+    # Whether an admin has opened the person's own memory in the last 30 days (memory/policy/curation.py).
+    was_opened: bool
 
 
 def state_of(space: Space, user: User) -> MemoryState:

@@ -1,6 +1,7 @@
 """The models of the platform; other code imports them from here."""
 
 from oneclaw.models.attempts import SignInAttempt
+from oneclaw.models.audit import AuditDelivery, AuditEvent, AuditKind, AuditLink
 from oneclaw.models.facts import ModelFacts
 from oneclaw.models.groups import Group, GroupMember
 from oneclaw.models.health import Heartbeat, InvariantRun

@@ -7,7 +7,8 @@ from typing import Any
 from django.conf import settings
 from django.db import transaction
 
-from oneclaw.models import Group, GroupMember, User
+from oneclaw.audit.record import record
+from oneclaw.models import AuditKind, Group, GroupMember, User
 
 logger = logging.getLogger(__name__)
 
@@ -70,8 +71,10 @@ def set_groups(user: User, managed_by: str, groups: Iterable[Group]) -> None:
     """Make `user` a member of `groups` and of no other group of `managed_by`."""
     wanted = {group.pk for group in groups}
     mine = GroupMember.objects.filter(user=user, group__managed_by=managed_by)
-    mine.exclude(group__in=wanted).delete()
+    left, _ = mine.exclude(group__in=wanted).delete()
     missing = wanted - set(mine.values_list("group_id", flat=True))
     GroupMember.objects.bulk_create(
         [GroupMember(group_id=group_id, user=user) for group_id in sorted(missing)], ignore_conflicts=True
     )
+    if left or missing:
+        record(AuditKind.GROUP_CHANGED, person=user, by=managed_by, joined=len(missing), left=left)

@@ -18,7 +18,8 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from oneclaw.models import Group, GroupMember, Invitation, User, clock
+from oneclaw.audit.record import record
+from oneclaw.models import AuditKind, Group, GroupMember, Invitation, User, clock
 from oneclaw.people import roles
 from oneclaw.people.invitations import base_url
 from oneclaw.text import UserFacingError
@@ -84,6 +85,7 @@ def invite(actor: User, wish: Wish, days: int) -> tuple[Invitation, str]:
         raise InvitedAlreadyError(email=email) from error
     # Those of a provider it keeps itself.
     invitation.groups.set([group for group in wish.groups if not group.managed_by])
+    record(AuditKind.INVITED, actor=actor, invitation=invitation.pk, role=invitation.role)
     return invitation, link_of(token)
 
 
@@ -101,9 +103,13 @@ def renew(actor: User, invitation_id: int) -> tuple[Invitation, str] | None:
     return invitation, link_of(token)
 
 
-def revoke(invitation_id: int) -> bool:
+@transaction.atomic
+def revoke(actor: User, invitation_id: int) -> bool:
     """Revoke a pending invitation, and return whether it was pending."""
-    return bool(Invitation.objects.pending().filter(pk=invitation_id).update(revoked_at=clock.database_now()))
+    revoked = Invitation.objects.pending().filter(pk=invitation_id).update(revoked_at=clock.database_now())
+    if revoked:
+        record(AuditKind.INVITATION_REVOKED, actor=actor, invitation=invitation_id)
+    return bool(revoked)
 
 
 def mail(invitation: Invitation, link: str) -> None:
@@ -144,6 +150,7 @@ def accept(invitation: Invitation, user: User) -> None:
         ignore_conflicts=True,
     )
     Invitation.objects.filter(pk=invitation.pk).update(accepted_at=clock.database_now(), accepted_by=user)
+    record(AuditKind.INVITATION_USED, actor=user, invitation=invitation.pk, role=invitation.role)
 
 
 def wishes_of_csv(actor: User, text: str) -> list[Wish]:

@@ -6,7 +6,8 @@ from django.contrib.auth.backends import BaseBackend
 from django.db import transaction
 from django.utils.translation import gettext_lazy as _
 
-from oneclaw.models import User
+from oneclaw.audit.record import record
+from oneclaw.models import AuditKind, User
 from oneclaw.text import UserFacingError
 
 Role = User.Role
@@ -99,8 +100,10 @@ def change_role(actor: User, person: User, role: str) -> None:
     owners = set(User.objects.owners().select_for_update().values_list("pk", flat=True))
     if owners == {person.pk} and role != Role.OWNER:
         raise LastOwnerError
+    before = person.role
     set_role(person, role)
     person.save(update_fields=["role", "is_superuser", "is_staff"])
+    record(AuditKind.RIGHTS_CHANGED, actor=actor, person=person, before=before, role=role)
 
 
 @transaction.atomic
@@ -116,3 +119,4 @@ def set_active(actor: User, person: User, active: bool) -> None:
         raise LastOwnerError
     person.is_active, person.awaits_approval = active, False
     person.save(update_fields=["is_active", "awaits_approval"])
+    record(AuditKind.PERSON_ENABLED if active else AuditKind.PERSON_DISABLED, actor=actor, person=person)

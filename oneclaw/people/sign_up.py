@@ -5,7 +5,8 @@ from django.db import transaction
 from django.db.models import QuerySet
 from django.utils.translation import gettext_lazy as _
 
-from oneclaw.models import User
+from oneclaw.audit.record import record
+from oneclaw.models import AuditKind, User
 from oneclaw.people.roles import MANAGE_PEOPLE, MayNotError
 from oneclaw.text import UserFacingError
 
@@ -48,6 +49,8 @@ def decide(actor: User, person_id: int, *, approved: bool) -> User:
     if approved:
         person.is_active, person.awaits_approval = True, False
         person.save(update_fields=["is_active", "awaits_approval"])
+        record(AuditKind.PERSON_ENABLED, actor=actor, person=person)
     else:
+        record(AuditKind.PERSON_REMOVED, actor=actor, person=person)
         person.delete()
     return person

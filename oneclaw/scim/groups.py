@@ -4,7 +4,8 @@ import scim2_models as scim
 from django.db import transaction
 from django.db.models import QuerySet
 
-from oneclaw.models import Group, GroupMember, User
+from oneclaw.audit.record import record
+from oneclaw.models import AuditKind, Group, GroupMember, User
 from oneclaw.people.claims import NAME_MAX_CHARS, SCIM
 
 
@@ -47,15 +48,18 @@ def store(group: Group, resource: scim.Group) -> None:
     group.name, group.external_id = name, resource.external_id
     group.save()
     wanted = members_of(resource)
-    group.members.exclude(user_id__in=wanted).delete()
+    left, _ = group.members.exclude(user_id__in=wanted).delete()
     missing = wanted - set(group.members.values_list("user_id", flat=True))
     GroupMember.objects.bulk_create(
         [GroupMember(group=group, user_id=user_id) for user_id in sorted(missing)], ignore_conflicts=True
     )
+    if left or missing:
+        record(AuditKind.GROUP_CHANGED, group=group.pk, by=SCIM, joined=len(missing), left=left)
 
 
 def delete(group: Group) -> None:
     """Delete `group` with its roles in spaces."""
+    record(AuditKind.GROUP_CHANGED, group=group.pk, by=SCIM, deleted=True)
     group.delete()
 
 

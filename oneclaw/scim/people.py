@@ -9,7 +9,8 @@ from django.core.validators import validate_email
 from django.db import transaction
 from django.db.models import Q, QuerySet
 
-from oneclaw.models import User
+from oneclaw.audit.record import record
+from oneclaw.models import AuditKind, User
 from oneclaw.people import roles
 from oneclaw.people.claims import SCIM
 
@@ -47,10 +48,13 @@ def create(resource: scim.User[Any]) -> User:
     user = User.objects.select_for_update().filter(email__iexact=email).first()
     if user is not None and people().filter(pk=user.pk).exists():
         raise scim.UniquenessException(detail="There is a person with this userName.")
+    is_new = user is None
     if user is None:
         user = User(email=email)
         user.set_unusable_password()
     store(user, resource)
+    if is_new:
+        record(AuditKind.PERSON_MADE, person=user, by=SCIM)
     # The directory decides about the address.
     EmailAddress.objects.get_or_create(user=user, email=user.email, defaults={"primary": True, "verified": True})
     return user
@@ -73,8 +77,11 @@ def store(user: User, resource: scim.User[Any]) -> None:
     user.email, user.first_name = email, name_of(resource)[:NAME_MAX_CHARS]
     # Without an id of its own the directory keeps the person by ours.
     user.directory_id = resource.external_id or user.directory_id or email
+    was_active = user.is_active if user.pk else active
     user.is_active, user.awaits_approval = active, False
     user.save()
+    if active != was_active:
+        record(AuditKind.PERSON_ENABLED if active else AuditKind.PERSON_DISABLED, person=user, by=SCIM)
 
 
 @transaction.atomic
@@ -84,6 +91,7 @@ def delete(user: User) -> None:
     user.group_memberships.filter(group__managed_by=SCIM).delete()
     user.is_active, user.directory_id = False, None
     user.save(update_fields=["is_active", "directory_id"])
+    record(AuditKind.PERSON_DISABLED, person=user, by=SCIM)
 
 
 def refuse_without_owner(user: User) -> None:

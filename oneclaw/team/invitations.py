@@ -3,8 +3,9 @@
 from typing import Any
 
 from django.contrib import messages
+from django.contrib.auth.decorators import permission_required
 from django.http import HttpResponse
-from django.shortcuts import redirect
+from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_POST
@@ -14,12 +15,13 @@ from oneclaw.people import inviting, roles, sign_up
 from oneclaw.people.fresh import fresh_sign_in_required
 from oneclaw.people.requests import SignedInRequest
 from oneclaw.team.forms import InviteForm, ManyForm
-from oneclaw.team.pages import needs, team_page
 from oneclaw.text import UserFacingError
+
+manages_people = permission_required(roles.MANAGE_PEOPLE, raise_exception=True)
 
 
 @require_GET
-@needs(roles.MANAGE_PEOPLE)
+@manages_people
 def invitations(request: SignedInRequest) -> HttpResponse:
     """Show who is invited, and who waits for approval."""
     return shown(request)
@@ -34,14 +36,12 @@ def shown(request: SignedInRequest, *, status: int = 200, **changed: Any) -> Htt
         "pending": Invitation.objects.pending().select_related("invited_by").prefetch_related("groups"),
         **changed,
     }
-    response = team_page(request, "team/invitations.html", "invitations", context)
-    response.status_code = status
-    return response
+    return render(request, "team/invitations.html", context, status=status)
 
 
 @never_cache
 @require_POST
-@needs(roles.MANAGE_PEOPLE)
+@manages_people
 @fresh_sign_in_required
 def invite(request: SignedInRequest) -> HttpResponse:
     """Invite one person, and show the link once."""
@@ -58,7 +58,7 @@ def invite(request: SignedInRequest) -> HttpResponse:
 
 @never_cache
 @require_POST
-@needs(roles.MANAGE_PEOPLE)
+@manages_people
 @fresh_sign_in_required
 def invite_many(request: SignedInRequest) -> HttpResponse:
     """Invite everybody of a list, or nobody when a line has a mistake."""
@@ -78,7 +78,7 @@ def invite_many(request: SignedInRequest) -> HttpResponse:
 
 @never_cache
 @require_POST
-@needs(roles.MANAGE_PEOPLE)
+@manages_people
 @fresh_sign_in_required
 def renew(request: SignedInRequest, invitation_id: int) -> HttpResponse:
     """Give an invitation a new link, which is shown once, or mailed."""
@@ -94,16 +94,16 @@ def renew(request: SignedInRequest, invitation_id: int) -> HttpResponse:
 
 
 @require_POST
-@needs(roles.MANAGE_PEOPLE)
+@manages_people
 def revoke(request: SignedInRequest, invitation_id: int) -> HttpResponse:
     """Revoke an invitation: its link opens nothing any more."""
-    if inviting.revoke(invitation_id):
+    if inviting.revoke(request.user, invitation_id):
         messages.success(request, _("The invitation was revoked."))
     return redirect("invitations")
 
 
 @require_POST
-@needs(roles.MANAGE_PEOPLE)
+@manages_people
 @fresh_sign_in_required
 def decide(request: SignedInRequest, person_id: int) -> HttpResponse:
     """Let in a person who has signed up, or delete their account."""

@@ -3,26 +3,30 @@
 from typing import Any
 
 from django.contrib import messages
+from django.contrib.auth.decorators import permission_required
 from django.core.paginator import Paginator
 from django.db.models import Q
 from django.http import HttpResponse
-from django.shortcuts import get_object_or_404, redirect
+from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_POST
 
-from oneclaw.models import User
+from oneclaw.audit.record import record
+from oneclaw.models import AuditKind, User
 from oneclaw.people import invitations, roles
 from oneclaw.people.fresh import fresh_sign_in_required
 from oneclaw.people.requests import SignedInRequest
-from oneclaw.team.pages import needs, team_page
 from oneclaw.text import UserFacingError
 
 PAGE_ROWS = 50
 
 
+manages_people = permission_required(roles.MANAGE_PEOPLE, raise_exception=True)
+
+
 @require_GET
-@needs(roles.MANAGE_PEOPLE)
+@manages_people
 def people(request: SignedInRequest) -> HttpResponse:
     """Show the people whose address or name has the words of `q`, or everybody."""
     return shown(request)
@@ -46,11 +50,11 @@ def shown(request: SignedInRequest, **more: Any) -> HttpResponse:
     ]
     may_grant = request.user.has_perm(roles.GRANT_ROLES)
     context = {"rows": rows, "page": page, "query": query, "roles": User.Role.choices if may_grant else [], **more}
-    return team_page(request, "team/people.html", "team_people", context)
+    return render(request, "team/people.html", context)
 
 
 @require_POST
-@needs(roles.GRANT_ROLES)
+@permission_required(roles.GRANT_ROLES, raise_exception=True)
 @fresh_sign_in_required
 def change_role(request: SignedInRequest, person_id: int) -> HttpResponse:
     """Give a person another role."""
@@ -61,7 +65,7 @@ def change_role(request: SignedInRequest, person_id: int) -> HttpResponse:
 
 
 @require_POST
-@needs(roles.MANAGE_PEOPLE)
+@manages_people
 @fresh_sign_in_required
 def set_active(request: SignedInRequest, person_id: int) -> HttpResponse:
     """Disable or enable a person; a disabled one is out at once, on all devices and with all keys."""
@@ -83,7 +87,7 @@ def changed(request: SignedInRequest, person: User, change: Any) -> None:
 
 @never_cache
 @require_POST
-@needs(roles.MANAGE_PEOPLE)
+@manages_people
 @fresh_sign_in_required
 def give_link(request: SignedInRequest, person_id: int) -> HttpResponse:
     """Show a one-time link with which the person chooses a new password; the old one stays until then."""
@@ -91,4 +95,5 @@ def give_link(request: SignedInRequest, person_id: int) -> HttpResponse:
     if not roles.may_give_link(request.user, person):
         messages.error(request, str(roles.MayNotError()))
         return redirect("team_people")
+    record(AuditKind.RESET_LINK_MADE, actor=request.user, person=person)
     return shown(request, link=invitations.invitation_link(person), link_of=person)

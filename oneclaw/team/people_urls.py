@@ -5,7 +5,7 @@ from django.urls import path
 from oneclaw.team import invitations, pages, people
 
 urlpatterns = [
-    path("", pages.first, name="team"),
+    path("", pages.first_page, name="team"),
     path("people/", people.people, name="team_people"),
     path("people/<int:person_id>/role", people.change_role, name="change_role"),
     path("people/<int:person_id>/active", people.set_active, name="set_active"),

@@ -8,7 +8,7 @@ from allauth.mfa.totp.internal.auth import TOTP, format_hotp_value, generate_tot
 from django.core.management import CommandError, call_command
 from django.test import Client
 
-from oneclaw.models import Invitation, User
+from oneclaw.models import AuditEvent, AuditKind, Invitation, User
 from oneclaw.people import invitations, roles
 
 PASSWORD = "correct horse battery"
@@ -84,7 +84,7 @@ def test_nobody_sets_the_password_of_another(ada, db, role):
 
 def test_a_people_admin_gives_no_roles_and_does_nothing_to_who_has_one(db, ada, owner):
     client = client_of(person_with(PEOPLE))
-    assert client.post(f"/team/people/{ada.pk}/role", {"role": "owner"}).status_code == 404
+    assert client.post(f"/team/people/{ada.pk}/role", {"role": "owner"}).status_code == 403
     client.post("/team/invitations/new", {"email": "y@example.org", "role": "owner", "days": "7"})
     assert not Invitation.objects.exclude(role="").exists()
     for person in (owner, User.objects.get(role=PEOPLE)):
@@ -108,6 +108,8 @@ def test_an_owner_gives_roles_and_the_last_one_stays(db, ada, owner):
     assert "only owner" in refused.content.decode()
     owner.refresh_from_db()
     assert owner.is_superuser
+    event = AuditEvent.objects.get(kind=AuditKind.RIGHTS_CHANGED)
+    assert (event.actor, event.person, event.details) == (owner.pk, ada.pk, {"before": "", "role": "auditor"})
     # No page makes a link for somebody with a role, whoever asks.
     assert "/welcome/" not in client.post(f"/team/people/{ada.pk}/link", follow=True).content.decode()
 

@@ -115,9 +115,9 @@ def test_many_people_are_invited_or_nobody(owner, ada):
 def test_a_person_without_the_right_sees_and_changes_nothing(client, ada, admin_person):
     client.force_login(ada)
     for path in ("/team/invitations/", "/team/people/"):
-        assert client.get(path).status_code == 404
-    assert client.post("/team/invitations/new", {"email": "x@example.org", "days": "7"}).status_code == 404
-    assert client.post("/team/waiting/1", {"answer": "yes"}).status_code == 404
+        assert client.get(path).status_code == 403
+    assert client.post("/team/invitations/new", {"email": "x@example.org", "days": "7"}).status_code == 403
+    assert client.post("/team/waiting/1", {"answer": "yes"}).status_code == 403
     assert not Invitation.objects.exists()
 
 

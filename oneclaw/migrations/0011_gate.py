@@ -10,7 +10,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('oneclaw', '0009_groups'),
+        ('oneclaw', '0010_audit_log'),
     ]
 
     operations = [
