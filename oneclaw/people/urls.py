@@ -10,7 +10,7 @@ from django.conf import settings
 from django.contrib.auth.decorators import login_not_required
 from django.http import Http404, HttpRequest, HttpResponse
 from django.urls import include, path, re_path
-from django.views.generic import TemplateView
+from django.views.generic import RedirectView, TemplateView
 
 from oneclaw.people import provider, views
 
@@ -63,6 +63,8 @@ urlpatterns = [
         name="account_email_verification_sent",
     ),
     path("accounts/confirm-email/<str:key>/", with_mail(account.confirm_email), name="account_confirm_email"),
+    # The list of passkeys is on the page of all factors.
+    path("accounts/second-factor/webauthn/", RedirectView.as_view(pattern_name="mfa_index")),
     path("accounts/second-factor/", include("allauth.mfa.urls")),
     path("accounts/sso/", provider.login, name="sso_login"),
     path("accounts/sso/callback/", provider.callback, name="sso_callback"),
