@@ -11,6 +11,9 @@ class MemoryConfig(AppConfig):
         from memory import receivers, wordings  # noqa: F401
         from memory.extension import MEMORY
         from oneclaw import reasons
+        from oneclaw.people import roles
 
         reasons.register(wordings.WORDINGS)
         extensions.register(MEMORY)
+        kinds = ("view_memorydocument", "change_memorydocument", "delete_memorydocument", "view_memoryrevision")
+        roles.permit(roles.Role.CURATOR, *(f"memory.{kind}" for kind in kinds))

@@ -2,26 +2,34 @@
 
 from typing import Any, ClassVar
 
+import allauth.account.admin
+import allauth.mfa.admin
+import allauth.socialaccount.admin  # noqa: F401 - registers what is unregistered below
 from allauth.account.decorators import secure_admin_login
 from allauth.account.models import EmailAddress
+from allauth.mfa.models import Authenticator
+from allauth.socialaccount.models import SocialAccount, SocialApp, SocialToken
+from django import forms
 from django.contrib import admin
-from django.contrib.auth.admin import UserAdmin
-from django.contrib.auth.forms import UserChangeForm
 from django.http import HttpRequest
 from django.template.defaultfilters import linebreaksbr
 from django.utils.translation import gettext_lazy as _
 
 from oneclaw.models import ApiKey, Budget, InvariantRun, Space, SpaceMember, User
+from oneclaw.people.roles import has_role
 
 admin.site.site_header, admin.site.site_title, admin.site.index_title = "OneClaw", "OneClaw", "Administration"
+# Whoever changes these rows could sign in as somebody else; people change their own in the settings.
+for model in (EmailAddress, Authenticator, SocialAccount, SocialApp, SocialToken):
+    admin.site.unregister(model)
 # The admin's own sign-in page would have no limit of attempts.
 admin.site.login = secure_admin_login(admin.site.login)  # type: ignore[method-assign]
 
 
-class PersonForm(UserChangeForm):
+class PersonForm(forms.ModelForm):
     class Meta:
         model = User
-        fields = "__all__"
+        fields = ("email", "first_name", "timezone")
 
     def clean_email(self) -> str:
         return self.cleaned_data["email"].strip().lower()
@@ -63,25 +71,32 @@ class JobAdmin(ReadOnlyAdmin):
 
 
 @admin.register(User)
-class PersonAdmin(NoAddAdmin, UserAdmin):
-    """People: their permissions, and whether the account is active. `manage.py adduser` adds new ones."""
+class PersonAdmin(NoAddAdmin):
+    """People as rows. Roles, invitations and links are on the pages of the team; nobody sets another's password."""
 
     about = _(
-        "Each row is a person with an account: change their permissions, or deactivate the "
-        "account. Add people with `manage.py adduser`."
+        "Each row is a person with an account. Their roles, invitations and links for a forgotten password are on the "
+        "page People."
     )
     form = PersonForm
-    list_display = ["email", "first_name", "is_active", "is_staff", "last_login"]
-    list_filter = ["is_active", "is_staff"]
+    list_display = ["email", "first_name", "role", "is_active", "last_login"]
+    list_filter = ["is_active", "role"]
     search_fields = ["email", "first_name"]
     ordering = ["email"]
-    readonly_fields = ["last_login", "date_joined"]
-    filter_horizontal = ["groups", "user_permissions"]
+    readonly_fields = ["role", "is_active", "last_login", "date_joined"]
     fieldsets = [
-        (None, {"fields": ["email", "password", "first_name", "timezone"]}),
-        ("Rights", {"fields": ["is_active", "is_staff", "is_superuser", "groups", "user_permissions"]}),
+        (None, {"fields": ["email", "first_name", "timezone", "role", "is_active"]}),
         ("When", {"fields": ["date_joined", "last_login"]}),
     ]
+
+    def get_readonly_fields(self, request: HttpRequest, obj: User | None = None) -> Any:
+        """Return the fields that cannot be changed; the address of somebody else with a role is one: who has the
+        address can have the password reset."""
+        is_protected = obj is not None and has_role(obj) and obj != request.user
+        return [*self.readonly_fields, *(["email"] if is_protected else [])]
+
+    def has_delete_permission(self, request: HttpRequest, obj: object = None) -> bool:
+        return False
 
     def save_model(self, request: HttpRequest, obj: User, form: Any, change: bool) -> None:
         """Save the person, and delete other email addresses: a former address must not sign in."""

@@ -12,7 +12,7 @@ class OneClawConfig(AppConfig):
     def ready(self) -> None:
         from oneclaw import reasons, wordings
         from oneclaw.audit import receivers  # noqa: F401 - connects its receivers
-        from oneclaw.people import invitations  # noqa: F401 - connects its receiver
+        from oneclaw.people import invitations, single_sign_on  # noqa: F401 - connect their receivers
 
         reasons.register(wordings.WORDINGS)
 

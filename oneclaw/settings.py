@@ -14,6 +14,7 @@ from oneclaw.config.limits import *  # noqa: F403
 from oneclaw.config.privacy import *  # noqa: F403
 from oneclaw.config.schedules import *  # noqa: F403
 from oneclaw.config.secret_key import secret_key
+from oneclaw.config.sign_in import *  # noqa: F403
 
 # Arithmetic on small vectors gains nothing from threads, and processes with threads must not fork.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
@@ -82,6 +83,7 @@ SECURE_HSTS_INCLUDE_SUBDOMAINS = SECURE_HSTS_PRELOAD = HTTPS
 SECURE_REDIRECT_EXEMPT = [r"^healthz$", r"^readyz$"]
 SECURE_REFERRER_POLICY = "same-origin"
 X_FRAME_OPTIONS = "DENY"
+_oidc = urlsplit(OIDC_ISSUER)  # noqa: F405
 # No inline script, no inline style, no other host.
 CONTENT_SECURITY_POLICY = {
     "DIRECTIVES": {
@@ -91,7 +93,8 @@ CONTENT_SECURITY_POLICY = {
         "object-src": ["'none'"],
         "base-uri": ["'none'"],
         "frame-ancestors": ["'none'"],
-        "form-action": ["'self'"],
+        # Connecting an account with the provider of single sign-on is a form that leads there.
+        "form-action": ["'self'", *([f"{_oidc.scheme}://{_oidc.netloc}"] if _oidc.netloc else [])],
     }
 }
 
@@ -112,6 +115,9 @@ INSTALLED_APPS = [
     "allauth",
     "allauth.account",
     "allauth.usersessions",
+    "allauth.mfa",
+    "allauth.socialaccount",
+    "allauth.socialaccount.providers.openid_connect",
 ]
 
 # The last one is sync only, so Django runs all but the first in one thread: a middleware need not be async.
@@ -136,6 +142,7 @@ MIDDLEWARE = [
     "allauth.account.middleware.AccountMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
     "oneclaw.web.signed_out.sign_in_redirect_middleware",
+    "oneclaw.people.second_factor.second_factor_middleware",
 ]
 
 ROOT_URLCONF = "oneclaw.urls"
@@ -186,30 +193,34 @@ CACHES = {
 # -- People --------------------------------------------------------------------------------------
 
 AUTH_USER_MODEL = "oneclaw.User"
-AUTHENTICATION_BACKENDS = ["allauth.account.auth_backends.AuthenticationBackend"]
+AUTHENTICATION_BACKENDS = [
+    "allauth.account.auth_backends.AuthenticationBackend",
+    # What the role of a person permits.
+    "oneclaw.people.roles.RoleBackend",
+]
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": f"django.contrib.auth.password_validation.{name}"}
     for name in ("UserAttributeSimilarityValidator", "MinimumLengthValidator", "CommonPasswordValidator")
 ]
 LOGIN_URL = "account_login"
 LOGIN_REDIRECT_URL = "/"
-ACCOUNT_ADAPTER = "oneclaw.people.invitations.AccountAdapter"
+ACCOUNT_ADAPTER = "oneclaw.people.adapter.AccountAdapter"
 ACCOUNT_USER_MODEL_USERNAME_FIELD = None
 ACCOUNT_LOGIN_METHODS = {"email"}
 ACCOUNT_SIGNUP_FIELDS = ["email*", "password1*", "password2*"]
-ACCOUNT_EMAIL_VERIFICATION = "none"
 ACCOUNT_FORMS = {
     "login": "oneclaw.people.forms.FocusedLoginForm",
     "signup": "oneclaw.people.forms.FocusedSignupForm",
     "change_password": "oneclaw.people.forms.FocusedPasswordForm",
+    "reauthenticate": "oneclaw.people.forms.ConfirmForm",
 }
 ACCOUNT_SESSION_REMEMBER = True
-# How long an email address is blocked after five wrong passwords. One IP address has ten wrong ones a minute, after
-# which no password is checked any more; right ones count only for `login`, because a whole team may have one address.
+# What changes how somebody signs in takes a sign-in within the last five minutes.
+ACCOUNT_REAUTHENTICATION_REQUIRED = True
+# How long an email address is blocked at one address of the network after five wrong passwords. The limits of passwords
+# are in oneclaw/people/attempts.py; `login_failed` is here that of codes of a second factor.
 SIGN_IN_WAIT_MINUTES = 5
-ACCOUNT_RATE_LIMITS = {"login_failed": f"10/m/ip,5/{SIGN_IN_WAIT_MINUTES}m/key", "login": "300/m/ip"}
-# Whether anyone may create an account.
-SIGNUP_OPEN = environment.flag("ONECLAW_SIGNUP_OPEN", False)
+ACCOUNT_RATE_LIMITS = {"login_failed": f"5/{SIGN_IN_WAIT_MINUTES}m/key", "login": "300/m/ip"}
 # Days for which a one-time link for a new person is valid.
 INVITATION_DAYS = environment.whole("ONECLAW_INVITATION_DAYS", 7, 1, 90)
 PASSWORD_RESET_TIMEOUT = INVITATION_DAYS * 86_400

@@ -13,7 +13,8 @@ urlpatterns = [
     path("readyz", health.readyz),
     path("admin/", admin.site.urls),
     path("", include("oneclaw.people.urls")),
-    path("", include("oneclaw.team.urls")),
+    path("team/", include("oneclaw.team.urls")),
+    path("scim/v2/", include("oneclaw.scim.urls")),
     path("", include("chat.urls")),
 ]
 api.add_router("", "oneclaw.web.usage_api.router")
