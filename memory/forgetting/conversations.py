@@ -1,5 +1,5 @@
 """Blank forgotten lines in the text that memory put into conversations (recalled passages, tool calls and results,
-prompts) and in the summaries of their messages.
+prompts), in the summaries of their messages, and in the notes of scheduled turns.
 
 The words of people and of the assistant stay: they belong to the conversation and are deleted with it.
 """
@@ -15,7 +15,7 @@ from chat.context import per_message
 from chat.context.heads import withhold_thinking
 from chat.context.view import META_KEY
 from chat.conversations.transcript import html_columns
-from chat.models import ChatSession, ContextRound, Head, Message, MessageQuerySet, Turn
+from chat.models import Beat, ChatSession, ContextRound, Head, Message, MessageQuerySet, Turn
 from memory.forgetting import summaries
 from memory.forgetting.eraser import Eraser, IsPrefix
 from memory.policy.tombstones import BLANK, LineMatcher
@@ -44,8 +44,8 @@ class Matches:
     """Where forgotten lines were found.
 
     `heads` are the ids of the heads that hold them, `prompts` the sessions of these heads, `messages` the new columns
-    by message id, `rounds` the new columns by the id of a round, `sessions` the sessions that change, and `said_in` the
-    sessions in which a person or the assistant said the words.
+    by message id, `rounds` the new columns by the id of a round, `sessions` the sessions that change, `said_in` the
+    sessions in which a person or the assistant said the words, and `beats` the beats whose notes hold them.
     """
 
     heads: set[int] = field(default_factory=set)
@@ -54,6 +54,7 @@ class Matches:
     rounds: dict[int, dict[str, Any]] = field(default_factory=dict)
     sessions: set[Any] = field(default_factory=set)
     said_in: set[Any] = field(default_factory=set)
+    beats: set[int] = field(default_factory=set)
 
 
 def sessions_of(space: Space) -> QuerySet[ChatSession]:
@@ -83,6 +84,9 @@ def find(sessions: QuerySet[ChatSession], known: LineMatcher, is_prefix: IsPrefi
     ordered = rows.order_by("session_id", "seq").only(*COLUMNS).iterator(chunk_size=500)
     for session_id, messages in groupby(ordered, key=lambda message: message.session_id):
         _find_in(session_id, messages, eraser, found)
+    # A beat is kept longer than its conversation.
+    noted = Beat.objects.filter(owner__in=sessions.order_by().values("owner")).exclude(note="")
+    found.beats = {pk for pk, note in noted.values_list("pk", "note") if eraser.value(note) != note}
     return found
 
 
@@ -93,6 +97,7 @@ def blank(matches: Matches) -> None:
     Head.objects.filter(pk__in=matches.heads).update(system="", context={})
     for pk, columns in matches.messages.items():
         Message.objects.filter(pk=pk).update(**columns)
+    Beat.objects.filter(pk__in=matches.beats).update(note="")
     summaries.blank(matches.rounds)
     rounds = ContextRound.objects.filter(session__in=matches.sessions)
     summaries.drop_blocks(rounds)
