@@ -1,8 +1,8 @@
 """The lifecycle signals of conversations, for other apps to receive.
 
-Every signal but `session_imported` is sent after COMMIT, by lifecycle.py, presence.py or branches.py of
-`chat/conversations/`, by `chat/routes/renewal.py`, or by `chat/turns/loop.py`. `sender` is the ChatSession class. All
-but `sessions_ended` carry `user` and `session`, a ChatSession (None where noted).
+Every signal but `sessions_ended` and `session_imported` is sent after COMMIT: by lifecycle.py, presence.py or
+branches.py of `chat/conversations/`, by `chat/routes/renewal.py`, or by `chat/turns/loop.py`. `sender` is the
+ChatSession class. All but `sessions_ended` carry `user` and `session`, a ChatSession (None where noted).
 """
 
 from django.dispatch import Signal
@@ -10,7 +10,8 @@ from django.dispatch import Signal
 # The person opened another existing session: `session` is the one left, `to` the one opened.
 session_switched = Signal()
 # Sessions were ended: `sessions`, of one person or of many, and `reason` (end, archive, new, reset; daily or idle when
-# routes go on in new conversations by themselves).
+# routes go on in new conversations by themselves). Sent inside the transaction that ends them, so that a crash does not
+# lose what receivers store; one that fails rolls back its own changes alone.
 sessions_ended = Signal()
 # The session was deleted: `session`.
 session_deleted = Signal()

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from celery import shared_task
+from django.db import transaction
 
 from chat.models import ChatSession
 from memory.files import watch
@@ -36,9 +37,10 @@ def flush_soon(session: ChatSession | None, reason: str) -> None:
         remember_soon([session], reason)
 
 
+@transaction.atomic
 def remember_soon(sessions: Sequence[ChatSession], reason: str, *, with_last_messages: bool = False) -> None:
     """Enqueue for each of `sessions` what flush_soon does and, with `with_last_messages`, the document with its last
-    messages, on commit. The number of statements does not grow with that of the sessions."""
+    messages, on commit. All or nothing. The number of statements does not grow with that of the sessions."""
     with reading():
         read_own_spaces({session.owner for session in sessions})
         queued = flush.request_all(sessions, reason)

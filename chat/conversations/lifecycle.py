@@ -132,7 +132,7 @@ def end(session: ChatSession, reason: str, *, follower: ChatSession | None = Non
     ended = {"ended_at": now, "archived_at": now} if reason == "archive" else {"ended_at": now}
     ChatSession.objects.filter(pk=session.pk).update(**ended)
     pubsub.notify(f"user:{session.owner_id}", {"kind": "sessions"})
-    transaction.on_commit(lambda: sessions_ended.send_robust(ChatSession, sessions=[session], reason=reason))
+    sessions_ended.send_robust(ChatSession, sessions=[session], reason=reason)
     return followed
 
 

@@ -4,7 +4,6 @@ with theirs."""
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 
 from django.db import transaction
 from django.utils import timezone
@@ -48,4 +47,4 @@ def renew(routes: Sequence[DueRoute]) -> None:
     for each in kept:
         by_cause[each.cause].append(each.session)
     for cause, sessions in by_cause.items():
-        transaction.on_commit(partial(sessions_ended.send_robust, ChatSession, sessions=sessions, reason=cause))
+        sessions_ended.send_robust(ChatSession, sessions=sessions, reason=cause)
