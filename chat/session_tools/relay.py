@@ -8,6 +8,7 @@ was busy for too long or no web process has run meanwhile, is given up by the sw
 import asyncio
 import datetime as dt
 import uuid
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -100,8 +101,9 @@ def offer_left() -> None:
         pubsub.notify_all(hints)
 
 
-def deliver_left() -> None:
-    """From now on, deliver by this process the messages that are offered by `offer_left`."""
+def deliver_left() -> Callable[[], None]:
+    """From now on, deliver by this process the messages that are offered by `offer_left`; return a function that ends
+    this."""
 
     def offered(payload: dict[str, Any]) -> None:
         # Else hints may have been missed; the next sweep sends them again.
@@ -110,7 +112,7 @@ def deliver_left() -> None:
             _delivering.add(task)
             task.add_done_callback(_delivering.discard)
 
-    pubsub.subscribe(LEFT_TOPIC, offered)
+    return pubsub.subscribe(LEFT_TOPIC, offered)
 
 
 async def _deliver_if_left(relayed_id: int) -> RelayedMessage | None:

@@ -20,7 +20,7 @@ from memory.forgetting import summaries
 from memory.forgetting.eraser import Eraser, IsPrefix
 from memory.policy.tombstones import BLANK, LineMatcher
 from memory.prompt.items import NAME
-from oneclaw.models import Space
+from oneclaw.models import Space, SpaceMember
 
 # Tools whose calls and results may quote memory, those that copy from other conversations included.
 MEMORY_TOOLS = (
@@ -44,8 +44,8 @@ class Matches:
     """Where forgotten lines were found.
 
     `heads` are the ids of the heads that hold them, `prompts` the sessions of these heads, `messages` the new columns
-    by message id, `rounds` the new columns by the id of a round, `sessions` the sessions that change, `said_in` the
-    sessions in which a person or the assistant said the words, and `beats` the beats whose notes hold them.
+    by message id, `rounds` the new columns by the id of a round, `sessions` the sessions that change, and `said_in` the
+    sessions in which a person or the assistant said the words.
     """
 
     heads: set[int] = field(default_factory=set)
@@ -54,7 +54,6 @@ class Matches:
     rounds: dict[int, dict[str, Any]] = field(default_factory=dict)
     sessions: set[Any] = field(default_factory=set)
     said_in: set[Any] = field(default_factory=set)
-    beats: set[int] = field(default_factory=set)
 
 
 def sessions_of(space: Space) -> QuerySet[ChatSession]:
@@ -84,9 +83,6 @@ def find(sessions: QuerySet[ChatSession], known: LineMatcher, is_prefix: IsPrefi
     ordered = rows.order_by("session_id", "seq").only(*COLUMNS).iterator(chunk_size=500)
     for session_id, messages in groupby(ordered, key=lambda message: message.session_id):
         _find_in(session_id, messages, eraser, found)
-    # A beat is kept longer than its conversation.
-    noted = Beat.objects.filter(owner__in=sessions.order_by().values("owner")).exclude(note="")
-    found.beats = {pk for pk, note in noted.values_list("pk", "note") if eraser.value(note) != note}
     return found
 
 
@@ -97,13 +93,23 @@ def blank(matches: Matches) -> None:
     Head.objects.filter(pk__in=matches.heads).update(system="", context={})
     for pk, columns in matches.messages.items():
         Message.objects.filter(pk=pk).update(**columns)
-    Beat.objects.filter(pk__in=matches.beats).update(note="")
     summaries.blank(matches.rounds)
     rounds = ContextRound.objects.filter(session__in=matches.sessions)
     summaries.drop_blocks(rounds)
     summaries.restart(rounds)
     for session in ChatSession.objects.filter(pk__in=matches.sessions):
         remove_signatures(session)
+
+
+def blank_notes(space: Space, known: LineMatcher) -> None:
+    """Empty the notes of scheduled turns of the members of `space` that hold a line which `known` matches.
+
+    They are kept longer than the hidden conversations of these turns.
+    """
+    members = SpaceMember.objects.filter(space=space).values("user")
+    for beat in Beat.objects.filter(owner__in=members).exclude(note="").only("note"):
+        if known.is_in_text(beat.note):
+            Beat.objects.filter(pk=beat.pk).update(note="")
 
 
 def remove_signatures_of(turns: QuerySet[Turn]) -> None:
