@@ -31,10 +31,10 @@ from django.utils import timezone
 from PIL import Image, ImageDraw
 from playwright.async_api import Page
 
-from chat.conversations import agents
+from chat.conversations import agents, transcript
 from chat.conversations.keys import Sender
 from chat.library import saved_prompts
-from chat.models import IdentityLink, ResetChoice, SharedLink
+from chat.models import IdentityLink, ResetChoice, SharedLink, Turn
 from chat.routes import deliver
 from chat.schedules import beat as beats
 from chat.schedules import changes, planning
@@ -49,6 +49,7 @@ from memory.trust.matching import SourceText
 from memory.trust.suggestions import wait
 from oneclaw.demo import model as demo
 from oneclaw.demo.scripted import ScriptedModel, answer, key_refused, text, tool_use
+from oneclaw.llm import Block
 from oneclaw.models import Space, User
 from oneclaw.threads import in_database
 from tests.browser import DESKTOP, PHONE, LiveServer, open_page
@@ -248,6 +249,8 @@ async def unattended(live: LiveServer, folder: Path, ada: User, model: ScriptedM
     for scheme in ("light", "dark"):
         async with open_page(live, ada, color_scheme=scheme, viewport=DESKTOP) as page:
             await take(page, folder, "schedules", scheme, "/schedules/")
+            await page.locator("#news").scroll_into_view_if_needed()
+            await take(page, folder, "schedules-done", scheme)
             await take(page, folder, "sub-session", scheme, conversation)
             await take(page, folder, "channels", scheme, "/settings/channels")
             await slash(page, "$")
@@ -278,9 +281,16 @@ def schedule(user: User) -> None:
 def talk_elsewhere(user: User) -> None:
     """Write from three channels, two of which are linked."""
     ResetChoice.objects.create(owner=user, reset="daily")
-    for channel, peer in (("telegram", "@ada"), ("signal", "+41 44 123 45 67"), ("terminal", "study")):
+    said = [
+        ("telegram", "@ada", "Is the lift booked?"),
+        ("signal", "+41 44 123 45 67", "Where is the key of the cellar?"),
+        ("terminal", "study", "List the files of yesterday"),
+    ]
+    for channel, peer, words in said:
         sender = Sender(channel, peer)
-        deliver.accept(user, deliver.Incoming(sender, uuid.uuid4(), "Is the lift booked?"))
+        accepted = deliver.accept(user, deliver.Incoming(sender, uuid.uuid4(), words))
+        content: list[Block] = [{"type": "text", "text": "Yes."}]
+        transcript.finish_turn(accepted.turn, accepted.answer, content, Turn.Status.COMPLETE)
         if channel != "terminal":
             IdentityLink.objects.create(
                 owner=user, canonical="Ada", provider=channel, peer=peer, proven_at=timezone.now()

@@ -197,11 +197,8 @@ class ChatSession(models.Model):
         return ChatSession.objects.filter(pk=self.pk).last_complete_seqs().get(self.pk, 0)
 
     def summarised_seq(self) -> int:
-        """Return the sequence number of the last message that the summary in use replaces in what the model is sent; 0
-        without one.
-
-        It is read from the rows, because a request in between may have begun to use a summary.
-        """
+        """Return the sequence number of the last message that the summary in use replaces for the model; 0 without one.
+        It is read from the rows, because a request in between may have begun to use a summary."""
         # As chat.context.prompt.sessions_for has read.
         if vars(self).get("has_rounds") is False:
             return 0

@@ -97,13 +97,12 @@ def begin(relayed: RelayedMessage) -> "asyncio.Task[RelayedMessage]":
 def offer_left() -> None:
     """Offer the messages to the web processes that the processes which stored them have left. Sync."""
     left = RelayedMessage.objects.left().values_list("pk", flat=True)
-    if hints := [(LEFT_TOPIC, {"id": relayed_id}) for relayed_id in left[:OFFERED_MAX_COUNT]]:
-        pubsub.notify_all(hints)
+    if offered := [(LEFT_TOPIC, {"id": relayed_id}) for relayed_id in left[:OFFERED_MAX_COUNT]]:
+        pubsub.notify_all(offered)
 
 
 def deliver_left() -> Callable[[], None]:
-    """From now on, deliver by this process the messages that are offered by `offer_left`; return a function that ends
-    this."""
+    """Deliver by this process, from now on, what `offer_left` offers; return a function that ends this."""
 
     def offered(payload: dict[str, Any]) -> None:
         # Else hints may have been missed; the next sweep sends them again.
