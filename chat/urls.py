@@ -63,6 +63,7 @@ urlpatterns = [
     path("agents/<slug:slug>", agents.edit_agent, name="edit_agent"),
     path("agents/<slug:slug>/delete", agents.delete_agent, name="delete_agent"),
     path("schedules/", schedule_pages.schedule_list, name="schedules"),
+    path("schedules/news", schedule_pages.news, name="schedule_news"),
     path("schedules/new", schedule_pages.new_task, name="new_task"),
     path("schedules/<int:schedule_id>", schedule_pages.edit_task, name="edit_task"),
     path("schedules/<int:schedule_id>/beats", schedule_pages.history, name="schedule_history"),
