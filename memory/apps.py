@@ -10,7 +10,10 @@ class MemoryConfig(AppConfig):
         from chat import extensions
         from memory import receivers, wordings  # noqa: F401
         from memory.extension import MEMORY
+        from memory.forgetting import spaces
         from oneclaw import reasons
+        from oneclaw.spaces import deletion
 
         reasons.register(wordings.WORDINGS)
         extensions.register(MEMORY)
+        deletion.register(spaces.PART)

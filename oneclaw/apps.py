@@ -12,6 +12,7 @@ class OneClawConfig(AppConfig):
     def ready(self) -> None:
         from oneclaw import reasons, wordings
         from oneclaw.people import invitations  # noqa: F401 - connects its receiver
+        from oneclaw.spaces import receivers  # noqa: F401
 
         reasons.register(wordings.WORDINGS)
 

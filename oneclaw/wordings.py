@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from django.utils.translation import gettext, ngettext
+from django.utils.translation import gettext, ngettext, ngettext_lazy
 from django.utils.translation import gettext_lazy as _
 
 from oneclaw.reasons import Wording
@@ -81,4 +81,9 @@ WORDINGS: Mapping[str, Wording] = {
     "model.refused": _("The model declined to answer this. Put it in other words, or start a new conversation."),
     "model.unreadable": _("The model's server answered with something that cannot be read. Try again."),
     "model.server_fault": _("The model's server had an internal error. Try again."),
+    # What goes with a space that is deleted, or what becomes of it.
+    "space.goes.members": ngettext_lazy("%(number)s member", "%(number)s members", "number"),
+    "space.goes.groups": ngettext_lazy(
+        "%(number)s group loses its role", "%(number)s groups lose their role", "number"
+    ),
 }
