@@ -180,4 +180,9 @@ WORDINGS: Mapping[str, Wording] = {
         "%(number)s public links to shared conversations",
         "number",
     ),
+    # Why somebody can see a conversation.
+    "viewer.author": _("Started the conversation"),
+    "viewer.link": ngettext_lazy(
+        "Everybody who has the link to a copy", "Everybody who has one of the %(number)s links to a copy", "number"
+    ),
 }

@@ -86,4 +86,13 @@ WORDINGS: Mapping[str, Wording] = {
     "space.goes.groups": ngettext_lazy(
         "%(number)s group loses its role", "%(number)s groups lose their role", "number"
     ),
+    # Why somebody can see something.
+    "viewer.own": _("Owner"),
+    "viewer.owner": _("Owner of “%(space)s”"),
+    "viewer.editor": _("Editor in “%(space)s”"),
+    "viewer.reader": _("Reader in “%(space)s”"),
+    "viewer.group_owner": _("Owner of “%(space)s”, through the group “%(group)s”"),
+    "viewer.group_editor": _("Editor in “%(space)s”, through the group “%(group)s”"),
+    "viewer.group_reader": _("Reader in “%(space)s”, through the group “%(group)s”"),
+    "viewer.admin": _("Administrator of this server, on the pages of its administration"),
 }

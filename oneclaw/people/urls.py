@@ -5,7 +5,7 @@ from django.contrib.auth.decorators import login_not_required
 from django.urls import path
 from django.views.generic import TemplateView
 
-from oneclaw.people import views
+from oneclaw.people import groups, views
 
 urlpatterns = [
     # Only those of allauth's views that are needed, under the names that it expects.
@@ -25,5 +25,7 @@ urlpatterns = [
     path("settings/keys", views.make_key, name="make_key"),
     path("settings/keys/<int:key_id>/revoke", views.revoke_key, name="revoke_key"),
     path("manifest.webmanifest", views.manifest, name="manifest"),
+    path("groups/", groups.group_list, name="groups"),
+    path("groups/<int:group_id>", groups.group, name="group"),
     path("settings/", views.settings_page, name="settings"),
 ]
