@@ -23,3 +23,4 @@ class ChatConfig(AppConfig):
         extensions.register(CHAT)
         extensions.register(SCHEDULES)
         extensions.register(SESSION_TOOLS)
+        extensions.register(spaces.SPACES)

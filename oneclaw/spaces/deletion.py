@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from django.db import transaction
+from django.utils.translation import gettext_lazy as _
 
 from oneclaw.models import Space, User
 from oneclaw.reasons import Reason
@@ -20,7 +21,7 @@ from oneclaw.text import UserFacingError
 class ChangedPlanError(UserFacingError):
     """The space holds something else than the plan said."""
 
-    wording = "The space has changed since. Look again at what would go."
+    wording = _("The space has changed since. Look again at what would go.")
 
 
 @dataclass(frozen=True)

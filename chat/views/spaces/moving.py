@@ -7,6 +7,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_GET, require_http_methods
 
 from chat.conversations import lifecycle
+from chat.conversations.model_choice import open_spaces
 from chat.library import spaces
 from chat.library.viewers import viewers
 from chat.views.own import own_session
@@ -18,7 +19,7 @@ from oneclaw.people.requests import SignedInRequest
 def move(request: SignedInRequest, session_id: uuid.UUID) -> HttpResponse:
     """Show the spaces into which the conversation can move, and what becomes visible (GET), or move it (POST)."""
     session = own_session(request.user, session_id, "space")
-    open_to, refusal = spaces.open_to(request.user), ""
+    open_to, refusal = open_spaces(request.user), ""
     if request.method == "POST":
         chosen = request.POST.get("space", "")
         to = get_object_or_404(open_to, pk=number(chosen)) if chosen else None
