@@ -7,7 +7,8 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import ProgrammingError
 
-from oneclaw.models import Space, SpaceMember, User
+from oneclaw.management.arguments import person, space_named
+from oneclaw.models import Space, SpaceMember
 from oneclaw.spaces import deletion, lifecycle, members
 from oneclaw.text import UserFacingError
 
@@ -109,26 +110,6 @@ class Command(BaseCommand):
     def write_result(self, rows: list[dict[str, Any]], json: bool) -> None:
         """Write the rows as JSON, or as lines."""
         self.stdout.write(as_json(rows) if json else "\n".join(lines(rows)))
-
-
-def person(email: str) -> User:
-    """Return the person with the address `email`. Raise CommandError if there is none."""
-    found = User.objects.filter(email__iexact=email.strip()).first()
-    if found is None:
-        raise CommandError(f"There is no person with the address {email}.")
-    return found
-
-
-def space_named(name: str) -> Space:
-    """Return the shared space with this number, or the only one with this name. Raise CommandError."""
-    if name.isascii() and name.isdigit() and (found := Space.objects.shared().filter(pk=name[:18]).first()):
-        return found
-    spaces = list(Space.objects.shared().filter(name__iexact=name.strip())[:2])
-    if not spaces:
-        raise CommandError(f"There is no space {name}.")
-    if len(spaces) > 1:
-        raise CommandError(f"Several spaces are called {name}: give the number, which `space list` shows.")
-    return spaces[0]
 
 
 def as_result(space: Space) -> dict[str, Any]:
