@@ -2,10 +2,9 @@
 
 from collections.abc import Callable
 
-from django.core.exceptions import PermissionDenied
 from django.core.paginator import Paginator
 from django.db.models import Count
-from django.http import HttpResponse
+from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_http_methods
 
@@ -65,6 +64,6 @@ def group(request: SignedInRequest, group_id: int) -> HttpResponse:
 
 
 def check_admin(request: SignedInRequest) -> None:
-    """Raise PermissionDenied unless an admin asks."""
+    """Raise Http404 unless an admin asks."""
     if not request.user.is_staff:
-        raise PermissionDenied
+        raise Http404
