@@ -221,6 +221,8 @@ ACCOUNT_REAUTHENTICATION_REQUIRED = True
 # are in oneclaw/people/attempts.py; `login_failed` is here that of codes of a second factor.
 SIGN_IN_WAIT_MINUTES = 5
 ACCOUNT_RATE_LIMITS = {"login_failed": f"5/{SIGN_IN_WAIT_MINUTES}m/key", "login": "300/m/ip"}
+# Who may make shared spaces.
+SPACES = environment.choice("ONECLAW_SPACES", ["everybody", "admins"], "everybody")
 # Days for which a one-time link for a new person is valid.
 INVITATION_DAYS = environment.whole("ONECLAW_INVITATION_DAYS", 7, 1, 90)
 PASSWORD_RESET_TIMEOUT = INVITATION_DAYS * 86_400

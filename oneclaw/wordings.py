@@ -6,7 +6,7 @@ from typing import Any
 
 from django.utils import timezone
 from django.utils.formats import date_format
-from django.utils.translation import gettext, ngettext
+from django.utils.translation import gettext, ngettext, ngettext_lazy
 from django.utils.translation import gettext_lazy as _
 
 from oneclaw.reasons import Wording
@@ -103,4 +103,18 @@ WORDINGS: Mapping[str, Wording] = {
     "model.refused": _("The model declined to answer this. Put it in other words, or start a new conversation."),
     "model.unreadable": _("The model's server answered with something that cannot be read. Try again."),
     "model.server_fault": _("The model's server had an internal error. Try again."),
+    # What goes with a space that is deleted, or what becomes of it.
+    "space.goes.members": ngettext_lazy("%(number)s member", "%(number)s members", "number"),
+    "space.goes.groups": ngettext_lazy(
+        "%(number)s group loses its role", "%(number)s groups lose their role", "number"
+    ),
+    # Why somebody can see something.
+    "viewer.own": _("Owner"),
+    "viewer.owner": _("Owner of “%(space)s”"),
+    "viewer.editor": _("Editor in “%(space)s”"),
+    "viewer.reader": _("Reader in “%(space)s”"),
+    "viewer.group_owner": _("Owner of “%(space)s”, through the group “%(group)s”"),
+    "viewer.group_editor": _("Editor in “%(space)s”, through the group “%(group)s”"),
+    "viewer.group_reader": _("Reader in “%(space)s”, through the group “%(group)s”"),
+    "viewer.admin": _("Administrator of this server, on the pages of its administration"),
 }
