@@ -178,6 +178,14 @@ CACHES = {
         "BACKEND": f"django.core.cache.backends.{'dummy.DummyCache' if DEBUG else 'locmem.LocMemCache'}",
         "LOCATION": "template_fragments",
     },
+    # The entries of home pages of memory, each under a key of all that they show. In each process, and not for long:
+    # what was forgotten is under no key any more, and should leave the process as well.
+    "memory_home": {
+        "BACKEND": f"django.core.cache.backends.{'dummy.DummyCache' if DEBUG else 'locmem.LocMemCache'}",
+        "LOCATION": "memory_home",
+        "TIMEOUT": 600,
+        "OPTIONS": {"MAX_ENTRIES": 100},
+    },
 }
 
 # -- People --------------------------------------------------------------------------------------
