@@ -19,7 +19,7 @@ POLICY = dict.fromkeys(("default-src", "base-uri", "form-action"), "'none'") | {
 @login_not_required
 @require_safe
 @xframe_options_sameorigin
-@csp(POLICY)  # type: ignore[arg-type]
+@csp(POLICY)
 def diagrams(request: HttpRequest) -> HttpResponse:
     """Show an empty page that draws the diagrams which its parent sends; it holds nothing of the person."""
     return render(request, "diagrams.html")
