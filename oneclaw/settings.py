@@ -180,14 +180,15 @@ STORAGES = {
     "staticfiles": {"BACKEND": "oneclaw.ops.static_files.HashedStaticFilesStorage"},
 }
 
+# In each process, so that a new version starts without what the old one kept; not while templates are being changed.
+FRAGMENTS = f"django.core.cache.backends.{'dummy.DummyCache' if DEBUG else 'locmem.LocMemCache'}"
 CACHES = {
     "default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"},
-    # What {% cache %} keeps: parts of pages that are the same for every reader of a language. In each process, so that
-    # a new version starts without those of the old one, and not while templates are being changed.
-    "template_fragments": {
-        "BACKEND": f"django.core.cache.backends.{'dummy.DummyCache' if DEBUG else 'locmem.LocMemCache'}",
-        "LOCATION": "template_fragments",
-    },
+    # What {% cache %} keeps: parts of pages that are the same for every reader of a language.
+    "template_fragments": {"BACKEND": FRAGMENTS, "LOCATION": "template_fragments"},
+    # The entries of home pages of memory, each under a key of all that they show. Not for long: what was forgotten is
+    # under no key any more, and should leave the process as well.
+    "memory_home": {"BACKEND": FRAGMENTS, "LOCATION": "memory_home", "TIMEOUT": 600, "OPTIONS": {"MAX_ENTRIES": 100}},
 }
 
 # -- People --------------------------------------------------------------------------------------

@@ -7,10 +7,12 @@ from django.urls import include, path, re_path
 
 from oneclaw.ops import health
 from oneclaw.web.api import api, no_such_address
+from oneclaw.web.diagrams import diagrams
 
 urlpatterns = [
     path("healthz", health.healthz),
     path("readyz", health.readyz),
+    path("diagrams", diagrams),
     path("admin/", admin.site.urls),
     path("", include("oneclaw.people.urls")),
     path("team/", include("oneclaw.team.urls")),
