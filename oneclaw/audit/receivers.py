@@ -3,6 +3,8 @@
 from typing import Any
 
 from allauth.account.signals import password_changed, password_reset, password_set
+from allauth.mfa.models import Authenticator
+from allauth.mfa.signals import authenticator_added, authenticator_removed
 from django.contrib.admin.models import ADDITION, CHANGE, LogEntry
 from django.contrib.auth.signals import user_logged_in, user_logged_out, user_login_failed
 from django.db.models.signals import post_save
@@ -35,6 +37,16 @@ def on_failed_sign_in(sender: object, credentials: dict[str, Any], **kwargs: Any
 @receiver([password_changed, password_set, password_reset])
 def on_password(sender: object, user: User, **kwargs: Any) -> None:
     record(AuditKind.PASSWORD_CHANGED, actor=user)
+
+
+@receiver(authenticator_added)
+def on_second_factor(sender: object, user: User, authenticator: Authenticator, **kwargs: Any) -> None:
+    record(AuditKind.SECOND_FACTOR_ADDED, actor=user, factor=authenticator.type)
+
+
+@receiver(authenticator_removed)
+def on_second_factor_removed(sender: object, user: User, authenticator: Authenticator, **kwargs: Any) -> None:
+    record(AuditKind.SECOND_FACTOR_REMOVED, actor=user, factor=authenticator.type)
 
 
 @receiver(post_save, sender=LogEntry)

@@ -18,6 +18,7 @@ class AuditKind(models.TextChoices):
     SIGN_IN_FAILED = "sign_in.failed", _("Sign-in failed")
     SIGNED_OUT = "sign_out", _("Signed out")
     PASSWORD_CHANGED = "password.changed", _("Password changed")
+    RESET_LINK_MADE = "password.link", _("Link for a new password made")
     SECOND_FACTOR_ADDED = "mfa.added", _("Second factor added")
     SECOND_FACTOR_REMOVED = "mfa.removed", _("Second factor removed")
     INVITED = "invitation.made", _("Invitation made")
