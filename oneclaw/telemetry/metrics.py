@@ -1,7 +1,9 @@
 """The numbers of this process for Prometheus: counters, gauges and histograms, in seconds and in numbers of things.
 
-The numbers of what waits in the database are read when somebody asks (oneclaw/telemetry/rows.py).
+The numbers of what waits in the database are read when somebody asks (oneclaw/ops/waiting.py).
 """
+
+from collections.abc import Mapping
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
@@ -32,7 +34,9 @@ turns = Histogram(
     registry=registry,
 )
 turns_running = Gauge("oneclaw_turns_running", "Turns that this process runs.", registry=registry)
-turn_errors = Counter("oneclaw_turn_errors", "Turns that failed, by the code of their failure.", ["code"], registry=registry)
+turn_errors = Counter(
+    "oneclaw_turn_errors", "Turns that failed, by the code of their failure.", ["code"], registry=registry
+)
 first_events = Histogram(
     "oneclaw_model_first_event_seconds",
     "From a request to the model to the first part of its answer.",
@@ -42,7 +46,7 @@ first_events = Histogram(
 )
 model_requests = Counter(
     "oneclaw_model_requests",
-    "Requests to the model, by how they ended: ok, or the code of the failure.",
+    "Requests to the model, by how they ended: ok, abandoned, or the code of the failure.",
     ["model", "outcome"],
     registry=registry,
 )
@@ -52,6 +56,7 @@ tokens = Counter(
     ["model", "kind"],
     registry=registry,
 )
+cost = Counter("oneclaw_cost_dollars", "What calls of models have cost, in US dollars.", ["model"], registry=registry)
 lost_leases = Counter("oneclaw_lost_leases", "Turns that another process took from this one.", registry=registry)
 sockets = Gauge("oneclaw_sockets", "Open sockets of this process.", registry=registry)
 
@@ -64,8 +69,9 @@ TOKEN_KINDS = {
 }
 
 
-def count_tokens(model: str, usage: dict[str, object]) -> None:
-    """Count the tokens of one answer of `model`; `usage` is the API's."""
+def count_call(model: str, usage: Mapping[str, object], price: float) -> None:
+    """Count what one call of `model` took: the tokens of the API's `usage`, and its price in US dollars."""
+    cost.labels(model).inc(price)
     for name, kind in TOKEN_KINDS.items():
         count = usage.get(name)
         if isinstance(count, int):
