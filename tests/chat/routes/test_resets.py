@@ -179,3 +179,17 @@ def test_a_request_for_notes_that_fails_leaves_the_reset(ada, clock, idle, monke
     assert route_of(ada).session.last_seq == 0
     # All or nothing: the sweep of memory finds the conversation.
     assert not Flush.objects.exists()
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "is_valid"),
+    [
+        *[("reset_hour", value, value in range(24)) for value in (-1, 0, 22, 23, 24)],
+        *[("reset_minutes", value, 1 <= value <= 43_200) for value in (0, 1, 2, 43_199, 43_200, 43_201)],
+    ],
+)
+def test_a_reset_is_at_an_hour_of_the_day_or_after_at_most_thirty_days(ada, client, field, value, is_valid):
+    client.force_login(ada)
+    answer = client.post("/settings/channels", {"reset": "both", field: value})
+    assert (answer.status_code == 302) == is_valid
+    assert ResetChoice.objects.filter(owner=ada, **{field: max(value, 0)}).exists() == is_valid
