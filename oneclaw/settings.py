@@ -16,6 +16,7 @@ from oneclaw.config.privacy import *  # noqa: F403
 from oneclaw.config.schedules import *  # noqa: F403
 from oneclaw.config.secret_key import secret_key
 from oneclaw.config.sign_in import *  # noqa: F403
+from oneclaw.config.telemetry import *  # noqa: F403
 
 # Arithmetic on small vectors gains nothing from threads, and processes with threads must not fork.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
@@ -123,6 +124,9 @@ INSTALLED_APPS = [
 
 # The last one is sync only, so Django runs all but the first in one thread: a middleware need not be async.
 MIDDLEWARE = [
+    "oneclaw.telemetry.ids.request_id_middleware",
+    "oneclaw.ops.metrics.metrics_middleware",
+    "oneclaw.telemetry.tracing.span_middleware",
     "oneclaw.web.static_middleware.StaticFilesMiddleware",
     # Before all middleware that may respond itself, so that those responses have the policy too.
     "csp.middleware.CSPMiddleware",
@@ -376,19 +380,4 @@ CELERY_BEAT_SCHEDULE = {
     "audit-log": {"task": "oneclaw.tasks.link_audit_log", "schedule": 5.0},
     # Asks the model's server once a day.
     "model-facts": {"task": "oneclaw.tasks.refresh_model_facts", "schedule": 300.0},
-}
-
-# -- Logging -------------------------------------------------------------------------------------
-
-LOG_LEVEL = environment.choice("ONECLAW_LOG_LEVEL", ["debug", "info", "warning", "error"], "warning").upper()
-LOGGING = {
-    "version": 1,
-    "disable_existing_loggers": False,
-    "formatters": {
-        "line": {"format": "{asctime} {levelname} {name} {message}", "style": "{"},
-    },
-    "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line"}},
-    "root": {"handlers": ["console"], "level": LOG_LEVEL},
-    # Warnings of missing and forbidden pages are not logged: the browser shows them.
-    "loggers": {"django.request": {"level": "ERROR"}},
 }

@@ -5,13 +5,14 @@ from django.contrib import admin
 from django.contrib.auth.decorators import login_not_required
 from django.urls import include, path, re_path
 
-from oneclaw.ops import health
+from oneclaw.ops import health, metrics
 from oneclaw.web.api import api, no_such_address
 from oneclaw.web.diagrams import diagrams
 
 urlpatterns = [
     path("healthz", health.healthz),
     path("readyz", health.readyz),
+    path("metrics", metrics.metrics_page, name="metrics"),
     path("diagrams", diagrams),
     path("admin/", admin.site.urls),
     path("", include("oneclaw.people.urls")),

@@ -14,6 +14,7 @@ from django.conf import settings
 
 from oneclaw.models import Space, Spend
 from oneclaw.spend.prices import exact_price_of
+from oneclaw.telemetry import metrics
 from oneclaw.text import replace_unstorable
 
 Spends = Sequence[Spend]
@@ -54,6 +55,7 @@ class Spending:
         )
         row.set_price(exact_price_of(row.model, settings.PRICES))
         self.rows.append(row)
+        metrics.count_call(row.model, usage, float(row.cost or 0))
 
     @contextlib.contextmanager
     def storing(self) -> Iterator[Spends]:
