@@ -4,7 +4,6 @@ import datetime as dt
 from collections.abc import Mapping
 from typing import Any
 
-from django.utils import timezone
 from django.utils.formats import date_format
 from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
@@ -42,9 +41,9 @@ USED_UP = {
 
 
 def budget_used_up(params: Mapping[str, Any]) -> str:
-    """Return the sentence with the time at which the period ends, in the active timezone."""
-    ends = timezone.localtime(dt.datetime.fromisoformat(params["ends"]))
-    return str(USED_UP[params["scope"], params["period"]]) % {"ends": date_format(ends, "DATETIME_FORMAT")}
+    """Return the sentence with the time at which the period ends by the clock of the person."""
+    ends = date_format(dt.datetime.fromisoformat(params["ends"]), "DATETIME_FORMAT")
+    return str(USED_UP[params["scope"], params["period"]]) % {"ends": ends}
 
 
 WORDINGS: Mapping[str, Wording] = {
