@@ -31,12 +31,12 @@ def rate_limited(params: Mapping[str, Any]) -> str:
 
 
 USED_UP = {
-    ("person", "day"): _("Your budget of this day is used up. You can go on from %(ends)s."),
-    ("person", "month"): _("Your budget of this month is used up. You can go on from %(ends)s."),
-    ("group", "day"): _("Your group’s budget of this day is used up. You can go on from %(ends)s."),
-    ("group", "month"): _("Your group’s budget of this month is used up. You can go on from %(ends)s."),
-    ("all", "day"): _("This server’s budget of this day is used up. You can go on from %(ends)s."),
-    ("all", "month"): _("This server’s budget of this month is used up. You can go on from %(ends)s."),
+    ("person", "day"): _("Your budget for today is used up. You can go on from %(ends)s."),
+    ("person", "month"): _("Your budget for this month is used up. You can go on from %(ends)s."),
+    ("group", "day"): _("Your group’s budget for today is used up. You can go on from %(ends)s."),
+    ("group", "month"): _("Your group’s budget for this month is used up. You can go on from %(ends)s."),
+    ("all", "day"): _("This server’s budget for today is used up. You can go on from %(ends)s."),
+    ("all", "month"): _("This server’s budget for this month is used up. You can go on from %(ends)s."),
 }
 
 

@@ -67,7 +67,7 @@ async def test_a_used_up_budget_is_said_above_the_message_which_stays(live, ada,
     async with open_page(live, ada) as page:
         await page.goto("/")
         await write(page, "What is left?")
-        refusal = page.get_by_text("Your budget of this day is used up. You can go on from ")
+        refusal = page.get_by_text("Your budget for today is used up. You can go on from ")
         await expect(refusal.first).to_be_visible()
         # By her clock.
         await expect(refusal.first).to_contain_text("00:00")
