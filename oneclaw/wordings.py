@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from django.utils.formats import date_format
-from django.utils.translation import gettext, ngettext
+from django.utils.translation import gettext, ngettext, ngettext_lazy
 from django.utils.translation import gettext_lazy as _
 
 from oneclaw.reasons import Wording
@@ -47,6 +47,8 @@ def budget_used_up(params: Mapping[str, Any]) -> str:
 
 
 WORDINGS: Mapping[str, Wording] = {
+    "audit.unreachable": _("The collector of the audit log cannot be reached (ONECLAW_AUDIT_WEBHOOK)."),
+    "audit.refused": _("The collector of the audit log answered %(status)s (ONECLAW_AUDIT_WEBHOOK)."),
     # A text that is shown as it is.
     "other": "%(text)s",
     "model.failed": _("The model could not answer. Try again."),
@@ -100,4 +102,18 @@ WORDINGS: Mapping[str, Wording] = {
     "model.refused": _("The model declined to answer this. Put it in other words, or start a new conversation."),
     "model.unreadable": _("The model's server answered with something that cannot be read. Try again."),
     "model.server_fault": _("The model's server had an internal error. Try again."),
+    # What goes with a space that is deleted, or what becomes of it.
+    "space.goes.members": ngettext_lazy("%(number)s member", "%(number)s members", "number"),
+    "space.goes.groups": ngettext_lazy(
+        "%(number)s group loses its role", "%(number)s groups lose their role", "number"
+    ),
+    # Why somebody can see something.
+    "viewer.own": _("Owner"),
+    "viewer.owner": _("Owner of “%(space)s”"),
+    "viewer.editor": _("Editor in “%(space)s”"),
+    "viewer.reader": _("Reader in “%(space)s”"),
+    "viewer.group_owner": _("Owner of “%(space)s”, through the group “%(group)s”"),
+    "viewer.group_editor": _("Editor in “%(space)s”, through the group “%(group)s”"),
+    "viewer.group_reader": _("Reader in “%(space)s”, through the group “%(group)s”"),
+    "viewer.admin": _("Administrator of this server, on the pages of its administration"),
 }

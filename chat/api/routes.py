@@ -28,7 +28,7 @@ from chat.api.shapes import (
     SessionWithMessages,
 )
 from chat.conversations import lifecycle, model_choice, presence, transcript
-from chat.library import organise, totals
+from chat.library import organise, spaces, totals
 from chat.live.errors import CLIENT_ERRORS, code_and_sentence, retry_after
 from chat.live.frames import MessageFrameFields, SendFrame, frame_of
 from chat.live.handle import Commanded, Ended, handle
@@ -132,7 +132,7 @@ def message_list(
 
 @router.patch("/sessions/{uuid:session_id}", response=responses(SessionOut, 404, 409, 422))
 def change_session(request: KeyedRequest, session_id: uuid.UUID, change: SessionChange) -> SessionOut:
-    """Rename, pin or archive a conversation, or undo that."""
+    """Rename, pin or archive a conversation, or undo that; or move it into a space."""
     user = request.auth
     with refusals(), transaction.atomic():
         found = own_session(user, session_id)
@@ -146,6 +146,9 @@ def change_session(request: KeyedRequest, session_id: uuid.UUID, change: Session
             organise.organise(user, [session_id], "pin" if change.pinned else "unpin")
         if change.archived is not None:
             organise.organise(user, [session_id], "archive" if change.archived else "unarchive")
+        if change.space is not None:
+            to = spaces.found_open(user, change.space) if change.space else None
+            spaces.move(user, session_id, to)
     return session_out(user, session_id)
 
 

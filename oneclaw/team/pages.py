@@ -3,10 +3,12 @@
 from dataclasses import dataclass
 from typing import Any
 
-from django.http import HttpRequest
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect
 from django.utils.translation import gettext_lazy as _
 
 from oneclaw.models import User
+from oneclaw.people.requests import SignedInRequest
 from oneclaw.text import StrOrPromise
 
 
@@ -21,13 +23,24 @@ class TeamPage:
 
 # In their order. A page that is added here is in the navigation of all of them (templates/team/base.html).
 PAGES = [
+    TeamPage("team_people", _("People"), "oneclaw.manage_people"),
+    TeamPage("invitations", _("Invitations"), "oneclaw.manage_people"),
     TeamPage("team_usage", _("Usage"), "oneclaw.view_spend"),
+    TeamPage("team_audit", _("Audit log"), "oneclaw.view_audit"),
 ]
+
+
+def first_page(request: SignedInRequest) -> HttpResponse:
+    """Lead to the first page that the person may open."""
+    pages = pages_for(request.user)
+    if not pages:
+        raise Http404
+    return redirect(pages[0].url_name)
 
 
 def team_pages(request: HttpRequest) -> dict[str, Any]:
     """Return the pages under /team/ that the person may open, found out when a template asks; a context processor."""
-    return {"team_pages": lambda: pages_for(request.user) if isinstance(request.user, User) else []}
+    return {"team_pages": lambda: pages_for(request.user) if isinstance(getattr(request, "user", None), User) else []}
 
 
 def pages_for(user: User) -> list[TeamPage]:

@@ -9,7 +9,14 @@ from django.core.exceptions import ImproperlyConfigured
 from oneclaw.config import environment
 from tests.stage import ROOT
 
-FILES = ("settings.py", "config/context.py", "config/limits.py", "config/privacy.py", "config/schedules.py")
+FILES = (
+    "settings.py",
+    "config/audit.py",
+    "config/context.py",
+    "config/limits.py",
+    "config/privacy.py",
+    "config/schedules.py",
+)
 SOURCES = [ROOT / "oneclaw" / name for name in FILES]
 READ = re.findall(r'environment\.\w+\(\s*"([A-Z_]+)"', "".join(path.read_text() for path in SOURCES))
 

@@ -36,7 +36,7 @@ DROP FUNCTION oneclaw_spend_is_final();
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('oneclaw', '0009_groups'),
+        ('oneclaw', '0010_audit_log'),
     ]
 
     operations = [
