@@ -247,7 +247,7 @@ class BudgetUsedUpError(ModelRequestError):
     LOOK_AGAIN_SECONDS: ClassVar[float] = 3_600
 
     def __init__(self, scope: str, period: str, ends: dt.datetime) -> None:
-        """Take whose budget it is (person, group, all), its period (day, month), and when that ends."""
+        """Take whose budget it is (person, group, all), its period (day, month), and its end by the person's clock."""
         super().__init__(f"the budget of a {period} is used up: {scope}", max(1.0, ends.timestamp() - time.time()))
         self.scope, self.period, self.ends = scope, period, ends
 

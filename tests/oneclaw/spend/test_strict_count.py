@@ -16,6 +16,7 @@ from chat.live.handle import handle
 from chat.models import ChatSession, Message
 from chat.turns import loop
 from memory.notes import flush
+from oneclaw.demo import messages_server
 from oneclaw.demo import scripted as model
 from oneclaw.llm import client
 from oneclaw.models import Spend
@@ -90,6 +91,8 @@ def stored():
 @pytest.mark.parametrize("seed", range(6))
 async def test_spend_is_what_the_server_has_counted(ada, scripted, noting, monkeypatch, seed):
     monkeypatch.setattr(client, "RETRY_FIRST_SECONDS", 0.02)
+    # On a busy machine, too.
+    monkeypatch.setattr(messages_server, "DROP_SECONDS", 0.25)
     chance = random.Random(seed)
     scripted.default = replies_of(chance)
     session = uuid.uuid4()
