@@ -13,8 +13,8 @@ from django.core.exceptions import ValidationError
 from django.core.mail import send_mail
 from django.core.validators import validate_email
 from django.db import IntegrityError, transaction
-from django.template.loader import render_to_string
 from django.urls import reverse
+from django.utils.formats import date_format
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
@@ -114,9 +114,14 @@ def revoke(actor: User, invitation_id: int) -> bool:
 
 def mail(invitation: Invitation, link: str) -> None:
     """Mail `link` to the invited person. Raise OSError when the mail server cannot be reached or refuses."""
-    context = {"link": link, "invited_by": invitation.invited_by, "expires_at": invitation.expires_at}
-    body = render_to_string("people/invitation_mail.txt", context)
-    send_mail(_("Your invitation to OneClaw"), body, None, [invitation.email])
+    invited_by, until = invitation.invited_by, date_format(invitation.expires_at, "SHORT_DATE_FORMAT")
+    paragraphs = [
+        _("{person} has invited you to OneClaw.").format(person=invited_by) if invited_by else _("You are invited."),
+        _("With this link you create your account. It can be used once:"),
+        link,
+        _("It is valid until {until}. If you expected no invitation, ignore this mail.").format(until=until),
+    ]
+    send_mail(_("Your invitation to OneClaw"), "\n\n".join(paragraphs), None, [invitation.email])
     Invitation.objects.filter(pk=invitation.pk).update(mailed_at=clock.database_now())
 
 
