@@ -15,6 +15,7 @@ import asyncio
 import contextlib
 import gzip
 import http.client
+import itertools
 import os
 import random
 import re
@@ -24,7 +25,6 @@ import uuid
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import timedelta
-from itertools import pairwise
 from statistics import mean
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urljoin, urlsplit
@@ -139,6 +139,8 @@ def remembered(stack: contextlib.ExitStack, times: int) -> None:
     pages = {
         "an empty view": (floor, "/", user),
         f"memory with {ENTRIES:,} entries": (web, "/memory/", user),
+        # At an address of its own each time: nothing that was made for an earlier request is of use.
+        "the same after a change": (web, "/memory/?n={number}", user),
         "one topic of it": (web, "/memory/topics/5", user),
         "its files": (web, "/memory/files", user),
         "memory a day ago": (web, f"/memory/past?day={user.day() - timedelta(days=1)}", user),
@@ -163,6 +165,8 @@ class Line:
         self.took: list[float] = []
         self.worked: list[float] = []
         self.body = b""
+        # For a path with a {number}, which is another one each time.
+        self.numbers = itertools.count()
         self.connection = http.client.HTTPConnection(urlsplit(server.url).netloc, timeout=60)
         self.headers = {"Cookie": cookie, "HX-Request": "true"} if "sessions" in path else {"Cookie": cookie}
 
@@ -171,7 +175,7 @@ class Line:
         self.connection.close()
         self.connection.connect()
         worked, began = cpu_seconds(self.server.pid), time.perf_counter()
-        self.connection.request("GET", self.path, headers=self.headers)
+        self.connection.request("GET", self.path.format(number=next(self.numbers)), headers=self.headers)
         # Returns with the first line and the headers.
         answer = self.connection.getresponse()
         self.took.append((time.perf_counter() - began) * 1000)
@@ -188,9 +192,9 @@ def queries(path: str, user: "User") -> int:
 
     client = Client(headers={"host": "127.0.0.1"})
     client.force_login(user)
-    client.get(path)
+    client.get(path.format(number=-1))
     with CaptureQueriesContext(connection) as captured:
-        answer = client.get(path)
+        answer = client.get(path.format(number=-2))
     assert answer.status_code == 200, f"{path}: {answer.status_code}"
     return len(captured)
 
@@ -214,7 +218,7 @@ def conversation(user: "User", length: int) -> "ChatSession":
         for n in range(length)
     )
     # Each answers the one before it.
-    for before, after in pairwise(listed):
+    for before, after in itertools.pairwise(listed):
         after.parent = before
     Message.objects.bulk_update(listed, ["parent"], batch_size=500)
     return session

@@ -20,6 +20,7 @@ from memory.views.settings import instructions, looks, switches
 from memory.views.skills import changes as skill_changes
 from memory.views.skills import imports as skill_imports
 from memory.views.skills import pages as skill_pages
+from memory.views.spaces import pages as space_pages
 from memory.walk import card
 
 urlpatterns = [
@@ -44,6 +45,9 @@ urlpatterns = [
     path("memory/skills/<str:source>/<str:folder>/delete", skill_changes.delete_skill, name="memory_delete_skill"),
     path("memory/skills/<str:source>/<str:folder>/approve", skill_changes.approve_skill, name="memory_approve_skill"),
     path("memory/skills/<str:source>/<str:folder>/off", skill_changes.switch_off_skill, name="memory_skill_off"),
+    path("spaces/<int:space_id>/memory", space_pages.space_memory, name="space_memory"),
+    path("spaces/<int:space_id>/instructions", space_pages.space_instructions, name="space_instructions"),
+    path("memory/<int:document_id>/viewers", space_pages.document_viewers, name="memory_document_viewers"),
     path("memory/instructions", instructions.instructions, name="memory_instructions"),
     path("memory/export.zip", documents.export, name="memory_export"),
     path("memory/import", imports.import_zip, name="memory_import"),

@@ -13,6 +13,7 @@ from django.conf import settings
 from django.core.asgi import get_asgi_application
 
 from chat.routing import websocket_urlpatterns
+from chat.session_tools import relay
 from chat.turns import loop
 from oneclaw import llm
 from oneclaw.web.body_limit import BodyLimitMiddleware, Message, Receive, Send
@@ -26,6 +27,7 @@ async def lifespan(scope: Message, receive: Receive, send: Send) -> None:
         message = await receive()
         if message["type"] == "lifespan.startup":
             await llm.warm_up()
+            relay.deliver_left()
             await send({"type": "lifespan.startup.complete"})
         elif message["type"] == "lifespan.shutdown":
             await loop.shutdown()

@@ -180,14 +180,15 @@ STORAGES = {
     "staticfiles": {"BACKEND": "oneclaw.ops.static_files.HashedStaticFilesStorage"},
 }
 
+# In each process, so that a new version starts without what the old one kept; not while templates are being changed.
+FRAGMENTS = f"django.core.cache.backends.{'dummy.DummyCache' if DEBUG else 'locmem.LocMemCache'}"
 CACHES = {
     "default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"},
-    # What {% cache %} keeps: parts of pages that are the same for every reader of a language. In each process, so that
-    # a new version starts without those of the old one, and not while templates are being changed.
-    "template_fragments": {
-        "BACKEND": f"django.core.cache.backends.{'dummy.DummyCache' if DEBUG else 'locmem.LocMemCache'}",
-        "LOCATION": "template_fragments",
-    },
+    # What {% cache %} keeps: parts of pages that are the same for every reader of a language.
+    "template_fragments": {"BACKEND": FRAGMENTS, "LOCATION": "template_fragments"},
+    # The entries of home pages of memory, each under a key of all that they show. Not for long: what was forgotten is
+    # under no key any more, and should leave the process as well.
+    "memory_home": {"BACKEND": FRAGMENTS, "LOCATION": "memory_home", "TIMEOUT": 600, "OPTIONS": {"MAX_ENTRIES": 100}},
 }
 
 # -- People --------------------------------------------------------------------------------------
@@ -221,6 +222,8 @@ ACCOUNT_REAUTHENTICATION_REQUIRED = True
 # are in oneclaw/people/attempts.py; `login_failed` is here that of codes of a second factor.
 SIGN_IN_WAIT_MINUTES = 5
 ACCOUNT_RATE_LIMITS = {"login_failed": f"5/{SIGN_IN_WAIT_MINUTES}m/key", "login": "300/m/ip"}
+# Who may make shared spaces.
+SPACES = environment.choice("ONECLAW_SPACES", ["everybody", "admins"], "everybody")
 # Days for which a one-time link for a new person is valid.
 INVITATION_DAYS = environment.whole("ONECLAW_INVITATION_DAYS", 7, 1, 90)
 PASSWORD_RESET_TIMEOUT = INVITATION_DAYS * 86_400

@@ -6,22 +6,23 @@ from django.contrib.auth.decorators import login_not_required
 from django.urls import include, path, re_path
 
 from oneclaw.ops import health
-from oneclaw.team import audit
 from oneclaw.web.api import api, no_such_address
+from oneclaw.web.diagrams import diagrams
 
 urlpatterns = [
     path("healthz", health.healthz),
     path("readyz", health.readyz),
+    path("diagrams", diagrams),
     path("admin/", admin.site.urls),
     path("", include("oneclaw.people.urls")),
-    path("team/", include("oneclaw.team.people_urls")),
+    path("team/", include("oneclaw.team.urls")),
     path("scim/v2/", include("oneclaw.scim.urls")),
-    path("team/audit/", audit.audit_page, name="team_audit"),
-    path("team/audit/export.jsonl", audit.audit_export, name="team_audit_export"),
     path("", include("chat.urls")),
 ]
+api.add_router("", "oneclaw.web.usage_api.router")
 api.add_router("", "chat.api.routes.router")
 api.add_router("", "chat.api.rounds.router")
+api.add_router("", "chat.api.spaces.router")
 if apps.is_installed("memory"):
     urlpatterns.append(path("", include("memory.urls")))
     api.add_router("", "memory.api.routes.router")

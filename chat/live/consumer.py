@@ -13,7 +13,7 @@ from django.utils import translation
 
 from chat.conversations import lifecycle, presence
 from chat.live import replay, revocation
-from chat.live.errors import CLIENT_ERRORS, code_and_sentence
+from chat.live.errors import CLIENT_ERRORS, code_and_sentence, retry_after
 from chat.live.frames import ClientFrame, OpenFrame, PingFrame, SendFrame, client_frame, decoded
 from chat.live.handle import Sent, Stored, handle
 from chat.live.outbox import Outbox
@@ -22,6 +22,7 @@ from chat.live.server_frames import (
     PONG,
     SESSIONS_CHANGED,
     ServerFrame,
+    budget_frame,
     encode,
     error_frame,
     message_frame,
@@ -94,7 +95,7 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]  # channels ha
             fields = decoded(text_data)
             await self._handle(client_frame(fields))
         except CLIENT_ERRORS as error:
-            self._send_frame(error_frame(*code_and_sentence(error), fields.get("client_id")))
+            self._send_frame(error_frame(*code_and_sentence(error), fields.get("client_id"), retry_after(error)))
 
     async def _handle(self, frame: ClientFrame) -> None:
         if isinstance(frame, PingFrame):
@@ -169,6 +170,8 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]  # channels ha
                 self.closing = asyncio.create_task(self.close(NOT_SIGNED_IN_CODE))
         elif payload["kind"] == "come_again":
             self.closing = asyncio.create_task(self.close(RECONNECT_CODE))
+        elif payload["kind"] == "budget":
+            self._send_frame(budget_frame(payload))
         else:
             self._send_frame(SESSIONS_CHANGED)
         if payload == pubsub.MISSED:

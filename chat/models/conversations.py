@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 from django.contrib.postgres.indexes import GinIndex
 from django.contrib.postgres.search import SearchVectorField
 from django.db import models
-from django.db.models import F, Max, Q
+from django.db.models import F, OuterRef, Q, Subquery
 from django.db.models.functions import Now
 from django.utils import timezone
 from django.utils.translation import gettext
@@ -31,6 +31,12 @@ class ChatSessionQuerySet(models.QuerySet["ChatSession"]):
         """Return the sessions with messages of a person, newest activity first, without temporary ones."""
         written = self.filter(kind="", last_seq__gt=0).exclude(mode=ChatSession.Mode.TEMPORARY)
         return written.order_by("-active_at", "-id")
+
+    def last_complete_seqs(self) -> dict[uuid.UUID, int]:
+        """Return the sequence number of the newest message before the first running one, 0 without any, by session."""
+        running = Message.objects.filter(session=OuterRef("pk"), status=Message.Status.RUNNING).order_by("seq")
+        rows = self.annotate(running=Subquery(running.values("seq")[:1])).values_list("pk", "running", "last_seq")
+        return {pk: last_seq if running is None else running - 1 for pk, running, last_seq in rows}
 
 
 class Folder(models.Model):
@@ -194,18 +200,11 @@ class ChatSession(models.Model):
 
     def last_complete_seq(self) -> int:
         """Return the sequence number of the newest message before the first running one; 0 when there is none."""
-        messages = self.messages.all()
-        running = messages.filter(status=Message.Status.RUNNING).order_by("seq").values_list("seq", flat=True).first()
-        if running is not None:
-            messages = messages.filter(seq__lt=running)
-        return messages.aggregate(newest=Max("seq"))["newest"] or 0
+        return ChatSession.objects.filter(pk=self.pk).last_complete_seqs().get(self.pk, 0)
 
     def summarised_seq(self) -> int:
-        """Return the sequence number of the last message that the summary in use replaces in what the model is sent; 0
-        without one.
-
-        It is read from the rows, because a request in between may have begun to use a summary.
-        """
+        """Return the sequence number of the last message that the summary in use replaces for the model; 0 without one.
+        It is read from the rows, because a request in between may have begun to use a summary."""
         # As chat.context.prompt.sessions_for has read.
         if vars(self).get("has_rounds") is False:
             return 0

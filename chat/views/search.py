@@ -16,7 +16,7 @@ def search(request: SignedInRequest) -> HttpResponse:
         searches.take(request.user.pk)
     except TooManyRequestsError as refusal:
         response = render(request, template, {"refusal": refusal.sentence}, status=429)
-        response["Retry-After"] = str(refusal.retry_after_seconds)
+        response["Retry-After"] = str(refusal.retry_after)
         return response
     question = request.GET.get("q", "")[: searching.QUESTION_MAX_CHARS].replace("\x00", "")
     # One more than is shown tells whether that is all.

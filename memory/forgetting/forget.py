@@ -113,6 +113,7 @@ def finish(forgetting_id: int) -> bool:
     late_rounds = rounds.exclude(finished_at__lt=forgetting.created_at)
     touched = Q(pk__in=late.values("session")) | Q(pk__in=late_rounds.values("session"))
     _blank(sessions.filter(touched), known, late, late_rounds)
+    conversations.blank_notes(space, known)
     vectors.prune(space.pk)
     if late.running().exists() or late_rounds.running().exists() or changed.exists():
         return False
@@ -177,6 +178,7 @@ def _forget(space: Space, wanted: LinesToForget, user: User | None, digest: str 
     index_documents([erasure.document_id for erasure in made.documents], force=True)
     vectors.prune(space.pk)
     conversations.blank(touched)
+    conversations.blank_notes(space, wanted.known)
     for waiting in (Flush.objects.filter(space=space), DocumentJob.objects.filter(space=space)):
         for row in waiting.exclude(error=""):
             if wanted.known.is_in_text(row.error):

@@ -94,7 +94,7 @@ def search_page(request: SignedInRequest) -> HttpResponse:
             searches.take(request.user.pk)
         except TooManyRequestsError as refusal:
             response = _rendered(request, context | {"refusal": refusal.sentence}, status=429)
-            response["Retry-After"] = str(refusal.retry_after_seconds)
+            response["Retry-After"] = str(refusal.retry_after)
             return response
         spaces = _spaces(request.user, filters)
         other = query if "exactly" in request.GET else corrected(query, spaces)

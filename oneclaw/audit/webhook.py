@@ -6,16 +6,19 @@
 import datetime as dt
 import json
 import logging
+from typing import TYPE_CHECKING
 
-import httpx2
 from django.conf import settings
 from django.db import transaction
 from django.db.models import F
-from standardwebhooks.webhooks import Webhook
 
 from oneclaw.jobs import BACKOFF_SECONDS
 from oneclaw.models import AuditDelivery, AuditLink, clock
 from oneclaw.reasons import Reason
+
+if TYPE_CHECKING:
+    # At run time, deliver imports it: few installations have a collector.
+    import httpx2
 
 logger = logging.getLogger(__name__)
 
@@ -32,6 +35,8 @@ def deliver() -> int:
     """
     if not settings.AUDIT_WEBHOOK:
         return 0
+    import httpx2
+
     AuditDelivery.objects.get_or_create(pk=AuditDelivery.ONLY)
     with transaction.atomic(), httpx2.Client(timeout=TIMEOUT_SECONDS, trust_env=False) as client:
         due = AuditDelivery.objects.select_for_update(skip_locked=True).filter(due_at__lte=clock.database_now())
@@ -53,8 +58,11 @@ def deliver() -> int:
     return sent
 
 
-def _send(client: httpx2.Client, link: AuditLink) -> Reason | None:
+def _send(client: "httpx2.Client", link: AuditLink) -> Reason | None:
     """Send one event. Return why it has failed; None when the collector has it."""
+    import httpx2
+    from standardwebhooks.webhooks import Webhook
+
     event, number = link.event, str(link.position)
     data = event.as_json | {"position": link.position, "hash": bytes(link.hash or b"").hex()}
     body = json.dumps({"type": event.kind, "timestamp": event.at.isoformat(), "data": data}, ensure_ascii=False)

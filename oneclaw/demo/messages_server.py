@@ -11,7 +11,7 @@ import socket
 import struct
 import threading
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from oneclaw.demo.replies import REQUEST_ID, Ending, Reply, Step, error, message, server_fault, steps
@@ -33,6 +33,8 @@ class RecordedRequest:
     body: dict[str, Any]
     # Bytes of the body as it came.
     size: int = 0
+    # What the server has said of the tokens so far.
+    told: dict[str, Any] = field(default_factory=dict)
     # "open" while it is answered; then "sent", or "left" when the client disconnected first.
     outcome: str = "open"
 
@@ -180,6 +182,7 @@ async def _stream(
         await writer.drain()
         if writer.transport.is_closing():
             raise ConnectionResetError
+        request.told.update(step.usage or {})
     raise AssertionError("The last step is an ending.")
 
 

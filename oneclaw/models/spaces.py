@@ -15,8 +15,8 @@ class SpaceQuerySet(models.QuerySet["Space"]):
         return self.filter(roles__user=user)
 
     def writable_by(self, user: User) -> "SpaceQuerySet":
-        """Return the spaces that `user` may write in: those that `user` owns or edits."""
-        return self.filter(roles__user=user, roles__role__in=SpaceMember.WRITERS)
+        """Return the spaces that `user` may write in: those that `user` owns or edits, and that are not archived."""
+        return self.filter(roles__user=user, roles__role__in=SpaceMember.WRITERS, archived_at=None)
 
     def owned_by(self, user: User) -> "SpaceQuerySet":
         """Return the spaces that `user` owns, also through a group."""

@@ -12,7 +12,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.urls import include, path, re_path
 from django.views.generic import RedirectView, TemplateView
 
-from oneclaw.people import provider, views
+from oneclaw.people import groups, provider, usage, views
 
 View = Callable[..., HttpResponse]
 ask_an_admin = login_not_required(TemplateView.as_view(template_name="account/password_reset.html"))
@@ -74,10 +74,13 @@ urlpatterns = [
     path("invited/<str:token>/", views.invited, name="invited"),
     path("first/<str:token>/", views.first_account, name="first_account"),
     path("settings/devices/<int:device_id>/end", views.end_device, name="end_device"),
+    path("settings/usage/", usage.usage, name="usage"),
     path("settings/keys", views.make_key, name="make_key"),
     path("settings/keys/<int:key_id>/revoke", views.revoke_key, name="revoke_key"),
     path("manifest.webmanifest", views.manifest, name="manifest"),
     # Addresses to which allauth leads for what has no page of its own.
     *(path("settings/", views.settings_page, name=name) for name in ("account_email", "account_set_password")),
+    path("groups/", groups.group_list, name="groups"),
+    path("groups/<int:group_id>", groups.group, name="group"),
     path("settings/", views.settings_page, name="settings"),
 ]

@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable
 
 from django.conf import settings
-from django.utils.translation import gettext_lazy as _
+from django.utils.translation import ngettext
 
 from oneclaw.text import UserFacingError
 
@@ -18,13 +18,22 @@ BUCKETS_MAX_COUNT = 10_000
 
 
 class TooManyRequestsError(UserFacingError):
-    """The person has made too many requests; the next one may follow in `retry_after_seconds`."""
+    """The person has made too many requests; the next one may follow in `retry_after` seconds."""
 
-    wording = _("Too many requests. Wait a little and try again.")
+    code = "too_many_requests"
 
-    def __init__(self, retry_after_seconds: int) -> None:
+    def __init__(self, retry_after: int) -> None:
         super().__init__()
-        self.retry_after_seconds = retry_after_seconds
+        self.retry_after = retry_after
+
+    @property
+    def sentence(self) -> str:
+        """Return the sentence with the seconds, in the active language."""
+        return ngettext(
+            "Too many requests. Try again in %(number)d second.",
+            "Too many requests. Try again in %(number)d seconds.",
+            self.retry_after,
+        ) % {"number": self.retry_after}
 
 
 class TokenBuckets:
@@ -61,3 +70,5 @@ class TokenBuckets:
 
 api_requests = TokenBuckets(lambda: settings.API_REQUESTS_PER_MINUTE)
 searches = TokenBuckets(lambda: settings.SEARCHES_PER_MINUTE)
+messages = TokenBuckets(lambda: settings.MESSAGES_PER_MINUTE)
+uploads = TokenBuckets(lambda: settings.UPLOADS_PER_MINUTE)

@@ -36,6 +36,7 @@ from oneclaw.demo.scripted import (
     unknown_model,
 )
 from oneclaw.llm.failures import failure_of_response
+from tests.spending import NOBODY, Spending
 
 REQUEST = llm.Request("claude-test", [], [{"role": "user", "content": "Hello?"}])
 WHOLE = answer("Hello there, world.")
@@ -50,7 +51,7 @@ async def outcome(request=REQUEST):
     """(text that was shown, seconds of each announced wait, the failure or Finished)"""
     said, waits = "", []
     try:
-        async for event in llm.stream(request):
+        async for event in llm.stream(request, Spending(NOBODY)):
             if isinstance(event, llm.TextDelta):
                 said += event.text
             elif isinstance(event, llm.Retrying):
@@ -272,7 +273,7 @@ def test_a_log_holds_status_and_type_and_the_servers_sentence_only_when_debuggin
 async def test_other_requests_fail_in_the_same_ways(scripted, settings):
     scripted.script(unknown_model())
     with pytest.raises(llm.UnknownModelError):
-        await llm.complete(REQUEST)
+        await llm.complete(REQUEST, Spending(NOBODY))
     settings.ANTHROPIC_BASE_URL += "/nowhere"
     with pytest.raises(llm.UnknownModelError):
         await llm.models()

@@ -10,7 +10,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('oneclaw', '0010_audit_log'),
+        ('oneclaw', '0011_spend_and_budgets'),
     ]
 
     operations = [

@@ -1,8 +1,8 @@
-"""URLs of the team pages about people."""
+"""URLs of the pages for those who run the server for others, below /team/."""
 
 from django.urls import path
 
-from oneclaw.team import invitations, pages, people
+from oneclaw.team import audit, invitations, pages, people, usage
 
 urlpatterns = [
     path("", pages.first_page, name="team"),
@@ -16,4 +16,8 @@ urlpatterns = [
     path("invitations/<int:invitation_id>/renew", invitations.renew, name="renew_invitation"),
     path("invitations/<int:invitation_id>/revoke", invitations.revoke, name="revoke_invitation"),
     path("waiting/<int:person_id>", invitations.decide, name="decide_sign_up"),
+    path("usage/", usage.usage, name="team_usage"),
+    path("usage.csv", usage.as_csv, name="team_usage_csv"),
+    path("audit/", audit.audit_page, name="team_audit"),
+    path("audit/export.jsonl", audit.audit_export, name="team_audit_export"),
 ]
