@@ -16,6 +16,7 @@ FILES = (
     "config/limits.py",
     "config/privacy.py",
     "config/schedules.py",
+    "config/sign_in.py",
 )
 SOURCES = [ROOT / "oneclaw" / name for name in FILES]
 READ = re.findall(r'environment\.\w+\(\s*"([A-Z_]+)"', "".join(path.read_text() for path in SOURCES))
