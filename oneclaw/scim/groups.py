@@ -6,7 +6,7 @@ from django.db.models import QuerySet
 
 from oneclaw.audit.record import record
 from oneclaw.models import AuditKind, Group, GroupMember, User
-from oneclaw.people.claims import NAME_MAX_CHARS, SCIM
+from oneclaw.people.sign_in.claims import NAME_MAX_CHARS, SCIM
 
 
 def groups() -> QuerySet[Group]:

@@ -12,7 +12,7 @@ from django.db.models import Q, QuerySet
 from oneclaw.audit.record import record
 from oneclaw.models import AuditKind, User
 from oneclaw.people import roles
-from oneclaw.people.claims import SCIM
+from oneclaw.people.sign_in.claims import SCIM
 
 NAME_MAX_CHARS = 150
 

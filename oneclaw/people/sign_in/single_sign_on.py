@@ -15,7 +15,7 @@ from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 
 from oneclaw.models import User
-from oneclaw.people import claims, inviting, sign_up
+from oneclaw.people.sign_in import claims, inviting, sign_up
 
 # Why somebody was not let in, as a code.
 REASONS = {

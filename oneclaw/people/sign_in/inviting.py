@@ -38,7 +38,7 @@ class InvitedAlreadyError(UserFacingError):
 
 
 class CsvError(UserFacingError):
-    """The file of people has mistakes; nobody was invited. `lines` has a sentence for each."""
+    """The file of people has mistakes; no person was invited. `lines` has a sentence for each."""
 
     wording = gettext_lazy("Nobody was invited: correct these lines first.")
 
@@ -217,7 +217,7 @@ def mistake_in(actor: User, email: str, role: str, unknown: list[str], *, seen: 
 
 @transaction.atomic
 def invite_all(actor: User, wishes: list[Wish], days: int) -> list[tuple[Invitation, str]]:
-    """Invite everybody of `wishes`, or nobody when one of them is refused."""
+    """Invite all of `wishes`, or none when one of them is refused."""
     return [invite(actor, wish, days) for wish in wishes]
 
 
