@@ -40,7 +40,9 @@ def first_page(request: SignedInRequest) -> HttpResponse:
 
 def team_pages(request: HttpRequest) -> dict[str, Any]:
     """Return the pages under /team/ that the person may open, found out when a template asks; a context processor."""
-    return {"team_pages": lambda: pages_for(request.user) if isinstance(getattr(request, "user", None), User) else []}
+    # A page of an error may be rendered before the person is known.
+    user = getattr(request, "user", None)
+    return {"team_pages": lambda: pages_for(user) if isinstance(user, User) else []}
 
 
 def pages_for(user: User) -> list[TeamPage]:

@@ -42,7 +42,7 @@ def apply_groups(user: User, claims: Mapping[str, Any]) -> None:
         logger.warning("The provider sent too many groups of person %s to list them; they stay as they are.", user.pk)
         return
     # One at a time for a person: two sign-ins at once would each add what the other removes.
-    User.objects.select_for_update().filter(pk=user.pk).first()
+    User.objects.select_for_update().get(email=user.email)
     groups = [managed_group(OIDC, name, name) for name in names]
     set_groups(user, OIDC, groups)
 
