@@ -9,6 +9,7 @@ from django.utils.translation import gettext_lazy as _
 
 from oneclaw.models import User
 from oneclaw.people.requests import SignedInRequest
+from oneclaw.people.roles import has_role
 from oneclaw.text import StrOrPromise
 
 
@@ -46,5 +47,7 @@ def team_pages(request: HttpRequest) -> dict[str, Any]:
 
 
 def pages_for(user: User) -> list[TeamPage]:
-    """Return the pages that `user` may open."""
+    """Return the pages that `user` may open. Without a role these are none, and no permission is read."""
+    if not has_role(user):
+        return []
     return [page for page in PAGES if user.has_perm(page.permission)]
