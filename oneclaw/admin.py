@@ -75,7 +75,7 @@ class JobAdmin(ReadOnlyAdmin):
 
 @admin.register(User)
 class PersonAdmin(NoAddAdmin):
-    """People as rows. Roles, invitations and links are on the pages of the team; nobody sets another's password."""
+    """People as rows. Roles, invitations and links are on the pages of the team, and passwords are not set here."""
 
     about = _(
         "Each row is a person with an account. Their roles, invitations and links for a forgotten password are on the "
@@ -93,7 +93,7 @@ class PersonAdmin(NoAddAdmin):
     ]
 
     def get_readonly_fields(self, request: HttpRequest, obj: User | None = None) -> Any:
-        """Return the fields that cannot be changed; the address of somebody else with a role is one: who has the
+        """Return the fields that cannot be changed; the address of another person with a role is one: who has the
         address can have the password reset."""
         is_protected = obj is not None and has_role(obj) and obj != request.user
         return [*self.readonly_fields, *(["email"] if is_protected else [])]

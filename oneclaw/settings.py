@@ -147,7 +147,7 @@ MIDDLEWARE = [
     "allauth.account.middleware.AccountMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
     "oneclaw.web.signed_out.sign_in_redirect_middleware",
-    "oneclaw.people.second_factor.second_factor_middleware",
+    "oneclaw.people.sign_in.second_factor.second_factor_middleware",
 ]
 
 ROOT_URLCONF = "oneclaw.urls"
@@ -208,31 +208,6 @@ AUTH_PASSWORD_VALIDATORS = [
     {"NAME": f"django.contrib.auth.password_validation.{name}"}
     for name in ("UserAttributeSimilarityValidator", "MinimumLengthValidator", "CommonPasswordValidator")
 ]
-LOGIN_URL = "account_login"
-LOGIN_REDIRECT_URL = "/"
-ACCOUNT_ADAPTER = "oneclaw.people.adapter.AccountAdapter"
-ACCOUNT_USER_MODEL_USERNAME_FIELD = None
-ACCOUNT_LOGIN_METHODS = {"email"}
-ACCOUNT_SIGNUP_FIELDS = ["email*", "password1*", "password2*"]
-ACCOUNT_FORMS = {
-    "login": "oneclaw.people.forms.FocusedLoginForm",
-    "signup": "oneclaw.people.forms.FocusedSignupForm",
-    "change_password": "oneclaw.people.forms.FocusedPasswordForm",
-    "reauthenticate": "oneclaw.people.forms.ConfirmForm",
-}
-ACCOUNT_SESSION_REMEMBER = True
-# What changes how somebody signs in takes a sign-in within the last five minutes.
-ACCOUNT_REAUTHENTICATION_REQUIRED = True
-# How long an email address is blocked at one address of the network after five wrong passwords. The limits of passwords
-# are in oneclaw/people/attempts.py; `login_failed` is here that of codes of a second factor.
-SIGN_IN_WAIT_MINUTES = 5
-ACCOUNT_RATE_LIMITS = {"login_failed": f"5/{SIGN_IN_WAIT_MINUTES}m/key", "login": "300/m/ip"}
-# Who may make shared spaces.
-SPACES = environment.choice("ONECLAW_SPACES", ["everybody", "admins"], "everybody")
-# Days for which a one-time link for a new person is valid.
-INVITATION_DAYS = environment.whole("ONECLAW_INVITATION_DAYS", 7, 1, 90)
-PASSWORD_RESET_TIMEOUT = INVITATION_DAYS * 86_400
-
 LANGUAGE_CODE = "en"
 # Each language with its own name for itself.
 LANGUAGES = [

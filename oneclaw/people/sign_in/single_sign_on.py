@@ -15,15 +15,15 @@ from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 
 from oneclaw.models import User
-from oneclaw.people import claims, inviting, sign_up
+from oneclaw.people.sign_in import claims, inviting, sign_up
 
 # Why somebody was not let in, as a code.
 REASONS = {
     "replayed": _("This sign-in has expired or was used before. Try again."),
-    "no-email": _("Your organisation's sign-in did not send an email address. Ask your administrator."),
+    "no-email": _("The sign-in of your organisation did not send an email address. Ask your administrator."),
     "unverified": _(
-        "There is an account with this email address already, and your organisation's sign-in has not confirmed that "
-        "the address is yours. Sign in with your password, then connect both in the settings."
+        "There is an account with this email address already, and the sign-in of your organisation has not confirmed "
+        "that the address is yours. Sign in with your password, then connect both in the settings."
     ),
     "closed": _("There is no account for you yet. Ask your administrator for an invitation."),
 }

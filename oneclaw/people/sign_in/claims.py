@@ -42,7 +42,7 @@ def apply_groups(user: User, claims: Mapping[str, Any]) -> None:
         logger.warning("The provider sent too many groups of person %s to list them; they stay as they are.", user.pk)
         return
     # One at a time for a person: two sign-ins at once would each add what the other removes.
-    User.objects.select_for_update().filter(pk=user.pk).first()
+    User.objects.select_for_update().get(email=user.email)
     groups = [managed_group(OIDC, name, name) for name in names]
     set_groups(user, OIDC, groups)
 
@@ -57,11 +57,11 @@ def managed_group(managed_by: str, external_id: str, name: str) -> Group:
     return group
 
 
-def free_name(name: str, *, besides: int | None = None) -> str:
-    """Return `name`, with a number when a group has it already (that of id `besides` does not count)."""
+def free_name(name: str) -> str:
+    """Return `name`, with a number when a group has it already."""
     base, number = name[: NAME_MAX_CHARS - 8] or "group", 1
     free = base
-    while Group.objects.filter(name=free).exclude(pk=besides).exists():
+    while Group.objects.filter(name=free).exists():
         number += 1
         free = f"{base} ({number})"
     return free

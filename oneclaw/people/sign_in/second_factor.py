@@ -4,6 +4,7 @@ import base64
 import hashlib
 from collections.abc import Callable
 
+from allauth.core import context
 from allauth.mfa.adapter import DefaultMFAAdapter
 from allauth.mfa.models import Authenticator
 from cryptography.fernet import Fernet, InvalidToken
@@ -14,6 +15,7 @@ from django.shortcuts import redirect
 from django.utils.translation import gettext as _
 
 from oneclaw.models import User
+from oneclaw.people import devices
 from oneclaw.people.roles import has_role
 
 # Pages that a person without the required factor may open: those that set it up, and the way out.
@@ -34,6 +36,10 @@ class SecondFactorAdapter(DefaultMFAAdapter):
             return cipher().decrypt(encrypted_text.encode()).decode()
         except InvalidToken:
             return base64.b32encode(hashlib.sha256(encrypted_text.encode()).digest()[:20]).decode()
+
+    def generate_authenticator_name(self, user: User, type: Authenticator.Type) -> str:
+        """Return the name that is proposed for a new passkey: that of the browser, such as “Firefox, Linux”."""
+        return devices.name_of(context.request.headers.get("User-Agent", ""))
 
     def can_delete_authenticator(self, authenticator: Authenticator) -> bool:
         """Return False for the last factor of a person who must have one."""

@@ -13,8 +13,8 @@ from django.core.exceptions import ValidationError
 from django.core.mail import send_mail
 from django.core.validators import validate_email
 from django.db import IntegrityError, transaction
-from django.template.loader import render_to_string
 from django.urls import reverse
+from django.utils.formats import date_format
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
@@ -38,7 +38,7 @@ class InvitedAlreadyError(UserFacingError):
 
 
 class CsvError(UserFacingError):
-    """The file of people has mistakes; nobody was invited. `lines` has a sentence for each."""
+    """The file of people has mistakes; no person was invited. `lines` has a sentence for each."""
 
     wording = gettext_lazy("Nobody was invited: correct these lines first.")
 
@@ -114,9 +114,14 @@ def revoke(actor: User, invitation_id: int) -> bool:
 
 def mail(invitation: Invitation, link: str) -> None:
     """Mail `link` to the invited person. Raise OSError when the mail server cannot be reached or refuses."""
-    context = {"link": link, "invited_by": invitation.invited_by, "expires_at": invitation.expires_at}
-    body = render_to_string("people/invitation_mail.txt", context)
-    send_mail(_("Your invitation to OneClaw"), body, None, [invitation.email])
+    invited_by, until = invitation.invited_by, date_format(invitation.expires_at, "SHORT_DATE_FORMAT")
+    paragraphs = [
+        _("{person} has invited you to OneClaw.").format(person=invited_by) if invited_by else _("You are invited."),
+        _("With this link you create your account. It can be used once:"),
+        link,
+        _("It is valid until {until}. If you expected no invitation, ignore this mail.").format(until=until),
+    ]
+    send_mail(_("Your invitation to OneClaw"), "\n\n".join(paragraphs), None, [invitation.email])
     Invitation.objects.filter(pk=invitation.pk).update(mailed_at=clock.database_now())
 
 
@@ -212,7 +217,7 @@ def mistake_in(actor: User, email: str, role: str, unknown: list[str], *, seen: 
 
 @transaction.atomic
 def invite_all(actor: User, wishes: list[Wish], days: int) -> list[tuple[Invitation, str]]:
-    """Invite everybody of `wishes`, or nobody when one of them is refused."""
+    """Invite all of `wishes`, or none when one of them is refused."""
     return [invite(actor, wish, days) for wish in wishes]
 
 

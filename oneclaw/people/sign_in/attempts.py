@@ -1,7 +1,7 @@
 """Limit wrong passwords for each account and each address of the network. Right ones are not limited.
 
 A whole office may have one address, so that a success counts nothing, and the mistakes of one colleague hold back only
-that colleague. Whoever tries one account from many addresses, or many accounts from one, reaches the other two limits.
+that colleague. Attempts at one account from many addresses, or at many accounts from one, reach the other two limits.
 """
 
 import datetime as dt
@@ -63,7 +63,7 @@ def succeed(attempt: SignInAttempt) -> None:
 
 
 def hashed(email: str) -> str:
-    """Return what stands for `email` in the rows. Pure."""
+    """Return the hash of `email` for the rows. Pure."""
     return hashlib.sha256(email.strip().lower().encode()).hexdigest()
 
 

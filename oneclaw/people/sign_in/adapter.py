@@ -13,7 +13,7 @@ from django.urls import reverse
 from django.utils.translation import ngettext
 
 from oneclaw.models import User
-from oneclaw.people import attempts, sign_up
+from oneclaw.people.sign_in import attempts, sign_up
 
 
 class AccountAdapter(DefaultAccountAdapter):
@@ -42,7 +42,7 @@ class AccountAdapter(DefaultAccountAdapter):
         return reverse("settings")
 
     def pre_authenticate(self, request: HttpRequest, **credentials: Any) -> None:
-        """Refuse a password after too many wrong ones (`people/attempts.py`)."""
+        """Refuse a password after too many wrong ones (`people/sign_in/attempts.py`)."""
         try:
             self.attempt = attempts.begin(credentials.get("email", ""), self.get_client_ip(request))
         except attempts.TooManyAttemptsError:

@@ -24,8 +24,8 @@ View = Callable[..., HttpResponse]
 def fresh_sign_in_required(view: View) -> View:
     """Return `view` as one that is only called within five minutes after the person has proved who they are.
 
-    Otherwise they are asked for their password or second factor, and what they sent is then carried out. Somebody who
-    has neither signs in with the provider again.
+    Otherwise they are asked for their password or second factor, and what they sent is then carried out. People who
+    have neither sign in with the provider again.
     """
 
     @wraps(view)

@@ -12,7 +12,7 @@ from oneclaw.text import UserFacingError
 
 
 class NotWaitingError(UserFacingError):
-    """The account does not wait for approval; somebody else has decided already."""
+    """The account does not wait for approval; another admin has decided already."""
 
     wording = _("Somebody else has decided already.")
 
