@@ -32,7 +32,8 @@ from playwright.async_api import Page
 
 from chat.conversations import agents
 from chat.library import saved_prompts
-from chat.models import SharedLink
+from chat.library.spaces import move
+from chat.models import ChatSession, SharedLink
 from memory.documents import write as documents
 from memory.documents.write import Append, Author, Source
 from memory.lab import golden
@@ -45,6 +46,8 @@ from memory.trust.suggestions import wait
 from oneclaw.demo import model as demo
 from oneclaw.demo.scripted import ScriptedModel, answer, key_refused, text, tool_use
 from oneclaw.models import Space, User
+from oneclaw.spaces import lifecycle as spaces
+from oneclaw.spaces import members
 from oneclaw.threads import in_database
 from tests.browser import DESKTOP, PHONE, LiveServer, open_page
 
@@ -155,6 +158,7 @@ async def main(folder: Path, chosen: list[str]) -> None:
             await ask(page, "Does the sofa fit between the doors?")
             attachments = page.url
             await in_database(arrange, ada)
+            space = await in_database(work_together, ada)
         for scheme in ("light", "dark"):
             async with open_page(live, color_scheme=scheme) as page:
                 await take(page, folder, "sign-in", scheme, "/accounts/login/")
@@ -177,6 +181,8 @@ async def main(folder: Path, chosen: list[str]) -> None:
                 await take(page, folder, "lab", scheme, "/memory/lab?q=Where+does+my+sister+live%3F")
                 await take(page, folder, "settings", scheme, "/settings/")
                 await take(page, folder, "agents", scheme, "/agents")
+                await take(page, folder, "space", scheme, f"/spaces/{space.pk}/")
+                await take(page, folder, "space-members", scheme, f"/spaces/{space.pk}/members")
                 await page.goto(attachments)
                 await page.get_by_label("Attach files", exact=True).set_input_files(plan)
                 await page.locator(".chip[data-state=ready] img").wait_for()
@@ -203,6 +209,8 @@ async def main(folder: Path, chosen: list[str]) -> None:
                 await take(page, folder, "phone-past", scheme, f"/memory/past?day={days_ago(25)}")
                 await take(page, folder, "phone-inbox", scheme, "/memory/inbox/")
                 await take(page, folder, "phone-settings", scheme, "/settings/")
+                await take(page, folder, "phone-space", scheme, f"/spaces/{space.pk}/")
+                await take(page, folder, "phone-space-members", scheme, f"/spaces/{space.pk}/members")
                 await page.goto(attachments)
                 await page.locator("article img").wait_for()
                 await take(page, folder, "phone-attachments", scheme)
@@ -241,6 +249,19 @@ async def take_step(page: Page, words: str) -> None:
     await page.get_by_role("button", name=words).click()
     await ask(page, words)
     await page.locator(".walk [aria-current=step]").get_by_text(step, exact=True).wait_for(state="detached")
+
+
+def work_together(user: User) -> Space:
+    """Make a space with members, and move conversations into it."""
+    about = "What we know of the lighthouse, and who does what until the winter."
+    made = spaces.create(user, spaces.checked_draft("Lighthouse", about, 5, "team"))
+    for name, role in (("Grace Hopper", "editor"), ("Joan Clarke", "editor"), ("Alan Turing", "reader")):
+        email = f"{name.split()[0].lower()}@lighthouse.example.org"
+        User.objects.create_user(email, None, first_name=name)
+        members.add_by_email(made, email, role)
+    for session in ChatSession.objects.visible_to(user).listed().filter(title__in=TITLES):
+        move(user, session.pk, made)
+    return made
 
 
 def days_ago(count: int) -> dt.date:
