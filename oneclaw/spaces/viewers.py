@@ -21,7 +21,7 @@ ROLES = (SpaceMember.Role.OWNER, SpaceMember.Role.EDITOR, SpaceMember.Role.READE
 
 @dataclass(frozen=True)
 class Ground:
-    """Why somebody can see a row, and since when; None: since it exists."""
+    """A reason why a person can see a row, and since when; None: since it exists."""
 
     reason: Reason
     since: dt.datetime | None = None
@@ -29,7 +29,7 @@ class Ground:
 
 @dataclass(frozen=True)
 class Viewer:
-    """Somebody who can see a row, for one or several reasons. `person` None: everybody of whom the reason is true."""
+    """A person who can see a row, for one or several reasons. `person` None: everybody of whom the reason is true."""
 
     person: User | None
     grounds: tuple[Ground, ...]

@@ -18,12 +18,13 @@ from chat.views.spaces.frame import own_role, owned_space, tab_page
 from oneclaw.models import Group, Space, SpaceMember
 from oneclaw.people.requests import SignedInRequest
 from oneclaw.spaces import lifecycle, members
+from oneclaw.text import StrOrPromise
 
 # Members of one page.
 PAGE_MEMBERS = 50
 # Members to whom a page offers to hand the space over.
 OFFERED_MAX_MEMBERS = 200
-ROLE_LABELS = {
+ROLE_LABELS: dict[str, StrOrPromise] = {
     SpaceMember.Role.OWNER: gettext_lazy("Owner"),
     SpaceMember.Role.EDITOR: gettext_lazy("Editor"),
     SpaceMember.Role.READER: gettext_lazy("Reader"),
@@ -68,7 +69,7 @@ def shown(request: SignedInRequest, space_id: int, refusal: str = "") -> HttpRes
 
 def role_options(chosen: str) -> SafeString:
     """Return the options of a field for roles, `chosen` selected."""
-    rows = ((role.value, " selected" if role == chosen else "", label) for role, label in ROLE_LABELS.items())
+    rows = ((role, " selected" if role == chosen else "", label) for role, label in ROLE_LABELS.items())
     return format_html_join("", '<option value="{}"{}>{}</option>', rows)
 
 
