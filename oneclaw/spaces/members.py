@@ -124,7 +124,7 @@ def hand_over(space: Space, user: User, to: SpaceMember) -> None:
 
 @transaction.atomic
 def choose_owner(space: Space) -> None:
-    """Set the owner of the row of `space` to the one of longest standing, unless it is an owner. For other writers of
+    """Set the owner of the row of `space` to the owner since the longest time, unless it is one. For other writers of
     members than this module."""
     space = lock(space)
     owners = list(space.members.filter(role=OWNER).order_by("since", "pk").values_list("user_id", flat=True))
