@@ -17,12 +17,12 @@ logger = logging.getLogger(__name__)
 
 def counts(space: Space) -> Mapping[str, int]:
     """Return how many documents, lines with text, and suggestions without an answer the space has."""
-    contents = space.documents.present().values_list("content", flat=True).order_by("pk")  # type: ignore[attr-defined]
+    contents = space.documents.present().values_list("content", flat=True).order_by("pk")
     sizes = [sum(bool(line.strip()) for line in text.split("\n")) for text in contents.iterator(chunk_size=200)]
     return {
         "documents": len(sizes),
         "lines": sum(sizes),
-        "suggestions": space.suggestions.waiting().count(),  # type: ignore[attr-defined]
+        "suggestions": space.suggestions.waiting().count(),
     }
 
 
