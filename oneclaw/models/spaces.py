@@ -45,7 +45,7 @@ def pass_on(collector: Any, field: Any, spaces: Any, using: str) -> None:
 
     It is an `on_delete` of Django, which also asks what would be deleted: nothing is written here.
     """
-    alone = []
+    alone: Any = []
     for space in spaces:
         owners = SpaceMember.objects.using(using).filter(space=space, role=SpaceMember.Role.OWNER)
         other = owners.exclude(user=space.owner_id).select_related("user").order_by("since", "pk").first()
