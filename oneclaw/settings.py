@@ -29,6 +29,8 @@ WORKSPACES = HOME / "workspaces"
 IMPORTS = HOME / "imports"
 # Files that people attach to messages; served only by the view that checks whose they are.
 ATTACHMENTS = HOME / "attachments"
+# Files of libraries, each in the folder of its space; served only by the view that checks who may read it.
+LIBRARY = HOME / "library"
 # Where `manage.py serve` stores its address for other commands.
 ADDRESS_FILE = HOME / "address"
 DEMO_ADDRESS_FILE = HOME / "demo-address"
@@ -353,6 +355,11 @@ HALF_LIFE = environment.number("ONECLAW_HALF_LIFE", 30, 0.1, 36_500)
 # Maximal marginal relevance: 1 ranks by relevance alone, lower values rank near-duplicates lower.
 MMR = environment.number("ONECLAW_MMR", 0.7, 0.1, 1)
 
+# A search in the files of libraries: how sure (0 to 1) it must be that they have anything about the question, and the
+# characters up to which a file is returned whole instead of passages of it.
+LIBRARY_FLOOR = environment.number("ONECLAW_LIBRARY_FLOOR", 0.35, 0, 1)
+LIBRARY_WHOLE = environment.whole("ONECLAW_LIBRARY_WHOLE", 6_000, 0, 18_000)
+
 # -- Tasks ---------------------------------------------------------------------------------------
 
 # The broker is Redis, or else a folder. In both cases tasks are hints: a sweep finds lost ones.
@@ -375,6 +382,7 @@ CELERY_BEAT_SCHEDULE = {
     "attachments-sweep": {"task": "chat.tasks.sweep_attachments", "schedule": 600.0},
     "purge": {"task": "chat.tasks.purge", "schedule": 3600.0},
     "memory-sweep": {"task": "memory.tasks.sweep", "schedule": 60.0},
+    "library-sweep": {"task": "memory.tasks.sweep_library", "schedule": 300.0},
     "invariants": {"task": "oneclaw.tasks.check_invariants", "schedule": 3600.0},
     # Asks the model's server once a day.
     "model-facts": {"task": "oneclaw.tasks.refresh_model_facts", "schedule": 300.0},

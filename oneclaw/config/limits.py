@@ -26,3 +26,11 @@ FILE_SPACE = environment.whole("ONECLAW_FILE_SPACE", 2000, 1, 10_000_000) * 1024
 FILE_TEXT = environment.whole("ONECLAW_FILE_TEXT", 200_000, 1000, 2_000_000)
 # Whether the model is sent a PDF itself, which Anthropic's models accept, or its text.
 MODEL_READS_PDF = environment.flag("ONECLAW_MODEL_READS_PDF", True)
+
+# Files of the library of a person or a space: bytes of one file, files and bytes of one space, and of one file the
+# pages and characters that are read.
+LIBRARY_FILE_SIZE = environment.whole("ONECLAW_LIBRARY_FILE_SIZE", 50, 1, 200) * 1024 * 1024
+LIBRARY_FILES = environment.whole("ONECLAW_LIBRARY_FILES", 2000, 1, 100_000)
+LIBRARY_SPACE = environment.whole("ONECLAW_LIBRARY_SPACE", 10_000, 1, 10_000_000) * 1024 * 1024
+LIBRARY_PAGES = environment.whole("ONECLAW_LIBRARY_PAGES", 2000, 1, 20_000)
+LIBRARY_TEXT = environment.whole("ONECLAW_LIBRARY_TEXT", 4_000_000, 10_000, 20_000_000)
