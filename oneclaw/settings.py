@@ -355,11 +355,6 @@ HALF_LIFE = environment.number("ONECLAW_HALF_LIFE", 30, 0.1, 36_500)
 # Maximal marginal relevance: 1 ranks by relevance alone, lower values rank near-duplicates lower.
 MMR = environment.number("ONECLAW_MMR", 0.7, 0.1, 1)
 
-# A search in the files of libraries: how sure (0 to 1) it must be that they have anything about the question, and the
-# characters up to which a file is returned whole instead of passages of it.
-LIBRARY_FLOOR = environment.number("ONECLAW_LIBRARY_FLOOR", 0.35, 0, 1)
-LIBRARY_WHOLE = environment.whole("ONECLAW_LIBRARY_WHOLE", 6_000, 0, 18_000)
-
 # -- Tasks ---------------------------------------------------------------------------------------
 
 # The broker is Redis, or else a folder. In both cases tasks are hints: a sweep finds lost ones.

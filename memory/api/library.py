@@ -26,9 +26,6 @@ from oneclaw.web.rate_limit import searches
 
 router = Router(tags=["library"])
 
-# What the states of a job are called here.
-STATES = {"queued": "waiting", "running": "reading", "done": "ready", "nothing": "ready", "failed": "failed"}
-
 
 class VersionOut(Schema):
     """A version of a file."""
@@ -49,7 +46,7 @@ class VersionOut(Schema):
     def of(cls, version: FileVersion) -> "VersionOut":
         return cls(
             number=version.number,
-            state=STATES[version.status],
+            state=version.state,
             reason=version.reason.in_english if version.reason else None,
             size=version.size,
             sha256=version.sha256,

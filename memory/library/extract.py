@@ -21,7 +21,7 @@ CONTROLS = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
 CONTROLS_MAX_SHARE = 0.01
 
 
-class UnreadableFileError(Exception):
+class LibraryFileUnreadableError(Exception):
     """The file cannot be read. `code` is that of a wording library.… (memory/wordings.py)."""
 
     def __init__(self, code: str) -> None:
@@ -43,18 +43,18 @@ class ReadFile:
 def read_file(name: str, data: bytes, progress: Callable[[int], None]) -> ReadFile:
     """Return the texts of the pages of the file `data`. `progress` is called with the number of pages read so far.
 
-    Raise UnreadableFileError with one of the codes type, locked, corrupt, no_text.
+    Raise LibraryFileUnreadableError with one of the codes type, locked, corrupt, no_text.
     """
     found = kind_of(data)
     if found == "image":
-        raise UnreadableFileError("type")
+        raise LibraryFileUnreadableError("type")
     if found == "text":
         is_page = name.lower().endswith(HTML_SUFFIXES) or HTML_START.match(data[:2000])
         read = _in_process("html", data, progress) if is_page else _of_text(data)
     else:
         read = _in_process("zip" if found == "docx" else "pdf", data, progress)
     if not any(text.strip() for text in read.texts):
-        raise UnreadableFileError("no_text")
+        raise LibraryFileUnreadableError("no_text")
     return read
 
 
@@ -67,7 +67,7 @@ def _of_text(data: bytes) -> ReadFile:
 def _decoded(data: bytes) -> str:
     mark = next((encoding for mark, encoding in BYTE_ORDER_MARKS if data.startswith(mark)), None)
     if mark is None and len(CONTROLS.findall(data[:100_000])) > CONTROLS_MAX_SHARE * min(len(data), 100_000):
-        raise UnreadableFileError("type")
+        raise LibraryFileUnreadableError("type")
     try:
         return data.decode(mark or codecs.lookup("utf-8").name)
     except UnicodeDecodeError:
@@ -86,12 +86,12 @@ def _in_process(reader: str, data: bytes, progress: Callable[[int], None]) -> Re
         lambda count: progress(max(0, count - 1)),
     )
     if not lines:
-        raise UnreadableFileError("corrupt")
+        raise LibraryFileUnreadableError("corrupt")
     first, *others = lines
     if code := first.get("error"):
-        raise UnreadableFileError(code)
+        raise LibraryFileUnreadableError(code)
     if not others:
-        raise UnreadableFileError("corrupt")
+        raise LibraryFileUnreadableError("corrupt")
     texts = [_plain(line["text"]) for line in others]
     is_cut = len(texts) < (first["pages"] or 1) or sum(len(line["text"]) for line in others) >= characters
     return ReadFile(first["kind"], first["pages"], texts, is_cut)

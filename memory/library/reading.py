@@ -11,7 +11,7 @@ from django.db import transaction
 from chat.attachments.slots import NoSlotError, Slots
 from memory.index.embeddings.failures import EmbeddingError
 from memory.library import files, indexing, vectors
-from memory.library.extract import UnreadableFileError, read_file
+from memory.library.extract import LibraryFileUnreadableError, read_file
 from memory.models import FileIndex, FileVersion, LibraryFile
 from memory.text.index_format import LAYOUT_VERSION
 from oneclaw.jobs import ClaimLostError
@@ -55,15 +55,15 @@ def _read(version: FileVersion) -> None:
 
     try:
         if version.attempts > MAX_ATTEMPTS:
-            raise UnreadableFileError("faulty")
+            raise LibraryFileUnreadableError("faulty")
         data = files.content_of(version)
         if data is None:
-            raise UnreadableFileError("missing")
+            raise LibraryFileUnreadableError("missing")
         with version.heartbeats():
             read = read_file(name, data, progress)
             content = indexing.content_of(version, name, read.texts)
         _finish(version, read.kind, read.pages, content, is_cut=read.is_cut)
-    except UnreadableFileError as error:
+    except LibraryFileUnreadableError as error:
         version.finish(FileVersion.Status.FAILED, error.code)
         return
     except ClaimLostError:

@@ -5,4 +5,4 @@ from oneclaw.files.stored import StoredFiles
 _files = StoredFiles("LIBRARY")
 
 write, read, size, remove = _files.write, _files.read, _files.size, _files.remove
-stored_files = _files.stored
+folder, stored_files = _files.folder, _files.stored

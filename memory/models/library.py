@@ -91,6 +91,11 @@ class FileVersion(Job):
         return f"version {self.number} of file {self.file_id}: {self.status}"
 
     @property
+    def state(self) -> str:
+        """Return what the status of the job is called of a file: waiting, reading, ready or failed."""
+        return {"queued": "waiting", "running": "reading", "failed": "failed"}.get(self.status, "ready")
+
+    @property
     def reason(self) -> Reason | None:
         """Return why it could not be read, or None."""
         return Reason(f"library.{self.error}") if self.status == self.Status.FAILED else None

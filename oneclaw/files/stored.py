@@ -1,4 +1,4 @@
-"""Folders of files that belong to rows: ROOT/<number>/<name>. Nobody else opens these files, and no web server does."""
+"""Folders of files that belong to rows: ROOT/<number>/<name>. No web server serves them."""
 
 import contextlib
 import time
@@ -29,24 +29,24 @@ class StoredFiles:
     def read(self, number: int, name: str) -> bytes | None:
         """Return the bytes of the file `name`; None when it does not exist."""
         try:
-            return self.path(number, name).read_bytes()
+            return (self.folder(number) / name).read_bytes()
         except FileNotFoundError:
             return None
 
     def size(self, number: int, name: str) -> int | None:
         """Return the size of the file `name` in bytes; None when it does not exist."""
         try:
-            return self.path(number, name).stat().st_size
+            return (self.folder(number) / name).stat().st_size
         except FileNotFoundError:
             return None
 
     def remove(self, number: int, name: str) -> None:
         """Delete the file `name`, if it exists."""
-        self.path(number, name).unlink(missing_ok=True)
+        (self.folder(number) / name).unlink(missing_ok=True)
 
-    def path(self, number: int, name: str) -> Path:
-        """Return where the file `name` is."""
-        return self.root / str(number) / name
+    def folder(self, number: int) -> Path:
+        """Return the folder of the files of `number`."""
+        return self.root / str(number)
 
     def stored(self, older_than: float) -> Iterator[tuple[int, str]]:
         """Yield (number, name) of each file written more than `older_than` seconds ago, temporary files included."""

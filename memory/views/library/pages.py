@@ -28,7 +28,7 @@ from oneclaw.web.rate_limit import TooManyRequestsError, searches
 # Files on a page of the list, and lines on a page of a file that has no pages of its own.
 PAGE_MAX_FILES, SHOWN_MAX_LINES = 100, 300
 # Lines before the one that an address names.
-LINES_BEFORE = 20
+CONTEXT_LINES = 20
 
 
 @dataclass(frozen=True)
@@ -155,7 +155,7 @@ def text_context(request: SignedInRequest, version: FileVersion) -> dict[str, An
             name: page_address(version.file_id, at) if at else "" for name, at in (("before", before), ("after", after))
         }
     else:
-        start = parsed_number(request.GET.get("from")) or max(1, first - LINES_BEFORE)
+        start = parsed_number(request.GET.get("from")) or max(1, first - CONTEXT_LINES)
         shown = texts.lines_from(version, start, SHOWN_MAX_LINES)
         addresses = {
             "before": f"?from={max(1, start - SHOWN_MAX_LINES)}" if start > 1 else "",
