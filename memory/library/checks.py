@@ -31,7 +31,8 @@ NEWEST_READ = """
     FROM (
         SELECT version.number, version.file_id,
             (SELECT other.number FROM memory_fileindex index
-             JOIN memory_fileversion other ON other.id = index.version_id WHERE index.file_id = version.file_id) AS searched
+             JOIN memory_fileversion other ON other.id = index.version_id
+             WHERE index.file_id = version.file_id) AS searched
         FROM memory_fileversion version WHERE version.status = 'done'
     ) AS read
     WHERE searched IS NULL OR searched < number
