@@ -7,6 +7,7 @@ from django.db import connection
 
 from memory.index.documents import flags_of
 from memory.index.vectors import embedded_text
+from memory.library.running import running_titles, without_titles
 from memory.models import FileIndex, FilePage, FileVersion
 from memory.text.chunking import chunks_of
 from memory.text.dates import day_in
@@ -16,6 +17,8 @@ from memory.text.terms import terms_of
 
 # Lines of a page are joined up to this length: they are printed lines, and a paragraph has many.
 JOINED_MAX_CHARS = 600
+# Between the title of a file and the headings of a chunk, as between these.
+HEADING_MARK = " › "
 # What of a file decides its language.
 LANGUAGE_SAMPLE_CHARS = 20_000
 COLUMNS = ("ordinal", "page", "start_line", "end_line", "heading", "text", "text_key")
@@ -47,15 +50,17 @@ def content_of(version: FileVersion, name: str, texts: Sequence[str]) -> FileCon
     rows: list[Row] = []
     layout, terms = [], []
     line, section = 1, 0
+    running, title = running_titles(texts)
     for number, text in enumerate(texts, 1):
         pages.append(FilePage(version=version, number=number, first_line=line, text=text))
-        chunks = chunks_of(text, JOINED_MAX_CHARS)
+        chunks = chunks_of(without_titles(text, running), JOINED_MAX_CHARS)
         for chunk in chunks:
-            meant = meant_text(chunk.heading, chunk.text)
+            heading = HEADING_MARK.join(filter(None, [title, chunk.heading]))
+            meant = meant_text(heading, chunk.text)
             found = terms_of(meant, language)
             key = text_key(embedded_text(meant))
             start, end = line + chunk.start_line - 1, line + chunk.end_line - 1
-            rows.append((len(rows), number, start, end, chunk.heading, chunk.text, key))
+            rows.append((len(rows), number, start, end, heading, chunk.text, key))
             day = day_in(chunk.heading) or named_day
             of_day = day.toordinal() if day else 0
             layout.append(
