@@ -1,5 +1,5 @@
-"""Files for benchmarks/documents.py: PDF with headers, footers and two columns, and office files, HTML and Markdown, all
-written by hand so that the same texts give the same bytes."""
+"""Files for benchmarks/documents.py: PDF with headers, footers and two columns, office files, HTML and Markdown, all
+written by hand, so that the same texts give the same bytes."""
 
 import io
 import textwrap

@@ -2,9 +2,9 @@
 
     python benchmarks/documents.py [--documents 220] [--pages 4 14] [--seed 17] [--load FILES PAGES]
 
-Documents are generated with their layouts (benchmarks/document_texts.py, document_files.py), put into a library and read
-as people's files are. Each question is asked of the product, and of plain pgvector on the same chunks and vectors in the
-same run: the chunks with the nearest vectors, as many characters as the product returned. A floor for pgvector is chosen
+Documents are generated with their layouts (benchmarks/document_texts.py, document_files.py), put into a library and
+read as people's files are. Each question is asked of the product, and of plain pgvector on the same chunks and vectors
+in the same run: the chunks with the nearest vectors, up to as many characters. A floor for pgvector is chosen
 afterwards, as the one that answers 5 % of the traps: what no installation can know.
 
 `--load` measures instead what a library of so many files does to a conversation: search, recall and a first turn.
@@ -57,9 +57,9 @@ def main() -> None:
 
 def retrieval(options: argparse.Namespace) -> None:
     """Print the table of the retrieval."""
+    from django.conf import settings
     from document_files import file_of
     from document_texts import documents
-    from django.conf import settings
 
     from memory.library import files, reading
     from memory.models import FileChunk, FilePage, FileVersion
