@@ -36,5 +36,5 @@ LIBRARY_PAGES = environment.whole("ONECLAW_LIBRARY_PAGES", 2000, 1, 20_000)
 LIBRARY_TEXT = environment.whole("ONECLAW_LIBRARY_TEXT", 4_000_000, 10_000, 20_000_000)
 # A search in the files of libraries: how sure (0 to 1) it must be that they have anything about the question, and the
 # characters up to which a file is returned whole instead of passages of it.
-LIBRARY_FLOOR = environment.number("ONECLAW_LIBRARY_FLOOR", 0.35, 0, 1)
+LIBRARY_FLOOR = environment.number("ONECLAW_LIBRARY_FLOOR", 0.42, 0, 1)
 LIBRARY_WHOLE = environment.whole("ONECLAW_LIBRARY_WHOLE", 6_000, 0, 18_000)

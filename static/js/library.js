@@ -2,8 +2,8 @@
 
 import { find } from "./dom.js";
 
-const form = document.querySelector("form[data-library]");
-if (form instanceof HTMLFormElement) start(form);
+const shown = document.querySelector("form[data-library]");
+if (shown instanceof HTMLFormElement) start(shown);
 
 /** @param {HTMLFormElement} form */
 function start(form) {

@@ -1,14 +1,18 @@
 """Files of a library are read page by page, indexed once, and found with page and lines; a broken one says why."""
 
 import datetime as dt
+import threading
+from functools import partial
 
 import pytest
+from django.db import connection
 
 from chat.attachments.examine import FileRefusedError
 from memory.library import files as library
 from memory.library import reading
 from memory.library.search import search_files
 from memory.models import FileChunk, FileIndex, FilePage, FileVector, FileVersion, LibraryFile
+from memory.search.manager import HybridSearchManager
 from oneclaw.models import clock
 from tests import files
 
@@ -184,8 +188,6 @@ def test_removing_a_file_removes_its_text_its_vectors_and_its_bytes(
 
 
 def test_memory_does_not_find_files_and_files_are_not_memory(put, ada, space, append):
-    from memory.search.manager import HybridSearchManager
-
     put("plan.md", b"The ferry leaves from Lindau.")
     assert HybridSearchManager([space]).search("Where does the ferry leave from?") == []
 
@@ -194,3 +196,36 @@ def test_a_stranger_finds_nothing(put, stranger, space):
     put("plan.md", b"The ferry leaves from Lindau.")
     assert search_files([space], "Where does the ferry leave from?", stranger) == []
     assert not LibraryFile.objects.visible_to(stranger).exists()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_two_workers_and_two_uploads_at_once_leave_one_index(ada, space):
+    def at_once(*acts):
+        barrier = threading.Barrier(len(acts))
+
+        def run(act):
+            barrier.wait(10)
+            try:
+                act()
+            finally:
+                connection.close()
+
+        threads = [threading.Thread(target=run, args=(act,)) for act in acts]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(30)
+
+    texts = [b"The ferry leaves from Lindau.", b"The ferry leaves from Bregenz."]
+    at_once(*(partial(library.add, space, ada, "plan.md", text) for text in texts))
+    first, second = FileVersion.objects.order_by("number").values_list("pk", flat=True)
+    at_once(*(partial(reading.run, pk) for pk in (first, second, second, first)))
+    # What found both places taken is done by the one that continues, or by the sweep.
+    while waiting := FileVersion.objects.due_ids():
+        reading.run(waiting[0])
+    assert list(FileVersion.objects.order_by("number").values_list("number", "status", "attempts")) == [
+        (1, "done", 1),
+        (2, "done", 1),
+    ]
+    assert FileIndex.objects.get().version_id == second
+    assert FileChunk.objects.count() == 1
