@@ -135,8 +135,8 @@ def nearest(space: Any, query: str) -> list[dict[str, Any]]:
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT file.name, chunk.page, chunk.text, 1 - (vector.vector <=> %(asked)s::halfvec)"
-            " FROM memory_filechunk chunk JOIN memory_libraryfile file ON file.id = chunk.file_id JOIN memory_filevector vector"
-            " ON vector.space_id = chunk.space_id AND vector.text_key = chunk.text_key"
+            " FROM memory_filechunk chunk JOIN memory_libraryfile file ON file.id = chunk.file_id"
+            " JOIN memory_filevector vector ON vector.space_id = chunk.space_id AND vector.text_key = chunk.text_key"
             " WHERE chunk.space_id = %(space)s ORDER BY vector.vector <=> %(asked)s::halfvec LIMIT 60",
             {"asked": asked, "space": space.pk},
         )
