@@ -16,6 +16,7 @@ from django.conf import settings
 
 from chat import extensions
 from chat.compaction import room
+from chat.context import token_budget
 from chat.context.notices import ANSWER_NOW
 from chat.context.prompt import answer_meta, build_request, withhold_earlier_thinking
 from chat.context.results import shares_of
@@ -26,7 +27,7 @@ from chat.extensions import BeforeAgentStart, FinishedCall, TurnFinished
 from chat.models import ChatSession, Message, Turn
 from chat.rendering.cards import Card
 from chat.signals import turn_finished
-from chat.turns import answer_lines, commands, hooks, token_budget, waiting_calls
+from chat.turns import answer_lines, commands, hooks, waiting_calls
 from chat.turns.answer import FAILED_ENDINGS, GrowingAnswer, end_columns
 from chat.turns.checkpoints import checkpoints
 from chat.turns.listener import TurnListener

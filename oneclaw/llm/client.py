@@ -48,8 +48,8 @@ from oneclaw.llm.request import (
     refusal_in,
 )
 from oneclaw.llm.transport.reading import FrameReads
-from oneclaw.llm.usage import whole_usage
 from oneclaw.spend.calls import Payer, Spending, paid_by
+from oneclaw.spend.usage import whole_usage
 from oneclaw.telemetry import metrics
 
 if TYPE_CHECKING:
