@@ -260,7 +260,7 @@ async def _attempt(parts: dict[str, Any], may_be_silent: bool, spending: Spendin
             raise
         raise failure from _cause(error)
     finally:
-        # Also of an attempt that failed, or that nobody reads to its end.
+        # Also of an attempt that failed, or is not read to its end.
         if reader.usage:
             spending.add(reader.model, whole_usage(reader.usage), is_whole=reader.finished)
 
