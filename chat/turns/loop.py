@@ -70,8 +70,7 @@ class RunningTurn:
         self.ending = ""
         # Whether the turn can be ended at once: it waits for a slot, or the model streams.
         self._is_endable = self._has_slot = False
-        # When the model has had its time, by the event loop's clock.
-        self._deadline = 0.0
+        self._deadline = 0.0  # by the event loop's clock: when the model has had its time
         # Whether it was checked, before the first request, that the conversation fits into the model's window.
         self._has_room = False
         self._offered: frozenset[str] = frozenset()  # the names of the tools in the last request

@@ -58,13 +58,8 @@ def new_chat(request: SignedInRequest) -> HttpResponse:
     temporary.leave(request.user)
     mode = request.GET.get("mode", "")
     begun = mode if mode in ChatSession.Mode.values else ChatSession.Mode.AGENT
-    return page(
-        request,
-        uuid.uuid4(),
-        None,
-        mode=begun,
-        choice=Choice(agent=request.GET.get("agent"), space=number_in(request.GET, "space") or None),
-    )
+    choice = Choice(agent=request.GET.get("agent"), space=number_in(request.GET, "space") or None)
+    return page(request, uuid.uuid4(), None, mode=begun, choice=choice)
 
 
 @login_required

@@ -265,12 +265,8 @@ async def _attempt(parts: dict[str, Any], may_be_silent: bool, spending: Spendin
             raise
         raise failure from _cause(error)
     finally:
-<<<<<<< HEAD
         metrics.model_requests.labels(parts["model"], "ok" if reader.finished else outcome).inc()
-        # Also of an attempt that failed, or that nobody reads to its end.
-=======
         # Also of an attempt that failed, or is not read to its end.
->>>>>>> spend18
         if reader.usage:
             spending.add(reader.model, whole_usage(reader.usage), is_whole=reader.finished)
 

@@ -141,7 +141,7 @@ def forget_cache(**_: object) -> None:
 def _used(budgets: Sequence[Budget], periods: Sequence[tuple[dt.datetime, dt.datetime]]) -> list[tuple[Decimal, int]]:
     """Return the US dollars and tokens that were used of each of `budgets` since its period began."""
     parts: list[str] = []
-    values: list[object] = []
+    values: list[bool | int | float | Decimal | str | dt.datetime | None] = []
     for budget, (began, _ends) in zip(budgets, periods, strict=True):
         whose, value = (OF_PERSON, budget.user_id) if budget.user_id else (OF_GROUP, budget.group_id)
         is_of_all = value is None
