@@ -145,6 +145,8 @@ class ContextItem(TypedDict):
     cut: NotRequired[bool]
     # The heading above the piece in its document.
     heading: NotRequired[str]
+    # The name of the shared space that the piece is from, as it was then; missing: the session's own memory.
+    whose: NotRequired[str]
     # By what the app's search found the piece, and how likely it answers the message, from 0 to 1; not rendered.
     found_by: NotRequired[list[str]]
     score: NotRequired[float]

@@ -158,7 +158,7 @@ class HybridSearchManager:
                 found.documents[corpus.document[run.best]],
                 cosine=0.0 if scores.vector is None else float(scores.vector[run.best]),
                 text_score=float(scores.text[run.best]) / highest_text,
-                owner=self.sources.transcripts_of,
+                reader=self.sources.read_for,
                 sought=sought,
             )
             for run, confidence in won
@@ -171,7 +171,13 @@ class HybridSearchManager:
         """Return the current corpus, the keys and cosines of all vectors unless there are too many, and what the person
         who asks has said about lines."""
         sources, owner = self.sources, self.sources.transcripts_of
-        read = (owner.pk if owner else None, sources.notes, sources.recent, sources.other_transcripts)
+        read = (
+            owner.pk if owner else None,
+            sources.shared_transcripts,
+            sources.notes,
+            sources.recent,
+            sources.other_transcripts,
+        )
         key = (tuple(self.spaces), asked.model, read)
         known = cached(key)
         parameters: Parameters = self._whose() | {
@@ -186,7 +192,7 @@ class HybridSearchManager:
             "notes": sources.notes,
             "other_transcripts": sources.other_transcripts,
         }
-        sql = HELD + CHUNKS if owner is None else HELD + HELD_TRANSCRIPTS + CHUNKS + TRANSCRIPTS
+        sql = HELD + HELD_TRANSCRIPTS + CHUNKS + TRANSCRIPTS if sources.reads_transcripts else HELD + CHUNKS
         sql += IDS if known else ""
         if sources.asked_by is not None:
             parameters["asked_by"] = sources.asked_by.pk
@@ -242,11 +248,11 @@ class HybridSearchManager:
         """Return the lines of `chunks` that are unchanged, by chunk, and the exact cosines of the texts with `keys`."""
         if not len(chunks) and keys is None:
             return {}, np.zeros(0, COSINE)
-        corpus, owner = found.corpus, self.sources.transcripts_of
+        corpus = found.corpus
         indices = np.array(chunks, np.intp)
         documents = found.document_ids[corpus.document[indices]]
         ordinals, text_keys = corpus.ordinal[indices], corpus.chunks["key"][indices]
-        sql = LINES if owner is None else LINES + SAID_LINES
+        sql = LINES + SAID_LINES if self.sources.reads_transcripts else LINES
         parameters = self._whose() | {"spaces": self.spaces}
         for prefix, of_kind in (("", documents > 0), ("said_", documents < 0)):
             parameters[f"{prefix}ids"] = array_literal(abs(documents[of_kind]).tolist())
@@ -267,7 +273,9 @@ class HybridSearchManager:
         """Return the parameters that say which transcripts are read."""
         owner, session = self.sources.transcripts_of, self.sources.but_session
         after = self.sources.but_session_after
-        return {"owner": owner.pk if owner else None, "but_session": session, "but_session_after": after}
+        shared = self.sources.shared_transcripts
+        of = {"owner": owner.pk if owner else None, "shared": shared}
+        return {**of, "but_session": session, "but_session_after": after}
 
 
 @dataclass(frozen=True)

@@ -108,7 +108,8 @@ def search_page(request: SignedInRequest) -> HttpResponse:
 def search_results(user: User, query: str, filters: Filters) -> list[ShownPassage]:
     """Return what memory has for `query` in the spaces of `user`, curated memory before what is hardly better."""
     said_by = user if switches.is_on(user, switches.Switch.TRANSCRIPTS) else None
-    manager = HybridSearchManager(_spaces(user, filters), Sources(transcripts_of=said_by, asked_by=user))
+    sources = Sources(transcripts_of=said_by, shared_transcripts=said_by is not None, asked_by=user)
+    manager = HybridSearchManager(_spaces(user, filters), sources)
     wanted = RESULTS_SHOWN * (FILTERED_FACTOR if filters else 1)
     found = [each for each in manager.search(query, max_results=wanted, today=user.day()) if filters.includes(each)]
     words, shown = words_of(query), curated_first(found)[:RESULTS_SHOWN]
