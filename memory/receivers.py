@@ -14,6 +14,7 @@ from chat.signals import (
     session_deleted,
     session_ended,
     session_imported,
+    session_shared,
     session_switched,
     turn_finished,
     user_left,
@@ -30,6 +31,7 @@ from memory.tasks import (
     index_after_turn,
     index_branch,
     keep_last_messages,
+    move_transcript,
 )
 from oneclaw.models import User
 
@@ -79,6 +81,11 @@ def when_deleted(session: ChatSession, **_: Any) -> None:
 @receiver(session_imported)
 def when_imported(session: ChatSession, **_: Any) -> None:
     cover_imported(session)
+
+
+@receiver(session_shared)
+def when_shared(session: ChatSession, **_: Any) -> None:
+    move_transcript(session)
 
 
 @receiver(branch_shown)

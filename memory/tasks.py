@@ -58,6 +58,13 @@ def forget_transcript(session: ChatSession) -> None:
     hint(prune_vectors, conversations.forget(session))
 
 
+def move_transcript(session: ChatSession) -> None:
+    """Delete the index of a session that was shared or made private now, and enqueue what follows: its index in the
+    space to which it belongs, and the deletion of the vectors in the other."""
+    hint(prune_vectors, conversations.moved(session))
+    hint(index_transcript, conversations.request(session))
+
+
 def keep_last_messages(session: ChatSession) -> None:
     """Enqueue the document with the session's last messages, on commit."""
     queued = document_jobs.request(session, DocumentJob.Kind.LAST_MESSAGES, session.last_complete_seq())

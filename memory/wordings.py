@@ -152,7 +152,7 @@ WORDINGS: Mapping[str, Wording] = {
     # The outcome of a tool call, on its card.
     "memory.waits": came_from,
     "memory.declined": _("You have declined this before."),
-    "memory.proposed": _("Waits for another owner or editor of “%(space)s”."),
+    "memory.proposed": _("Another owner or editor of “%(space)s” decides."),
     "memory.saved_to_space": _("Saved to the memory of “%(space)s”, which all its members see."),
     "memory.read_only_space": _("You may read the memory of “%(space)s”, and not change it."),
     "memory.not_a_member": _("You are not a member of this space any more."),

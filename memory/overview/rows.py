@@ -27,6 +27,8 @@ class RowsOf:
     next: str
     may_write: bool
     may_forget: bool
+    # Whether they are of a private memory, and the person may propose them to a shared one.
+    may_propose: bool = False
 
     @property
     def context(self) -> dict[str, str]:
@@ -46,30 +48,35 @@ def rows_html(entries: Iterable[ShownEntry], of: RowsOf, said: str = "") -> Safe
         texts = shared | {name: getattr(shown, name) for name in TEXTS if name not in shared}
         if shown.marks or said:
             context = {"row": texts, "marks": shown.marks, "said": said}
-            found.append(render_to_string("memory/_entry.html", context | _rights(of.may_write, of.may_forget)))
+            found.append(render_to_string("memory/_entry.html", context | _rights(of)))
             said = ""
         else:
-            row = plain_row(
-                bool(shown.conversation), bool(shown.confirmed), of.may_write, of.may_forget, get_language()
-            )
+            has = bool(shown.conversation), bool(shown.confirmed)
+            row = plain_row(*has, of.may_write, of.may_forget, of.may_propose, get_language())
             found.append(_filled(row, texts))
     return mark_safe("".join(found))  # noqa: S308 - templates, and texts that are escaped
 
 
 @lru_cache(maxsize=128)
 def plain_row(
-    has_conversation: bool, has_confirmed: bool, may_write: bool, may_forget: bool, language: str | None
+    has_conversation: bool,
+    has_confirmed: bool,
+    may_write: bool,
+    may_forget: bool,
+    may_propose: bool,
+    language: str | None,
 ) -> str:
     """Return the row of an entry about which nothing waits, with slots in place of its texts."""
     row = {name: f"-slot-{name}-" for name in TEXTS}
     row |= {} if has_conversation else {"conversation": ""}
     row |= {} if has_confirmed else {"confirmed": ""}
-    return render_to_string("memory/_entry.html", {"row": row, **_rights(may_write, may_forget)})
+    rights = {"may_write": may_write, "may_forget": may_forget, "may_propose": may_propose}
+    return render_to_string("memory/_entry.html", {"row": row, **rights})
 
 
 def _filled(row: str, texts: Mapping[str, str]) -> str:
     return SLOT.sub(lambda slot: escape(texts[slot[1]]), row)
 
 
-def _rights(may_write: bool, may_forget: bool) -> dict[str, bool]:
-    return {"may_write": may_write, "may_forget": may_forget}
+def _rights(of: RowsOf) -> dict[str, bool]:
+    return {"may_write": of.may_write, "may_forget": of.may_forget, "may_propose": of.may_propose}

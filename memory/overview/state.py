@@ -25,14 +25,20 @@ SELECT count(*) FILTER (WHERE document.path LIKE 'memory/%%') AS logs,
        EXISTS (SELECT FROM memory_decision decision
                  JOIN memory_memoryrevision revision ON revision.id = decision.revision_id
                  JOIN oneclaw_spacerole member ON member.space_id = revision.space_id
-                WHERE member.user_id = %(user)s AND decision.decided_at IS NULL)
+                WHERE member.user_id = %(user)s AND member.role <> 'reader' AND decision.decided_at IS NULL)
            OR EXISTS (SELECT FROM memory_review review
                         JOIN memory_memorydocument reviewed ON reviewed.id = review.document_id
                         JOIN oneclaw_spacerole member ON member.space_id = reviewed.space_id
                        WHERE member.user_id = %(user)s AND review.answered_at IS NULL)
            OR EXISTS (SELECT FROM memory_suggestion suggestion
                         JOIN oneclaw_spacerole member ON member.space_id = suggestion.space_id
-                       WHERE member.user_id = %(user)s AND suggestion.status = 'waiting') AS has_waiting,
+                       WHERE member.user_id = %(user)s AND member.role <> 'reader' AND suggestion.status = 'waiting')
+           OR EXISTS (SELECT FROM memory_proposal proposal
+                        JOIN oneclaw_spacerole member ON member.space_id = proposal.space_id
+                       WHERE member.user_id = %(user)s
+                         AND (proposal.state = 'waiting' AND member.role <> 'reader'
+                              OR proposal.state = 'declined' AND proposal.heard_at IS NULL
+                                 AND proposal.author_id = %(user)s)) AS has_waiting,
        EXISTS (SELECT FROM memory_labrun WHERE space_id = %(space)s) AS has_lab_runs
   FROM memory_memorydocument document LEFT JOIN memory_documentindex index ON index.document_id = document.id
  WHERE document.space_id = %(space)s AND document.deleted_at IS NULL

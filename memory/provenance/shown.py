@@ -126,10 +126,18 @@ def _source_of(document: MemoryDocument, chunk: MemoryChunk, user: User) -> str:
     if document.path != CURATED:
         return _name_of(document.path, day_in(chunk.heading))
     entries = [entry for entry in entries_of(document) if entry.line <= chunk.start_line <= entry.last_line]
-    change = document.revisions.filter(number=entries[0].revision).select_related("author").first() if entries else None
+    change = (
+        document.revisions.filter(number=entries[0].revision).select_related("author", "approved_by").first()
+        if entries
+        else None
+    )
     if change is None:
         return _("Saved memory")
     who = str(Source(change.source).label).capitalize()
+    if change.source == Source.PROPOSAL and change.author is not None:
+        who = _("You") if change.author == user else str(change.author)
+        if change.approved_by is not None:
+            who = _("%(author)s, approved by %(person)s") % {"author": who, "person": change.approved_by}
     if change.source in (Source.TOOL, Source.PAGE):
         who = _("You") if change.author in (user, None) else str(change.author)
     return _("%(who)s, %(day)s") % {"who": who, "day": date_format(user.day(change.created_at))}

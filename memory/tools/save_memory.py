@@ -199,6 +199,7 @@ SAVE = Tool(
     },
     save_memory,
     offered=may_save,
+    for_spaces=True,
     about_memory=True,
     label=_("Save to memory"),
     headings={

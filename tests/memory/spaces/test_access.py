@@ -42,20 +42,25 @@ def known(append, space, kitchen):
 
 def test_a_shared_conversation_is_sent_nothing_of_a_person(shared, known, say, ada):
     section = workspace_section(shared, workspace_items(shared))
-    assert "red key" in section and "Answer with recipes." in section
-    assert "blue key" not in section and "Be brief" not in section
-    assert "“Kitchen”" in section and "“Kitchen”" in guidelines_section(shared, [])
+    assert "red key" in section
+    assert "Answer with recipes." in section
+    assert "blue key" not in section
+    assert "Be brief" not in section
+    assert "“Kitchen”" in section
+    assert "“Kitchen”" in guidelines_section(shared, [])
     recalled = recalled_items(shared, say(shared, "Which key opens the safe?"))
     assert [shown(item) for item in recalled] == [] or "blue" not in recalled_text(recalled)
     assert spaces_of(shared) == [own_space(shared)] == [shared.space]
-    assert not reads_conversations(shared) and sources_of(shared).asked_by is None
+    assert not reads_conversations(shared)
+    assert sources_of(shared).asked_by is None
 
 
 def test_its_tools_find_the_space_alone_for_whoever_asks(shared, known, ada, bob, space):
     for person in (ada, bob):
         found = call(SEARCH, shared, person, query="Which key opens the safe?").content["results"]
         assert {each["memory"] for each in found} == {"Kitchen"}
-        assert "red key" in json.dumps(found) and "blue key" not in json.dumps(found)
+        assert "red key" in json.dumps(found)
+        assert "blue key" not in json.dumps(found)
         assert "red key" in call(GET, shared, person, path="MEMORY.md").content["text"]
         for path in ("USER.md", f"spaces/{space.pk}/MEMORY.md", "skills/x/SKILL.md", "../1/MEMORY.md"):
             with pytest.raises(ToolError):
@@ -74,7 +79,8 @@ def test_a_former_member_gets_nothing_in_the_turn_that_runs(shared, known, bob, 
 def test_a_save_in_a_shared_conversation_is_proposed_to_the_others(shared, say, bob, kitchen, space):
     say(shared, "Remember: the oven is broken.", author=bob)
     result = call(SAVE, shared, bob, content="The oven is broken.")
-    assert result.content["proposed"] and result.summary.code == "memory.proposed"
+    assert result.content["proposed"]
+    assert result.summary.code == "memory.proposed"
     (row,) = Proposal.objects.all()
     assert (row.space, row.author, row.text, row.state) == (kitchen, bob, "The oven is broken.", "waiting")
     assert not MemoryRevision.objects.exists()
@@ -94,10 +100,14 @@ def test_where_editors_write_directly_it_is_saved_and_a_reader_saves_nothing(sha
     assert not SAVE.offered(ChatSession.objects.get(pk=shared.pk))
 
 
-def test_a_private_conversation_in_a_space_reads_both_marked_and_saves_its_own(private, known, ada, space, kitchen, say):
+def test_a_private_conversation_in_a_space_reads_both_marked_and_saves_its_own(
+    private, known, ada, space, kitchen, say
+):
     section = workspace_section(private, workspace_items(private))
-    assert "blue key" in section and "Be brief" in section
-    assert f'file="spaces/{kitchen.pk}/MEMORY.md"' in section and "Memory of the space “Kitchen”" in section
+    assert "blue key" in section
+    assert "Be brief" in section
+    assert f'file="spaces/{kitchen.pk}/MEMORY.md"' in section
+    assert "Memory of the space “Kitchen”" in section
     found = call(SEARCH, private, ada, query="Which key opens the safe?").content["results"]
     places = {(each["path"], each.get("memory")) for each in found}
     assert {("MEMORY.md", None), (f"spaces/{kitchen.pk}/MEMORY.md", "Kitchen")} <= places
@@ -118,7 +128,8 @@ def test_what_is_recalled_of_the_space_is_marked_with_its_name(private, known, a
     index_document(MemoryDocument.objects.get(path="memory/2026-11-02.md").pk)
     recalled = recalled_items(private, say(private, "When do the deliveries of Hofmann come?"))
     text = recalled_text(recalled)
-    assert f'file="spaces/{kitchen.pk}/memory/2026-11-02.md"' in text and 'memory="Kitchen"' in text
+    assert f'file="spaces/{kitchen.pk}/memory/2026-11-02.md"' in text
+    assert 'memory="Kitchen"' in text
 
 
 def test_the_transcript_of_a_shared_conversation_is_found_by_members_alone(shared, say, ada, bob, stranger, search):

@@ -38,14 +38,18 @@ def test_notes_go_into_the_space_with_names_and_on_its_disk(shared, say, ada, bo
     say(shared, "Noted.", role="assistant")
     do(shared)
     asked = str(scripted.messages[0].body)
-    assert "Ada: The menu is soup." in asked and "Bob: The oven is broken." in asked and "daily log of a team" in asked
+    assert "Ada: The menu is soup." in asked
+    assert "Bob: The oven is broken." in asked
+    assert "daily log of a team" in asked
     (document,) = MemoryDocument.objects.filter(space=kitchen)
-    assert "Bob: the oven is broken." in document.content and "hunter22horse" not in document.content
+    assert "Bob: the oven is broken." in document.content
+    assert "hunter22horse" not in document.content
     assert not MemoryDocument.objects.filter(space=space).exists()
     try_to_mirror(document.pk)
     assert disk.read(folder_of(kitchen), document.path) == document.content
     do(shared)
-    assert len(scripted.messages) == 1 and violations() == []
+    assert len(scripted.messages) == 1
+    assert violations() == []
 
 
 def test_a_conversation_that_is_shared_or_made_private_meanwhile_is_noted_where_it_belongs_then(
@@ -81,7 +85,8 @@ def test_notes_are_covered_when_their_space_is_deleted_and_go_on_in_private(shar
     claims.postpone(claim, claims.MovedError())
     Flush.objects.filter(status="queued").update(due_at=timezone.now())
     flush.run(Flush.objects.get(status="queued").pk)
-    assert list(logs()) == [space.pk] and "one" not in logs()[space.pk]
+    assert list(logs()) == [space.pk]
+    assert "one" not in logs()[space.pk]
     assert list(Flush.objects.order_by("pk").values_list("through_seq", "space")) == [(1, None), (2, space.pk)]
     assert violations() == []
 
@@ -91,7 +96,8 @@ def test_an_archived_space_gets_no_notes_until_it_is_opened_again(shared, say, k
     say(shared, "first", at="2020-01-01T10:00+00:00")
     ChatSession.objects.filter(pk=shared.pk).update(active_at="2020-01-01T10:00+00:00")
     Space.objects.filter(pk=kitchen.pk).update(archived_at=timezone.now())
-    assert flush.request(shared, "switched") is None and flush.idle() == []
+    assert flush.request(shared, "switched") is None
+    assert flush.idle() == []
     Space.objects.filter(pk=kitchen.pk).update(archived_at=None)
     assert flush.idle() == [shared]
     do(shared)

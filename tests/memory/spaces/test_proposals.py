@@ -23,7 +23,8 @@ def curated(space):
 
 def test_an_accepted_line_stands_with_both_names(kitchen, bob, cem):
     row = propose(kitchen, "The oven is broken.", bob, WRITTEN)
-    assert row.is_waiting and curated(kitchen) == ""
+    assert row.is_waiting
+    assert curated(kitchen) == ""
     accepted = accept(row, cem, "The oven is broken until May.")
     assert curated(kitchen) == "- The oven is broken until May.\n"
     assert (accepted.state, accepted.decided_by, accepted.accepted_text, accepted.text) == (
@@ -35,7 +36,8 @@ def test_an_accepted_line_stands_with_both_names(kitchen, bob, cem):
     revision = MemoryRevision.objects.get()
     assert (revision.author, revision.approved_by, revision.source) == (bob, cem, "proposal")
     # Once more changes nothing, whoever asks.
-    assert accept(row, cem).outcome == revision and not decline(row, cem)
+    assert accept(row, cem).outcome == revision
+    assert not decline(row, cem)
 
 
 def test_who_may_decide_is_asked_at_that_moment(kitchen, ada, bob, cem, rita, stranger):
@@ -44,7 +46,9 @@ def test_who_may_decide_is_asked_at_that_moment(kitchen, ada, bob, cem, rita, st
         with pytest.raises(proposals.NotYoursToDecideError):
             accept(row, person)
         assert not decline(row, person)
-    assert set(to_decide(ada)) == set(to_decide(cem)) == {row} and not to_decide(bob) and not to_decide(rita)
+    assert set(to_decide(ada)) == set(to_decide(cem)) == {row}
+    assert not to_decide(bob)
+    assert not to_decide(rita)
     SpaceMember.objects.filter(user=cem).update(role="reader")
     with pytest.raises(proposals.NotYoursToDecideError):
         accept(row, cem)
@@ -56,18 +60,23 @@ def test_who_may_decide_is_asked_at_that_moment(kitchen, ada, bob, cem, rita, st
 
 def test_a_reader_may_propose_and_a_declined_author_hears(kitchen, rita, bob):
     row = propose(kitchen, "Tea at four.", rita, WRITTEN)
-    assert decline(row, bob) and not decline(row, bob)
+    assert decline(row, bob)
+    assert not decline(row, bob)
     (heard,) = declined_of(rita)
-    assert heard.decided_by == bob and not declined_of(bob)
+    assert heard.decided_by == bob
+    assert not declined_of(bob)
     hear(heard, rita)
-    assert not declined_of(rita) and curated(kitchen) == ""
+    assert not declined_of(rita)
+    assert curated(kitchen) == ""
 
 
 def test_an_author_takes_back_what_waits(kitchen, bob, cem):
     row = propose(kitchen, "Tea at four.", bob, WRITTEN)
     assert propose(kitchen, "- tea at four", bob, WRITTEN) == row
-    assert withdraw(row, bob) and not withdraw(row, bob)
-    assert accept(row, cem).state == "withdrawn" and curated(kitchen) == ""
+    assert withdraw(row, bob)
+    assert not withdraw(row, bob)
+    assert accept(row, cem).state == "withdrawn"
+    assert curated(kitchen) == ""
 
 
 def test_nobody_else_is_needed_where_editors_write_directly_or_are_alone(kitchen, ada, bob, rita):
@@ -75,7 +84,8 @@ def test_nobody_else_is_needed_where_editors_write_directly_or_are_alone(kitchen
     kitchen.refresh_from_db()
     assert propose(kitchen, "One.", bob, WRITTEN).state == "accepted"
     waiting = propose(kitchen, "Two.", rita, WRITTEN)
-    assert waiting.is_waiting and bob in User.objects.filter(pk=accept(waiting, bob).decided_by_id)
+    assert waiting.is_waiting
+    assert bob in User.objects.filter(pk=accept(waiting, bob).decided_by_id)
     alone = Space.objects.create(owner=ada, kind=Space.Kind.TEAM, name="Alone")
     SpaceMember.objects.create(space=alone, user=ada, role="owner")
     assert propose(alone, "Three.", ada, WRITTEN).state == "accepted"
@@ -83,10 +93,13 @@ def test_nobody_else_is_needed_where_editors_write_directly_or_are_alone(kitchen
 
 
 def test_with_a_second_person_only_owners_edit_the_curated_memory_directly(kitchen, ada, bob, rita):
-    assert may_edit(ada, kitchen, "MEMORY.md") and not may_edit(bob, kitchen, "MEMORY.md")
-    assert may_edit(bob, kitchen, "memory/2026-11-02.md") and not may_edit(rita, kitchen, "memory/2026-11-02.md")
+    assert may_edit(ada, kitchen, "MEMORY.md")
+    assert not may_edit(bob, kitchen, "MEMORY.md")
+    assert may_edit(bob, kitchen, "memory/2026-11-02.md")
+    assert not may_edit(rita, kitchen, "memory/2026-11-02.md")
     kitchen.needs_second_person = False
-    assert may_edit(bob, kitchen, "MEMORY.md") and not may_edit(rita, kitchen, "MEMORY.md")
+    assert may_edit(bob, kitchen, "MEMORY.md")
+    assert not may_edit(rita, kitchen, "MEMORY.md")
 
 
 def test_secrets_forgotten_lines_and_what_is_known_are_not_proposed(kitchen, ada, bob, cem, append):
@@ -121,5 +134,7 @@ def test_accepted_twice_at_once_it_is_written_once(kitchen, ada, bob, cem):
     for thread in threads:
         thread.join()
     decided = Proposal.objects.get()
-    assert set(deciders) == {decided.decided_by_id} and len(deciders) == 2
-    assert curated(kitchen) == f"- {decided.accepted_text}\n" and MemoryRevision.objects.count() == 1
+    assert set(deciders) == {decided.decided_by_id}
+    assert len(deciders) == 2
+    assert curated(kitchen) == f"- {decided.accepted_text}\n"
+    assert MemoryRevision.objects.count() == 1
