@@ -1,5 +1,5 @@
-"""Whatever five people do with memberships, conversations, proposals and forgetting: nothing is shown, searched, sent to
-a model or written to the disk beyond a small model's rule at that moment."""
+"""Whatever five people do with memberships, conversations, proposals and forgetting: nothing is shown, searched, sent
+to a model or written to the disk beyond a small model's rule at that moment."""
 
 import json
 import random
@@ -35,7 +35,7 @@ from oneclaw.models import Space, SpaceMember, User
 
 WORD = re.compile(r"\bzq[a-z]{6}\b")
 ROLES = ("owner", "editor", "reader")
-STEPS = 40
+STEPS = 110
 
 
 class World:
@@ -303,11 +303,11 @@ def test_nothing_gets_further_than_the_rule_says(seed, db, scripted, settings):
     world = World(seed, scripted)
     for number in range(STEPS):
         world.step()
-        if number % 2:
+        if number % 5 == 0:
             world.check()
     # The rule says no less than there is to see.
     for space in world.spaces:
         assert words_in("\n".join(files_of(space))) == world.held[space.pk]
-    assert sum(len(world.held[space.pk]) for space in world.spaces) > 5
+    assert sum(len(world.held[space.pk]) for space in world.spaces) > 2, dict(world.held)
     broken = [sentence for each in INVARIANTS for sentence in each.violations()]
     assert broken == []
