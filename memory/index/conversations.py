@@ -177,7 +177,7 @@ def due(limit: int = 200) -> list[int]:
     """
     obsolete = TranscriptIndex.objects.filter(Q(session__deleted_at__isnull=False) | ~Q(session__mode="agent"))
     obsolete.delete()
-    for index in elsewhere().select_related("session__owner", "session__agent").defer("data"):
+    for index in misplaced().select_related("session__owner", "session__agent").defer("data"):
         moved(index.session)
     idle_since = clock.database_now() - dt.timedelta(minutes=settings.IDLE_MINUTES)
     kept = ChatSession.objects.filter(mode=ChatSession.Mode.AGENT, deleted_at=None, active_at__lt=idle_since)
@@ -202,7 +202,7 @@ def rebuild(sessions: Collection[uuid.UUID]) -> None:
         _make_due(index.session, clock.database_now())
 
 
-def elsewhere() -> QuerySet[TranscriptIndex]:
+def misplaced() -> QuerySet[TranscriptIndex]:
     """Return the indexes that are in another space than their conversation belongs to now."""
     shared = Q(session__shared_at__isnull=False)
     return TranscriptIndex.objects.filter(

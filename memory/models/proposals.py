@@ -29,7 +29,7 @@ class ProposalQuerySet(models.QuerySet["Proposal"]):
         return mine.exclude(author=user, space__needs_second_person=True)
 
     def to_hear_by(self, user: User) -> "ProposalQuerySet":
-        """Return the declined proposals of `user` that they have not been told of."""
+        """Return the declined proposals of `user` that they have not taken note of."""
         return self.visible_to(user).filter(author=user, state=Proposal.State.DECLINED, heard_at=None)
 
 
@@ -96,5 +96,5 @@ class Proposal(models.Model):
 
     @property
     def is_waiting(self) -> bool:
-        """Return whether nobody has answered yet."""
+        """Return whether it still waits for an answer."""
         return self.state == self.State.WAITING

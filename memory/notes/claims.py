@@ -31,7 +31,7 @@ ERROR_MAX_CHARS = 1000
 
 
 class MovedError(Exception):
-    """The conversation was shared or made private after its flush was claimed, so its notes go elsewhere."""
+    """The conversation was shared or made private after its flush was claimed, so its notes go into another space."""
 
 
 @dataclass(frozen=True)

@@ -113,8 +113,8 @@ def finish(
     """Append `notes` to the log of the day, check that they are there, and move the watermark, in one transaction.
 
     The lines `waiting`, each with its source, become suggestions. `failure` says why the notes are an extract; None
-    when the model wrote them. Raise ClaimLostError when the claim was lost, MovedError when the notes belong elsewhere
-    by now, and NotWrittenError when the check fails.
+    when the model wrote them. Raise ClaimLostError when the claim was lost, MovedError when the notes belong into
+    another space by now, and NotWrittenError when the check fails.
     """
     lock_claim(claim)
     refuse_moved(claim)

@@ -2,7 +2,7 @@
 
 A private conversation reads the own space of its owner (or of its agent) and at most one shared space, as far as the
 owner's switches allow, and writes the own one. A conversation that is shared with the members of a space reads and
-writes that space alone, whoever asks: nothing of a person.
+writes that space alone, for every member: nothing of a person.
 """
 
 import uuid
@@ -17,6 +17,7 @@ from chat.models import Agent, ChatSession, MessageQuerySet
 from memory.models import AgentSpace, MemoryDocument, SwitchChoice
 from memory.models.documents import MemoryDocumentQuerySet
 from memory.policy import switches
+from memory.policy.addresses import located
 from memory.policy.paths import (
     CURATED,
     CURATED_ALTERNATIVE,
@@ -27,7 +28,6 @@ from memory.policy.paths import (
     is_in_skill,
     recent_path,
 )
-from memory.policy.places import located
 from memory.policy.reading import keep, once
 from memory.policy.switches import Switch
 from oneclaw.locks import hold
@@ -47,10 +47,10 @@ class Sources:
     notes: bool = True
     recent: bool = True
     transcripts_of: User | None = None
-    shared_transcripts: bool = False
     but_session: uuid.UUID | None = None
     but_session_after: int = 0
     other_transcripts: bool = True
+    shared_transcripts: bool = False
     asked_by: User | None = field(default=None, compare=False)
     # By whose clock the times of messages are shown; None: that of `transcripts_of`.
     clock_of: User | None = field(default=None, compare=False)
@@ -155,7 +155,9 @@ def sources_for(user: User) -> Sources:
     """Return what API clients of `user` may search, by the switches of `user`."""
     on = switches.on_for(user)
     said_by = user if Switch.TRANSCRIPTS in on else None
-    return Sources(Switch.SAVED in on, Switch.RECENT in on, said_by, Switch.TRANSCRIPTS in on, asked_by=user)
+    return Sources(
+        Switch.SAVED in on, Switch.RECENT in on, said_by, shared_transcripts=said_by is not None, asked_by=user
+    )
 
 
 def lock_session(session_id: uuid.UUID) -> ChatSession | None:
@@ -277,7 +279,7 @@ def find_document(session: ChatSession, path: str) -> MemoryDocument | None:
     """Return the document at `path` that `session` may read; None without one.
 
     A path alone is of the space that the session writes. A document of the shared space that a private session reads
-    besides has the path that memory/policy/places.py gives it. A skill is read as its person approved it
+    besides has the path that memory/policy/addresses.py gives it. A skill is read as its person approved it
     (memory/skills/), and not as a document.
     """
     space_id, path = located(path)

@@ -10,8 +10,8 @@ from chat.extensions import ContextFile, ContextFiles, ContextItem
 from chat.models import ChatSession
 from memory.policy import switches
 from memory.policy.access import own_space, shared_space, switches_of
+from memory.policy.addresses import address_in
 from memory.policy.paths import AGENTS, CURATED, CURATED_ALTERNATIVE, SUB_SESSION_FILES, WORKSPACE_FILES, recent_path
-from memory.policy.places import address_in
 from memory.policy.suggested import usable_files
 from memory.prompt.items import CURATED as CURATED_KIND
 from memory.prompt.items import FILE, RECENT, SPACE_CURATED, SPACE_FILE, name_in_prompt, piece, shown

@@ -29,8 +29,8 @@ from memory.policy.access import (
     spaces_of,
     switches_of,
 )
+from memory.policy.addresses import address_in
 from memory.policy.paths import SKILLS, WORKSPACE_FILES
-from memory.policy.places import address_in
 from memory.policy.same_words import occurs_in
 from memory.prompt import items
 from memory.prompt.context import by_document, context_items

@@ -9,7 +9,7 @@ from chat.context import per_message
 from chat.extensions import ContextItem, Detail
 from chat.models import ChatSession, Message
 from memory.policy.access import spaces_of
-from memory.policy.places import documents_at, located
+from memory.policy.addresses import documents_at, located
 from memory.prompt.context import by_document
 from memory.prompt.items import ADDED, NAME, RECALLED, REMOVED, is_of_conversation, shown
 

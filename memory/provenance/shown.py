@@ -19,8 +19,8 @@ from memory.models import LineFeedback, MemoryChunk, MemoryDocument, MemoryRevis
 from memory.notes.coverage import DAILY_LOG_PATH
 from memory.overview.entries import entries_of
 from memory.policy.access import readable_transcripts, spaces_of
+from memory.policy.addresses import documents_at, located
 from memory.policy.paths import CURATED, recent_path
-from memory.policy.places import documents_at, located
 from memory.policy.same_words import MARKS
 from memory.provenance.used import UsedMemory
 from memory.search.passage import line_address

@@ -65,7 +65,10 @@ class HybridSearchManager:
     """
 
     def __init__(self, spaces: Iterable[Space], sources: Sources | None = None):
-        self.spaces = sorted({space.pk for space in spaces})
+        found = list(spaces)
+        self.spaces = sorted({space.pk for space in found})
+        # Transcripts of private conversations are in these.
+        self.private = sorted({space.pk for space in found if space.is_private})
         self.sources = Sources() if sources is None else sources
 
     def search(
@@ -274,7 +277,7 @@ class HybridSearchManager:
         owner, session = self.sources.transcripts_of, self.sources.but_session
         after = self.sources.but_session_after
         shared = self.sources.shared_transcripts
-        of = {"owner": owner.pk if owner else None, "shared": shared}
+        of = {"owner": owner.pk if owner else None, "private": self.private, "shared": shared}
         return {**of, "but_session": session, "but_session_after": after}
 
 

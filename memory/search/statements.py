@@ -26,7 +26,8 @@ HELD_TRANSCRIPTS = """
               AND %(but_session_after)s > 0
             GROUP BY mine.id) AS own ON own.id = index.id
      WHERE index.space_id = ANY(%(spaces)s::bigint[]) AND session.owner_id = index.owner_id
-       AND CASE WHEN session.shared_at IS NULL THEN index.owner_id = %(owner)s
+       AND CASE WHEN session.shared_at IS NULL
+                THEN index.owner_id = %(owner)s AND index.space_id = ANY(%(private)s::bigint[])
                 ELSE %(shared)s AND session.space_id = index.space_id END
        AND session.deleted_at IS NULL AND session.mode = 'agent' AND index.layout = %(layout)s
        AND (own.id IS NOT NULL OR %(other_transcripts)s AND session.id IS DISTINCT FROM %(but_session)s::uuid)
@@ -96,7 +97,8 @@ SELECT -chunk.index_id, chunk.ordinal, chunk.start_line, chunk.end_line, session
   LEFT JOIN chat_message message ON message.session_id = session.id AND message.seq = chunk.seq
   LEFT JOIN oneclaw_user person ON person.id = coalesce(message.author_id, session.owner_id)
  WHERE index.space_id = ANY(%(spaces)s::bigint[]) AND session.deleted_at IS NULL
-   AND CASE WHEN session.shared_at IS NULL THEN session.owner_id = %(owner)s
+   AND CASE WHEN session.shared_at IS NULL
+            THEN session.owner_id = %(owner)s AND index.space_id = ANY(%(private)s::bigint[])
             ELSE %(shared)s AND session.space_id = index.space_id END
    AND (session.id IS DISTINCT FROM %(but_session)s::uuid OR chunk.seq <= %(but_session_after)s)
 """

@@ -85,7 +85,7 @@ def propose(
 
 def writes_directly(user: User, space: Space) -> bool:
     """Return whether a line of `user` needs no second person in `space`: an owner or editor where the space
-    does not ask for one, or where nobody else could approve it."""
+    does not ask for one, or where no other person could approve it."""
     if not may_write(user, space.pk):
         return False
     if not space.needs_second_person:

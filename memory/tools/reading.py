@@ -15,8 +15,8 @@ from memory.index import transcripts
 from memory.models import MemoryDocument
 from memory.notes.coverage import DAILY_LOG_PATH
 from memory.policy.access import find_document, may_ask, may_search, sources_of, spaces_of
+from memory.policy.addresses import address_in
 from memory.policy.paths import CURATED
-from memory.policy.places import address_in
 from memory.prompt.items import name_in_prompt
 from memory.search.manager import HybridSearchManager
 from memory.search.passage import MessageOrigin, Passage
@@ -46,20 +46,22 @@ def memory_search(call: ToolCall) -> ToolResult:
         min_score=call.input.get("min_score"),
         today=call.user.day(),
     )
-    places = places_in_spaces(passages, spaces)
+    by_passage = in_shared_spaces(passages, spaces)
     found: list[dict[str, Any]] = [
         {
-            "path": places[passage].path if passage in places else passage.path,
+            "path": by_passage[passage].path if passage in by_passage else passage.path,
             "start_line": passage.start_line,
             "end_line": passage.end_line,
             "score": round(passage.score, 3),
             "snippet": passage.snippet,
-            **({"memory": places[passage].memory} if passage in places else {}),
+            **({"memory": by_passage[passage].memory} if passage in by_passage else {}),
             **conversation_labels(passage.origin),
         }
         for passage in passages
     ]
-    lines = [card_line(query, passage, places[passage].memory if passage in places else "") for passage in passages]
+    lines = [
+        card_line(query, passage, by_passage[passage].memory if passage in by_passage else "") for passage in passages
+    ]
     ways = [{"by": list(passage.found_by), "score": round(passage.score, 3)} for passage in passages]
     summary = Reason("memory.found", {"number": len(found)}) if found else Reason("memory.found_nothing")
     addresses = [passage.address for passage in passages]
@@ -67,15 +69,15 @@ def memory_search(call: ToolCall) -> ToolResult:
 
 
 @dataclass(frozen=True)
-class SpacePlace:
+class SharedSource:
     """The place of a search result in a shared space: the path by which memory_get finds it, and the space's name."""
 
     path: str
     memory: str
 
 
-def places_in_spaces(passages: Sequence[Passage], spaces: Sequence[Space]) -> dict[Passage, SpacePlace]:
-    """Return the places of those of `passages` that are of a shared one of `spaces`."""
+def in_shared_spaces(passages: Sequence[Passage], spaces: Sequence[Space]) -> dict[Passage, SharedSource]:
+    """Return where those of `passages` that are of a shared one of `spaces`."""
     shared = {space.pk: space for space in spaces if not space.is_private}
     if not shared:
         return {}
@@ -89,7 +91,7 @@ def places_in_spaces(passages: Sequence[Passage], spaces: Sequence[Space]) -> di
         if space is not None:
             # In a shared conversation there is no other memory to tell it from.
             path = address_in(space, each.path) if each.document_id and len(spaces) > 1 else each.path
-            found[each] = SpacePlace(path, name_in_prompt(space.name))
+            found[each] = SharedSource(path, name_in_prompt(space.name))
     return found
 
 

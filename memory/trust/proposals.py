@@ -36,7 +36,7 @@ def to_decide(user: User) -> QuerySet[Proposal]:
 
 
 def declined_of(user: User) -> QuerySet[Proposal]:
-    """Return the declined proposals that `user` has not been told of, the newest first."""
+    """Return the declined proposals that `user` has not taken note of, the newest first."""
     rows = Proposal.objects.to_hear_by(user).select_related("space", "decided_by")
     return rows.order_by("-decided_at", "-pk")
 

@@ -109,8 +109,8 @@ def test_a_private_conversation_in_a_space_reads_both_marked_and_saves_its_own(
     assert f'file="spaces/{kitchen.pk}/MEMORY.md"' in section
     assert "Memory of the space “Kitchen”" in section
     found = call(SEARCH, private, ada, query="Which key opens the safe?").content["results"]
-    places = {(each["path"], each.get("memory")) for each in found}
-    assert {("MEMORY.md", None), (f"spaces/{kitchen.pk}/MEMORY.md", "Kitchen")} <= places
+    paths = {(each["path"], each.get("memory")) for each in found}
+    assert {("MEMORY.md", None), (f"spaces/{kitchen.pk}/MEMORY.md", "Kitchen")} <= paths
     assert "red key" in call(GET, private, ada, path=f"spaces/{kitchen.pk}/MEMORY.md").content["text"]
     assert "blue key" in call(GET, private, ada, path="MEMORY.md").content["text"]
     say(private, "Remember that I like tea.")

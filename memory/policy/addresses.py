@@ -1,4 +1,4 @@
-"""Name the documents of a shared space beside those of the own one, and find them by these names.
+"""Name the documents of a shared space apart from those of the own one, and find them by these names.
 
 A private conversation in a space reads two files of the name MEMORY.md: its owner's by the path MEMORY.md, and the
 space's by spaces/<id>/MEMORY.md.
