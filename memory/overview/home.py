@@ -165,7 +165,7 @@ def _origins(document: MemoryDocument, numbers: set[int], user: User) -> dict[in
                 second = _("you") if approval[0] == user.pk else f"{approval[1]} {approval[2]}".strip() or approval[3]
                 said_by = _("%(author)s, approved by %(person)s") % {"author": name, "person": second}
         elif author_id not in (None, user.pk):
-            said_by = f"{said_by} · {name}"
+            said_by = name if source == Source.PAGE else f"{Source(source).label} · {name}"
         url = f"{reverse('conversation', args=[session_id])}#message-{message_id}@{seq}" if session_id else ""
         found[number] = (said_by, url, days.of(created_at), created_at.isoformat())
     return found
